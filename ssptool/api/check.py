@@ -166,7 +166,8 @@ def validate(
     """Everything that is wrong with a system, with file, line, reason and fix. No FMU binary is loaded.
 
     Without `variant` all SSDs at the root of the package are checked. A file that cannot be opened as an archive is
-    a finding as well. What the three switches leave open the nearest `ssptool.toml`, or `[tool.ssptool]` in
+    a finding as well. An `.ssv`, `.ssm` or `.ssb` is checked by itself: by its schema, and by the rules that need no
+    system. What the three switches leave open the nearest `ssptool.toml`, or `[tool.ssptool]` in
     `pyproject.toml`, from the system's folder upwards says.
 
     Parameters

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from ssptool.api.check import Files, choice
 from ssptool.arguments import path, paths, seconds
-from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, replaced_atomically
+from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive, replaced_atomically
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Severity
 from ssptool.documents.document import Document
 from ssptool.documents.ssd import Component
@@ -26,7 +26,6 @@ from ssptool.editing.draft import Packages, empty_structure
 from ssptool.editing.editor import Editor as Editor
 from ssptool.editing.package import Packed, Unpacked, VariantEdit
 from ssptool.editing.versions import (
-    LONE_SUFFIXES,
     Migration,
     Types,
     Version,
@@ -38,7 +37,7 @@ from ssptool.fmu.read_description import read_description
 from ssptool.network.inventory import VariantEntry
 from ssptool.rules.load import load
 from ssptool.rules.report import Report
-from ssptool.rules.runner import check, check_path
+from ssptool.rules.runner import check, check_path, open_checked
 from ssptool.rules.runner import fix as fix_archive
 from ssptool.rules.selection import Switches, find_settings
 
@@ -225,7 +224,7 @@ def fix(
     stated = find_settings(path("system", system))
     switches = Switches((choice(select, ignore, strict, tools), stated))
     outside = (*paths("allow_outside", allow_outside), *stated.allow_outside)
-    with Archive.open(system, outside=outside) as archive, closing(Packages()) as packages:
+    with open_checked(system, outside) as archive, closing(Packages()) as packages:
         mended = fix_archive(archive, variant, switches=switches, unsafe=unsafe)
         fixed, report = mended.diagnostics, mended.report
         if inside := tuple(_fix_inside(archive, packages, variant, switches, unsafe)):

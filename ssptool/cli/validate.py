@@ -40,7 +40,10 @@ WRONG_USAGE = 2
 def validate_command(
     systems: Annotated[
         list[Path],
-        typer.Argument(metavar="SYSTEM...", help=".ssp files, unpacked ones (folders), or .ssd files."),
+        typer.Argument(
+            metavar="SYSTEM...",
+            help=".ssp files, unpacked ones (folders), .ssd files; or .ssv, .ssm and .ssb files by themselves.",
+        ),
     ],
     variant: Annotated[
         str | None, typer.Option("--variant", metavar="NAME", help="Check this SSD of the package only; else all.")
@@ -75,7 +78,8 @@ def validate_command(
 ) -> None:
     """Say what is wrong with a system, where, why, and how to fix it.
 
-    Nothing is run. Without --variant every SSD of the package is checked, and everything that it refers to. Rules are
+    Nothing is run. A parameter set, mapping or dictionary by itself is checked by its schema and by the rules that need
+    no system. Without --variant every SSD of the package is checked, and everything that it refers to. Rules are
     also switched in ssptool.toml, or in [tool.ssptool] of pyproject.toml; the command line wins. Exit status: 0 without
     errors, 1 with errors, 2 if there is no such rule or setting.
 

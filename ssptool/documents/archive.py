@@ -175,6 +175,10 @@ class UnknownVariant(WrongUsage, LookupError):
         self.available = available
 
 
+LONE_SUFFIXES = (".ssv", ".ssm", ".ssb")
+"""Of documents that can be checked and migrated without a system that refers to them."""
+
+
 class Archive:
     """The documents and resources of one system. Names are paths inside, with forward slashes. `packed`: it is a zip.
 
@@ -236,6 +240,14 @@ class Archive:
             archive.close()
             raise _no_default(archive)
         return archive
+
+    @classmethod
+    def of_document(cls, path: Path | str) -> Self:
+        """A lone `.ssv`, `.ssm` or `.ssb`, to be checked and mended by itself. Raises FileNotFoundError."""
+        path = checked_path("system", path)
+        if not absolute(path).is_file():
+            raise FileNotFoundError(f"{path} does not exist")
+        return cls(path, FolderEntries(path.parent, lone=path.name), default=path.name)
 
     @classmethod
     def create(cls, path: Path | str, structure: bytes) -> Self:
@@ -482,7 +494,7 @@ class Archive:
     def _save_lone(self, target: Path) -> None:
         if not self._is_lone:
             raise WrongValue(f"{self.path} has more than one file and cannot be saved as {target.name}")
-        if target.suffix.lower() != ".ssd":
+        if target.suffix.lower() != self._place.suffix.lower():
             raise WrongValue(f"{self.path} is a lone file, and may need others: open the folder to save that")
         if target == self._place or (target.exists() and self._place.exists() and target.samefile(self._place)):
             self._save_edits(target.parent)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cache
 
 from ssptool.documents import ssb, ssc, ssd, ssv
-from ssptool.documents.archive import Archive, UnresolvableUri
+from ssptool.documents.archive import LONE_SUFFIXES, Archive, UnresolvableUri
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.document import Document
 from ssptool.documents.element import expand
@@ -113,8 +113,6 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-LONE_SUFFIXES = (".ssv", ".ssm", ".ssb")
-"""Of documents that no archive is needed to read."""
 _FOREIGN_FOLDERS = ("extra/", "documentation/")  # of other tools, and of people
 
 

@@ -1,6 +1,6 @@
 """Read what the rules look at: the structures of an archive, the files these name, and the model descriptions."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnknownVariant
@@ -14,6 +14,7 @@ from ssptool.fmu.validity import read_and_check
 from ssptool.network.tree import fmu_path, has_fmu
 from ssptool.rules.subjects import (
     File,
+    LoneDocument,
     Package,
     Reach,
     Structure,
@@ -44,6 +45,11 @@ def load(archive: Archive, variant: str | None = None) -> Package:
         The archive has no such variant.
     """
     reader = _Reader(archive)
+    if (alone := _lone_root(archive)) is not None:
+        if variant is not None:
+            raise UnknownVariant(variant, ())
+        file = reader.file(archive.default, alone)
+        return Package(archive, (file,), (LoneDocument(archive, file, {}, {}, {}, reader.structure),), (), True)
     names = root_structures(archive) if variant is None else [_find(reader, variant)]
     structures = [reader.structure(name) for name in names]
     for structure in structures:  # grows: structures may be made of others
@@ -53,6 +59,18 @@ def load(archive: Archive, variant: str | None = None) -> Package:
     packages = dict.fromkeys(name for structure in structures for name in _packages(structure))
     files = dict.fromkeys(file for structure in structures for file in (structure.file, *structure.files.values()))
     return Package(archive, tuple(files), tuple(structures), tuple(packages), complete=variant is None)
+
+
+_LONE_ROOTS: Mapping[str, type[ssc.TopLevel]] = {
+    ".ssv": ssv.ParameterSet,
+    ".ssm": ssm.ParameterMapping,
+    ".ssb": ssb.SignalDictionary,
+}
+
+
+def _lone_root(archive: Archive) -> type[ssc.TopLevel] | None:
+    """The kind of the document that an archive is alone of; None of a system."""
+    return _LONE_ROOTS.get(archive.default[archive.default.rfind(".") :].lower())
 
 
 def root_structures(archive: Archive) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ssptool.documents.archive import Archive
+from ssptool.documents.archive import LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, Severity
 from ssptool.documents.document import garbage_collection_paused
 from ssptool.documents.element import Element
@@ -18,7 +18,7 @@ from ssptool.rules.fixes import Fix
 from ssptool.rules.load import load
 from ssptool.rules.report import Excerpt, Report, Skipped, excerpt
 from ssptool.rules.selection import EVERYTHING, Switches
-from ssptool.rules.subjects import File, Package, Structure, Unreadable, foreign_elements
+from ssptool.rules.subjects import File, LoneDocument, Package, Structure, Unreadable, foreign_elements
 from ssptool.working_directory import absolute
 
 INTERNAL = "INTERNAL"
@@ -50,7 +50,8 @@ class Run:
 
     def _package(self, package: Package) -> Iterator[Diagnostic]:
         versions = [structure.version for structure in package.structures if structure.file.valid]
-        yield from self._apply(rules_over(Package), max(versions, default=""), package)
+        if not package.alone:
+            yield from self._apply(rules_over(Package), max(versions, default=""), package)
         for file in package.files:
             if file.problems:
                 yield from self.unreadable(Unreadable(file.problems, package.archive, file.name))
@@ -61,7 +62,8 @@ class Run:
                 yield from self._structure(structure)
 
     def _structure(self, structure: Structure) -> Iterator[Diagnostic]:
-        yield from self._apply(rules_over(Structure), structure.version, structure)
+        if not isinstance(structure, LoneDocument):
+            yield from self._apply(rules_over(Structure), structure.version, structure)
         for root in structure.roots():
             version = root.get("version", "")
             foreign = foreign_elements(root)
@@ -136,7 +138,7 @@ def check_path(
     unguarded: bool = False,
     outside: Sequence[Path] = (),
 ) -> Report:
-    """Check a zip, a folder or a lone SSD. No FMU binary is loaded.
+    """Check a zip, a folder, a lone SSD, or a lone SSV, SSM or SSB. No FMU binary is loaded.
 
     Parameters
     ----------
@@ -160,13 +162,20 @@ def check_path(
     """
     path = Path(path)
     try:
-        archive = Archive.open(path, outside=outside)
+        archive = open_checked(path, outside)
     except InvalidDocument as problem:
         found = set(Run(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics)))
         listed, withheld = switches.apply(_sorted(found))
         return Report(str(path), listed, withheld=withheld)
     with archive:
         return check(archive, variant, switches=switches, unguarded=unguarded)
+
+
+def open_checked(path: Path | str, outside: Sequence[Path] = ()) -> Archive:
+    """What is checked: a system, or a document that can be judged by itself. Raises as `Archive.open`."""
+    if Path(path).suffix.lower() in LONE_SUFFIXES and not absolute(Path(path)).is_dir():
+        return Archive.of_document(path)
+    return Archive.open(path, outside=outside)
 
 
 def check(
@@ -279,7 +288,7 @@ def _folder(path: Path) -> str | None:
     """Where the files of an archive stand on disk; None if they are in a zip."""
     if absolute(path).is_dir():
         return str(path)
-    return str(path.parent) if path.suffix.lower() == ".ssd" else None
+    return str(path.parent) if path.suffix.lower() in (".ssd", *LONE_SUFFIXES) else None
 
 
 def _sorted(diagnostics: set[Diagnostic]) -> tuple[Diagnostic, ...]:

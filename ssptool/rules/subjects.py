@@ -394,6 +394,15 @@ class Instance:
     structure: Structure
 
 
+class LoneDocument(Structure):
+    """A parameter set, parameter mapping or signal dictionary by itself, without a structure that refers to it."""
+
+    @property
+    def root(self) -> Any:
+        assert self.file.document is not None
+        return self.file.document.root_as(self.file.expected)
+
+
 @dataclass(frozen=True, eq=False)
 class Package:
     """An archive with the structures in it that are checked, and all files that these refer to.
@@ -411,6 +420,11 @@ class Package:
     def names(self) -> tuple[str, ...]:
         """The entries of the archive, listed once."""
         return self.archive.names()
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is no package, but one document by itself."""
+        return any(isinstance(structure, LoneDocument) for structure in self.structures)
 
 
 def is_fmu(component: ssd.Component) -> bool:
