@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from xml.sax.saxutils import quoteattr
 
 from lxml import etree
 
 from ssptool.documents.document import Document
 from ssptool.documents.storage import MissingEntry, ZipEntries
 from ssptool.documents.vocabulary import SSC, SSD
+from ssptool.documents.xml_text import quoted
 from ssptool.tempfiles import TemporaryFolder
 
 STRUCTURE = "SystemStructure.ssd"
@@ -112,13 +112,13 @@ def component_name(stem: str) -> str:
 def _structure(name: str, source: str, signals: Iterator[tuple[str, str]]) -> str:
     """Types, units and sizes of the connectors are not stated: then those of the FMU's variables hold (SSP 2.0)."""
     connectors = "".join(
-        f"\n          <ssd:Connector name={quoteattr(variable)} kind={quoteattr(kind)}/>" for variable, kind in signals
+        f"\n          <ssd:Connector name={quoted(variable)} kind={quoted(kind)}/>" for variable, kind in signals
     )
     inside = f"\n        <ssd:Connectors>{connectors}\n        </ssd:Connectors>" if connectors else ""
-    stated = f'name={quoteattr(name)} type="application/x-fmu-sharedlibrary" source={quoteattr(quote(source))}'
+    stated = f'name={quoted(name)} type="application/x-fmu-sharedlibrary" source={quoted(quote(source))}'
     return f"""<?xml version="1.0" encoding="UTF-8"?>
-<ssd:SystemStructureDescription xmlns:ssd="{SSD}" xmlns:ssc="{SSC}" version="2.0" name={quoteattr(name)}>
-  <ssd:System name={quoteattr(name)}>
+<ssd:SystemStructureDescription xmlns:ssd="{SSD}" xmlns:ssc="{SSC}" version="2.0" name={quoted(name)}>
+  <ssd:System name={quoted(name)}>
     <ssd:Elements>
       <ssd:Component {stated}>{inside}
       </ssd:Component>

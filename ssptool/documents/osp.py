@@ -12,7 +12,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, unquote
-from xml.sax.saxutils import quoteattr
 
 from lxml import etree
 
@@ -20,6 +19,7 @@ from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position,
 from ssptool.documents.document import Document
 from ssptool.documents.generated import GeneratedEntries, fmu_facts
 from ssptool.documents.vocabulary import SSC, SSD, SSV
+from ssptool.documents.xml_text import quoted
 
 OSP_STRUCTURE = "OspSystemStructure.xml"
 OSP = "http://opensimulationplatform.com/SSP/OSPAnnotations"
@@ -394,7 +394,7 @@ class _XmlText:
         return "".join(self._parts).encode()
 
     def _write(self, tag: str, line: int, attributes: Mapping[str, str], more: str, closing: str) -> None:
-        stated = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items())
+        stated = "".join(f" {name}={quoted(value)}" for name, value in attributes.items())
         self._parts.append(f"{'  ' * len(self._open)}<{tag}{' ' + more if more else ''}{stated}{closing}\n")
         self.lines.append(line)
 

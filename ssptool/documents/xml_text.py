@@ -118,12 +118,12 @@ def edited_tag(tag: bytes, node: etree._Element, pristine: etree._Element) -> by
         if key is None or value == before[key]:
             parts.append(found[0])
         elif value is not None:
-            parts += [found[1], found[2], found[3], quoted(value, quote)]
+            parts += [found[1], found[2], found[3], quoted(value, quote).encode()]
     for prefix, uri in node.nsmap.items():
         if pristine.nsmap.get(prefix) != uri:
-            parts += [space, declaration(prefix).encode(), b"=", quoted(uri, quote)]
+            parts += [space, declaration(prefix).encode(), b"=", quoted(uri, quote).encode()]
     for key, value in missing.items():
-        parts += [space, attribute_name(key, node.nsmap).encode(), b"=", quoted(value, quote)]
+        parts += [space, attribute_name(key, node.nsmap).encode(), b"=", quoted(value, quote).encode()]
     return b"".join((*parts, tag[end:]))
 
 
@@ -158,9 +158,9 @@ def element_name(node: etree._Element, scope: Scope) -> str:
     return f"{prefix}:{local}" if prefix else local
 
 
-def quoted(value: str, quote: str = '"') -> bytes:
+def quoted(value: str, quote: str = '"') -> str:
     """The value of an attribute as it stands in a tag."""
-    return f"{quote}{value.translate(_IN_QUOTES[quote])}{quote}".encode()
+    return f"{quote}{value.translate(_IN_QUOTES[quote])}{quote}"
 
 
 def escaped(text: str) -> str:
@@ -317,9 +317,9 @@ class _SourceWriter:
         declared = {prefix: uri for prefix, uri in wanted.items() if outer.get(prefix, "") != uri}
         scope = {**outer, **declared}
         name = element_name(node, scope).encode()
-        parts = [declaration(prefix).encode() + b"=" + quoted(uri) for prefix, uri in declared.items()]
+        parts = [declaration(prefix).encode() + b"=" + quoted(uri).encode() for prefix, uri in declared.items()]
         for key, value in attributes(node).items():
-            parts.append(attribute_name(key, scope).encode() + b"=" + quoted(value))
+            parts.append(attribute_name(key, scope).encode() + b"=" + quoted(value).encode())
         start = b" ".join((b"<" + name, *parts))
         if not len(node) and not text_of(node):
             yield start + b"/>"

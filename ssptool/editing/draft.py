@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path, PurePath, PurePosixPath
 from urllib.parse import quote
-from xml.sax.saxutils import quoteattr
 
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive, UnresolvableUri
@@ -17,6 +16,7 @@ from ssptool.documents.document import Document
 from ssptool.documents.simple_types import number_text
 from ssptool.documents.storage import NESTING_MARK, MissingEntry
 from ssptool.documents.vocabulary import FMU, NSMAP
+from ssptool.documents.xml_text import quoted
 from ssptool.editing.changes import EditError, FileEdit
 from ssptool.editing.versions import Types, upgrade_document
 from ssptool.fmu.description import FmuDescription, UnreadableFmu
@@ -321,7 +321,7 @@ def empty_structure(name: str, version: str, start_time: float | None, stop_time
     times = {"startTime": start_time if stop_time is None else start, "stopTime": stop_time}
     stated = "".join(f' {key}="{number_text(time)}"' for key, time in times.items() if time is not None)
     experiment = f"  <ssd:DefaultExperiment{stated}/>\n" if stated else ""
-    content = f"  <ssd:System name={quoteattr(name)}/>\n{experiment}"
+    content = f"  <ssd:System name={quoted(name)}/>\n{experiment}"
     return _document("ssd:SystemStructureDescription", name, version, content)
 
 
@@ -338,7 +338,7 @@ def _document(tag: str, name: str, version: str, content: str) -> bytes:
             '<?xml version="1.0" encoding="UTF-8"?>',
             f"<{tag}",
             *lines,
-            f'    version="{version}" name={quoteattr(name)}>',
+            f'    version="{version}" name={quoted(name)}>',
             f"{content}</{tag}>",
             "",
         )

@@ -320,8 +320,7 @@ class UnreadableFmu(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """One model variable.
 
     `type` has FMI's spelling, with FMI 3.0's `Float64` and `Int32` for the `Real` and `Integer` of FMI 1 and
@@ -554,8 +553,7 @@ class ArrayElements(Mapping[str, Variable]):
         place = _element_index(name, array, shape)
         assert place is not None
         state = whole.derivative_of
-        return replace(
-            whole,
+        return whole._replace(
             name=name,
             start=_element_start(whole, place, prod(shape)),
             starts=(),

@@ -120,8 +120,7 @@ def _description_of_fmi1(raw: Any, root: etree._Element, variables: Mapping[str,
 
 def _of_fmi1(variable: Variable, node: etree._Element) -> Variable:
     role = fmi1_role(node)
-    return replace(
-        variable,
+    return variable._replace(
         causality=Causality(role.causality),
         variability=Variability(role.variability),
         initial=role.initial,

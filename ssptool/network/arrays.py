@@ -65,7 +65,7 @@ def _ports(ports: Iterable[Port], known: Mapping[Signal, Signal]) -> tuple[Port,
     found: dict[Signal, Port] = {}
     for port in ports:
         signal = known.get(port.signal, port.signal)
-        found.setdefault(signal, port if signal is port.signal else replace(port, signal=signal))
+        found.setdefault(signal, port if signal is port.signal else port._replace(signal=signal))
     return tuple(found.values())
 
 

@@ -71,13 +71,15 @@ def dependency_graph(network: Network, stage: Stage) -> DependencyGraph:
     whole = wholes(network)
     arriving: dict[str, dict[str, Signal]] = defaultdict(dict)
     leaving: dict[str, set[str]] = defaultdict(set)
+    wires = []
     for source, destination, _, _ in network.wires:
         if stage is Stage.INITIALIZATION or kinds.get(destination, "input") in RUNNING_DESTINATIONS:
             if whole:
                 source, destination = whole.get(source, source), whole.get(destination, destination)
-            graph.add_edge(source, destination, need=Need.WIRE)
+            wires.append((source, destination))
             arriving[destination.component][destination.variable] = destination
             leaving[source.component].add(source.variable)
+    graph.add_edges_from(wires, need=Need.WIRE)
     for component in network.components.values():
         inputs, left = arriving[component.name], leaving[component.name]
         number = {variable: number for number, variable in enumerate(inputs)}
@@ -94,8 +96,7 @@ def dependency_graph(network: Network, stage: Stage) -> DependencyGraph:
             if declared is not None:
                 needed = sorted([name for name in declared if name in number], key=number.__getitem__)
             need = Need.UNDECLARED if declared is None else Need.DECLARED
-            for variable in needed:
-                graph.add_edge(inputs[variable], signal, need=need)
+            graph.add_edges_from([(inputs[variable], signal) for variable in needed], need=need)
     everywhere = (network.ports, *(component.ports for component in network.components.values()))
     _state_types(graph, chain.from_iterable(everywhere), whole)
     return graph
@@ -172,7 +173,7 @@ def evaluation_order(graph: DependencyGraph) -> tuple[Block, ...]:
     order = topological_order(graph)
     if len(order) == len(graph):
         return tuple(Block((signal,)) for signal in order)
-    loops = {min(loop): loop for loop in cyclic_components(graph)}
+    loops = {min(loop): loop for loop in cyclic_components(graph.adj)}
     contracted = topological_order(_contracted(graph, loops))
     return tuple(_loop(graph, loops[name]) if name in loops else Block((name,)) for name in contracted)
 
@@ -307,7 +308,7 @@ def component_graph(network: Network) -> "DiGraph[str]":
 def component_cycles(network: Network) -> tuple[tuple[str, ...], ...]:
     """Sets of components that feed each other, directly or through others; sorted."""
     graph = component_graph(network)
-    return tuple(sorted(tuple(sorted(names)) for names in cyclic_components(graph)))
+    return tuple(sorted(tuple(sorted(names)) for names in cyclic_components(graph.adj)))
 
 
 def cycles_in(network: Network, graph: DependencyGraph, order: Iterable[Block]) -> tuple[ComponentCycle, ...]:

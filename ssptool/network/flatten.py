@@ -99,7 +99,7 @@ def _with_tables(network: Network, tree: Tree) -> Network:
         if place.table is None:
             continue
         component = components.pop(dotted(place.path))
-        ports += (replace(port, signal=_as_input(port.signal), kind="input") for port in component.ports)
+        ports += (port._replace(signal=_as_input(port.signal), kind="input") for port in component.ports)
         outputs = {_as_input(Signal(component.name, name)): output for name, output in place.table.items()}
         tables[component.name] = TableComponent(component.name, component.source, component.position, outputs)
 
@@ -197,7 +197,7 @@ def _boundaries(wiring: Wiring) -> Iterator[Port]:
         hidden = key.inner and Key(key.path, key.connector) in wiring.terminals
         if not key.of_root and terminal.variable is None and not hidden:
             port = _port(terminal)
-            yield port if key.dictionary is None else replace(port, kind="dictionary entry")
+            yield port if key.dictionary is None else port._replace(kind="dictionary entry")
 
 
 def _experiment(stated: DefaultExperiment | None) -> Experiment:

@@ -8,7 +8,7 @@ takes longer to load than a small system takes to check, so it loads where a gra
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
@@ -68,18 +68,21 @@ def topological_order(graph: DiGraph[Ordered]) -> list[Ordered]:
     return order
 
 
-def cyclic_components(graph: DiGraph[Node]) -> Iterator[list[Node]]:
+def cyclic_components(after: Mapping[Node, Iterable[Node]]) -> Iterator[list[Node]]:
     """The strong components with a cycle: those of more nodes than one, or of one that leads to itself.
 
-    They are looked for where they can be: among what is left when the nodes that no other leads to are taken away,
-    again and again, and those that lead to no other. Nodes come in the order of a depth-first search.
+    `after` has the successors of every node, as the `adj` of a graph of networkx. Components are looked for where
+    they can be: among what is left when the nodes that no other leads to are taken away, again and again, and those
+    that lead to no other. Nodes come in the order of a depth-first search.
     """
-    left = between_cycles(graph)
+    left = between_cycles(after)
     if not left:
         return
-    from networkx import dfs_preorder_nodes, strongly_connected_components
+    from networkx import DiGraph, dfs_preorder_nodes, strongly_connected_components
 
-    part = induced(graph, left)
+    part: DiGraph[Node] = DiGraph()
+    part.add_nodes_from(left)
+    part.add_edges_from((node, other) for node in left for other in after[node] if other in left)
     number = {node: place for place, node in enumerate(dfs_preorder_nodes(part))}
     for component in strongly_connected_components(part):
         nodes = sorted(component, key=number.__getitem__)
@@ -87,20 +90,30 @@ def cyclic_components(graph: DiGraph[Node]) -> Iterator[list[Node]]:
             yield nodes
 
 
-def between_cycles(graph: DiGraph[Node]) -> Collection[Node]:
-    """The nodes of cycles, and those on ways from one cycle to another, in the order of the graph."""
-    left = _peeled(graph.successors, dict(graph.in_degree()))
-    # What is left of those that lead on, seen against the direction of the edges.
-    leaving = {node: sum(other in left for other in graph.successors(node)) for node in left}
-    return _peeled(graph.predecessors, leaving)
+def between_cycles(after: Mapping[Node, Iterable[Node]]) -> Collection[Node]:
+    """The nodes of cycles, and those on ways from one cycle to another, in the order of the graph.
+
+    `after` has the successors of every node.
+    """
+    first = _peeled(after)
+    before: dict[Node, list[Node]] = {node: [] for node in first}
+    for node in first:
+        for other in after[node]:
+            if other in before:
+                before[other].append(node)
+    return _peeled(before)
 
 
-def _peeled(following: Callable[[Node], Iterable[Node]], arriving: dict[Node, int]) -> Collection[Node]:
-    """What is left of `arriving`, the numbers of edges to nodes, without those to which no other of them leads."""
+def _peeled(after: Mapping[Node, Iterable[Node]]) -> Collection[Node]:
+    """The nodes without those to which no other leads, again and again."""
+    arriving = dict.fromkeys(after, 0)
+    for others in after.values():
+        for other in others:
+            arriving[other] += 1
     bare = [node for node, number in arriving.items() if number == 0]
     for node in bare:  # grows meanwhile
         del arriving[node]
-        for other in following(node):
+        for other in after[node]:
             if other in arriving:
                 arriving[other] -= 1
                 if arriving[other] == 0:

@@ -151,8 +151,7 @@ class Annotated:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Port:
+class Port(NamedTuple):
     """A connector of a component or of the root system, with everything deduced that the SSD may leave out.
 
     `kind` has SSP's spelling (`input`, `output`, `parameter` …); `type` has FMI 3.0's (`Float64` for `Real`);

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Severity
@@ -13,7 +13,7 @@ from ssptool.documents.vocabulary import media_type
 from ssptool.fmu.description import Causality, FmuDescription
 from ssptool.network.connectors import Owner, leads_forward
 from ssptool.network.conversion import Relation, Verdict, relation, verdict
-from ssptool.network.graph_algorithms import between_cycles, cyclic_components, induced
+from ssptool.network.graph_algorithms import between_cycles, cyclic_components
 from ssptool.rules.bindings import uses
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Chapter, Finding, near
 from ssptool.rules.fixes import renamed, repeats, without, words
@@ -38,9 +38,6 @@ from ssptool.rules.links import (
     vertex_of,
 )
 from ssptool.rules.subjects import Structure, around
-
-if TYPE_CHECKING:
-    from networkx import DiGraph
 
 CONNECTIONS = Chapter("Connections (SSP 2.0 §5.3.2)", section="SSP 2.0 §5.3.2")
 ANY_BYTES = "application/octet-stream"
@@ -479,9 +476,10 @@ def algebraic_loops(structure: Structure) -> Iterator[Finding]:
 
     Fix: nothing has to be; `ssptool graph` says what closes the loop.
     """
-    graph, wires = _graph(structure)
-    for signals in cyclic_components(graph):
-        left = {signal: list(after) for signal, after in induced(graph, signals).adjacency()}
+    needs, wires = _dependencies(structure)
+    for signals in cyclic_components(needs):
+        inside = set(signals)
+        left = {signal: [other for other in needs[signal] if other in inside] for signal in signals}
         while cycle := _cycle(left):
             path = " → ".join(_name(signal) for signal in reversed(cycle))
             wired = [wires[wire] for wire in pairwise(cycle) if wire in wires]
@@ -490,14 +488,12 @@ def algebraic_loops(structure: Structure) -> Iterator[Finding]:
                 left.pop(signal, None)
 
 
-Graph: TypeAlias = "DiGraph[Signal]"
-"""An edge leads from a signal to one that it directly depends on."""
+Needs: TypeAlias = dict[Signal, dict[Signal, None]]
+"""Signal → those that it directly depends on."""
 
 
-def _graph(structure: Structure) -> tuple[Graph, dict[tuple[Signal, Signal], ssd.Connection]]:
-    from networkx import DiGraph
-
-    graph: Graph = DiGraph()
+def _dependencies(structure: Structure) -> tuple[Needs, dict[tuple[Signal, Signal], ssd.Connection]]:
+    needs: Needs = {}
     wires = {}
     # Only between parts that feed each other can there be loops, so that the rest is left out.
     near = between_cycles(signal_flow(structure))
@@ -505,16 +501,21 @@ def _graph(structure: Structure) -> tuple[Graph, dict[tuple[Signal, Signal], ssd
         for link in links(system, structure):
             if link.flow is not None and any(vertex_of(end, structure) in near for end in link.flow):
                 source, destination = ((end.owner, end.name) for end in link.flow)
-                graph.add_edge(destination, source)
+                _add(needs, destination, source)
                 wires[destination, source] = link.connection
         for component in system.elements:
             description = structure.fmu_of(component) if component in near else None
             if description is not None:
-                _add_feedthrough(graph, component, description)
-    return graph, wires
+                _add_feedthrough(needs, component, description)
+    return needs, wires
 
 
-def _add_feedthrough(graph: Graph, component: ssd.SystemElement, description: FmuDescription) -> None:
+def _add(needs: Needs, signal: Signal, needed: Signal) -> None:
+    needs.setdefault(signal, {})[needed] = None
+    needs.setdefault(needed, {})
+
+
+def _add_feedthrough(needs: Needs, component: ssd.SystemElement, description: FmuDescription) -> None:
     names = dict.fromkeys(connector.name for connector in component.connectors)
     inputs = {name: place for place, name in enumerate(names) if _is(description, name, Causality.INPUT)}
     for output in names:
@@ -522,7 +523,7 @@ def _add_feedthrough(graph: Graph, component: ssd.SystemElement, description: Fm
             declared = description.outputs.get(output)
             needed = inputs if declared is None else sorted(declared & inputs.keys(), key=inputs.__getitem__)
             for name in needed:
-                graph.add_edge((component, output), (component, name))
+                _add(needs, (component, output), (component, name))
 
 
 def _is(description: FmuDescription, name: str, causality: Causality) -> bool:

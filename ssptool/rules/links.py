@@ -3,9 +3,9 @@
 A component can be a system of its own (SSP 2.0 §5.4); its connectors are those of that system. `signal_flow` is the
 graph of what feeds what, FMUs being single vertices: far smaller than the graph of all signals."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
@@ -13,9 +13,6 @@ from ssptool.fmu.description import FmuDescription, Unit, Variable, fixed_shape,
 from ssptool.network.connectors import Owner, leads_forward
 from ssptool.network.conversion import canonical, is_float
 from ssptool.rules.subjects import Instance, Structure, around, first, found_once, pool, remembered
-
-if TYPE_CHECKING:
-    from networkx import DiGraph
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -455,15 +452,17 @@ def _shape(connector: Declared, owner: ssd.SystemElement, structure: Structure) 
 
 
 @found_once
-def signal_flow(structure: Structure) -> "DiGraph[Hashable]":
-    """Vertices are FMUs, by their components, and the connectors of what is no FMU, by their owners and names."""
-    from networkx import DiGraph
-
+def signal_flow(structure: Structure) -> Mapping[Hashable, Collection[Hashable]]:
+    """What each vertex feeds. Vertices are FMUs, by their components, and the connectors of what is no FMU, by their
+    owners and names.
+    """
     flows = (link.flow for system in structure.root.systems() for link in links(system, structure))
-    ends = ((vertex_of(flow[0], structure), vertex_of(flow[1], structure)) for flow in flows if flow is not None)
-    graph: DiGraph[Hashable] = DiGraph()
-    graph.add_edges_from(ends)
-    return graph
+    fed: dict[Hashable, dict[Hashable, None]] = {}
+    for source, destination in (flow for flow in flows if flow is not None):
+        start, end = vertex_of(source, structure), vertex_of(destination, structure)
+        fed.setdefault(start, {})[end] = None
+        fed.setdefault(end, {})
+    return fed
 
 
 def vertex_of(end: LinkEnd, structure: Structure) -> Hashable:

@@ -39,7 +39,7 @@ def with_connected_locals(network: Network) -> Network:
 
     def acting(ports: tuple[Port, ...]) -> tuple[Port, ...]:
         return tuple(
-            replace(port, kind="output") if port.kind == "local" and port.signal in ends else port for port in ports
+            port._replace(kind="output") if port.kind == "local" and port.signal in ends else port for port in ports
         )
 
     components = {name: replace(one, ports=acting(one.ports)) for name, one in network.components.items()}

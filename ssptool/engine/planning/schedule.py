@@ -242,7 +242,7 @@ class Schedules:
         if not self.exchange:
             return component_cycles(self.table.flow)
         flow, inside = self._flow(), set(self.exchange)
-        return tuple(sorted(tuple(sorted(part)) for part in cyclic_components(flow) if not inside.issuperset(part)))
+        return tuple(sorted(tuple(sorted(part)) for part in cyclic_components(flow.adj) if not inside.issuperset(part)))
 
     def ode(self, events: EventModes) -> PlannedOde | None:
         """With the states given, every output and every wired input of the components of model exchange."""

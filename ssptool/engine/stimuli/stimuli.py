@@ -179,7 +179,7 @@ def extended(network: Network, stimuli: Stimuli, start: float) -> Network:
     """
     ports = {port.signal: port for component in network.components.values() for port in component.ports}
     inside = [one.signal for one in stimuli.driven if one.signal.component]
-    more = tuple(replace(ports[signal], signal=feed(signal)) for signal in inside)
+    more = tuple(ports[signal]._replace(signal=feed(signal)) for signal in inside)
     wires = tuple(Wire(feed(signal), signal) for signal in inside)
     assignments = dict(network.assignments)
     for setting in stimuli.settings:
