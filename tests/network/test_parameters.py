@@ -8,7 +8,7 @@ from pytest import approx
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.network.conversion import InvalidValue
 from ssptool.network.network import Signal, StepKind
-from ssptool.network.parameters import UnknownName
+from ssptool.network.targets import UnknownVariable
 from tests.network.packages import (
     MODE,
     bindings,
@@ -292,7 +292,7 @@ def test_overrides_win_over_everything(tmp_path, override, expected):
 
 
 def test_an_override_of_nothing_names_near_misses(tmp_path):
-    with pytest.raises(UnknownName, match=r"no variable 'A\.mod'; did you mean A\.mode") as caught:
+    with pytest.raises(UnknownVariable, match=r"no variable 'A\.mod'; did you mean A\.mode") as caught:
         network(tmp_path, root(), start_values={"A.mod": "2"})
     assert caught.value.near[0] == "A.mode"
 
