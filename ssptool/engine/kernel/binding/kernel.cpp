@@ -3,6 +3,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace ssptool::binding {
 
@@ -22,6 +23,20 @@ nb::object integer_view(nb::handle_t<NativeKernel> self, std::span<double> cells
   return nb::cast(nb::ndarray<nb::numpy, std::int64_t>(reinterpret_cast<std::int64_t*>(cells.data()), 1, shape, self));
 }
 
+template <class Argument>
+using FromPython = std::conditional_t<std::is_same_v<Argument, Index>, Number, Argument>;
+
+// An operation of a part of the kernel, for indices from Python; the GIL is released where it may call components.
+template <class Part, class Result, class... Arguments>
+auto operation(Part Kernel::* part, Result (Part::*own)(Arguments...)) {
+  return [part, own](NativeKernel& self, FromPython<Arguments>... arguments) {
+    if constexpr (std::is_same_v<Result, Outcome>)
+      return self.unlocked([&](Kernel& core) { return ((core.*part).*own)(static_cast<Arguments>(arguments)...); });
+    else
+      return ((self.core().*part).*own)(static_cast<Arguments>(arguments)...);
+  };
+}
+
 }  // namespace
 
 void bind_kernel(nb::module_& module) {
@@ -30,16 +45,17 @@ void bind_kernel(nb::module_& module) {
       .def(nb::init<std::size_t, nb::handle>(), "slots"_a, "integers"_a = nb::tuple())
       .def_prop_ro("name", [](const Self&) { return "native"; })
       .def_prop_ro("values",
-                   [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().values(), 1); })
-      .def_prop_ro("integers",
-                   [](nb::handle_t<Self> self) { return integer_view(self, nb::cast<Self&>(self).core().values()); })
-      .def_prop_ro("loops_solved", [](Self& self) { return self.core().loops_solved(); })
-      .def_prop_ro("loop_iterations", [](Self& self) { return self.core().loop_iterations(); })
-      .def_prop_ro("contents", [](Self& self) { return self.core().texts().size(); })
+                   [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().cells.values, 1); })
+      .def_prop_ro(
+          "integers",
+          [](nb::handle_t<Self> self) { return integer_view(self, nb::cast<Self&>(self).core().cells.values); })
+      .def_prop_ro("loops_solved", [](Self& self) { return self.core().loops.solved(); })
+      .def_prop_ro("loop_iterations", [](Self& self) { return self.core().loops.iterations(); })
+      .def_prop_ro("contents", [](Self& self) { return self.core().cells.contents.size(); })
       .def(
           "content",
           [](Self& self, Number number) {
-            const std::string* text = self.core().texts().find(number);
+            const std::string* text = self.core().cells.contents.find(number);
             if (text == nullptr)
               throw std::out_of_range("content " + std::to_string(number) + " does not exist, or is forgotten");
             return nb::bytes(text->data(), text->size());
@@ -48,21 +64,24 @@ void bind_kernel(nb::module_& module) {
       .def(
           "number",
           [](Self& self, const nb::bytes& content, bool keep) {
-            return self.core().texts().number({content.c_str(), content.size()}, keep);
+            return self.core().cells.contents.number({content.c_str(), content.size()}, keep);
           },
           "content"_a, "keep"_a = false)
-      .def_prop_ro("content_bytes", [](Self& self) { return self.core().texts().bytes(); })
+      .def_prop_ro("content_bytes", [](Self& self) { return self.core().cells.contents.bytes(); })
       .def(
           "forget",
-          [](Self& self, const std::vector<std::int64_t>& needed) { return self.core().texts().forget(needed); },
+          [](Self& self, const std::vector<std::int64_t>& needed) { return self.core().cells.contents.forget(needed); },
           "needed"_a)
-      .def_prop_ro("input_value",
-                   [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().input_value(), 1); })
-      .def_prop_ro("input_rates",
-                   [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().input_rates(), 2); })
-      .def("environment", [](Self& self) { return reinterpret_cast<std::uintptr_t>(self.core().make_environment()); })
+      .def_prop_ro(
+          "input_value",
+          [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().cells.input_value, 1); })
+      .def_prop_ro(
+          "input_rates",
+          [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().cells.input_rates, 2); })
+      .def("environment",
+           [](Self& self) { return reinterpret_cast<std::uintptr_t>(self.core().members.make_environment()); })
       .def("report_time",
-           [](Self& self, std::uintptr_t place) { self.core().report_time(reinterpret_cast<double*>(place)); })
+           [](Self& self, std::uintptr_t place) { self.core().stepper.report_time(reinterpret_cast<double*>(place)); })
       .def("intermediate_update_address",
            [](const Self&) { return reinterpret_cast<std::uintptr_t>(&ssptool_intermediate_update); })
       .def(
@@ -74,55 +93,46 @@ void bind_kernel(nb::module_& module) {
              nb::handle tables) { self.core().connect(wires_from(sources, destinations, factors, offsets, tables)); },
           "sources"_a, "destinations"_a, "factors"_a, "offsets"_a, "tables"_a = nb::dict())
       .def(
-          "group", [](Self& self, nb::handle instances) { return self.core().group(indices<Index>(instances)); },
+          "group", [](Self& self, nb::handle instances) { return self.core().groups.add(indices<Index>(instances)); },
           "instances"_a)
       .def(
-          "loop", [](Self& self, nb::handle loop) { return self.core().loop(loop_from(loop)); }, "loop"_a)
+          "loop", [](Self& self, nb::handle loop) { return self.core().loops.add(loop_from(loop)); }, "loop"_a)
       .def("courses", &Self::courses, "courses"_a)
       .def(
           "course",
           [](nb::handle_t<Self> self, Number column) {
-            return view(self, nb::cast<Self&>(self).core().courses().cells(index(column)), 1);
+            return view(self, nb::cast<Self&>(self).core().driven.cells(index(column)), 1);
           },
           "column"_a)
       .def(
           "change",
           [](Self& self, Number column, nb::handle change) {
-            self.core().courses().change(index(column), change_from(change));
+            self.core().driven.change(index(column), change_from(change));
           },
           "column"_a, "change"_a)
-      .def(
-          "between", [](Self& self, double begin, double end) { self.core().courses().between(begin, end); }, "begin"_a,
-          "end"_a)
-      .def(
-          "write", [](Self& self, double t) { self.core().courses().write(t, self.core().values().data()); }, "t"_a)
-      .def(
-          "drive", [](Self& self, double t, double h) { self.core().drive(t, h); }, "t"_a, "h"_a)
+      .def("between", operation(&Kernel::driven, &DrivenInputs::between), "begin"_a, "end"_a)
+      .def("write", operation(&Kernel::driven, &DrivenInputs::write), "t"_a)
+      .def("drive", operation(&Kernel::driven, &DrivenInputs::drive), "t"_a, "h"_a)
       .def("act", &Self::act, "wires"_a)
       .def(
-          "iteration", [](Self& self, nb::handle calls) { return self.core().iteration(iteration_from(calls)); },
+          "iteration", [](Self& self, nb::handle calls) { return self.core().iterations.add(iteration_from(calls)); },
           "calls"_a)
-      .def(
-          "iterate",
-          [](Self& self, Number iteration, double t, double h, bool first) {
-            return self.unlocked([&](Kernel& core) { return core.iterate(index(iteration), t, h, first); });
-          },
-          "iteration"_a, "t"_a, "h"_a, "first"_a)
+      .def("iterate", operation(&Kernel::iterations, &Iterations::iterate), "iteration"_a, "t"_a, "h"_a, "first"_a)
       .def(
           "guess",
           [](nb::handle_t<Self> self, Number iteration) {
-            return view(self, nb::cast<Self&>(self).core().guess(index(iteration)), 1);
+            return view(self, nb::cast<Self&>(self).core().iterations.guess(index(iteration)), 1);
           },
           "iteration"_a)
       .def("iterations",
            [](Self& self) {
-             const auto counts = self.core().iterations();  // the next run changes them
+             const auto counts = self.core().iterations.counts();  // the next run changes them
              return array(std::vector<std::int64_t>(counts.begin(), counts.end()));
            })
       .def_prop_ro("retreats",
                    [](Self& self) {
                      nb::list found;
-                     for (Index i = 0; const Following* const one = self.core().following(i); ++i)
+                     for (Index i = 0; const Following* const one = self.core().members.following(i); ++i)
                        if (one->order < 2) {
                          const char* const function = one->function == nullptr ? "" : one->function;
                          found.append(nb::make_tuple(i, one->order, one->since, function, one->status));
@@ -132,7 +142,7 @@ void bind_kernel(nb::module_& module) {
       .def(
           "limit_inputs",
           [](Self& self, Number instance, int order) {
-            Following* const found = self.core().following(index(instance));
+            Following* const found = self.core().members.following(index(instance));
             if (found == nullptr) throw std::out_of_range("instance " + std::to_string(instance) + " does not exist");
             found->order = order;
           },
@@ -140,74 +150,47 @@ void bind_kernel(nb::module_& module) {
       .def(
           "use_threads",
           [](Self& self, Number count) {
-            self.core().use_threads(static_cast<std::size_t>(std::max<Number>(count, 0)));
+            self.core().stepper.use_threads(static_cast<std::size_t>(std::max<Number>(count, 0)));
           },
           "count"_a)
       .def("sweep", &Self::sweep, "steps"_a)
       .def(
-          "record_slots", [](Self& self, nb::handle slots) { self.core().record_slots(indices<Slot>(slots)); },
+          "record_slots", [](Self& self, nb::handle slots) { self.core().recorder.record_slots(indices<Slot>(slots)); },
           "slots"_a)
       .def(
           "record",
           [](Self& self, double t, const Numbers& row) {
-            return self.unlocked([&](Kernel& core) { return core.record(t, {row.data(), row.size()}); });
+            return self.unlocked([&](Kernel& core) { return core.recorder.record(t, {row.data(), row.size()}); });
           },
           "t"_a, "row"_a.noconvert())
+      .def("exchange", operation(&Kernel::inputs, &Inputs::exchange), "group"_a)
+      .def("hold", operation(&Kernel::inputs, &Inputs::hold), "group"_a)
+      .def("extrapolate", operation(&Kernel::inputs, &Inputs::extrapolate), "group"_a, "order"_a)
+      .def("interpolate", operation(&Kernel::inputs, &Inputs::interpolate), "group"_a, "order"_a, "h"_a)
+      .def("advance", operation(&Kernel::stepper, &Stepper::advance), "group"_a, "t"_a, "h"_a)
+      .def("evaluate", operation(&Kernel::sweeps, &Sweeps::evaluate), "sweep"_a)
+      .def("accept", operation(&Kernel::history, &History::accept), "t"_a)
+      .def("take_back", operation(&Kernel::history, &History::take_back))
+      .def("save", operation(&Kernel::stepper, &Stepper::save), "group"_a)
+      .def("restore", operation(&Kernel::stepper, &Stepper::restore), "group"_a)
       .def(
-          "exchange", [](Self& self, Number group) { self.core().exchange(index(group)); }, "group"_a)
-      .def(
-          "hold", [](Self& self, Number group) { self.core().hold(index(group)); }, "group"_a)
-      .def(
-          "extrapolate", [](Self& self, Number group, int order) { self.core().extrapolate(index(group), order); },
-          "group"_a, "order"_a)
-      .def(
-          "interpolate",
-          [](Self& self, Number group, int order, double h) { self.core().interpolate(index(group), order, h); },
-          "group"_a, "order"_a, "h"_a)
-      .def(
-          "advance",
-          [](Self& self, Number group, double t, double h) {
-            return self.unlocked([&](Kernel& core) { return core.advance(index(group), t, h); });
-          },
-          "group"_a, "t"_a, "h"_a)
-      .def(
-          "evaluate",
-          [](Self& self, Number sweep) {
-            return self.unlocked([&](Kernel& core) { return core.evaluate(index(sweep)); });
-          },
-          "sweep"_a)
-      .def(
-          "accept", [](Self& self, double t) { self.core().accept(t); }, "t"_a)
-      .def("take_back", [](Self& self) { self.core().take_back(); })
-      .def(
-          "save",
-          [](Self& self, Number group) { return self.unlocked([&](Kernel& core) { return core.save(index(group)); }); },
-          "group"_a)
-      .def(
-          "restore",
-          [](Self& self, Number group) {
-            return self.unlocked([&](Kernel& core) { return core.restore(index(group)); });
-          },
-          "group"_a)
-      .def(
-          "release", [](Self& self) { self.core().release(); }, nb::call_guard<Unlocked>())
+          "release", [](Self& self) { self.core().stepper.release(); }, nb::call_guard<Unlocked>())
       .def("run_through", &Self::run_through, "step"_a, "jump"_a, "points"_a, "rows"_a.noconvert())
       .def("run", &Self::run, "program"_a, "start"_a, "h"_a, "first"_a, "rows"_a.noconvert())
       .def(
-          "residual", [](Self& self, Number loop, const Vector& x) { return self.on_loop(&Kernel::residual, loop, x); },
+          "residual", [](Self& self, Number loop, const Vector& x) { return self.on_loop(&Loops::residual, loop, x); },
           "loop"_a, "x"_a)
       .def(
           "jacobian_product",
           [](Self& self, Number loop, const Vector& seed) {
-            return self.on_loop(&Kernel::jacobian_product, loop, seed);
+            return self.on_loop(&Loops::jacobian_product, loop, seed);
           },
           "loop"_a, "seed"_a)
-      .def(
-          "settle", [](Self& self, Number loop) { return self.core().settle(index(loop)); }, "loop"_a)
+      .def("settle", operation(&Kernel::loops, &Loops::settle), "loop"_a)
       .def(
           "set_chord",
           [](Self& self, Number loop, const Matrix& matrix) {
-            self.core().set_chord(index(loop), {matrix.data(), matrix.size()});
+            self.core().loops.set_chord(index(loop), {matrix.data(), matrix.size()});
           },
           "loop"_a, "matrix"_a);
 }

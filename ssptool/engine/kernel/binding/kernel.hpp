@@ -41,47 +41,48 @@ class NativeKernel {
     for (const nb::handle wire : wires)
       acted.push_back({static_cast<Slot>(attribute<Number>(wire, "destination")), change_from(wire.attr("at_source")),
                        change_from(wire.attr("at_destination"))});
-    core_.act(acted);
+    core_.wires.act(acted);
   }
 
   Number sweep(nb::handle steps) {
-    std::vector<std::variant<Call, SolveLoop>> sweep;
+    std::vector<CallOrLoop> calls;
     for (const nb::handle step : steps) {
       if (nb::isinstance(step, call_type_))
-        sweep.emplace_back(call_from(step));
+        calls.emplace_back(call_from(step));
       else
-        sweep.emplace_back(SolveLoop{static_cast<Index>(attribute<Number>(step, "loop"))});
+        calls.emplace_back(SolveLoop{static_cast<Index>(attribute<Number>(step, "loop"))});
     }
-    return static_cast<Number>(core_.sweep(sweep));
+    return static_cast<Number>(core_.sweeps.add(calls));
   }
 
   nb::object run(nb::handle program, double start, double h, Number first, const Rows& rows) {
     const auto instructions = program_from(program);
     const auto steps = static_cast<Number>(rows.shape(0));
-    if (rows.shape(1) != 1 + core_.recorded())
+    if (rows.shape(1) != core_.recorder.width())
       throw std::invalid_argument("rows has " + std::to_string(rows.shape(1)) + " columns, must have " +
-                                  std::to_string(1 + core_.recorded()));
-    return unlocked(
-        [&](Kernel& core) { return core.run(instructions, start, h, first, {rows.data(), rows.size()}, steps); });
+                                  std::to_string(core_.recorder.width()));
+    return unlocked([&](Kernel& core) {
+      return core.programs.run(instructions, start, h, first, {rows.data(), rows.size()}, steps);
+    });
   }
 
   nb::object run_through(nb::handle step, nb::handle jump, const Matrix& points, const Rows& rows) {
     const auto steps = program_from(step), jumps = program_from(jump);
-    if (points.shape(1) != 4 || points.shape(0) != rows.shape(0) || rows.shape(1) != 1 + core_.recorded())
+    if (points.shape(1) != 4 || points.shape(0) != rows.shape(0) || rows.shape(1) != core_.recorder.width())
       throw std::invalid_argument("as many points of four numbers as rows are needed, with " +
-                                  std::to_string(1 + core_.recorded()) + " columns");
+                                  std::to_string(core_.recorder.width()) + " columns");
     return unlocked([&](Kernel& core) {
-      return core.run_through(steps, jumps, {points.data(), points.size()}, {rows.data(), rows.size()});
+      return core.programs.run_through(steps, jumps, {points.data(), points.size()}, {rows.data(), rows.size()});
     });
   }
 
-  using LoopOperation = Outcome (Kernel::*)(Index, std::span<const double>, std::span<double>);
+  using LoopOperation = Outcome (Loops::*)(Index, std::span<const double>, std::span<double>);
 
   // (Outcome, the vector that the operation returns)
   nb::object on_loop(LoopOperation operation, Number loop, const Vector& x) {
     std::vector<double> result(x.size());
     const nb::object outcome =
-        unlocked([&](Kernel& core) { return (core.*operation)(index(loop), {x.data(), x.size()}, result); });
+        unlocked([&](Kernel& core) { return (core.loops.*operation)(index(loop), {x.data(), x.size()}, result); });
     return nb::make_tuple(outcome, array(std::move(result)));
   }
 

@@ -82,14 +82,14 @@ Member member_from(nb::handle table, Kernel& kernel) {
   member.refreshed = attribute<bool>(table, "refreshed");
   const std::vector<Type> types = types_but_floats(member);
   const Variables inputs = of_type(member.inputs, Type::float64);
-  Environment* environment = kernel.environment(address(table.attr("environment")));
+  Environment* environment = kernel.members.environment(address(table.attr("environment")));
   if (version == 1)
-    member.instance = make_fmi1(kernel.memory(), functions, component, inputs.distinct(), types);
+    member.instance = make_fmi1(kernel.members.memory(), functions, component, inputs.distinct(), types);
   else if (version == 2)
-    member.instance = make_fmi2(kernel.memory(), functions, component, inputs.distinct(), types);
+    member.instance = make_fmi2(kernel.members.memory(), functions, component, inputs.distinct(), types);
   else
-    member.instance = make_fmi3(kernel.memory(), functions, component, inputs.distinct(), inputs.slots.size(), types,
-                                environment, report(table, member));
+    member.instance = make_fmi3(kernel.members.memory(), functions, component, inputs.distinct(), inputs.slots.size(),
+                                types, environment, report(table, member));
   return member;
 }
 

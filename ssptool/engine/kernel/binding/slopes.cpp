@@ -19,7 +19,7 @@ class NativeSlopes {
   // Each part: component, functions that set time and states and get slopes (all addresses), number of states.
   NativeSlopes(NativeKernel& kernel, Number sweep, nb::handle parts, nb::handle inputs, std::uintptr_t numbers)
       : kernel_(kernel),
-        core_(kernel.core(), index(sweep), parts_from(parts), indices<Slot>(inputs),
+        core_(kernel.core().cells, kernel.core().sweeps, index(sweep), parts_from(parts), indices<Slot>(inputs),
               reinterpret_cast<Slopes::Numbers*>(numbers)) {}
 
   Slopes& core() { return core_; }

@@ -1,18 +1,14 @@
-// Variables of instances that are set and got in every step.
+// Variables of instances that are set and got in every step, and what goes wrong there.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <vector>
 
-#include "calls.hpp"
-#include "instance.hpp"
-#include "window.hpp"
+#include "members.hpp"
 
 namespace ssptool {
-
-// Indices as what is in every step has them: half the memory.
-using Small = std::uint32_t;
 
 // Variables of an instance that are set or got together.
 struct Transfer {
@@ -32,7 +28,7 @@ struct Transfer {
 // is to be done is in a Transfer.
 struct QuickAccess {
   RealAccess reals;
-  Small inputs = 0, input_references = 0;    // the first slot, and the place in references_
+  Small inputs = 0, input_references = 0;    // the first slot, and the place among the references of all
   Small outputs = 0, output_references = 0;  // likewise
   std::uint16_t input_count = 0, output_count = 0;
   bool special = false;
@@ -54,6 +50,52 @@ struct QuickAccess {
     while (value != end && std::isfinite(*value)) ++value;
     return value == end;
   }
+};
+
+// What is got of an instance for a row.
+struct Observed {
+  Transfer inputs, floats;
+  std::vector<Typed> typed_inputs, typed;
+};
+
+// Whether all went well is what the operations return; if not, `outcome` says what happened.
+class Access {
+ public:
+  Access(Cells& cells, Members& members) : cells_(cells), members_(members) {}
+
+  // Of the last operation that failed, whichever part of the kernel it was of.
+  Outcome outcome;
+  [[nodiscard]] Outcome result(bool ok) const noexcept { return ok ? Outcome{} : outcome; }
+
+  [[nodiscard]] Transfer transfer(Index instance, const Variables& floats);
+  // `typed`: there are variables of other types as well.
+  [[nodiscard]] QuickAccess quick(const Transfer& inputs, const Transfer& outputs, bool typed);
+  // Of all that is quick.
+  [[nodiscard]] const fmi::Reference* references() const noexcept { return references_.data(); }
+
+  bool set(Transfer&) noexcept;
+  bool get(Transfer&) noexcept;
+  // From `cells`, which are those of all slots.
+  bool set_typed(Index instance, std::vector<Typed>&, const std::vector<double>& cells) noexcept;
+  bool get_typed(Index instance, std::vector<Typed>&) noexcept;
+  // Finite or not, with its inputs as they are now.
+  bool observe(Observed&) noexcept;
+
+  // Cold, so that what leads there stays small enough to be inlined. They return false.
+  [[gnu::cold]] bool failed(Index instance, const Failure&) noexcept;
+  [[gnu::cold]] bool not_set(Index instance, int status) noexcept;
+  [[gnu::cold]] bool not_got(Index instance, int status) noexcept;
+  [[gnu::cold]] bool nonfinite(const QuickAccess&, Index instance) noexcept;
+
+ private:
+  [[gnu::cold]] bool nonfinite(Index instance, const char* function, Slot) noexcept;
+  bool fetch(Transfer&) noexcept;
+  Small place_of(const std::vector<fmi::Reference>&);
+
+  Cells& cells_;
+  Members& members_;
+  std::vector<fmi::Reference> references_;
+  std::map<std::vector<fmi::Reference>, Small> known_references_;  // their places in references_
 };
 
 }  // namespace ssptool

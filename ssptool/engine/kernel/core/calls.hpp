@@ -1,14 +1,19 @@
-// What is registered with a kernel once, to be done many times, and how that ends.
+// What is registered with a kernel once, to be done many times, and how that ends: calls.py as C++ types.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <variant>
 #include <vector>
-
-#include "window.hpp"
 
 namespace ssptool {
 
+using Slot = std::size_t;
 using Index = std::size_t;
+// Indices as what is in every step has them: half the memory.
+using Small = std::uint32_t;
+
+inline constexpr std::size_t none = static_cast<std::size_t>(-1);
 
 enum class Code { ok, fmi, loop, nonfinite, range, coupling, event };
 
@@ -34,6 +39,8 @@ struct Call {
 struct SolveLoop {
   Index loop;
 };
+
+using CallOrLoop = std::variant<Call, SolveLoop>;
 
 struct LoopCalls {
   std::vector<Slot> torn, held;

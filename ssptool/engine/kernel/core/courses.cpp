@@ -100,4 +100,37 @@ double Courses::at(const Column& column, const Axis& axis, double t) noexcept {
   return share == 1.0 ? second : first + share * (second - first);
 }
 
+void DrivenInputs::state(std::vector<std::vector<double>> axes, std::vector<Column> columns,
+                         std::vector<DrivenInput> inputs) {
+  std::vector<Slot> slots;
+  for (Column& column : columns) {
+    cells_.check(column.slot);
+    column.integer = cells_.holds_integer[column.slot];
+  }
+  for (const DrivenInput& input : inputs) {
+    cells_.check(input.slot);
+    if (cells_.holds_integer[input.slot] && input.run != DrivenInput::Run::held)
+      throw std::invalid_argument("slot " + std::to_string(input.slot) + " holds integers, which are held");
+    slots.push_back(input.slot);
+  }
+  courses_ = Courses(std::move(axes), std::move(columns));
+  for (const Slot slot : slots) drives_[slot] = true;
+  inputs_ = std::move(inputs);
+  into_inputs_ = wires_.set(slots);
+}
+
+void DrivenInputs::drive(double t, double h) noexcept {
+  for (DrivenInput& input : inputs_) input.start = cells_.values[input.slot];
+  write(t);
+  wires_.copy(into_inputs_);
+  for (const DrivenInput& input : inputs_) {
+    const double start = input.start, end = cells_.values[input.slot];
+    switch (input.run) {
+      case DrivenInput::Run::held: cells_.move(input.slot, start, 0.0, 0.0); break;
+      case DrivenInput::Run::following: cells_.move(input.slot, start, (end - start) / h, 0.0); break;
+      case DrivenInput::Run::middle: cells_.move(input.slot, 0.5 * (start + end), 0.0, 0.0); break;
+    }
+  }
+}
+
 }  // namespace ssptool

@@ -1,5 +1,4 @@
-// Tables that drive slots over time. What is promised is written in interface.py, and done by twin/courses.py: the
-// same arithmetic in the same order.
+// Tables that drive slots over time, and inputs that run over steps as these do.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "change.hpp"
-#include "window.hpp"
+#include "cells.hpp"
+#include "wires.hpp"
 
 namespace ssptool {
 
@@ -58,6 +57,30 @@ class Courses {
   std::vector<Column> columns_;
   double begin_ = -std::numeric_limits<double>::infinity();
   double end_ = std::numeric_limits<double>::infinity();
+};
+
+// The courses of a kernel, and the inputs to which they lead.
+class DrivenInputs {
+ public:
+  DrivenInputs(Cells& cells, Wires& wires) : cells_(cells), wires_(wires), drives_(cells.size()) {}
+
+  // Throws if they cannot be right.
+  void state(std::vector<std::vector<double>> axes, std::vector<Column>, std::vector<DrivenInput>);
+  [[nodiscard]] bool drives(Slot slot) const noexcept { return drives_[slot]; }
+
+  [[nodiscard]] std::span<double> cells(Index column) { return courses_.cells(column); }
+  void change(Index column, const Change& change) { courses_.change(column, change); }
+  void between(double begin, double end) noexcept { courses_.between(begin, end); }
+  void write(double t) noexcept { courses_.write(t, cells_.values.data()); }
+  void drive(double t, double h) noexcept;
+
+ private:
+  Cells& cells_;
+  Wires& wires_;
+  Courses courses_;
+  std::vector<bool> drives_;
+  std::vector<DrivenInput> inputs_;
+  Wires::Set into_inputs_ = Wires::empty_set;
 };
 
 }  // namespace ssptool

@@ -148,7 +148,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   const Motion* motion_ = nullptr;  // while a step with varying inputs is under way
   Failure intermediate_failure_;
   fmi::v3::GetDirectionalDerivative* directional_;
-  Access<3, std::size_t> access_;
+  TypedAccess<3, std::size_t> access_;
   BinaryAccess binaries_;
   std::vector<double> intermediate_;
   Following following_;

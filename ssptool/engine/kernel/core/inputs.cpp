@@ -1,100 +1,120 @@
-// How inputs run over a step.
-#include <algorithm>
+#include "inputs.hpp"
 
-#include "checks.hpp"
-#include "kernel.hpp"
+#include <algorithm>
+#include <stdexcept>
 
 namespace ssptool {
 
-void Kernel::move(Slot slot, double value, double first, double second) noexcept {
-  input_value_[slot] = value;
-  input_rates_[slot] = first;
-  input_rates_[values_.size() + slot] = second;
+History::History(Cells& cells, const Wires& wires) : cells_(cells), wires_(wires) {
+  for (Point& point : ring_) point.own.resize(cells.size());
 }
 
-const Kernel::Group& Kernel::checked_group(Index group) const {
-  check_index(group, groups_.size(), "group");
-  return groups_[group];
+// The latest one. Points of that time or later are dropped, so an instant can be accepted anew.
+inline History::Point& History::new_point(double t) noexcept {
+  for (; count_ > 0 && point(0).t >= t; --count_) ++latest_;
+  --latest_;
+  count_ = std::min(count_ + 1, points);
+  point(0).t = t;
+  return point(0);
 }
 
-Kernel::Group& Kernel::checked_group(Index group) {
-  check_index(group, groups_.size(), "group");
-  return groups_[group];
+void History::accept(double t) {
+  wires_.copy_outer();
+  Point& now = new_point(t);
+  std::copy(cells_.values.begin(), cells_.values.end(), now.own.begin());
+  now.values = now.own.data();
 }
 
-void Kernel::exchange(Index group) { wires_.copy(checked_group(group).wires, values_.data()); }
+void History::keep(double t, double* row) noexcept {
+  wires_.copy_outer();
+  *row = t;
+  std::copy(cells_.values.begin(), cells_.values.end(), row + 1);
+  new_point(t).values = row + 1;
+}
 
-void Kernel::hold(Index group) { hold(checked_group(group).inputs); }
+void History::leave_rows() noexcept {
+  for (int k = 0; k < count_; ++k) {
+    Point& one = point(static_cast<unsigned>(k));
+    if (one.values == one.own.data()) continue;
+    std::copy_n(one.values, one.own.size(), one.own.begin());
+    one.values = one.own.data();
+  }
+}
 
-void Kernel::hold(const Inputs& inputs) noexcept {
-  for (const Slot slot : inputs.floats) move(slot, values_[slot], 0.0, 0.0);
-  stay(inputs, values_.data());
+void History::take_back() {
+  if (count_ == 0) throw std::invalid_argument("no point was accepted");
+  std::copy_n(point(0).values, cells_.size(), cells_.values.begin());
+}
+
+void Inputs::hold_slots(const InputSlots& inputs) noexcept {
+  for (const Slot slot : inputs.floats) cells_.move(slot, cells_.values[slot], 0.0, 0.0);
+  stay(inputs, cells_.values.data());
 }
 
 // Inputs of types other than Float64, over the step.
-void Kernel::stay(const Inputs& inputs, const double* cells) noexcept {
-  for (const Slot slot : inputs.typed) input_value_[slot] = cells[slot];
+void Inputs::stay(const InputSlots& inputs, const double* cells) noexcept {
+  for (const Slot slot : inputs.typed) cells_.input_value[slot] = cells[slot];
 }
 
-void Kernel::extrapolate(Index group, int order) {
-  check_order(order, max_order);
-  extrapolate(checked_group(group).inputs, order);
+void Inputs::extrapolate(Index group, int order) {
+  check_order(order);
+  extrapolate_slots(groups_.at(group).inputs, order);
 }
 
-void Kernel::extrapolate(const Inputs& inputs, int order) noexcept {
-  if (accepted_ == 0) return hold(inputs);
-  order = std::min(order, accepted_ - 1);
-  const Point& now = accepted(0);
+void Inputs::extrapolate_slots(const InputSlots& inputs, int order) noexcept {
+  if (history_.size() == 0) return hold_slots(inputs);
+  order = std::min(order, history_.size() - 1);
+  const History::Point& now = history_[0];
   stay(inputs, now.values);
   if (order == 0)
-    for (const Slot slot : inputs.floats) move(slot, now.values[slot], 0.0, 0.0);
-  if (order == 1) on_lines(inputs.floats, now, accepted(1));
-  if (order == 2) on_parabolas(inputs.floats, now, accepted(1), accepted(2));
+    for (const Slot slot : inputs.floats) cells_.move(slot, now.values[slot], 0.0, 0.0);
+  if (order == 1) on_lines(inputs.floats);
+  if (order == 2) on_parabolas(inputs.floats);
 }
 
 // Through the last two points.
-void Kernel::on_lines(const std::vector<Small>& inputs, const Point& now, const Point& before) noexcept {
+void Inputs::on_lines(const std::vector<Small>& slots) noexcept {
+  const History::Point &now = history_[0], &before = history_[1];
   const double h = now.t - before.t;
-  for (const Slot slot : inputs) {
+  for (const Slot slot : slots) {
     const double y0 = now.values[slot];
-    move(slot, y0, (y0 - before.values[slot]) / h, 0.0);
+    cells_.move(slot, y0, (y0 - before.values[slot]) / h, 0.0);
   }
 }
 
 // Through the last three.
-void Kernel::on_parabolas(const std::vector<Small>& inputs, const Point& now, const Point& before,
-                          const Point& oldest) noexcept {
+void Inputs::on_parabolas(const std::vector<Small>& slots) noexcept {
+  const History::Point &now = history_[0], &before = history_[1], &oldest = history_[2];
   const double h = now.t - before.t;
-  for (const Slot slot : inputs) {
+  for (const Slot slot : slots) {
     const double y0 = now.values[slot];
     const double d01 = (y0 - before.values[slot]) / h;
     const double d12 = (before.values[slot] - oldest.values[slot]) / (before.t - oldest.t);
     const double curvature = (d01 - d12) / (now.t - oldest.t);
-    move(slot, y0, d01 + curvature * h, 2.0 * curvature);
+    cells_.move(slot, y0, d01 + curvature * h, 2.0 * curvature);
   }
 }
 
-void Kernel::interpolate(Index group, int order, double h) {
-  check_order(order, max_order);
-  interpolate(checked_group(group).inputs, order, h);
+void Inputs::interpolate(Index group, int order, double h) {
+  check_order(order);
+  interpolate_slots(groups_.at(group).inputs, order, h);
 }
 
-void Kernel::interpolate(const Inputs& inputs, int order, double h) noexcept {
-  if (accepted_ == 0) return hold(inputs);
-  order = std::min(order, accepted_);
-  const Point& now = accepted(0);
-  const Point& before = accepted(1);
+void Inputs::interpolate_slots(const InputSlots& inputs, int order, double h) noexcept {
+  if (history_.size() == 0) return hold_slots(inputs);
+  order = std::min(order, history_.size());
+  const History::Point &now = history_[0], &before = history_[1];
   stay(inputs, now.values);
   for (const Slot slot : inputs.floats) {
     const double y0 = now.values[slot];
-    const double slope = (values_[slot] - y0) / h;
+    const double slope = (cells_.values[slot] - y0) / h;
     if (order == 1) {
-      move(slot, y0, slope, 0.0);
+      cells_.move(slot, y0, slope, 0.0);
       continue;
     }
     const double d01 = (y0 - before.values[slot]) / (now.t - before.t);
     const double curvature = (slope - d01) / (h + (now.t - before.t));
-    move(slot, y0, slope - curvature * h, 2.0 * curvature);
+    cells_.move(slot, y0, slope - curvature * h, 2.0 * curvature);
   }
 }
 

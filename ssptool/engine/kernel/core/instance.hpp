@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "fmi.hpp"
-#include "typed.hpp"
+#include "variables.hpp"
 
 namespace ssptool {
 
@@ -205,12 +205,12 @@ class FunctionTable {
 // The functions of one version of FMI that set and get variables of all types, by type; null for types that no variable
 // has. `Arguments` follow the instance; the values are of the machine type, so that the functions take an address.
 template <int fmi_major, class... Arguments>
-class Access {
+class TypedAccess {
  public:
   using Set = int(fmi::Component, const fmi::Reference*, std::size_t, const void*, Arguments...);
   using Get = int(fmi::Component, const fmi::Reference*, std::size_t, void*, Arguments...);
 
-  Access(const FunctionTable& functions, std::span<const Type> types) {
+  TypedAccess(const FunctionTable& functions, std::span<const Type> types) {
     if (!types.empty()) entries_.resize(index(Type::string) + 1);
     for (const Type type : types) {
       if (type == Type::binary) continue;

@@ -1,12 +1,11 @@
-// Steps that are repeated until what goes into inputs is what comes out.
+#include "iterations.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <utility>
-
-#include "checks.hpp"
-#include "kernel.hpp"
 
 namespace ssptool {
 
@@ -26,102 +25,108 @@ double largest(const std::vector<Slot>& unknowns, const std::vector<double>& x, 
 
 }  // namespace
 
-double Kernel::Iteration::excess(std::span<const double> values) const noexcept {
+double Iteration::excess(std::span<const double> values) const noexcept {
   return largest(calls.unknowns, x, values, [this](std::size_t i) noexcept {
     return calls.absolute + calls.relative * std::max(std::abs(x[i]), calls.nominal[i]);
   });
 }
 
-double Kernel::Iteration::difference(std::span<const double> values) const noexcept {
+double Iteration::difference(std::span<const double> values) const noexcept {
   return largest(calls.unknowns, x, values, [this](std::size_t i) noexcept { return calls.nominal[i]; });
 }
 
-Index Kernel::iteration(IterationCalls calls) {
+void Iterations::check(const IterationCalls& calls) const {
   for (const Index group : {calls.group, calls.following, calls.held}) check_index(group, groups_.size(), "group");
   check_index(calls.sweep, sweeps_.size(), "sweep");
-  check_order(calls.prediction, max_order);
-  if (calls.order != 0) check_order(calls.order, max_order);
+  check_order(calls.prediction);
+  if (calls.order != 0) check_order(calls.order);
   if (calls.max_iterations < 1)
     throw std::invalid_argument("max_iterations is " + std::to_string(calls.max_iterations) + ", must be at least 1");
-  const std::size_t m = calls.unknowns.size();
-  check_size(calls.nominal.size(), m, "the list of nominal values");
+  check_size(calls.nominal.size(), calls.unknowns.size(), "the list of nominal values");
   for (const Slot slot : calls.unknowns) {
-    check_slot(slot);
-    if (holds_integer_[slot])
+    cells_.check(slot);
+    if (cells_.holds_integer[slot])
       throw std::invalid_argument("slot " + std::to_string(slot) + " holds integers and cannot be iterated");
   }
-  iterations_.push_back({std::move(calls), std::vector<double>(m)});
-  return iterations_.size() - 1;
 }
 
-Kernel::Iteration& Kernel::checked_iteration(Index iteration) {
-  check_index(iteration, iterations_.size(), "iteration");
-  return iterations_[iteration];
+Index Iterations::add(IterationCalls calls) {
+  check(calls);
+  const std::size_t m = calls.unknowns.size();
+  all_.push_back({std::move(calls), std::vector<double>(m)});
+  return all_.size() - 1;
 }
 
-std::span<double> Kernel::guess(Index iteration) { return checked_iteration(iteration).x; }
-
-Outcome Kernel::iterate(Index index, double t, double h, bool first) {
-  Iteration& iteration = checked_iteration(index);
-  if (!first)
-    for (const Index instance : groups_[iteration.calls.group].instances)
-      if (!instances_[instance]->has_saved_state())
-        throw std::invalid_argument("no state of instance " + std::to_string(instance) + " was saved");
-  return result(iterate(iteration, t, h, first));
+Iteration& Iterations::at(Index iteration) {
+  check_index(iteration, all_.size(), "iteration");
+  return all_[iteration];
 }
 
-bool Kernel::iterate(Iteration& iteration, double t, double h, bool first) noexcept {
+void Iterations::end(const Outcome& outcome) {
+  const auto begun = static_cast<std::size_t>(outcome.steps) + (outcome.ok() ? 0 : 1);
+  if (begun < counts_.size()) counts_.resize(begun);
+}
+
+Outcome Iterations::iterate(Index index, double t, double h, bool first) {
+  Iteration& iteration = at(index);
+  if (!first) stepper_.check_saved(groups_[iteration.calls.group]);
+  return access_.result(iterate_once(iteration, t, h, first));
+}
+
+bool Iterations::iterate_once(Iteration& iteration, double t, double h, bool first) noexcept {
   const IterationCalls& calls = iteration.calls;
   Group& group = groups_[calls.group];
-  if (!(first ? save_all(group) : restore_all(group))) return false;
+  if (!(first ? stepper_.save_all(group) : stepper_.restore_all(group))) return false;
   if (first) {
     predict(iteration, h);
-    wires_.copy(group.wires, values_.data());
+    wires_.copy(group.wires);
   }
-  for (std::size_t i = 0; i < calls.unknowns.size(); ++i) values_[calls.unknowns[i]] = iteration.x[i];
-  hold(groups_[calls.held].inputs);
+  for (std::size_t i = 0; i < calls.unknowns.size(); ++i) cells_.values[calls.unknowns[i]] = iteration.x[i];
+  inputs_.hold_slots(groups_[calls.held].inputs);
   if (calls.order != 0)
-    interpolate(groups_[calls.following].inputs, calls.order, h);
+    inputs_.interpolate_slots(groups_[calls.following].inputs, calls.order, h);
   else
-    hold(groups_[calls.following].inputs);
-  if (!step_all(group, t, h) || !visit_all(calls.sweep)) return false;
-  wires_.copy(group.wires, values_.data());
+    inputs_.hold_slots(groups_[calls.following].inputs);
+  if (!stepper_.step_all(group, t, h) || !sweeps_.visit_all(calls.sweep)) return false;
+  wires_.copy(group.wires);
   return true;
 }
 
 // Where the polynomial through the accepted points leads.
-void Kernel::predict(Iteration& iteration, double h) noexcept {
+void Iterations::predict(Iteration& iteration, double h) noexcept {
   const IterationCalls& calls = iteration.calls;
-  extrapolate(groups_[calls.group].inputs, calls.prediction);
+  inputs_.extrapolate_slots(groups_[calls.group].inputs, calls.prediction);
   for (std::size_t i = 0; i < calls.unknowns.size(); ++i) {
     const Slot slot = calls.unknowns[i];
-    iteration.x[i] = input_value_[slot] + h * input_rates_[slot] + h * h / 2 * input_rates_[values_.size() + slot];
+    iteration.x[i] =
+        cells_.input_value[slot] + h * cells_.input_rates[slot] + h * h / 2 * cells_.input_rates[cells_.size() + slot];
   }
 }
 
-bool Kernel::converge(Iteration& iteration, double t, double h) noexcept {
+bool Iterations::converge(Index index, double t, double h) noexcept {
+  Iteration& iteration = all_[index];
   const IterationCalls& calls = iteration.calls;
   double least = std::numeric_limits<double>::infinity();
   std::int64_t count = 1;
   for (;; ++count) {
-    if (!iterate(iteration, t, h, count == 1)) {
-      outcome_.iterations = count;
+    if (!iterate_once(iteration, t, h, count == 1)) {
+      access_.outcome.iterations = count;
       return false;
     }
-    if (iteration.excess(values_) <= 1.0) {
+    if (iteration.excess(cells_.values) <= 1.0) {
       counts_[step_] = std::max(counts_[step_], count);
       return true;
     }
-    const double size = iteration.difference(values_);
+    const double size = iteration.difference(cells_.values);
     if (count == calls.max_iterations || !(size <= calls.growth * least)) break;
     least = std::min(least, size);
     for (std::size_t i = 0; i < calls.unknowns.size(); ++i) {
       const double nominal = calls.nominal[i], x = iteration.x[i] / nominal;
-      const double found = values_[calls.unknowns[i]] / nominal;
+      const double found = cells_.values[calls.unknowns[i]] / nominal;
       iteration.x[i] = nominal * (calls.relaxation == 1.0 ? found : x + calls.relaxation * (found - x));
     }
   }
-  outcome_ = {.code = Code::coupling, .iterations = count};
+  access_.outcome = {.code = Code::coupling, .iterations = count};
   return false;
 }
 

@@ -14,11 +14,15 @@ constexpr int gives_up = -1;
 
 }  // namespace
 
-Slopes::Slopes(Kernel& kernel, Index sweep, std::vector<ContinuousPart> parts, std::vector<Slot> inputs,
+Slopes::Slopes(Cells& cells, Sweeps& sweeps, Index sweep, std::vector<ContinuousPart> parts, std::vector<Slot> inputs,
                Numbers* numbers)
-    : kernel_(kernel), sweep_(sweep), parts_(std::move(parts)), inputs_(std::move(inputs)), numbers_(numbers) {
-  for (const Slot slot : inputs_)
-    if (slot >= kernel_.values().size()) throw std::out_of_range("slot " + std::to_string(slot) + " does not exist");
+    : cells_(cells),
+      sweeps_(sweeps),
+      sweep_(sweep),
+      parts_(std::move(parts)),
+      inputs_(std::move(inputs)),
+      numbers_(numbers) {
+  for (const Slot slot : inputs_) cells_.check(slot);
   for (const ContinuousPart& part : parts_) size_ += part.count;
 }
 
@@ -57,7 +61,7 @@ bool Slopes::fill(double t, const double* x, double* slopes) noexcept {
 }
 
 bool Slopes::move(double t, const double* x) noexcept {
-  const std::span<double> values = kernel_.values();
+  std::vector<double>& values = cells_.values;
   const double past = t - course_.start;
   for (std::size_t i = 0; i < course_.value.size(); ++i)
     values[inputs_[i]] = course_.value[i] + past * (course_.first[i] + (0.5 * past) * course_.second[i]);
@@ -69,7 +73,7 @@ bool Slopes::move(double t, const double* x) noexcept {
     status = part.set_states(part.component, x + part.first, part.count);
     if (status > fmi::warning) return stop(Stage::states, i, status);
   }
-  const Outcome outcome = kernel_.evaluate(sweep_);
+  const Outcome outcome = sweeps_.evaluate(sweep_);
   if (outcome.ok()) return true;
   trouble_ = {Stage::sweep, 0, 0, outcome};
   return false;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fmi.hpp"
-#include "kernel.hpp"
+#include "loops.hpp"
 
 namespace ssptool {
 
@@ -48,7 +48,8 @@ class Slopes {
   using Numbers = double*(void* vector);
   using Rest = int(double t, void* x, void* slopes, void* own);
 
-  Slopes(Kernel& kernel, Index sweep, std::vector<ContinuousPart> parts, std::vector<Slot> inputs, Numbers* numbers);
+  Slopes(Cells& cells, Sweeps& sweeps, Index sweep, std::vector<ContinuousPart> parts, std::vector<Slot> inputs,
+         Numbers* numbers);
 
   void rest(Rest* rest) noexcept { rest_ = rest; }
 
@@ -69,7 +70,8 @@ class Slopes {
   bool move(double t, const double* x) noexcept;
   bool stop(Stage stage, std::size_t part, int status) noexcept;
 
-  Kernel& kernel_;
+  Cells& cells_;
+  Sweeps& sweeps_;
   Index sweep_;
   std::vector<ContinuousPart> parts_;
   std::vector<Slot> inputs_;

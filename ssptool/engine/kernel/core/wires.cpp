@@ -1,6 +1,8 @@
 #include "wires.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 #include <tuple>
 
 namespace ssptool {
@@ -29,9 +31,32 @@ void change_destination(Wire& wire, const Change& change) noexcept {
 
 }  // namespace
 
-void Wires::add(const Wire& wire) {
-  into_[wire.destination] = static_cast<std::uint32_t>(wires_.size());
-  wires_.push_back(wire);
+void Wires::check(const Wire& wire) const {
+  cells_.check(wire.source);
+  cells_.check(wire.destination);
+  const std::string source = std::to_string(wire.source), destination = std::to_string(wire.destination);
+  if (cells_.holds_integer[wire.destination]) {
+    if (!cells_.holds_integer[wire.source])
+      throw std::invalid_argument("a wire leads from slot " + source + ", a double, to " + destination +
+                                  ", an integer");
+    if (wire.factor != 1.0 || wire.offset != 0.0)
+      throw std::invalid_argument("the wire to slot " + destination + ", an integer, has a factor or an offset");
+  }
+  if (!wire.table.empty() && !cells_.holds_integer[wire.source])
+    throw std::invalid_argument("the wire from slot " + source + ", a double, has a table");
+  if (lead_to(wire.destination)) throw std::invalid_argument("two wires lead to slot " + destination);
+}
+
+void Wires::connect(const std::vector<Wire>& wires) {
+  for (const Wire& wire : wires) {
+    check(wire);
+    into_[wire.destination] = static_cast<std::uint32_t>(wires_.size());
+    wires_.push_back(wire);
+    wires_.back().from_integer = cells_.holds_integer[wire.source];
+    wires_.back().to_integer = cells_.holds_integer[wire.destination];
+    if (!owned_[wire.destination]) outer_.push_back(wire.destination);
+  }
+  outer_set_ = set(outer_);
 }
 
 Wires::Set Wires::set(std::span<const Slot> slots) {
@@ -61,8 +86,9 @@ void Wires::sort(Places& places) {
   }
 }
 
-void Wires::copy_others(Set set, double* values) const noexcept {
+void Wires::copy_others(Set set) const noexcept {
   const Places& places = sets_[set];
+  double* const values = cells_.values.data();
   for (std::uint32_t i = places.scaled; i < places.integers; ++i)
     values[ends_[i].destination] = delivered(scales_[i].factor, scales_[i].offset, values[ends_[i].source]);
   for (std::uint32_t i = places.integers; i < places.end; ++i) copy_integer(wires_[which_[i]], values);
@@ -82,6 +108,11 @@ void Wires::copy_tangents(Set set, double* tangents) const noexcept {
 }
 
 void Wires::act(const std::vector<ActedWire>& acted) {
+  for (const ActedWire& one : acted) {
+    cells_.check(one.destination);
+    if (!lead_to(one.destination))
+      throw std::invalid_argument("no wire leads to slot " + std::to_string(one.destination));
+  }
   for (const ActedWire& one : acted) act(one);
   for (Places& places : sets_) sort(places);
 }

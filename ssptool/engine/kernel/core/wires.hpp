@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "change.hpp"
-#include "window.hpp"
+#include "cells.hpp"
 
 namespace ssptool {
 
@@ -31,30 +30,34 @@ class Wires {
   using Set = std::uint32_t;
   static constexpr Set empty_set = 0;
 
-  explicit Wires(std::size_t slots) : into_(slots, none), sets_(1) {}
+  // Those to slots that are not `owned` are outer ones.
+  Wires(Cells& cells, const std::vector<bool>& owned)
+      : cells_(cells), owned_(owned), into_(cells.size(), nowhere), sets_(1) {}
 
   [[nodiscard]] bool empty() const noexcept { return wires_.empty(); }
-  [[nodiscard]] bool lead_to(Slot slot) const noexcept { return into_[slot] != none; }
   // At most one to a slot.
-  void add(const Wire&);
+  void connect(const std::vector<Wire>&);
   // Those that lead to these slots.
   Set set(std::span<const Slot>);
-  // From now on those to these slots deliver something else; there must be such.
+  // From now on those to these slots deliver something else.
   void act(const std::vector<ActedWire>&);
 
-  void copy(Set set, double* values) const noexcept {
+  void copy(Set set) const noexcept {
     const Places& places = sets_[set];
+    double* const values = cells_.values.data();
     const bool others = places.scaled != places.end;
     const Ends* const end = ends_.data() + places.scaled;
     for (const Ends* wire = ends_.data() + places.plain; wire != end; ++wire)
       values[wire->destination] = values[wire->source];
-    if (others) copy_others(set, values);
+    if (others) copy_others(set);
   }
+  // To slots of no instance.
+  void copy_outer() const noexcept { copy(outer_set_); }
   // By the chain rule; integers do not move.
   void copy_tangents(Set, double* tangents) const noexcept;
 
  private:
-  static constexpr std::uint32_t none = static_cast<std::uint32_t>(-1);
+  static constexpr std::uint32_t nowhere = static_cast<std::uint32_t>(-1);
 
   struct Ends {
     std::uint32_t source, destination;
@@ -68,15 +71,21 @@ class Wires {
   };
 
   // Not inlined, so that what is in every step stays small.
-  [[gnu::noinline]] void copy_others(Set, double* values) const noexcept;
+  [[gnu::noinline]] void copy_others(Set) const noexcept;
   static void copy_integer(const Wire&, double* values) noexcept;
+  [[nodiscard]] bool lead_to(Slot slot) const noexcept { return into_[slot] != nowhere; }
+  void check(const Wire&) const;
   void act(const ActedWire&);
   void sort(Places&);
 
+  Cells& cells_;
+  const std::vector<bool>& owned_;
   std::vector<Wire> wires_;
   std::vector<std::uint32_t> into_;  // by destination slot: index into wires_
   // Factor and offset as they were stated, of wires that have been acted on, by destination.
   std::unordered_map<Slot, std::pair<double, double>> stated_;
+  std::vector<Slot> outer_;
+  Set outer_set_ = empty_set;
   std::vector<Places> sets_;
   // Of all sets, one after the other; what a step needs of a wire that only copies is apart from the rest.
   std::vector<Ends> ends_;

@@ -1,30 +1,23 @@
-"""Evaluation at one instant (calls and algebraic loops in order), and steps of instances."""
+"""Evaluation of instances at one instant, without a step."""
 
-import ctypes
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ssptool.engine.kernel.interface import FLOAT, OK, Call, Code, Floats, Integers, LoopCalls, Outcome, SolveLoop
-from ssptool.engine.kernel.twin.access import (
-    Members,
-    TwinMember,
+from ssptool.engine.kernel.interface import FLOAT, OK, Call, Floats, Outcome
+from ssptool.engine.kernel.twin.access import TwinAccess, failed
+from ssptool.engine.kernel.twin.cells import Cells
+from ssptool.engine.kernel.twin.members import Members, TwinMember
+from ssptool.engine.kernel.twin.variables import (
+    References,
     Typed,
-    failed,
-    get_floats,
-    get_typed,
     inputs_of,
     known_of,
     outputs_of,
     references_of,
-    set_floats,
-    set_typed,
     typed_of,
 )
-from ssptool.engine.kernel.twin.instances import Motion, References
-from ssptool.engine.kernel.twin.state import Cells, TwinWire, Wires, check_index, item
+from ssptool.engine.kernel.twin.wires import TwinWire, Wires
 
 
 class ResolvedCall(NamedTuple):
@@ -41,8 +34,8 @@ class ResolvedCall(NamedTuple):
 
 
 class Calls:
-    def __init__(self, cells: Cells, wires: Wires, members: Members) -> None:
-        self._cells, self._wires, self._members = cells, wires, members
+    def __init__(self, cells: Cells, wires: Wires, members: Members, access: TwinAccess) -> None:
+        self._cells, self._wires, self._members, self._access = cells, wires, members, access
 
     def resolve(self, call: Call) -> ResolvedCall:
         member = self._members[call.instance]
@@ -61,14 +54,14 @@ class Calls:
         )
 
     def perform(self, call: ResolvedCall) -> Outcome:
-        cells = self._cells
+        access = self._access
         self._wires.copy(call.wires)
-        outcome = set_floats(call.member, call.input_references, call.inputs, cells)
+        outcome = access.set(call.member, call.input_references, call.inputs)
         if outcome.ok:
-            outcome = set_typed(call.member, call.typed_inputs, cells.values, cells)
+            outcome = access.set_typed(call.member, call.typed_inputs, self._cells.values)
         if outcome.ok:
-            outcome = get_floats(call.member, call.output_references, call.outputs, cells)
-        return get_typed(call.member, call.typed_outputs, cells) if outcome.ok else outcome
+            outcome = access.get(call.member, call.output_references, call.outputs)
+        return access.get_typed(call.member, call.typed_outputs) if outcome.ok else outcome
 
     def pass_on(self, call: ResolvedCall, tangents: Floats) -> Outcome:
         """The tangents of the outputs from those of the inputs."""
@@ -82,226 +75,3 @@ class Calls:
                 return failed(call.member, failure)
         tangents[call.outputs] = sensitivity
         return OK
-
-
-@dataclass(slots=True)
-class Loop:
-    """`found` is what the held slots came out as at the last evaluation."""
-
-    torn: list[int]
-    held: list[int]
-    found: Integers
-    body: tuple[ResolvedCall, ...]
-    nominal: list[float]
-    rtol: float
-    atol: float
-    max_iterations: int
-    chord: Floats
-
-
-class Loops:
-    """`solved` says how often a sweep looked for a solution, `iterations` how many evaluations that took."""
-
-    def __init__(self, cells: Cells, calls: Calls) -> None:
-        self._cells, self._calls = cells, calls
-        self._every: list[Loop] = []
-        self.solved = 0
-        self.iterations = 0
-
-    def __len__(self) -> int:
-        return len(self._every)
-
-    def __getitem__(self, loop: int) -> Loop:
-        return item(self._every, loop, "loop")
-
-    def register(self, loop: LoopCalls) -> int:
-        self._check(loop)
-        body = tuple(self._calls.resolve(call) for call in loop.body)
-        chord = -np.eye(len(loop.torn))
-        nominal = [float(value) for value in loop.nominal]
-        held, found = list(loop.held), np.zeros(len(loop.held), dtype=np.int64)
-        limits = loop.rtol, loop.atol, loop.max_iterations
-        self._every.append(Loop(list(loop.torn), held, found, body, nominal, *limits, chord))
-        return len(self._every) - 1
-
-    def _check(self, loop: LoopCalls) -> None:
-        if len(loop.nominal) != len(loop.torn):
-            raise ValueError("as many nominal values as torn slots are needed")
-        if loop.max_iterations < 1:
-            raise ValueError(f"max_iterations is {loop.max_iterations}, must be at least 1")
-        for slot in loop.torn:
-            self._cells.check(slot)
-            if slot in self._cells.holds_integer:
-                raise ValueError(f"slot {slot} holds integers and cannot be torn")
-        for slot in loop.held:
-            self._cells.check(slot)
-            if slot not in self._cells.holds_integer:
-                raise ValueError(f"slot {slot} holds a double, which is torn and not held")
-
-    def residual(self, loop: int, x: Floats) -> tuple[Outcome, Floats]:
-        torn = self[loop].torn
-        if x.shape != (len(torn),):
-            raise ValueError(f"x has shape {x.shape}, must be ({len(torn)},)")
-        outcome = self._evaluate_body(loop, x)
-        return outcome, self._cells.values[torn]
-
-    def _evaluate_body(self, index: int, x: Floats) -> Outcome:
-        loop, cells = self[index], self._cells
-        cells.values[loop.torn] = x
-        kept = cells.integers[loop.held]
-        outcome = OK
-        for call in loop.body:
-            outcome = self._calls.perform(call)
-            if not outcome.ok:
-                outcome = replace(outcome, loop=index)
-                break
-        loop.found = cells.integers[loop.held]
-        cells.integers[loop.held] = kept
-        return outcome
-
-    def settle(self, loop: int) -> bool:
-        return self._settle(self[loop]) is not None
-
-    def _settle(self, loop: Loop) -> int | None:
-        """The first of the held slots that changes."""
-        changed = np.flatnonzero(loop.found != self._cells.integers[loop.held])
-        self._cells.integers[loop.held] = loop.found
-        return loop.held[changed[0]] if changed.size else None
-
-    @np.errstate(over="ignore", invalid="ignore")  # an iterate that runs away is reported in the outcome
-    def solve(self, index: int) -> Outcome:
-        loop, values = self[index], self._cells.values
-        x = values[loop.torn]
-        first = x.copy()  # where a better method may start: iterates that ran away lead nowhere
-        open_slot = None
-        self.solved += 1
-        for iteration in range(loop.max_iterations):
-            self.iterations += 1
-            outcome = self._evaluate_body(index, x)
-            if outcome.code is Code.NONFINITE and iteration > 0:
-                values[loop.torn] = first
-                return replace(outcome, code=Code.LOOP)  # the guess is to blame: an iterate ran away
-            if not outcome.ok:
-                return outcome
-            residual = values[loop.torn] - x
-            open_slot = _unconverged(loop, x, residual)
-            if open_slot is None:
-                open_slot = self._settle(loop)
-                if open_slot is None:
-                    return OK
-                continue
-            _correct(x, loop.chord, residual)
-        values[loop.torn] = first
-        return Outcome(Code.LOOP, loop=index, slot=-1 if open_slot is None else open_slot)
-
-    def jacobian_product(self, loop: int, seed: Floats) -> tuple[Outcome, Floats]:
-        torn = self[loop].torn
-        if seed.shape != (len(torn),):
-            raise ValueError(f"seed has shape {seed.shape}, must be ({len(torn)},)")
-        tangents = np.zeros_like(self._cells.values)
-        tangents[torn] = seed
-        outcome = OK
-        for call in self[loop].body:
-            outcome = self._calls.pass_on(call, tangents)
-            if not outcome.ok:
-                outcome = replace(outcome, loop=loop)
-                break
-        return outcome, tangents[torn]
-
-    def set_chord(self, loop: int, matrix: Floats) -> None:
-        size = len(self[loop].torn)
-        if matrix.shape != (size, size):
-            raise ValueError(f"the chord matrix has shape {matrix.shape}, must be ({size}, {size})")
-        self[loop].chord = np.array(matrix, dtype=np.float64)
-
-
-def _unconverged(loop: Loop, x: Floats, residual: Floats) -> int | None:
-    """The first torn slot whose residual is above its tolerance."""
-    for i, slot in enumerate(loop.torn):
-        if not abs(residual[i]) <= loop.atol + loop.rtol * max(abs(x[i]), loop.nominal[i]):
-            return slot
-    return None
-
-
-def _correct(x: Floats, chord: Floats, residual: Floats) -> None:
-    """x ← x − M r, in place. A plain double loop: sums of numpy's products depend on how BLAS was built."""
-    for i in range(len(x)):
-        correction = 0.0
-        for j in range(len(x)):
-            correction += chord[i, j] * residual[j]
-        x[i] -= correction
-
-
-class Sweeps:
-    def __init__(self, calls: Calls, loops: Loops) -> None:
-        self._calls, self._loops = calls, loops
-        self._every: list[tuple[ResolvedCall | SolveLoop, ...]] = []
-
-    def __len__(self) -> int:
-        return len(self._every)
-
-    def register(self, steps: Sequence[Call | SolveLoop]) -> int:
-        resolved: list[ResolvedCall | SolveLoop] = []
-        for step in steps:
-            if isinstance(step, SolveLoop):
-                check_index(step.loop, self._loops, "loop")
-                resolved.append(step)
-            else:
-                resolved.append(self._calls.resolve(step))
-        self._every.append(tuple(resolved))
-        return len(self._every) - 1
-
-    def evaluate(self, sweep: int) -> Outcome:
-        for step in item(self._every, sweep, "sweep"):
-            outcome = self._loops.solve(step.loop) if isinstance(step, SolveLoop) else self._calls.perform(step)
-            if not outcome.ok:
-                return outcome
-        return OK
-
-
-class Steps:
-    def __init__(self, cells: Cells, members: Members) -> None:
-        self._cells, self._members = cells, members
-        self._time: ctypes.c_double | None = None
-
-    def report_time(self, place: int) -> None:
-        self._time = ctypes.c_double.from_address(place) if place else None
-
-    def advance(self, group: int, t: float, h: float) -> Outcome:
-        if self._time is not None:
-            self._time.value = t
-        for member in self._members.of(group):
-            outcome = self._step(member, t, h)
-            if not outcome.ok:
-                return outcome
-        return OK
-
-    def _step(self, member: TwinMember, t: float, h: float) -> Outcome:
-        cells, slots = self._cells, member.inputs
-        outcome = set_typed(member, member.typed_inputs, cells.input_value, cells)
-        if not outcome.ok:
-            return outcome
-        motion = Motion(cells.input_value[slots], cells.input_rates[0, slots], cells.input_rates[1, slots])
-        if failure := member.fmu.step(t, h, motion):
-            return failed(member, failure)
-        outcome = get_floats(member, member.output_references, member.outputs, cells)
-        return get_typed(member, member.typed_outputs, cells) if outcome.ok else outcome
-
-    def save(self, group: int) -> Outcome:
-        for member in self._members.of(group):
-            if failure := member.fmu.save():
-                return failed(member, failure)
-        return OK
-
-    def restore(self, group: int) -> Outcome:
-        for member in self._members.of(group):
-            if not member.fmu.has_saved_state:
-                raise ValueError(f"no state of instance {member.number} was saved")
-        for member in self._members.of(group):
-            if failure := member.fmu.restore():
-                return failed(member, failure)
-        return OK
-
-    def release(self) -> None:
-        for member in self._members:
-            member.fmu.release()

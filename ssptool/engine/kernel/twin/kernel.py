@@ -1,23 +1,21 @@
-"""The twin as a whole: its parts, and who of them does what."""
+"""A kernel as the sum of its parts."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from ssptool.engine.kernel.interface import (
-    NO_TABLES,
-    Change,
-    Courses,
-    Floats,
-    InstanceTable,
-    Integers,
-    Slots,
-    Tables,
-)
-from ssptool.engine.kernel.twin.access import Members
-from ssptool.engine.kernel.twin.evaluation import Calls, Loops, Steps, Sweeps
-from ssptool.engine.kernel.twin.program import Iterations, Programs, TwinInputs
-from ssptool.engine.kernel.twin.state import Acting, Cells, History, Wires
+from ssptool.engine.kernel.interface import NO_TABLES, Change, Courses, Floats, InstanceTable, Integers, Slots, Tables
+from ssptool.engine.kernel.twin.access import TwinAccess
+from ssptool.engine.kernel.twin.cells import Cells
+from ssptool.engine.kernel.twin.courses import DrivenInputs
+from ssptool.engine.kernel.twin.evaluation import Calls
+from ssptool.engine.kernel.twin.inputs import History, TwinInputs
+from ssptool.engine.kernel.twin.iterations import Iterations
+from ssptool.engine.kernel.twin.loops import Loops, Sweeps
+from ssptool.engine.kernel.twin.members import Groups, Members
+from ssptool.engine.kernel.twin.programs import Programs, TwinRecorder
+from ssptool.engine.kernel.twin.stepper import TwinStepper
+from ssptool.engine.kernel.twin.wires import Wires
 
 
 class TwinKernel:
@@ -30,32 +28,34 @@ class TwinKernel:
         self._contents = contents = cells.contents
         self._members = members = Members(cells)
         self._wires = wires = Wires(cells, members.owner)
-        self._acting = acting = Acting(cells, wires)
-        history, steps, calls = History(cells, wires), Steps(cells, members), Calls(cells, wires, members)
-        inputs = TwinInputs(cells, wires, members, acting, history)
+        self._driven = driven = DrivenInputs(cells, wires)
+        self._groups = groups = Groups(members, wires, driven)
+        access, history = TwinAccess(cells, members), History(cells, wires)
+        inputs, calls = TwinInputs(cells, wires, groups, history), Calls(cells, wires, members, access)
         self._loops = loops = Loops(cells, calls)
         self._sweeps = sweeps = Sweeps(calls, loops)
+        stepper = TwinStepper(cells, members, groups, access)
+        self._iterations = iterations = Iterations(cells, groups, inputs, stepper, sweeps)
+        recorder = TwinRecorder(cells, wires, members, access)
+        programs = Programs(groups, members, driven, history, inputs, stepper, sweeps, iterations, recorder)
 
         self.values, self.integers = cells.values, cells.integers
         self.input_value, self.input_rates = cells.input_value, cells.input_rates
         self.content, self.number, self.forget = contents.__getitem__, contents.number, contents.forget
         self.environment = members.environment
         self.intermediate_update_address = members.intermediate_update_address
-        self.group, self.loop, self.sweep = members.group, loops.register, sweeps.register
-        self.write, self.drive, self.act = acting.write, acting.drive, wires.act
+        self.write, self.drive, self.act = driven.write, driven.drive, wires.act
+        self.group, self.loop, self.sweep, self.iteration = groups.add, loops.add, sweeps.add, iterations.add
         self.exchange, self.hold = inputs.exchange, inputs.hold
         self.extrapolate, self.interpolate = inputs.extrapolate, inputs.interpolate
-        self.advance, self.save, self.restore, self.release = steps.advance, steps.save, steps.restore, steps.release
-        self.report_time = steps.report_time
-        self.evaluate, self.accept, self.take_back = sweeps.evaluate, history.accept, history.take_back
-        self.residual, self.settle = loops.residual, loops.settle
+        self.accept, self.take_back = history.accept, history.take_back
+        self.evaluate, self.residual, self.settle = sweeps.evaluate, loops.residual, loops.settle
         self.jacobian_product, self.set_chord = loops.jacobian_product, loops.set_chord
-        # What these do is put together from the operations above.
-        self._iterations = iterations = Iterations(self, cells, members, sweeps)
-        self.iteration, self.iterate = iterations.register, iterations.iterate
-        programs = Programs(self, cells, members, wires, sweeps, iterations)
+        self.advance, self.save, self.restore = stepper.advance, stepper.save, stepper.restore
+        self.release, self.report_time, self.use_threads = stepper.release, stepper.report_time, stepper.use_threads
+        self.iterate = iterations.iterate
+        self.record_slots, self.record = recorder.record_slots, recorder.record
         self.run, self.run_through = programs.run, programs.run_through
-        self.record_slots, self.record = programs.record_slots, programs.record
 
     @property
     def contents(self) -> int:
@@ -91,20 +91,20 @@ class TwinKernel:
 
     def courses(self, courses: Courses) -> None:
         self._check_nothing_registered("courses")
-        self._acting.state(courses)
+        self._driven.state(courses)
 
     def _check_nothing_registered(self, what: str) -> None:
-        if self._members.grouped or self._loops or self._sweeps:
+        if self._groups or self._loops or self._sweeps:
             raise ValueError(f"{what} must be stated before groups, loops and sweeps")
 
     def course(self, column: int) -> Floats:
-        return self._acting.courses.column(column)
+        return self._driven.courses.column(column)
 
     def change(self, column: int, change: Change) -> None:
-        self._acting.courses.change(column, change)
+        self._driven.courses.change(column, change)
 
     def between(self, begin: float, end: float) -> None:
-        self._acting.courses.between(begin, end)
+        self._driven.courses.between(begin, end)
 
     def guess(self, iteration: int) -> Floats:
         return self._iterations[iteration].x
@@ -119,7 +119,3 @@ class TwinKernel:
 
     def limit_inputs(self, instance: int, order: int) -> None:
         self._members[instance].fmu.following.order = order
-
-    def use_threads(self, count: int) -> None:
-        if count < 1:
-            raise ValueError("at least 1 thread is needed")

@@ -1,0 +1,218 @@
+#include "programs.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace ssptool {
+
+namespace {
+
+// [s], before every time: see interface.py.
+constexpr double long_ago = -1e300;
+
+// Of a macro step: so much before its end an instance is not there yet.
+constexpr double close = 1e-9;
+
+}  // namespace
+
+void Recorder::add(Index index) {
+  const Member& member = members_[index];
+  if (member.observed.slots.empty()) return;
+  observed_.push_back({.inputs = access_.transfer(index, of_type(member.inputs, Type::float64)),
+                       .floats = access_.transfer(index, of_type(member.observed, Type::float64)),
+                       .typed_inputs = by_type(member.inputs),
+                       .typed = by_type(member.observed)});
+}
+
+void Recorder::record_slots(const std::vector<Slot>& slots) {
+  for (const Slot slot : slots) cells_.check(slot);
+  recorded_ = Window(cells_.values.data(), slots);
+  all_slots_ = !recorded_.scattered() && slots.size() == cells_.size() && (slots.empty() || slots[0] == 0);
+}
+
+Outcome Recorder::record(double t, std::span<double> row) {
+  check_size(row.size(), width(), "the row");
+  return access_.result(write_row(t, row.data()));
+}
+
+bool Recorder::write_row(double t, double* row) noexcept {
+  for (Observed& one : observed_)
+    if (!access_.observe(one)) [[unlikely]]
+      return false;
+  if (!observed_.empty()) wires_.copy_outer();
+  *row = t;
+  if (const std::span<const double> values = recorded_.read(); !values.empty())
+    std::memcpy(row + 1, values.data(), values.size_bytes());
+  return true;
+}
+
+// Throws if the program is wrong; what does nothing, such as holding the inputs of no instance, is left out.
+std::vector<Programs::Task> Programs::tasks(std::span<const Instruction> program) {
+  std::vector<Task> tasks;
+  std::size_t records = 0;
+  for (const Instruction& instruction : program) {
+    const auto [op, argument, order] = instruction;
+    Task task{op, order, argument, nullptr, &instruction - program.data()};
+    if (op == Op::extrapolate || op == Op::interpolate) check_order(order);
+    if (op == Op::record)
+      ++records;
+    else if (op == Op::evaluate)
+      check_index(argument, sweeps_.size(), "sweep");
+    else if (op == Op::iterate)
+      check_index(argument, iterations_.size(), "iteration");
+    else if (op != Op::accept && op != Op::drive && op != Op::forget)
+      task.group = &groups_.at(argument);
+    // A row that is recorded at once with the acceptance of all that is in it.
+    if (op == Op::record && recorder_.copies_all() && !tasks.empty() && tasks.back().op == Op::accept)
+      tasks.back().straight = true;
+    else if (task.group == nullptr || !task.group->instances.empty())
+      tasks.push_back(task);
+  }
+  if (records > 1) throw std::invalid_argument("a program may record one row per macro step");
+  return tasks;
+}
+
+inline bool Programs::execute(const Task& task, double t, double reached, double h, double* row) {
+  switch (task.op) {
+    case Op::exchange: wires_.copy(task.group->wires); break;
+    case Op::hold: inputs_.hold_slots(task.group->inputs); break;
+    case Op::extrapolate: inputs_.extrapolate_slots(task.group->inputs, task.order); break;
+    case Op::interpolate: inputs_.interpolate_slots(task.group->inputs, task.order, h); break;
+    case Op::advance:
+      return task.straight ? stepper_.step_all_straight(*task.group, t, h) : stepper_.step_all(*task.group, t, h);
+    case Op::evaluate: return sweeps_.visit_all(task.argument);
+    case Op::iterate: return iterations_.converge(task.argument, t, h);
+    case Op::save: return stepper_.save_all(*task.group);
+    case Op::accept:
+      if (task.straight)
+        history_.keep(reached, row);
+      else
+        history_.accept(reached);
+      break;
+    case Op::drive: driven_.drive(reached, h); break;
+    case Op::forget: history_.accept(long_ago); break;
+    case Op::record: return recorder_.write_row(reached, row);
+  }
+  return true;
+}
+
+// For all macro steps but the first, which has made sure that second derivatives are zero and that there are two points
+// for a line.
+std::vector<Programs::Task> Programs::straight(const std::vector<Task>& tasks) const {
+  const bool bends = std::any_of(tasks.begin(), tasks.end(),
+                                 [](const Task& one) { return one.op == Op::iterate || one.op == Op::forget; });
+  if (bends || stepper_.has_threads()) return tasks;
+  std::vector<Task> found;
+  std::vector<Task> before;  // those just before that say how inputs run
+  for (const Task& task : tasks) {
+    if (task.op == Op::hold || (task.op == Op::extrapolate && task.order == 1 && history_.size() > 1)) {
+      before.push_back(task);
+      continue;
+    }
+    const bool together = task.op == Op::advance && covers(before, *task.group);
+    if (together)
+      for (const Task& one : before) stepper_.prepare_straight(*one.group, one.op == Op::extrapolate);
+    else
+      found.insert(found.end(), before.begin(), before.end());
+    before.clear();
+    found.push_back(task);
+    found.back().straight |= together;
+  }
+  found.insert(found.end(), before.begin(), before.end());
+  return found;
+}
+
+// Whether they say so for the very instances of the group.
+bool Programs::covers(const std::vector<Task>& tasks, const Group& group) {
+  std::vector<Small> covered, stepped = group.instances;
+  for (const Task& task : tasks)
+    covered.insert(covered.end(), task.group->instances.begin(), task.group->instances.end());
+  std::sort(covered.begin(), covered.end());
+  std::sort(stepped.begin(), stepped.end());
+  return covered == stepped;
+}
+
+Outcome Programs::run(std::span<const Instruction> program, double start, double h, std::int64_t first,
+                      std::span<double> rows, std::int64_t steps) {
+  const std::vector<Task> tasks = this->tasks(program);
+  check_size(rows.size(), static_cast<std::size_t>(steps) * recorder_.width(), "the array of rows");
+  iterations_.begin(static_cast<std::size_t>(steps));
+  const Grid grid{start, h, first, rows.data()};
+  Outcome outcome = repeat(tasks, grid, 0, std::min<std::int64_t>(steps, 1));
+  if (outcome.ok() && steps > 1 && !event_wanted()) outcome = repeat(straight(tasks), grid, 1, steps);
+  return finished(outcome);
+}
+
+// Rows belong to who asked for them.
+Outcome Programs::finished(const Outcome& outcome) {
+  history_.leave_rows();
+  iterations_.end(outcome);
+  return outcome;
+}
+
+Outcome Programs::repeat(const std::vector<Task>& tasks, const Grid& grid, std::int64_t begin, std::int64_t end) {
+  const std::size_t width = recorder_.width();
+  const bool reporting = !members_.reports().empty();
+  double reached = grid.time(begin);
+  for (std::int64_t k = begin; k < end; ++k) {
+    const double t = std::exchange(reached, grid.time(k + 1));
+    double* const row = grid.rows + static_cast<std::size_t>(k) * width;
+    iterations_.begin_step(static_cast<std::size_t>(k));
+    for (StepReport* report : members_.reports()) report->reached = std::numeric_limits<double>::quiet_NaN();
+    for (const Task& task : tasks) {
+      const bool ok = execute(task, t, reached, grid.h, row);
+      if (reporting && (task.op == Op::advance || task.op == Op::iterate) &&
+          returned_before(reached - close * grid.h))  // what else went wrong in a step that was too long does not count
+        return {.code = Code::event, .steps = k, .instruction = task.instruction};
+      if (!ok) [[unlikely]]
+        return stopped(k, task);
+    }
+    if (reporting && event_wanted()) return {.steps = k + 1};
+  }
+  return {.steps = end};
+}
+
+Outcome Programs::stopped(std::int64_t steps, const Task& task) noexcept {
+  access_.outcome.steps = steps;
+  access_.outcome.instruction = task.instruction;
+  return access_.outcome;
+}
+
+Outcome Programs::run_through(std::span<const Instruction> step, std::span<const Instruction> jump,
+                              std::span<const double> points, std::span<double> rows) {
+  const std::vector<Task> steps = tasks(step), jumps = tasks(jump);
+  const std::size_t width = recorder_.width(), count = points.size() / 4;
+  check_size(rows.size(), count * width, "the array of rows");
+  iterations_.begin(count);
+  Outcome outcome{.steps = static_cast<std::int64_t>(count)};
+  for (std::size_t k = 0; k < count && outcome.ok(); ++k) {
+    const double t = points[4 * k], h = points[4 * k + 1], to = points[4 * k + 2];
+    const bool jumping = h == 0.0;
+    iterations_.begin_step(k);
+    if (jumping) {
+      driven_.between(to, points[4 * k + 3]);
+      driven_.write(to);
+    }
+    for (const Task& task : jumping ? jumps : steps)
+      if (!execute(task, t, jumping ? t : to, h, rows.data() + k * width)) [[unlikely]] {
+        outcome = stopped(static_cast<std::int64_t>(k), task);
+        break;
+      }
+  }
+  return finished(outcome);
+}
+
+bool Programs::returned_before(double end) const noexcept {
+  return std::any_of(members_.reports().begin(), members_.reports().end(),
+                     [end](const auto* report) { return report->reached < end; });
+}
+
+bool Programs::event_wanted() const noexcept {
+  return std::any_of(members_.reports().begin(), members_.reports().end(),
+                     [](const auto* report) { return report->event != 0.0; });
+}
+
+}  // namespace ssptool

@@ -1,0 +1,105 @@
+// Programs that are repeated for many macro steps, and the rows that they leave.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "iterations.hpp"
+
+namespace ssptool {
+
+class Recorder {
+ public:
+  Recorder(Cells& cells, const Wires& wires, const Members& members, Access& access)
+      : cells_(cells), wires_(wires), members_(members), access_(access), recorded_(cells.values.data(), {}) {}
+
+  // The member that was added last.
+  void add(Index instance);
+  void record_slots(const std::vector<Slot>&);
+  // A row of `width()` numbers.
+  Outcome record(double t, std::span<double> row);
+  bool write_row(double t, double* row) noexcept;
+
+  // Of a row: the time and what is recorded.
+  [[nodiscard]] std::size_t width() const noexcept { return 1 + recorded_.size(); }
+  // A row is the time and each slot, in order, and nothing more is to be got for it.
+  [[nodiscard]] bool copies_all() const noexcept { return all_slots_ && observed_.empty(); }
+
+ private:
+  Cells& cells_;
+  const Wires& wires_;
+  const Members& members_;
+  Access& access_;
+  std::vector<Observed> observed_;
+  Window recorded_;
+  bool all_slots_ = false;
+};
+
+class Programs {
+ public:
+  Programs(Groups& groups, const Members& members, const Wires& wires, DrivenInputs& driven, History& history,
+           Inputs& inputs, Stepper& stepper, Sweeps& sweeps, Iterations& iterations, Recorder& recorder, Access& access)
+      : groups_(groups),
+        members_(members),
+        wires_(wires),
+        driven_(driven),
+        history_(history),
+        inputs_(inputs),
+        stepper_(stepper),
+        sweeps_(sweeps),
+        iterations_(iterations),
+        recorder_(recorder),
+        access_(access) {}
+
+  // `rows` holds `steps` rows.
+  Outcome run(std::span<const Instruction> program, double start, double h, std::int64_t first, std::span<double> rows,
+              std::int64_t steps);
+  // `points` holds four numbers for each row.
+  Outcome run_through(std::span<const Instruction> step, std::span<const Instruction> jump,
+                      std::span<const double> points, std::span<double> rows);
+
+ private:
+  // An instruction, checked and looked up.
+  struct Task {
+    Op op;
+    int order;
+    Index argument;
+    Group* group;  // if the argument is one
+    std::int64_t instruction;
+    bool straight = false;  // ADVANCE: see Stepper::step_all_straight; ACCEPT: the row is recorded as well
+  };
+
+  // Macro steps of equal size, and where their rows go.
+  struct Grid {
+    double start, h;
+    std::int64_t first;
+    double* rows;
+
+    [[nodiscard]] double time(std::int64_t k) const noexcept { return start + static_cast<double>(first + k) * h; }
+  };
+
+  std::vector<Task> tasks(std::span<const Instruction> program);
+  [[nodiscard]] std::vector<Task> straight(const std::vector<Task>&) const;
+  static bool covers(const std::vector<Task>&, const Group&);
+  bool execute(const Task&, double t, double reached, double h, double* row);
+  Outcome repeat(const std::vector<Task>&, const Grid&, std::int64_t begin, std::int64_t end);
+  [[gnu::cold]] Outcome stopped(std::int64_t steps, const Task&) noexcept;
+  Outcome finished(const Outcome&);
+  [[nodiscard]] bool returned_before(double end) const noexcept;
+  [[nodiscard]] bool event_wanted() const noexcept;
+
+  Groups& groups_;
+  const Members& members_;
+  const Wires& wires_;
+  DrivenInputs& driven_;
+  History& history_;
+  Inputs& inputs_;
+  Stepper& stepper_;
+  Sweeps& sweeps_;
+  Iterations& iterations_;
+  Recorder& recorder_;
+  Access& access_;
+};
+
+}  // namespace ssptool

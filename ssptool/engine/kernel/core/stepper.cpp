@@ -1,0 +1,279 @@
+#include "stepper.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace ssptool {
+
+namespace {
+
+// A group is stepped in parallel if its steps, one after the other, take so long at least [s]; so many are measured.
+constexpr double worth = 50e-6;
+constexpr int trials = 3;
+
+// What FMUs keep is scattered in memory, so that the processor cannot guess what comes next. How much it is only the
+// FMU knows; to ask for some lines of it costs next to nothing, and what was not needed is not waited for.
+class Prefetch {
+ public:
+  explicit Prefetch(const std::vector<Small>& instances) noexcept
+      // Few are in the caches anyway.
+      : last_(instances.size() > 64 ? instances.data() + instances.size() - 1 - ahead : nullptr) {}
+
+  // Those of an instance some places behind this one, if there is one; `component` is asked for its address.
+  template <class Component>
+  void of(const Small* instance, Component component) const noexcept {
+#if defined(__GNUC__)
+    if (instance > last_) return;
+    const auto* const first = static_cast<const char*>(component(instance[ahead]));
+    for (std::size_t line = 0; line < lines; ++line) __builtin_prefetch(first + line * cache_line);
+#else
+    (void)instance, (void)component;
+#endif
+  }
+
+ private:
+  static constexpr std::ptrdiff_t ahead = 2;
+  static constexpr std::size_t lines = 6;
+
+  const Small* last_;
+};
+
+}  // namespace
+
+void Stepper::add(Index index) {
+  const Member& member = members_[index];
+  const Variables inputs = of_type(member.inputs, Type::float64);
+  double* const first = cells_.input_rates.data();
+  StepParts parts{.value = Window(cells_.input_value.data(), inputs.slots),
+                  .first = Window(first, inputs.slots),
+                  .second = Window(first + cells_.size(), inputs.slots),
+                  .motion = {},
+                  .outputs = access_.transfer(index, of_type(member.outputs, Type::float64)),
+                  .typed_inputs = by_type(member.inputs),
+                  .typed_outputs = by_type(member.outputs)};
+  parts.motion = {parts.value.room().data(), parts.first.room().data(), parts.second.room().data(), parts.value.size()};
+  const bool typed = !parts.typed_inputs.empty() || !parts.typed_outputs.empty();
+  const QuickAccess own = access_.quick(access_.transfer(index, inputs), parts.outputs, typed);
+  steps_.push_back({own, own.special ? nullptr : member.instance->plain_step()});
+  parts_.push_back(std::move(parts));
+}
+
+Outcome Stepper::advance(Index group, double t, double h) { return access_.result(step_all(groups_.at(group), t, h)); }
+
+bool Stepper::step(Index index, double t, double h) noexcept {
+  if (steps_[index].special && !prepare(index)) [[unlikely]]
+    return false;
+  const Failure failure = move_on(index, t, h);
+  if (failure) [[unlikely]]
+    return access_.failed(index, failure);
+  return collect(index);
+}
+
+// The step alone, with nothing that instances share.
+inline Failure Stepper::move_on(Index index, double t, double h) const noexcept {
+  const Step& own = steps_[index];
+  if (own.special) [[unlikely]]
+    return members_.instance(index).step(t, h, parts_[index].motion);
+  const double* const first = cells_.input_rates.data() + own.inputs;
+  return members_.instance(index).step(
+      t, h, {cells_.input_value.data() + own.inputs, first, first + cells_.size(), own.input_count});
+}
+
+// Around a step: what is not part of its motion is set before it, all outputs are got after it.
+bool Stepper::prepare(Index index) noexcept {
+  StepParts& parts = parts_[index];
+  parts.gather();
+  return access_.set_typed(index, parts.typed_inputs, cells_.input_value);
+}
+
+inline bool Stepper::collect(Index index) noexcept {
+  if (steps_[index].special) [[unlikely]]
+    return access_.get(parts_[index].outputs) && access_.get_typed(index, parts_[index].typed_outputs);
+  const Step& own = steps_[index];
+  const int status = own.get(access_.references(), cells_.values.data());
+  if (status > fmi::warning) [[unlikely]]
+    return access_.not_got(index, status);
+  return own.got_finite(cells_.values.data()) || access_.nonfinite(own, index);
+}
+
+bool Stepper::step_one_by_one(const Group& group, double t, double h) noexcept {
+  const Prefetch ahead(group.instances);
+  for (const Small& index : group.instances) {
+    ahead.of(&index, [this](Small other) { return steps_[other].reals.component(); });
+    if (!step(index, t, h)) [[unlikely]]
+      return false;
+  }
+  return true;
+}
+
+bool Stepper::step_all(Group& group, double t, double h) noexcept {
+  report(t);
+  const bool alone = group.instances.size() < 2 || group.shared.empty();
+  return !workers_ || alone ? step_one_by_one(group, t, h) : step_together(group, t, h);
+}
+
+bool Stepper::step_together(Group& group, double t, double h) noexcept {
+  if (group.measured < trials) return step_measured(group, t, h);
+  return group.seconds >= worth ? step_in_parallel(group, t, h) : step_one_by_one(group, t, h);
+}
+
+// One by one, with a look at how long those take that can be shared.
+bool Stepper::step_measured(Group& group, double t, double h) noexcept {
+  using Clock = std::chrono::steady_clock;
+  std::chrono::duration<double> apart{};
+  const auto began = Clock::now();
+  for (const Index index : group.instances) {
+    const bool own = members_[index].apart;
+    const auto from = own ? Clock::now() : began;
+    if (!step(index, t, h)) return false;
+    if (own) apart += Clock::now() - from;
+  }
+  const double seconds = (Clock::now() - began - apart).count();
+  group.seconds = group.measured++ == 0 ? seconds : std::min(group.seconds, seconds);
+  return true;
+}
+
+// Only the steps are: what is copied and checked before and after them is shared by all. Instances that are apart are
+// stepped as ever meanwhile, since no other thread touches anything but the FMUs that it steps: inputs, which it reads,
+// stay as they are.
+bool Stepper::step_in_parallel(Group& group, double t, double h) noexcept {
+  for (const Small place : group.shared)
+    if (const Index index = group.instances[place]; steps_[index].special && !prepare(index)) return false;
+  std::size_t stopped = none;
+  workers_->share(
+      group.shared.size(),
+      [&](std::size_t rank) {
+        const Small place = group.shared[rank];
+        group.failures[place] = move_on(group.instances[place], t, h);
+      },
+      [&] { stopped = step_apart(group, t, h); });
+  for (std::size_t place = 0; place < group.instances.size(); ++place) {
+    const Index index = group.instances[place];
+    if (place == stopped) return false;  // as the outcome says
+    if (members_[index].apart) continue;
+    if (group.failures[place]) return access_.failed(index, group.failures[place]);
+    if (!collect(index)) return false;
+  }
+  return true;
+}
+
+// The place of the one that failed, or `none`.
+std::size_t Stepper::step_apart(const Group& group, double t, double h) noexcept {
+  for (std::size_t place = 0; place < group.instances.size(); ++place)
+    if (const Index index = group.instances[place]; members_[index].apart && !step(index, t, h)) return place;
+  return none;
+}
+
+void Stepper::use_threads(std::size_t count) {
+  if (count < 1) throw std::invalid_argument("at least 1 thread is needed");
+  workers_ = count > 1 ? std::make_unique<Workers>(count) : nullptr;
+}
+
+Outcome Stepper::save(Index group) { return access_.result(save_all(groups_.at(group))); }
+
+bool Stepper::save_all(const Group& group) noexcept {
+  for (const Index index : group.instances) {
+    const Failure failure = members_.instance(index).save();
+    steps_[index].saved = members_.instance(index).has_saved_state();
+    if (failure) return access_.failed(index, failure);
+  }
+  return true;
+}
+
+Outcome Stepper::restore(Index group) {
+  check_saved(groups_.at(group));
+  return access_.result(restore_all(groups_.at(group)));
+}
+
+void Stepper::check_saved(const Group& group) const {
+  for (const Index index : group.instances)
+    if (!members_.instance(index).has_saved_state())
+      throw std::invalid_argument("no state of instance " + std::to_string(index) + " was saved");
+}
+
+bool Stepper::restore_all(const Group& group) noexcept {
+  for (const Index index : group.instances)
+    if (const Failure failure = members_.instance(index).restore()) return access_.failed(index, failure);
+  return true;
+}
+
+void Stepper::release() noexcept {
+  for (Instance* const instance : members_.instances()) instance->release();
+  for (Step& own : steps_) own.saved = false;
+}
+
+void Stepper::prepare_straight(const Group& group, bool on_lines) noexcept {
+  for (const Index index : group.instances) {
+    Step& own = steps_[index];
+    own.on_lines = on_lines;
+    own.told = true;  // rates, it may be, in the first step
+    if (members_[index].driven) own.plain_step = nullptr;
+  }
+}
+
+bool Stepper::step_all_straight(const Group& group, double t, double h) noexcept {
+  report(t);
+  const Prefetch ahead(group.instances);
+  const History::Point &now = history_[0], &before = history_[1];
+  const Line line{now.values, before.values, now.t - before.t};
+  for (const Small& index : group.instances) {
+    ahead.of(&index, [this](Small other) { return steps_[other].reals.component(); });
+    Step& own = steps_[index];
+    const bool ok = own.plain_step != nullptr ? step_straight(own, index, line, t, h) : step_otherwise(index, t, h);
+    if (!ok) [[unlikely]]
+      return false;
+  }
+  return true;
+}
+
+inline bool Stepper::step_straight(Step& own, Index index, const Line& line, double t, double h) noexcept {
+  int status = own.set(access_.references(), own.on_lines ? line.now : cells_.values.data());
+  if (status > fmi::warning) [[unlikely]]
+    return access_.not_set(index, status);
+  if (own.on_lines && follow(own, line))
+    if (const Failure failure = members_.instance(index).tell(t, cells_.input_rates.data() + own.inputs, own.told))
+        [[unlikely]]
+      return retreat(own, index, failure, t, h);
+  status = own.plain_step(own.reals.component(), t, h, own.saved ? 0 : 1);
+  if (status > fmi::warning) [[unlikely]]
+    return access_.failed(index, {fmi::v2::do_step, status});
+  status = own.get(access_.references(), cells_.values.data());
+  if (status > fmi::warning) [[unlikely]]
+    return access_.not_got(index, status);
+  return own.got_finite(cells_.values.data()) || access_.nonfinite(own, index);
+}
+
+// Derivatives of the inputs; whether the FMU is to be told, since some are not zero, or were not.
+inline bool Stepper::follow(Step& own, const Line& line) noexcept {
+  double* const rates = cells_.input_rates.data() + own.inputs;
+  const double *const now = line.now + own.inputs, *const before = line.before + own.inputs;
+  bool moving = false;
+  for (std::size_t i = 0; i < own.input_count; ++i) {
+    rates[i] = (now[i] - before[i]) / line.h;
+    moving = moving || rates[i] != 0.0;
+  }
+  return std::exchange(own.told, moving) || moving;
+}
+
+// An FMU that does not follow lines any more.
+bool Stepper::retreat(Step& own, Index index, const Failure& failure, double t, double h) noexcept {
+  if (members_.instance(index).following().order > 0) return access_.failed(index, failure);
+  own.plain_step = nullptr;
+  return step_otherwise(index, t, h);
+}
+
+// Where there is more to an instance.
+bool Stepper::step_otherwise(Index index, double t, double h) noexcept {
+  const InputSlots& slots = members_[index].input_slots;
+  if (steps_[index].on_lines)
+    inputs_.extrapolate_slots(slots, 1);
+  else
+    inputs_.hold_slots(slots);
+  return step(index, t, h);
+}
+
+}  // namespace ssptool

@@ -1,0 +1,99 @@
+// Steps of instances, and their saved states.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "access.hpp"
+#include "inputs.hpp"
+#include "workers.hpp"
+
+namespace ssptool {
+
+class Stepper {
+ public:
+  Stepper(Cells& cells, Members& members, Groups& groups, Access& access, Inputs& inputs, const History& history)
+      : cells_(cells), members_(members), groups_(groups), access_(access), inputs_(inputs), history_(history) {}
+
+  // The member that was added last.
+  void add(Index instance);
+
+  // Where to write the start of each step [s], for others to read; null: nowhere.
+  void report_time(double* place) noexcept { reported_time_ = place; }
+  void use_threads(std::size_t count);
+  [[nodiscard]] bool has_threads() const noexcept { return workers_ != nullptr; }
+
+  Outcome advance(Index group, double t, double h);
+  Outcome save(Index group);
+  Outcome restore(Index group);
+  void release() noexcept;
+
+  // The same for groups that there are; whether all went well.
+  bool step_all(Group&, double t, double h) noexcept;
+  bool save_all(const Group&) noexcept;
+  bool restore_all(const Group&) noexcept;
+  void check_saved(const Group&) const;
+
+  // Macro steps as they mostly are: inputs are held, or go on along lines through the last two points, and all
+  // instances step. Then everything that is done for an instance is done in one go, and its inputs are set from where
+  // their values are. Before, another step made sure that second derivatives are zero.
+  void prepare_straight(const Group&, bool on_lines) noexcept;
+  bool step_all_straight(const Group&, double t, double h) noexcept;
+
+ private:
+  struct alignas(cache_line) Step : QuickAccess {
+    fmi::v2::DoStep* plain_step;  // of FMI 2.0 where all is plain and nothing driven, else null
+  };
+
+  // The rest of it.
+  struct StepParts {
+    Window value, first, second;  // of the inputs of type Float64
+    Motion motion;
+    Transfer outputs;
+    std::vector<Typed> typed_inputs, typed_outputs;
+
+    // Inputs in scattered slots go where the motion has them.
+    void gather() noexcept {
+      if (value.scattered())
+        for (Window* window : {&value, &first, &second}) window->read();
+    }
+  };
+
+  // Through the last two accepted points.
+  struct Line {
+    const double *now, *before;
+    double h;
+  };
+
+  bool step(Index, double t, double h) noexcept;
+  Failure move_on(Index, double t, double h) const noexcept;
+  bool prepare(Index) noexcept;
+  bool collect(Index) noexcept;
+  bool step_one_by_one(const Group&, double t, double h) noexcept;
+  bool step_together(Group&, double t, double h) noexcept;
+  bool step_measured(Group&, double t, double h) noexcept;
+  bool step_in_parallel(Group&, double t, double h) noexcept;
+  std::size_t step_apart(const Group&, double t, double h) noexcept;
+  bool step_straight(Step&, Index, const Line&, double t, double h) noexcept;
+  bool follow(Step&, const Line&) noexcept;
+  bool step_otherwise(Index, double t, double h) noexcept;
+  [[gnu::cold]] bool retreat(Step&, Index, const Failure&, double t, double h) noexcept;
+  // An FMU may have threads that read it, too.
+  void report(double t) const noexcept {
+    if (reported_time_ != nullptr) std::atomic_ref(*reported_time_).store(t, std::memory_order_relaxed);
+  }
+
+  Cells& cells_;
+  Members& members_;
+  Groups& groups_;
+  Access& access_;
+  Inputs& inputs_;
+  const History& history_;
+  std::vector<Step> steps_;
+  std::vector<StepParts> parts_;  // each at the place of its step
+  std::unique_ptr<Workers> workers_;
+  double* reported_time_ = nullptr;
+};
+
+}  // namespace ssptool

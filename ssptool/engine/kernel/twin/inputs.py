@@ -1,0 +1,99 @@
+"""Accepted communication points, and inputs that run over steps as these or as present values say."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.twin.cells import MAX_ORDER, Cells, check_order
+from ssptool.engine.kernel.twin.members import Groups
+from ssptool.engine.kernel.twin.wires import Wires
+
+
+class Point(NamedTuple):
+    t: float
+    values: Floats
+
+
+class History:
+    def __init__(self, cells: Cells, wires: Wires) -> None:
+        self._cells, self._wires = cells, wires
+        self._points: list[Point] = []
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def __getitem__(self, k: int) -> Point:
+        return self._points[k]
+
+    def accept(self, t: float) -> None:
+        self._wires.copy(self._wires.outer)
+        while self._points and self._points[0].t >= t:
+            del self._points[0]
+        self._points.insert(0, Point(t, self._cells.values.copy()))
+        del self._points[MAX_ORDER + 1 :]
+
+    def take_back(self) -> None:
+        if not self._points:
+            raise ValueError("no point was accepted")
+        self._cells.values[:] = self._points[0].values
+
+
+class TwinInputs:
+    def __init__(self, cells: Cells, wires: Wires, groups: Groups, history: History) -> None:
+        self._cells, self._wires, self._groups, self._history = cells, wires, groups, history
+
+    def exchange(self, group: int) -> None:
+        self._wires.copy(self._groups[group].wires)
+
+    def hold(self, group: int) -> None:
+        for slot in self._groups[group].floats:
+            self._cells.move(slot, self._cells.values[slot], 0.0, 0.0)
+        self._stay(group, self._cells.values)
+
+    def _stay(self, group: int, values: Floats) -> None:
+        """Inputs of types other than Float64, over the step."""
+        slots = self._groups[group].typed
+        self._cells.input_value.view(np.int64)[slots] = values.view(np.int64)[slots]
+
+    def extrapolate(self, group: int, order: int) -> None:
+        check_order(order)
+        if not self._history:
+            self.hold(group)
+            return
+        order = min(order, len(self._history) - 1)
+        now, move = self._history[0], self._cells.move
+        self._stay(group, now.values)
+        for slot in self._groups[group].floats:
+            y0 = now.values[slot]
+            if order == 0:
+                move(slot, y0, 0.0, 0.0)
+                continue
+            before = self._history[1]
+            d01 = (y0 - before.values[slot]) / (now.t - before.t)
+            if order == 1:
+                move(slot, y0, d01, 0.0)
+                continue
+            oldest = self._history[2]
+            d12 = (before.values[slot] - oldest.values[slot]) / (before.t - oldest.t)
+            curvature = (d01 - d12) / (now.t - oldest.t)
+            move(slot, y0, d01 + curvature * (now.t - before.t), 2.0 * curvature)
+
+    def interpolate(self, group: int, order: int, h: float) -> None:
+        check_order(order)
+        if not self._history:
+            self.hold(group)
+            return
+        order = min(order, len(self._history))
+        now, move = self._history[0], self._cells.move
+        self._stay(group, now.values)
+        for slot in self._groups[group].floats:
+            y0 = now.values[slot]
+            slope = (self._cells.values[slot] - y0) / h
+            if order == 1:
+                move(slot, y0, slope, 0.0)
+                continue
+            before = self._history[1]
+            d01 = (y0 - before.values[slot]) / (now.t - before.t)
+            curvature = (slope - d01) / (h + (now.t - before.t))
+            move(slot, y0, slope - curvature * h, 2.0 * curvature)

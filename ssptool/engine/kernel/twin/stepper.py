@@ -1,0 +1,63 @@
+"""Steps of instances, and their saved states."""
+
+import ctypes
+
+from ssptool.engine.kernel.interface import OK, Outcome
+from ssptool.engine.kernel.twin.access import TwinAccess, failed
+from ssptool.engine.kernel.twin.cells import Cells
+from ssptool.engine.kernel.twin.instance import Motion
+from ssptool.engine.kernel.twin.members import Groups, Members, TwinMember
+
+
+class TwinStepper:
+    def __init__(self, cells: Cells, members: Members, groups: Groups, access: TwinAccess) -> None:
+        self._cells, self._members, self._groups, self._access = cells, members, groups, access
+        self._time: ctypes.c_double | None = None
+
+    def report_time(self, place: int) -> None:
+        self._time = ctypes.c_double.from_address(place) if place else None
+
+    def use_threads(self, count: int) -> None:
+        """One steps them all, however many there may be."""
+        if count < 1:
+            raise ValueError("at least 1 thread is needed")
+
+    def advance(self, group: int, t: float, h: float) -> Outcome:
+        if self._time is not None:
+            self._time.value = t
+        for member in self._groups[group].members:
+            outcome = self._step(member, t, h)
+            if not outcome.ok:
+                return outcome
+        return OK
+
+    def _step(self, member: TwinMember, t: float, h: float) -> Outcome:
+        cells, access, slots = self._cells, self._access, member.inputs
+        outcome = access.set_typed(member, member.typed_inputs, cells.input_value)
+        if not outcome.ok:
+            return outcome
+        motion = Motion(cells.input_value[slots], cells.input_rates[0, slots], cells.input_rates[1, slots])
+        if failure := member.fmu.step(t, h, motion):
+            return failed(member, failure)
+        outcome = access.get(member, member.output_references, member.outputs)
+        return access.get_typed(member, member.typed_outputs) if outcome.ok else outcome
+
+    def save(self, group: int) -> Outcome:
+        for member in self._groups[group].members:
+            if failure := member.fmu.save():
+                return failed(member, failure)
+        return OK
+
+    def restore(self, group: int) -> Outcome:
+        members = self._groups[group].members
+        for member in members:
+            if not member.fmu.has_saved_state:
+                raise ValueError(f"no state of instance {member.number} was saved")
+        for member in members:
+            if failure := member.fmu.restore():
+                return failed(member, failure)
+        return OK
+
+    def release(self) -> None:
+        for member in self._members:
+            member.fmu.release()
