@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import ssptool.engine.kernel as kernels
 from ssptool.engine.kernel import _kernel, create
 from ssptool.engine.kernel.interface import Kernel
 
@@ -26,6 +27,13 @@ def test_both_kernels_offer_the_whole_protocol_and_nothing_else():
     offered = {name for name in vars(Kernel) if not name.startswith("_")}
     for native in (False, True):
         assert {name for name in dir(create(1, native=native)) if not name.startswith("_")} == offered
+
+
+def test_each_file_of_the_twin_has_its_pair_in_the_core():
+    folder = Path(kernels.__file__).parent
+    twin = {path.stem for path in (folder / "twin").glob("[!_]*.py")}
+    core = {path.stem for path in (folder / "core").glob("*.?pp")}
+    assert core - twin == {"calls", "fmi", "slopes", "workers"} and not twin - core
 
 
 @pytest.mark.parametrize("native", [False, True])
