@@ -6,53 +6,31 @@
 namespace ssptool {
 
 History::History(Cells& cells, const Wires& wires) : cells_(cells), wires_(wires) {
-  for (Point& point : ring_) point.own.resize(cells.size());
+  for (Point& point : ring_) point.values.resize(cells.size());
 }
 
-// The latest one. Points of that time or later are dropped, so an instant can be accepted anew.
-inline History::Point& History::new_point(double t) noexcept {
+// Points of that time or later are dropped, so an instant can be accepted anew.
+void History::accept(double t) noexcept {
+  wires_.copy_outer();
   for (; count_ > 0 && point(0).t >= t; --count_) ++latest_;
   --latest_;
   count_ = std::min(count_ + 1, points);
   point(0).t = t;
-  return point(0);
-}
-
-void History::accept(double t) {
-  wires_.copy_outer();
-  Point& now = new_point(t);
-  std::copy(cells_.values.begin(), cells_.values.end(), now.own.begin());
-  now.values = now.own.data();
-}
-
-void History::keep(double t, double* row) noexcept {
-  wires_.copy_outer();
-  *row = t;
-  std::copy(cells_.values.begin(), cells_.values.end(), row + 1);
-  new_point(t).values = row + 1;
-}
-
-void History::leave_rows() noexcept {
-  for (int k = 0; k < count_; ++k) {
-    Point& one = point(static_cast<unsigned>(k));
-    if (one.values == one.own.data()) continue;
-    std::copy_n(one.values, one.own.size(), one.own.begin());
-    one.values = one.own.data();
-  }
+  std::copy(cells_.values.begin(), cells_.values.end(), point(0).values.begin());
 }
 
 void History::take_back() {
   if (count_ == 0) throw std::invalid_argument("no point was accepted");
-  std::copy_n(point(0).values, cells_.size(), cells_.values.begin());
+  std::copy(point(0).values.begin(), point(0).values.end(), cells_.values.begin());
 }
 
 void Inputs::hold_slots(const InputSlots& inputs) noexcept {
   for (const Slot slot : inputs.floats) cells_.move(slot, cells_.values[slot], 0.0, 0.0);
-  stay(inputs, cells_.values.data());
+  stay(inputs, cells_.values);
 }
 
 // Inputs of types other than Float64, over the step.
-void Inputs::stay(const InputSlots& inputs, const double* cells) noexcept {
+void Inputs::stay(const InputSlots& inputs, const std::vector<double>& cells) noexcept {
   for (const Slot slot : inputs.typed) cells_.input_value[slot] = cells[slot];
 }
 

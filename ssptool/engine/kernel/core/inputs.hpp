@@ -13,21 +13,16 @@ class History {
  public:
   History(Cells& cells, const Wires& wires);
 
-  // Within a run its values may lie in a row of the trace; see keep().
   struct Point {
     double t = 0.0;
-    const double* values = nullptr;
-    std::vector<double> own;
+    std::vector<double> values;
   };
 
   [[nodiscard]] int size() const noexcept { return count_; }
   // The k-th latest.
   [[nodiscard]] const Point& operator[](unsigned k) const noexcept { return ring_[(latest_ + k) % room]; }
 
-  void accept(double t);
-  // Accepts and records everything: the point is the row, as long as the rows are there.
-  void keep(double t, double* row) noexcept;
-  void leave_rows() noexcept;
+  void accept(double t) noexcept;
   void take_back();
 
  private:
@@ -35,7 +30,6 @@ class History {
   static constexpr unsigned room = 4;  // for them; a power of two, to find them without a division
 
   Point& point(unsigned k) noexcept { return ring_[(latest_ + k) % room]; }
-  Point& new_point(double t) noexcept;
 
   Cells& cells_;
   const Wires& wires_;
@@ -60,7 +54,7 @@ class Inputs {
   void interpolate_slots(const InputSlots&, int order, double h) noexcept;
 
  private:
-  void stay(const InputSlots&, const double* cells) noexcept;
+  void stay(const InputSlots&, const std::vector<double>& cells) noexcept;
   void on_lines(const std::vector<Small>& slots) noexcept;
   void on_parabolas(const std::vector<Small>& slots) noexcept;
 

@@ -30,7 +30,6 @@ void Recorder::add(Index index) {
 void Recorder::record_slots(const std::vector<Slot>& slots) {
   for (const Slot slot : slots) cells_.check(slot);
   recorded_ = Window(cells_.values.data(), slots);
-  all_slots_ = !recorded_.scattered() && slots.size() == cells_.size() && (slots.empty() || slots[0] == 0);
 }
 
 Outcome Recorder::record(double t, std::span<double> row) {
@@ -65,11 +64,7 @@ std::vector<Programs::Task> Programs::tasks(std::span<const Instruction> program
       check_index(argument, iterations_.size(), "iteration");
     else if (op != Op::accept && op != Op::drive && op != Op::forget)
       task.group = &groups_.at(argument);
-    // A row that is recorded at once with the acceptance of all that is in it.
-    if (op == Op::record && recorder_.copies_all() && !tasks.empty() && tasks.back().op == Op::accept)
-      tasks.back().straight = true;
-    else if (task.group == nullptr || !task.group->instances.empty())
-      tasks.push_back(task);
+    if (task.group == nullptr || !task.group->instances.empty()) tasks.push_back(task);
   }
   if (records > 1) throw std::invalid_argument("a program may record one row per macro step");
   return tasks;
@@ -86,12 +81,7 @@ inline bool Programs::execute(const Task& task, double t, double reached, double
     case Op::evaluate: return sweeps_.visit_all(task.argument);
     case Op::iterate: return iterations_.converge(task.argument, t, h);
     case Op::save: return stepper_.save_all(*task.group);
-    case Op::accept:
-      if (task.straight)
-        history_.keep(reached, row);
-      else
-        history_.accept(reached);
-      break;
+    case Op::accept: history_.accept(reached); break;
     case Op::drive: driven_.drive(reached, h); break;
     case Op::forget: history_.accept(long_ago); break;
     case Op::record: return recorder_.write_row(reached, row);
@@ -143,12 +133,6 @@ Outcome Programs::run(std::span<const Instruction> program, double start, double
   const Grid grid{start, h, first, rows.data()};
   Outcome outcome = repeat(tasks, grid, 0, std::min<std::int64_t>(steps, 1));
   if (outcome.ok() && steps > 1 && !event_wanted()) outcome = repeat(straight(tasks), grid, 1, steps);
-  return finished(outcome);
-}
-
-// Rows belong to who asked for them.
-Outcome Programs::finished(const Outcome& outcome) {
-  history_.leave_rows();
   iterations_.end(outcome);
   return outcome;
 }
@@ -202,7 +186,8 @@ Outcome Programs::run_through(std::span<const Instruction> step, std::span<const
         break;
       }
   }
-  return finished(outcome);
+  iterations_.end(outcome);
+  return outcome;
 }
 
 bool Programs::returned_before(double end) const noexcept {

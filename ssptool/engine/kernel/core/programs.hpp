@@ -23,8 +23,6 @@ class Recorder {
 
   // Of a row: the time and what is recorded.
   [[nodiscard]] std::size_t width() const noexcept { return 1 + recorded_.size(); }
-  // A row is the time and each slot, in order, and nothing more is to be got for it.
-  [[nodiscard]] bool copies_all() const noexcept { return all_slots_ && observed_.empty(); }
 
  private:
   Cells& cells_;
@@ -33,7 +31,6 @@ class Recorder {
   Access& access_;
   std::vector<Observed> observed_;
   Window recorded_;
-  bool all_slots_ = false;
 };
 
 class Programs {
@@ -67,7 +64,7 @@ class Programs {
     Index argument;
     Group* group;  // if the argument is one
     std::int64_t instruction;
-    bool straight = false;  // ADVANCE: see Stepper::step_all_straight; ACCEPT: the row is recorded as well
+    bool straight = false;  // ADVANCE: see Stepper::step_all_straight
   };
 
   // Macro steps of equal size, and where their rows go.
@@ -85,7 +82,6 @@ class Programs {
   bool execute(const Task&, double t, double reached, double h, double* row);
   Outcome repeat(const std::vector<Task>&, const Grid&, std::int64_t begin, std::int64_t end);
   [[gnu::cold]] Outcome stopped(std::int64_t steps, const Task&) noexcept;
-  Outcome finished(const Outcome&);
   [[nodiscard]] bool returned_before(double end) const noexcept;
   [[nodiscard]] bool event_wanted() const noexcept;
 

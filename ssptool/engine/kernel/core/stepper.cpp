@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -14,33 +13,6 @@ namespace {
 // A group is stepped in parallel if its steps, one after the other, take so long at least [s]; so many are measured.
 constexpr double worth = 50e-6;
 constexpr int trials = 3;
-
-// What FMUs keep is scattered in memory, so that the processor cannot guess what comes next. How much it is only the
-// FMU knows; to ask for some lines of it costs next to nothing, and what was not needed is not waited for.
-class Prefetch {
- public:
-  explicit Prefetch(const std::vector<Small>& instances) noexcept
-      // Few are in the caches anyway.
-      : last_(instances.size() > 64 ? instances.data() + instances.size() - 1 - ahead : nullptr) {}
-
-  // Those of an instance some places behind this one, if there is one; `component` is asked for its address.
-  template <class Component>
-  void of(const Small* instance, Component component) const noexcept {
-#if defined(__GNUC__)
-    if (instance > last_) return;
-    const auto* const first = static_cast<const char*>(component(instance[ahead]));
-    for (std::size_t line = 0; line < lines; ++line) __builtin_prefetch(first + line * cache_line);
-#else
-    (void)instance, (void)component;
-#endif
-  }
-
- private:
-  static constexpr std::ptrdiff_t ahead = 2;
-  static constexpr std::size_t lines = 6;
-
-  const Small* last_;
-};
 
 }  // namespace
 
@@ -101,12 +73,9 @@ inline bool Stepper::collect(Index index) noexcept {
 }
 
 bool Stepper::step_one_by_one(const Group& group, double t, double h) noexcept {
-  const Prefetch ahead(group.instances);
-  for (const Small& index : group.instances) {
-    ahead.of(&index, [this](Small other) { return steps_[other].reals.component(); });
+  for (const Index index : group.instances)
     if (!step(index, t, h)) [[unlikely]]
       return false;
-  }
   return true;
 }
 
@@ -217,11 +186,9 @@ void Stepper::prepare_straight(const Group& group, bool on_lines) noexcept {
 
 bool Stepper::step_all_straight(const Group& group, double t, double h) noexcept {
   report(t);
-  const Prefetch ahead(group.instances);
   const History::Point &now = history_[0], &before = history_[1];
-  const Line line{now.values, before.values, now.t - before.t};
-  for (const Small& index : group.instances) {
-    ahead.of(&index, [this](Small other) { return steps_[other].reals.component(); });
+  const Line line{now.values.data(), before.values.data(), now.t - before.t};
+  for (const Index index : group.instances) {
     Step& own = steps_[index];
     const bool ok = own.plain_step != nullptr ? step_straight(own, index, line, t, h) : step_otherwise(index, t, h);
     if (!ok) [[unlikely]]
