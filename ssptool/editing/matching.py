@@ -85,7 +85,7 @@ def fits(draft: Draft, pair: NewConnection, treatment: Treatment = AS_IT_IS) -> 
         source, destination = _directed(pair.system, connection, draft.version)
         if destination == pair.end:
             if source == pair.start:
-                return "they are connected already (--factor, --offset, --map and their like change a connection)"
+                return "they are connected already; use --factor, --offset or --map to transform the value"
             return f"{pair.destination} already has a source, {source}; disconnect that first"
     units = None if treatment.suppress_unit_conversion else _units(draft, pair)
     return _types(draft, pair, bool(treatment.table)) or units or _shapes(pair)

@@ -1,4 +1,4 @@
-"""The rules by their permanent codes: what each checks, why, how bad a violation is and where the standard says so.
+"""Catalogue of rules: chapters, and rules by permanent code, with severity, basis, source and page.
 
 A rule is a generator with a docstring, declared once in its chapter::
 

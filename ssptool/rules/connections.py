@@ -86,7 +86,7 @@ def legal_kinds(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The kinds of the two connectors allow a flow from one to the other.
 
     Start and end of a connection state no direction; the kinds do: an output of an element feeds an input of another
-    element or an output of the system, and so on. Two outputs have nothing to tell each other.
+    element or an output of the system, and so on. Two outputs cannot be connected.
 
     Fix: connect an output with an input; or correct the kind of a connector.
 

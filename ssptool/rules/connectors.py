@@ -1,4 +1,4 @@
-"""Connectors (SSP 2.0 §5.2.1)."""
+"""Rules on connectors."""
 
 from collections.abc import Collection, Iterator
 

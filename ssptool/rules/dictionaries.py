@@ -1,4 +1,4 @@
-"""Signal dictionaries (SSP 2.0 §5.3.3, §5.5, §8)."""
+"""Rules on signal dictionaries, their entries and references to them."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

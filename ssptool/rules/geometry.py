@@ -1,4 +1,4 @@
-"""Geometry (SSP 2.0 §5.2.1.1, §5.2.2, §5.3.2.2, §5.3.4, §5.3.5)."""
+"""Rules on geometry: elements, connectors, connections and notes in the canvas."""
 
 import math
 from collections.abc import Iterator

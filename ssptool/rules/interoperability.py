@@ -1,4 +1,4 @@
-"""Limits of other tools: documents that are right, and that a tool is known not to take.
+"""Rules on what other tools are known not to take.
 
 These rules are off until a tool is asked for (`ssptool validate --for TOOL`, `for` in `ssptool.toml`). The tools and
 their versions are in `ssptool.rules.catalogue.TOOLS`; docs/interoperability.md says how each limit was seen.

@@ -1,4 +1,4 @@
-"""The package and its entries (SSP 2.0 §3)."""
+"""Rules on a package and its entries."""
 
 import re
 import unicodedata
@@ -206,7 +206,11 @@ def no_other_folders(package: Package) -> Iterator[Finding]:
         aside = unpacked and (name.startswith(".") or (top and name.lower().startswith("readme")))
         structure = name == package.archive.default or (top and name.lower().endswith(".ssd"))
         if not (aside or structure or name.startswith(_FOLDERS)):
-            yield Finding(Position(name), "the standard reserves this place in a package", "move it to resources/")
+            yield Finding(
+                Position(name),
+                "only *.ssd, resources/, documentation/ and extra/ may stand at the root of a package",
+                "move it to resources/",
+            )
 
 
 @ENTRIES.rule("PKG-017", severity=WARNING, basis=SHOULD, source="SSP 2.0 §3, §2.1.2")
@@ -281,7 +285,7 @@ def no_orphans(package: Package) -> Iterator[Finding]:
     used = set(_referenced(package))
     for name in package.names:
         if name.startswith("resources/") and name not in used:
-            yield Finding(Position(name), "no system structure refers to this file")
+            yield Finding(Position(name), "unused file: no .ssd refers to it")
 
 
 @ENTRIES.rule("PKG-024", severity=ERROR, basis=DERIVED, source="SSP 2.0 §3, §5.4", blocks_run=True)

@@ -136,7 +136,7 @@ def _switch(rule: Rule) -> str:
         return f"--for {','.join(rule.tools)} switches it on"
     if rule.optional:
         return f"--ignore {rule.code} switches it off"
-    return f"--ignore {rule.code} takes it off the list; that something was found is still said"
+    return f"--ignore {rule.code} hides the findings; the summary still counts them"
 
 
 def _fact(name: str, value: str) -> str:

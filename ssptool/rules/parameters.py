@@ -192,7 +192,7 @@ def known_items(structure: Structure) -> Iterator[Finding]:
 
 @BINDINGS.rule("SSD-PAR-023", severity=INFO, basis=POLICY, source="SSP 2.0 §5.2.3, §6.2: such parameters are ignored")
 def known_parameters(structure: Structure) -> Iterator[Finding]:
-    """A parameter sets something.
+    """The name of a parameter matches a variable or connector.
 
     SSP ignores a parameter that matches nothing, so that one large set can serve many systems: an information. But
     where the name starts with that of an element of this system, it is meant for that element, and if that has no

@@ -119,8 +119,8 @@ def _style(report: Report) -> str:
 def _fixable(report: Report) -> str:
     safe = sum(report.fixable.values())
     unsafe = len(report.fixable) - safe
-    certain = f"{safe} can be fixed: --fix" if safe else ""
-    guessed = f"{unsafe} perhaps: --unsafe-fixes" if unsafe else ""
+    certain = f"{safe} can be fixed with --fix" if safe else ""
+    guessed = f"{unsafe}{' more' if safe else ''} can be fixed with --unsafe-fixes" if unsafe else ""
     return "; ".join(filter(None, [certain, guessed, "--diff shows how"]))
 
 
@@ -128,4 +128,4 @@ def _withheld(report: Report) -> str:
     """The findings that are not wanted, although they are against the words of the standard."""
     counts = Counter(diagnostic.code for diagnostic in report.withheld)
     listed = ", ".join(f"{code} ({number})" for code, number in sorted(counts.items()))
-    return f"although the standard says so: {listed}"
+    return f"although required by the standard: {listed}"

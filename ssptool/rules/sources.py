@@ -1,4 +1,4 @@
-"""Sources named by URI (SSP 2.0 §5.4): they exist, lie inside the package and are written portably."""
+"""Rules on sources named by URI."""
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath as Path

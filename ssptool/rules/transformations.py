@@ -1,4 +1,4 @@
-"""Transformations of connections and mapping entries (SSP 2.0 §4.5.2)."""
+"""Rules on the transformations of connections and mapping entries."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Files, versions and schemas (SSP 2.0 §2.2, §5.1, §6.1, §7.1, §8.1)."""
+"""Rules on files: encodings, XML, versions and schemas."""
 
 import re
 from collections import defaultdict

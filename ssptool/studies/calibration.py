@@ -502,10 +502,10 @@ def _units(prepared: PreparedSystem) -> dict[str, str | None]:
 
 
 _ENDINGS = {
-    0: "it took as many runs as it may",
-    1: "the sum of squares is as flat as can be told",
-    2: "the sum of squares falls no more",
-    3: "the parameters move no more",
-    4: "neither the sum of squares nor the parameters move any more",
+    0: "the limit of runs is reached",
+    1: "the gradient of the sum of squares is zero within the tolerance",
+    2: "the sum of squares no longer decreases",
+    3: "the parameters no longer change",
+    4: "neither the sum of squares nor the parameters change any more",
 }
 """What scipy's `least_squares` gives as its status."""

@@ -90,7 +90,7 @@ def test_fixes_are_shown_or_applied(ssptool, warned):
     assert status == 0
     assert '-      <ssd:Connection startElement="" startConnector="u" endConnector="y"/>' in printed.split("\n")
     assert warned.read_text() == before
-    assert "1 can be fixed: --fix" in ssptool("validate", warned)[1]
+    assert "1 can be fixed with --fix" in ssptool("validate", warned)[1]
     status, printed, said = ssptool("validate", warned, "--fix")
     assert status == 0
     assert "fixed SSD-CONN-013" in said
