@@ -7,7 +7,7 @@ from typing import Any
 
 from ssptool.network.arrays import connected
 from ssptool.network.dependencies import AlgebraicLoop, Block, ComponentCycle, Need, SystemGraph, loop_edges
-from ssptool.network.network import Component, Network, Port, Signal, Wire
+from ssptool.network.network import FlatComponent, Network, Port, Signal, Wire
 
 
 def graph_text(graph: SystemGraph) -> str:
@@ -33,7 +33,7 @@ def _components(network: Network) -> Iterator[str]:
         yield f"  output: {', '.join(f'{n} [{units[s]}]' if units[s] else n for s, n in names.items())}"
 
 
-def _component(component: Component, network: Network) -> Iterator[str]:
+def _component(component: FlatComponent, network: Network) -> Iterator[str]:
     yield f"{component.name}  ({component.source}, FMI {component.description.fmi_version})"
     for kind in dict.fromkeys(port.kind for port in component.ports):
         yield f"  {kind}: {', '.join(_port(port, network) for port in component.of_kind(kind))}"
@@ -93,7 +93,7 @@ def graph_dot(graph: SystemGraph) -> str:
     return "\n".join([*lines, "}"])
 
 
-def _cluster(number: int, component: Component) -> Iterator[str]:
+def _cluster(number: int, component: FlatComponent) -> Iterator[str]:
     yield f"subgraph cluster_{number} {{"
     yield f"  label={_quoted(component.name)};"
     for port in component.ports:
@@ -134,7 +134,7 @@ def graph_json(graph: SystemGraph) -> str:
     return json.dumps(content, indent=2, ensure_ascii=False)
 
 
-def _component_json(component: Component) -> dict[str, Any]:
+def _component_json(component: FlatComponent) -> dict[str, Any]:
     ports = [{"name": p.signal.variable, "kind": p.kind, "type": p.type, "unit": p.unit} for p in component.ports]
     return {
         "name": component.name,

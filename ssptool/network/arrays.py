@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ssptool.fmu.description import FmuDescription, Shape, element_names, shape_text
 from ssptool.network.connectors import Extents, Key, Terminal, terminals
-from ssptool.network.network import Component, Leg, Network, Port, Signal, Wire
+from ssptool.network.network import FlatComponent, Leg, Network, Port, Signal, Wire
 from ssptool.network.tree import ComponentPlace, Tree, dotted, sized
 
 
@@ -57,7 +57,7 @@ def connected(network: Network) -> tuple[tuple[Signal, Signal], ...]:
     return tuple(dict.fromkeys(ends))
 
 
-def _component(component: Component, known: Mapping[Signal, Signal]) -> Component:
+def _component(component: FlatComponent, known: Mapping[Signal, Signal]) -> FlatComponent:
     return replace(component, ports=_ports(component.ports, known))
 
 

@@ -23,7 +23,7 @@ from ssptool.network.graph_algorithms import (
     is_acyclic,
     topological_order,
 )
-from ssptool.network.network import Component, Network, Port, Signal
+from ssptool.network.network import FlatComponent, Network, Port, Signal
 
 if TYPE_CHECKING:
     from networkx import DiGraph
@@ -123,7 +123,7 @@ def port_kinds(network: Network) -> Mapping[Signal, str]:
     return kinds
 
 
-def needs(component: Component, output: str, stage: Stage) -> frozenset[str] | None:
+def needs(component: FlatComponent, output: str, stage: Stage) -> frozenset[str] | None:
     """What an output, which may be an array, depends on at one instant, arrays being whole.
 
     None if the FMU declares nothing: on everything.

@@ -15,8 +15,8 @@ from ssptool.network.connectors import settable
 from ssptool.network.network import (
     IDENTITY,
     Assignment,
-    Component,
     Conversion,
+    FlatComponent,
     Leg,
     Network,
     Port,
@@ -164,7 +164,9 @@ class _Explainer:
         assert port is not None
         return self._of_port(port)
 
-    def _of_variable(self, signal: Signal, component: Component, variable: Variable, port: Port | None) -> Explanation:
+    def _of_variable(
+        self, signal: Signal, component: FlatComponent, variable: Variable, port: Port | None
+    ) -> Explanation:
         at = Position(component.model_description, variable.line)
         arriving, assignment = self.arriving.get(signal), self.network.assignments.get(signal)
         default = None if variable.start is None else Default(variable.start, at)

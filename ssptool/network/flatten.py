@@ -13,7 +13,7 @@ from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
 from ssptool.network.annotations import read_annotated
 from ssptool.network.arrays import check_stated, has_variable_sizes, resize
 from ssptool.network.connectors import Key, Terminal, terminals
-from ssptool.network.network import Component, Experiment, Network, Port, Signal, TableComponent, Wire
+from ssptool.network.network import Experiment, FlatComponent, Network, Port, Signal, TableComponent, Wire
 from ssptool.network.parameters import Parameterization
 from ssptool.network.tree import ComponentPlace, ElementPath, Tree, build_tree, dotted
 from ssptool.network.wiring import Flow, Wiring
@@ -140,7 +140,7 @@ def _arrays(tree: Tree, wiring: Wiring) -> dict[Signal, Shape]:
     return shapes
 
 
-def _components(tree: Tree, wiring: Wiring) -> dict[str, Component]:
+def _components(tree: Tree, wiring: Wiring) -> dict[str, FlatComponent]:
     ports: dict[ElementPath, list[Port]] = defaultdict(list)
     for key, terminal in wiring.terminals.items():
         if terminal.variable is not None:
@@ -148,8 +148,8 @@ def _components(tree: Tree, wiring: Wiring) -> dict[str, Component]:
     return {dotted(place.path): _component(place, tuple(ports[place.path])) for place in tree.components}
 
 
-def _component(place: ComponentPlace, ports: tuple[Port, ...]) -> Component:
-    return Component(
+def _component(place: ComponentPlace, ports: tuple[Port, ...]) -> FlatComponent:
+    return FlatComponent(
         name=dotted(place.path),
         source=place.source,
         implementation=str(place.component.implementation),

@@ -11,7 +11,7 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.errors import WrongUsage
 from ssptool.fmu.description import Causality, FmuDescription, Value, Variability, Variable, element_names
-from ssptool.network.network import Component, Experiment, Network, Port, Signal, TableComponent, TableOutput
+from ssptool.network.network import Experiment, FlatComponent, Network, Port, Signal, TableComponent, TableOutput
 
 
 class UnknownComponent(WrongUsage, LookupError):
@@ -138,7 +138,7 @@ def _variant(document: Document) -> VariantEntry:
     return VariantEntry(document.root.get("name", ""), document.name, document.version)
 
 
-def _component(component: Component, archive: Archive) -> ComponentEntry:
+def _component(component: FlatComponent, archive: Archive) -> ComponentEntry:
     fmu = component.description
     causalities = [variable.causality for variable in (fmu.whole or fmu.variables).values()]
     return ComponentEntry(
@@ -175,7 +175,7 @@ def _table(table: TableComponent) -> ComponentEntry:
 _KINDS = ("ssv", "ssm", "ssb", "srmd")
 
 
-def _documents(component: Component, archive: Archive) -> Iterator[InsideEntry]:
+def _documents(component: FlatComponent, archive: Archive) -> Iterator[InsideEntry]:
     """What of SSP is in an FMU, as `extra/` and `resources/` may hold it (FMI 3.0 §2.5.1, SSP 2.0 §5.2.3)."""
     try:
         names = archive.names_inside(component.source)
@@ -187,7 +187,7 @@ def _documents(component: Component, archive: Archive) -> Iterator[InsideEntry]:
             yield _inside(file, kind, component, archive)
 
 
-def _inside(file: str, kind: str, component: Component, archive: Archive) -> InsideEntry:
+def _inside(file: str, kind: str, component: FlatComponent, archive: Archive) -> InsideEntry:
     try:
         document = archive.document(archive.inside(component.source, file))
         name = document.root.get("name", "")
@@ -263,7 +263,7 @@ def _output(table: TableComponent, port: Port, output: TableOutput) -> VariableE
     )
 
 
-def _entry(network: Network, component: Component, variable: Variable) -> VariableEntry:
+def _entry(network: Network, component: FlatComponent, variable: Variable) -> VariableEntry:
     shape = component.description.arrays.get(variable.name, ())
     signal = Signal(component.name, element_names(variable.name, shape)[0] if all(shape) else variable.name)
     given = network.assignments.get(signal)

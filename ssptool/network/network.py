@@ -169,7 +169,7 @@ class Port(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
+class FlatComponent:
     """One FMU in its place. `name` is the full dotted name; `source` the FMU's entry in the archive.
 
     `model_description` is the entry of its modelDescription.xml: the FMU may stand in the archive unpacked.
@@ -308,7 +308,7 @@ class Network:
     """
 
     name: str
-    components: Mapping[str, Component]
+    components: Mapping[str, FlatComponent]
     ports: tuple[Port, ...]
     wires: tuple[Wire, ...]
     assignments: Mapping[Signal, Assignment]

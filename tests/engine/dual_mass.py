@@ -8,7 +8,7 @@ from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.fmu.read_description import read_description
-from ssptool.network.network import Assignment, Component, Experiment, Network, Port, Signal, Wire
+from ssptool.network.network import Assignment, Experiment, FlatComponent, Network, Port, Signal, Wire
 
 RESOURCES = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator" / "resources"
 NOWHERE = Position("hand-made", 1)
@@ -46,7 +46,7 @@ def component(name, source, folder=RESOURCES):
         for v in fmu.variables.values()
         if v.causality in ("input", "output")
     )
-    return Component(name, source, "any", fmu, ports, NOWHERE)
+    return FlatComponent(name, source, "any", fmu, ports, NOWHERE)
 
 
 def network(sources, wires, values=None, experiment=(0.0, 10.0), folder=RESOURCES):

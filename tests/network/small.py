@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Causality, FmuDescription, Interface, Variability, Variable
-from ssptool.network.network import Component, Experiment, Network, Port, Signal, Wire
+from ssptool.network.network import Experiment, FlatComponent, Network, Port, Signal, Wire
 
 NOWHERE = Position("")
 INFINITY = float("inf")
@@ -47,7 +47,7 @@ def component(
     initial_unknowns: Mapping[str, Iterable[str] | None] | None = None,
     parameters: Iterable[str] = (),
     exact: Iterable[str] = (),
-) -> Component:
+) -> FlatComponent:
     """`outputs` as a mapping gives what each depends on (None: undeclared); as names only, nothing is declared."""
     table = {y: None if u is None else frozenset(u) for y, u in outputs.items()} if isinstance(outputs, Mapping) else {}
     start = (
@@ -75,10 +75,10 @@ def component(
         initial_unknowns=start,
     )
     ports = tuple(Port(Signal(name, n), kind, "Float64", None, "", NOWHERE) for n, kind in kinds.items())
-    return Component(name, f"resources/{name}.fmu", "any", description, ports, NOWHERE)
+    return FlatComponent(name, f"resources/{name}.fmu", "any", description, ports, NOWHERE)
 
 
-def network(components: Iterable[Component], wires: Iterable[str], ports: Iterable[Port] = ()) -> Network:
+def network(components: Iterable[FlatComponent], wires: Iterable[str], ports: Iterable[Port] = ()) -> Network:
     """`wires` like `"System1.x1 -> System2.x1"`."""
     flows = (wire.split(" -> ") for wire in wires)
     return Network(

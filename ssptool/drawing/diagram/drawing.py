@@ -27,7 +27,7 @@ from ssptool.drawing.plot_model import check_plot_name
 from ssptool.errors import PlotUnavailable
 from ssptool.network.arrays import connected
 from ssptool.network.dependencies import SystemGraph, loop_edges
-from ssptool.network.network import Component, Port, Signal
+from ssptool.network.network import FlatComponent, Port, Signal
 from ssptool.network.tree import ElementPath
 
 SCALE = 2.0
@@ -211,7 +211,7 @@ def _stated(graph: SystemGraph, spans: Mapping[tuple[Signal, Signal], Span]) -> 
     )
 
 
-def _block(graph: SystemGraph, component: Component, spans: Mapping[tuple[Signal, Signal], Span]) -> StatedBlock:
+def _block(graph: SystemGraph, component: FlatComponent, spans: Mapping[tuple[Signal, Signal], Span]) -> StatedBlock:
     return StatedBlock(
         path=(component.name,),
         source=component.source.rpartition("/")[2],

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, Variability
-from ssptool.network.network import Component
+from ssptool.network.network import FlatComponent
 
 FOLLOWS = "follows inputs that vary over a step"
 SAVES = "saves and restores its state"
@@ -40,7 +40,7 @@ class Capabilities:
 
 
 def capabilities(
-    component: Component, wired: tuple[str, ...], kind: InterfaceType = InterfaceType.CO_SIMULATION
+    component: FlatComponent, wired: tuple[str, ...], kind: InterfaceType = InterfaceType.CO_SIMULATION
 ) -> Capabilities:
     """What an interface of a component offers for its `wired` inputs."""
     fmu = component.description

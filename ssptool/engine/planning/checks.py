@@ -10,7 +10,7 @@ from ssptool.engine.planning.events import every_port
 from ssptool.fmu.description import FmuDescription, Variable, element_names, unsupported_of_fmi1
 from ssptool.network.connectors import settable
 from ssptool.network.conversion import Relation, relation
-from ssptool.network.network import Component, Network, Port, Signal, Wire
+from ssptool.network.network import FlatComponent, Network, Port, Signal, Wire
 
 GIVEN = frozenset({"parameter", "structuralParameter"})
 """Kinds of connectors of the system whose values are known: they were given to what they lead to (SSP 2.0 §5.2.3)."""
@@ -122,7 +122,7 @@ def _problems(network: Network) -> Iterator[Unsupported]:
     yield from _assignments(network)
 
 
-def _component(component: Component) -> Iterator[Unsupported]:
+def _component(component: FlatComponent) -> Iterator[Unsupported]:
     fmu, subject = component.description, f"component {component.name}"
     if unsupported := unsupported_of_fmi1(fmu):
         yield Unsupported(subject, f"{unsupported} is not supported", "ask for an FMU of FMI 2.0 or 3.0")
@@ -132,7 +132,7 @@ def _component(component: Component) -> Iterator[Unsupported]:
         yield from _port(component, port)
 
 
-def _port(component: Component, port: Port) -> Iterator[Unsupported]:
+def _port(component: FlatComponent, port: Port) -> Iterator[Unsupported]:
     variable = component.description.variables.get(port.signal.variable)
     if variable is None and port.kind in _EXCHANGED:
         yield Unsupported(
@@ -166,7 +166,7 @@ def _assignments(network: Network) -> Iterator[Unsupported]:
             yield from _beside(component, variable, network)
 
 
-def _beside(component: Component, given: Variable, network: Network) -> Iterator[Unsupported]:
+def _beside(component: FlatComponent, given: Variable, network: Network) -> Iterator[Unsupported]:
     """What else is in the array of an element that is given a value: FMI takes only all of it."""
     if given.start is not None or given.array is None:
         return

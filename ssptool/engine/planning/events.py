@@ -16,10 +16,10 @@ from ssptool.fmu.description import (
     clock_in_system,
     clock_of,
 )
-from ssptool.network.network import Component, Network, Port, Signal, Wire
+from ssptool.network.network import FlatComponent, Network, Port, Signal, Wire
 
 
-def clock_in(component: Component, variable: Variable) -> Clock:
+def clock_in(component: FlatComponent, variable: Variable) -> Clock:
     """A variable of type Clock as its connector has it, if it has one.
 
     Raises
@@ -182,7 +182,7 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
     )
 
 
-def _refuse_ticks(wanted: Mapping[str, Component], fixed: str) -> None:
+def _refuse_ticks(wanted: Mapping[str, FlatComponent], fixed: str) -> None:
     """Raise for a component with clocks, at whose ticks macro steps would have to end."""
     for name, component in wanted.items():
         if _has_clocks(component):
@@ -199,20 +199,20 @@ def every_port(network: Network) -> Iterator[Port]:
         yield from component.ports
 
 
-def _offers(component: Component, kind: InterfaceType) -> bool:
+def _offers(component: FlatComponent, kind: InterfaceType) -> bool:
     interface = component.description.co_simulation
     simulated = kind is InterfaceType.CO_SIMULATION and component.description.fmi_major == 3
     return simulated and interface is not None and interface.event_mode
 
 
-def saves(component: Component, kind: InterfaceType) -> bool:
+def saves(component: FlatComponent, kind: InterfaceType) -> bool:
     """Whether the state of a component can be taken back to the start of a macro step."""
     interface: Interface | None = component.description.interface(kind)
     # What is integrated as model exchange is taken back by its integrator.
     return kind is InterfaceType.MODEL_EXCHANGE or (interface is not None and interface.saves_state)
 
 
-def _has_clocks(component: Component) -> bool:
+def _has_clocks(component: FlatComponent) -> bool:
     return any(_clock_like(variable) for _, variable in _exchanged(component)) or bool(_timed(component))
 
 
@@ -220,7 +220,7 @@ def _clock_like(variable: Variable) -> bool:
     return variable.type == CLOCK or bool(variable.clocks)
 
 
-def _has_discrete(component: Component) -> bool:
+def _has_discrete(component: FlatComponent) -> bool:
     return any(variable.variability is Variability.DISCRETE for _, variable in _exchanged(component))
 
 
@@ -229,25 +229,25 @@ def _at_events(port: Port, variable: Variable) -> bool:
     return bool(variable.clocks) or (port.kind == "input" and not continuous)
 
 
-def _exchanged(component: Component) -> Iterator[tuple[Port, Variable]]:
+def _exchanged(component: FlatComponent) -> Iterator[tuple[Port, Variable]]:
     variables = component.description.variables
     for port in component.ports:
         if port.kind in ("input", "output") and port.signal.variable in variables:
             yield port, variables[port.signal.variable]
 
 
-def _timed(component: Component) -> "tuple[Clock, ...]":
+def _timed(component: FlatComponent) -> "tuple[Clock, ...]":
     """Also those that are no connectors: they tick all the same."""
     return tuple(clock for clock in _clocks(component, Causality.INPUT) if not clock.triggered)
 
 
-def _clocks(component: Component, causality: Causality) -> "Iterator[Clock]":
+def _clocks(component: FlatComponent, causality: Causality) -> "Iterator[Clock]":
     for variable in component.description.variables.values():
         if variable.type == CLOCK and variable.causality is causality:
             yield clock_in(component, variable)
 
 
-def event_member(component: Component, *, returns_early: bool = False) -> EventMember:
+def event_member(component: FlatComponent, *, returns_early: bool = False) -> EventMember:
     """What a component sets, gets and ticks at events."""
     inputs: list[Clocked] = []
     outputs: list[Clocked] = []
@@ -300,7 +300,7 @@ def _refuse_clocks(network: Network, implementations: Mapping[str, InterfaceType
                 )
 
 
-def _ticks(component: Component, kind: InterfaceType) -> bool:
+def _ticks(component: FlatComponent, kind: InterfaceType) -> bool:
     """In event mode, which all of model exchange has."""
     return kind is InterfaceType.MODEL_EXCHANGE or _offers(component, kind)
 

@@ -7,7 +7,7 @@ from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.settings import ASKED, Choice, ImplementationName, Settings
 from ssptool.errors import abbreviated
 from ssptool.fmu.description import InterfaceType
-from ssptool.network.network import Component, Network
+from ssptool.network.network import FlatComponent, Network
 
 EXCHANGE, SIMULATION = InterfaceType.MODEL_EXCHANGE, InterfaceType.CO_SIMULATION
 _ASKED_FOR = {ImplementationName.ME: EXCHANGE, ImplementationName.CS: SIMULATION}
@@ -45,14 +45,14 @@ def choose_implementations(network: Network, settings: Settings) -> Implementati
     return Implementations(of, choice, tuple(_notes(network, of)))
 
 
-def _demanded(component: Component, kind: InterfaceType) -> InterfaceType:
+def _demanded(component: FlatComponent, kind: InterfaceType) -> InterfaceType:
     if component.description.interface(kind) is None:
         other = SIMULATION if kind is EXCHANGE else EXCHANGE
         raise UnsupportedByFmu(component.name, f"offers {_WORDS[kind]}", f"implementation {kind}", _WORDS[other])
     return kind
 
 
-def _stated(component: Component) -> InterfaceType:
+def _stated(component: FlatComponent) -> InterfaceType:
     if component.implementation in (EXCHANGE, SIMULATION):
         return _demanded(component, InterfaceType(component.implementation))
     if component.implementation == "ScheduledExecution":
@@ -72,7 +72,7 @@ def _value(of: Mapping[str, InterfaceType]) -> str:
     return " and ".join(f"{_WORDS[kind]} of {abbreviated(names)}" for kind, names in present.items())
 
 
-def _reason(components: Iterable[Component]) -> str:
+def _reason(components: Iterable[FlatComponent]) -> str:
     stated = {one.implementation for one in components} & set(map(str, InterfaceType))
     if stated:
         return "stated in the system"

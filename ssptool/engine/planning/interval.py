@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.engine.time import check_step
 from ssptool.errors import WrongValue
-from ssptool.network.network import Component, Network
+from ssptool.network.network import FlatComponent, Network
 
 DEFAULT_STEPS = 1000
 
@@ -87,12 +87,12 @@ def _of_system(network: Network) -> tuple[str, str]:
     return "default experiment of the system", str(network.experiment_position or "")
 
 
-def _of_fmu(component: Component, which: str) -> tuple[str, str]:
+def _of_fmu(component: FlatComponent, which: str) -> tuple[str, str]:
     more = f", {which} of those that FMUs state" if which else ""
     return f"default experiment of the FMU of {component.name}{more}", experiment_place(component)
 
 
-def experiment_place(component: Component) -> str:
+def experiment_place(component: FlatComponent) -> str:
     line = component.description.experiment.line
     return f"{component.model_description}:{line}" if line else ""
 

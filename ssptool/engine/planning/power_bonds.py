@@ -15,7 +15,7 @@ from ssptool.engine.settings import Settings
 from ssptool.errors import NAMED
 from ssptool.fmu.description import Exponents, Unit, named
 from ssptool.fmu.terminals import Terminal
-from ssptool.network.network import Component, Network, Signal, Wire
+from ssptool.network.network import FlatComponent, Network, Signal, Wire
 
 Units: TypeAlias = Mapping[str, Unit]
 NO_UNITS: Units = MappingProxyType({})
@@ -178,7 +178,7 @@ def _scale(bond: str, wire: Wire) -> float:
     return conversion.factor
 
 
-def _watts(bond: str, component: Component, output: Signal, input: Signal, defined: Units) -> float:
+def _watts(bond: str, component: FlatComponent, output: Signal, input: Signal, defined: Units) -> float:
     """1 [unit of the output] · [unit of the input] of a component in watts. A radian is a number here."""
     units = [_unit(bond, component, signal, defined) for signal in (output, input)]
     exponents = [unit.exponents for unit in units if unit.exponents is not None]
@@ -192,7 +192,7 @@ def _watts(bond: str, component: Component, output: Signal, input: Signal, defin
     return units[0].factor * units[1].factor
 
 
-def _unit(bond: str, component: Component, signal: Signal, defined: Units) -> Unit:
+def _unit(bond: str, component: FlatComponent, signal: Signal, defined: Units) -> Unit:
     variable = component.description.variables[signal.variable]
     if variable.type not in REAL_TYPES or variable.shape:
         kind = "an array" if variable.shape else f"of type {variable.type}"
