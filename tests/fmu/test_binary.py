@@ -60,8 +60,7 @@ def binary(fmu, place):
 
 def elsewhere(unpacked):
     """The same FMU in a process of its own."""
-    from ssptool.fmu.processes.process import FmuProcess
-    from ssptool.fmu.processes.remote import RemoteBinary
+    from ssptool.fmu.processes.process import FmuProcess, RemoteBinary
 
     process = FmuProcess(1)
     with RemoteBinary(unpacked, process) as binary:

@@ -23,10 +23,9 @@ from ssptool.engine.recording.iteration_log import COUPLING_FACTS, LOOP_FACTS, I
 from ssptool.engine.watch import Watch
 from ssptool.fmu.binary import FmuBinary
 from ssptool.fmu.description import InterfaceType
-from ssptool.fmu.event_mode import EventMode
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.fmu.messages import STATUS, status_word
-from ssptool.fmu.model_exchange import functions_of_exchange
+from ssptool.fmu.model_exchange import EventMode, functions_of_exchange
 
 Explain = Callable[[Outcome, float], Failure]
 

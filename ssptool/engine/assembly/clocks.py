@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from ssptool.engine.failure import Ending, Failure
 from ssptool.fmu.description import Clock, IntervalVariability
-from ssptool.fmu.event_mode import EventMode, Qualifier
+from ssptool.fmu.model_exchange import EventMode, Qualifier
 
 Modes = Mapping[int, EventMode]
 """Running instances by their number."""

@@ -15,8 +15,8 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.stimuli.course import Override, active
 from ssptool.engine.stimuli.stimuli import Stimuli
 from ssptool.fmu.description import Value
-from ssptool.fmu.event_mode import EventMode
 from ssptool.fmu.instance import FmuInstance
+from ssptool.fmu.model_exchange import EventMode
 from ssptool.network.arrays import wholes
 from ssptool.network.conversion import INTEGER_RANGES
 from ssptool.network.network import Signal, Wire

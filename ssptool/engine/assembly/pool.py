@@ -52,8 +52,7 @@ class Pool:
 
     def _remote(self, unpacked: FmuBinary, number: int) -> FmuBinary:
         # Loaded here, because few runs need them.
-        from ssptool.fmu.processes.process import FmuProcess
-        from ssptool.fmu.processes.remote import RemoteBinary
+        from ssptool.fmu.processes.process import FmuProcess, RemoteBinary
 
         if number not in self._processes:
             self._processes[number] = FmuProcess(number)
