@@ -40,12 +40,12 @@ from ssptool.api.report import report_study as report_study
 from ssptool.api.run import Plan as Plan
 from ssptool.api.run import Result as Result
 from ssptool.api.run import Settings as Settings
+from ssptool.api.run import Simulation as Simulation
 from ssptool.api.run import Trace as Trace
 from ssptool.api.run import plan as plan
 from ssptool.api.run import read_manifest as read_manifest
 from ssptool.api.run import read_trace as read_trace
 from ssptool.api.run import simulate as simulate
-from ssptool.api.step import Simulation as Simulation
 from ssptool.api.study import BadStudy as BadStudy
 from ssptool.api.study import CalibrationFailed as CalibrationFailed
 from ssptool.api.study import Interrupted as Interrupted

@@ -122,6 +122,14 @@ def test_checking_a_system_loads_neither_numerics_nor_the_engine():
     assert not {"numpy", "scipy", "fmpy", "networkx", "matplotlib", "ssptool.engine", "ssptool.editing"} & set(loaded)
 
 
+def test_understanding_a_system_loads_neither_pictures_nor_numerics_of_the_engine():
+    """`info`, `explain` and `graph` as text or JSON: what draws is half a second more."""
+    code = "import sys, ssptool; ssptool.info, ssptool.explain, ssptool.graph; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    pictures = {"ssptool.drawing.diagram.layout", "ssptool.drawing.diagram.svg", "matplotlib", "plotly"}
+    assert not (pictures | {"scipy", "networkx", "ssptool.engine.kernel"}) & set(loaded)
+
+
 def test_a_run_loads_neither_what_edits_nor_what_draws_nor_what_studies():
     """From nothing to the first step a command takes a few tenths of a second, most of them for loading modules."""
     code = "import sys, ssptool; ssptool.simulate, ssptool.Simulation; print(*sorted(sys.modules))"

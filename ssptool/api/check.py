@@ -5,11 +5,12 @@ used. The package `rules` does the checking.
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
+from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ForwardRef, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 from ssptool.arguments import UnknownArgument as UnknownArgument
 from ssptool.arguments import WrongArgument as WrongArgument
@@ -39,7 +40,8 @@ from ssptool.rules.selection import (
 from ssptool.rules.selection import Unacceptable as Unacceptable
 
 if TYPE_CHECKING:
-    from ssptool.engine.settings import Settings
+    from ssptool.engine.stimuli.inputs import InputData
+    from ssptool.engine.stimuli.scenario import Scenario
 
 Files: TypeAlias = Path | str | Sequence[Path | str]
 """One path, or several."""
@@ -51,6 +53,70 @@ StartValues: TypeAlias = Mapping[str, Any]
 """Full name → a number, truth value, text, bytes, or a list or array of them."""
 
 NO_START_VALUES: StartValues = {}
+
+
+class SystemOptions(TypedDict, total=False):
+    """Keywords of functions that take a system, its values, and what acts on it; `simulate` says what each means."""
+
+    variant: str | None
+    parameters: Files
+    start_values: StartValues
+    inputs: "InputData | None"
+    interpolation: str | Mapping[str, str] | None
+    scenario: "Scenario | Path | str | None"
+    allow_outside: Files
+
+
+DEFAULTS: Mapping[str, Any] = {
+    **dict.fromkeys(SystemOptions.__annotations__),
+    **dict.fromkeys(("parameters", "accept", "allow_outside"), ()),
+    "start_values": NO_START_VALUES,
+    "settings": None,
+}
+"""Of keywords that several functions take."""
+
+Public = TypeVar("Public", bound=Callable[..., Any])
+
+
+def shows(names: Iterable[str], options: Any, rest: Any = None) -> Callable[[Public], Public]:
+    """Decorator of a function with `**options: Unpack[options]`: `help` and notebooks show the keywords of these names
+    with their types and defaults, before those of the function itself; type checkers read the annotation.
+
+    Those of `rest`, another typed dictionary, stay together.
+    """
+    annotations = options.__annotations__
+    keywords = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=DEFAULTS[name], annotation=_shown(annotations[name]))
+        for name in names
+    ]
+
+    def decorated(function: Public) -> Public:
+        signature = inspect.signature(function)
+        *own, last = signature.parameters.values()
+        first = [one for one in own if one.kind is not Parameter.KEYWORD_ONLY]
+        others = [] if rest is None else [last.replace(annotation=f"Unpack[{rest.__name__}]")]
+        parameters = [*first, *keywords, *own[len(first) :], *others]
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return function
+
+    return decorated
+
+
+def _shown(annotation: Any) -> Any:
+    return annotation.__forward_arg__ if isinstance(annotation, ForwardRef) else annotation
+
+
+def refuse_unknown(function: Callable[..., Any], options: Iterable[str], settings: Sequence[str] = ()) -> None:
+    """
+    Raises
+    ------
+    UnknownArgument
+        A keyword is neither an argument of a function that `shows` its keywords nor one of the settings.
+    """
+    own = [name for name in inspect.signature(function).parameters if name != "options"]
+    for name in options:
+        if name not in own and name not in settings:
+            raise UnknownArgument(function.__name__, name, [*own, *settings])
 
 
 class ValidSystem(NamedTuple):
@@ -119,26 +185,6 @@ def parameter_files(given: Files) -> tuple[Path, ...]:
         if not path.is_file():
             raise FileNotFoundError(f"{path} does not exist; parameters are files of type .ssv")
     return found
-
-
-def settings_of(
-    function: Callable[..., Any], given: "Settings | Mapping[str, Any] | None", options: Mapping[str, Any]
-) -> "Settings":
-    """The settings that a caller gave to a public function: as an object or a mapping, and as keywords, which win.
-
-    Raises
-    ------
-    WrongArgument, UnknownArgument
-        A value cannot be; a keyword is no setting, nor an argument of the function.
-    """
-    from ssptool.engine.settings import Settings  # only here: functions without settings load nothing of the engine
-
-    known = [field.name for field in fields(Settings)]
-    for name in options:
-        if name not in known:
-            own = [one for one in inspect.signature(function).parameters if one not in ("self", "options")]
-            raise UnknownArgument(function.__name__, name, [*own, *known])
-    return Settings.of(given, options)
 
 
 __all__ = [

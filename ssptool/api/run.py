@@ -4,11 +4,12 @@
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from types import TracebackType
+from typing import Any, Unpack
 
-from ssptool.api.check import NO_START_VALUES, Codes, Files, StartValues, parameter_files, settings_of, valid
+from ssptool.api.check import DEFAULTS, Codes, SystemOptions, parameter_files, refuse_unknown, shows, valid
 from ssptool.arguments import WrongArgument, count, flag, number, path, seconds, start_value_texts, texts
 from ssptool.documents.archive import Archive
 from ssptool.documents.uri import UP
@@ -20,34 +21,30 @@ from ssptool.engine.recording.formats import read_trace as read_trace
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.result import Input
 from ssptool.engine.run.result import Result as Result
+from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits, SettingsOptions
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import run
+from ssptool.engine.stepping import simulation
 from ssptool.engine.trace import Trace as Trace
 from ssptool.working_directory import absolute
-
-if TYPE_CHECKING:
-    from ssptool.engine.stimuli.inputs import InputData
-    from ssptool.engine.stimuli.scenario import Scenario
 
 MIB = 1 << 20
 """Bytes of a mebibyte, in which memory is limited."""
 
 
-def plan(
-    system: Path | str,
-    *,
-    variant: str | None = None,
-    parameters: Files = (),
-    start_values: StartValues = NO_START_VALUES,
-    inputs: "InputData | None" = None,
-    interpolation: str | Mapping[str, str] | None = None,
-    scenario: "Scenario | Path | str | None" = None,
-    accept: Codes = (),
-    allow_outside: Files = (),
-    settings: Settings | Mapping[str, Any] | None = None,
-    **options: Unpack[SettingsOptions],
-) -> Plan:
+class RunOptions(SystemOptions, SettingsOptions, total=False):
+    """Keywords of `simulate`, `plan` and `Simulation`; `simulate` says what each means."""
+
+    accept: Codes
+    settings: Settings | Mapping[str, Any] | None
+
+
+SHOWN = (*SystemOptions.__annotations__, "accept", "settings")
+
+
+@shows(SHOWN, RunOptions, SettingsOptions)
+def plan(system: Path | str, **options: Unpack[RunOptions]) -> Plan:
     """What a run would do, resolved to the last call, made without loading a binary.
 
     The arguments are those of `simulate`; so are the errors.
@@ -56,32 +53,14 @@ def plan(
     --------
     >>> ssptool.plan("systems/dual_mass_oscillator", master="jacobi").choices
     """
-    with opened_plan(
-        system,
-        settings_of(plan, settings, options),
-        variant=variant,
-        parameters=parameters,
-        start_values=start_values,
-        inputs=inputs,
-        interpolation=interpolation,
-        scenario=scenario,
-        accept=accept,
-        allow_outside=allow_outside,
-    ) as (_, made):
+    with _opened_plan(plan, system, options) as (_, made):
         return made
 
 
+@shows(SHOWN, RunOptions, SettingsOptions)
 def simulate(
     system: Path | str,
     *,
-    variant: str | None = None,
-    parameters: Files = (),
-    start_values: StartValues = NO_START_VALUES,
-    inputs: "InputData | None" = None,
-    interpolation: str | Mapping[str, str] | None = None,
-    scenario: "Scenario | Path | str | None" = None,
-    accept: Codes = (),
-    allow_outside: Files = (),
     output: Path | str | None = None,
     record: str | list[str] | tuple[str, ...] = (),
     every: int = 1,
@@ -95,8 +74,7 @@ def simulate(
     statistics: bool = False,
     progress: Callable[[float], None] | None = None,
     compile: bool = False,
-    settings: Settings | Mapping[str, Any] | None = None,
-    **options: Unpack[SettingsOptions],
+    **options: Unpack[RunOptions],
 ) -> Result:
     """Initialize and co-simulate a system.
 
@@ -175,7 +153,6 @@ def simulate(
     >>> result = ssptool.simulate("systems/dual_mass_oscillator", stop_time=1, start_values={"System1.m1": 2.0})
     >>> result["System1.x1"][-1]
     """
-    used = settings_of(simulate, settings, options)
     recording = Recording(
         None if output is None else path("output", output),
         flag("keep", keep),
@@ -187,18 +164,7 @@ def simulate(
     if isolated is not None and not flag("isolated", isolated) and limits != Limits():
         raise WrongArgument("isolated", isolated, "True or left out where timeout, step_timeout or memory_limit limits")
     apart = limits != Limits() if isolated is None else isolated
-    with opened_plan(
-        system,
-        used,
-        variant=variant,
-        parameters=parameters,
-        start_values=start_values,
-        inputs=inputs,
-        interpolation=interpolation,
-        scenario=scenario,
-        accept=accept,
-        allow_outside=allow_outside,
-    ) as (archive, made):
+    with _opened_plan(simulate, system, options) as (archive, made):
         made, sources = with_libraries(made, archive) if flag("compile", compile) else (made, archive)
         return run(
             made,
@@ -209,27 +175,24 @@ def simulate(
             measured=flag("statistics", statistics),
             realtime=None if realtime is None else number("realtime", realtime),
             progress=_callable("progress", progress),
-            inputs=tuple(_inputs(archive, made, (*parameter_files(parameters), *made.stimuli.files))),
+            inputs=tuple(
+                _inputs(archive, made, (*parameter_files(options.get("parameters", ())), *made.stimuli.files))
+            ),
         )
 
 
 @contextmanager
-def opened_plan(
-    system: Path | str,
-    settings: Settings,
-    *,
-    variant: str | None,
-    parameters: Files,
-    start_values: StartValues,
-    inputs: "InputData | None",
-    interpolation: str | Mapping[str, str] | None,
-    scenario: "Scenario | Path | str | None",
-    accept: Codes,
-    allow_outside: Files,
+def _opened_plan(
+    function: Callable[..., Any], system: Path | str, options: Mapping[str, Any]
 ) -> Iterator[tuple[Archive, Plan]]:
-    """An open system, and the plan of its run with all that a caller gave."""
-    files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
-    with valid(system, variant, accept, allow_outside) as (archive, structure, accepted):
+    """An open system, and the plan of its run with all that a caller gave to a public function."""
+    refuse_unknown(function, options, list(SettingsOptions.__annotations__))
+    given = {**DEFAULTS, **options}
+    stated = {name: value for name, value in options.items() if name in SettingsOptions.__annotations__}
+    settings = Settings.of(given["settings"], stated)
+    files = parameter_files(given["parameters"])
+    values = start_value_texts("start_values", given["start_values"])
+    with valid(system, given["variant"], given["accept"], given["allow_outside"]) as (archive, structure, accepted):
         yield (
             archive,
             planned(
@@ -238,12 +201,68 @@ def opened_plan(
                 parameters=files,
                 start_values=values,
                 settings=settings,
-                inputs=inputs,
-                interpolation=interpolation,
-                scenario=scenario,
+                inputs=given["inputs"],
+                interpolation=given["interpolation"],
+                scenario=given["scenario"],
                 accepted=accepted,
             ),
         )
+
+
+class Simulation(simulation.Simulation):
+    """A co-simulation that is stepped, read, set and saved by a program; a context manager.
+
+    Parameters
+    ----------
+    system, variant, parameters, start_values, inputs, interpolation, scenario, accept, allow_outside, settings,
+    stop_time, ...
+        As of `simulate`.
+    record
+        One pattern of full names or several, such as "*.x1": what `trace` holds: signals, variables of FMUs,
+        connectors of nested systems. Without it, all signals that are exchanged.
+    saved
+        A file of `save`, from which to go on instead of initializing. System and settings must be the same.
+    compile
+        Compile FMUs that bring sources and no library for this platform, as in `simulate`.
+
+    Examples
+    --------
+    >>> with ssptool.Simulation("systems/dual_mass_oscillator") as run:
+    ...     run.run_until(1.0)
+    ...     run.set("System2.k3", 30.0)
+    ...     run.step(100)
+    ...     run.save("state")
+    ...     print(run.time, run.get("System1.x1"))
+
+    Raises
+    ------
+    InvalidSystem
+        The system has errors. No binary has been loaded.
+    """
+
+    @shows(SHOWN, RunOptions, SettingsOptions)
+    def __init__(
+        self,
+        system: Path | str,
+        *,
+        record: str | list[str] | tuple[str, ...] = (),
+        saved: Path | str | None = None,
+        compile: bool = False,
+        **options: Unpack[RunOptions],
+    ) -> None:
+        patterns = texts("record", record, "a pattern such as '*.x1'")
+        file = None if saved is None else path("saved", saved)
+        with ExitStack() as stack:
+            archive, plan = stack.enter_context(_opened_plan(type(self), system, options))
+            plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
+            super().__init__(select(plan, patterns), sources, saved=file)
+            self._opened = stack.pop_all()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._opened:
+            super().__exit__(kind, error, trace)
 
 
 def _limits(timeout: object, step_timeout: object, memory_limit: object) -> Limits:

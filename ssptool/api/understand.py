@@ -3,12 +3,24 @@
 Nothing here loads the code that draws pictures, nor the engine, except `explain` with `inputs` or `scenario`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Unpack
 
-from ssptool.api.check import NO_START_VALUES, Codes, Files, StartValues, open_archive, parameter_files, valid
+from ssptool.api.check import (
+    DEFAULTS,
+    NO_START_VALUES,
+    Codes,
+    Files,
+    StartValues,
+    SystemOptions,
+    open_archive,
+    parameter_files,
+    refuse_unknown,
+    shows,
+    valid,
+)
 from ssptool.arguments import start_value_texts
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.drawing.graph import GRAPH_RENDERERS as GRAPH_RENDERERS
@@ -22,10 +34,6 @@ from ssptool.network.explanation import explain as explain_names
 from ssptool.network.flatten import build_network
 from ssptool.network.inventory import Inventory, VariableEntry, components_called, list_variables, take_inventory
 from ssptool.network.network import Network
-
-if TYPE_CHECKING:
-    from ssptool.engine.stimuli.inputs import InputData
-    from ssptool.engine.stimuli.scenario import Scenario
 
 
 def flatten(
@@ -102,17 +110,8 @@ def _chosen(variables: tuple[VariableEntry, ...], patterns: tuple[str, ...]) -> 
     return tuple(one for one in variables if fits_any(patterns, one.name) or fits_any(patterns, one.variable))
 
 
-def explain(
-    system: Path | str,
-    *names: str,
-    variant: str | None = None,
-    parameters: Files = (),
-    start_values: StartValues = NO_START_VALUES,
-    inputs: "InputData | None" = None,
-    interpolation: str | Mapping[str, str] | None = None,
-    scenario: "Scenario | Path | str | None" = None,
-    allow_outside: Files = (),
-) -> tuple[Explained, ...]:
+@shows(SystemOptions.__annotations__, SystemOptions)
+def explain(system: Path | str, *names: str, **options: Unpack[SystemOptions]) -> tuple[Explained, ...]:
     """Why variables and connectors have their values, by their full names; without a name, all of them.
 
     A system with errors is explained as far as it can be flattened. With `inputs` and `scenario` also what these do to
@@ -125,19 +124,22 @@ def explain(
     BadInputs, BadScenario
         They do not fit the system.
     """
-    files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
-    with open_archive(system, allow_outside) as archive:
-        structure = archive.structure(variant)
+    refuse_unknown(explain, options)
+    given = {**DEFAULTS, **options}
+    files = parameter_files(given["parameters"])
+    values = start_value_texts("start_values", given["start_values"])
+    with open_archive(system, given["allow_outside"]) as archive:
+        structure = archive.structure(given["variant"])
         network = build_network(archive, structure, start_values=values, parameter_files=files)
         units = document_units(structure.root_as(SystemStructureDescription))
     explained = explain_names(network, *names) if names else explain_all(network)
-    if inputs is None and scenario is None:
+    if given["inputs"] is None and given["scenario"] is None:
         return explained
     # Only here: the engine takes a while to load.
     from ssptool.engine.planning.stimuli import acting_on, resolve
     from ssptool.engine.settings import Settings
 
-    acting = acting_on(resolve(network, Settings(), inputs, interpolation, scenario, units))
+    acting = acting_on(resolve(network, Settings(), given["inputs"], given["interpolation"], given["scenario"], units))
     return tuple(
         replace(one, during=acting.get(one.signal, ())) if isinstance(one, Explanation) else one for one in explained
     )

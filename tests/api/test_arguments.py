@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ssptool
+from ssptool.api.check import DEFAULTS, SystemOptions
 from ssptool.arguments import parse_time, start_value_texts
 from ssptool.engine.settings import SettingsOptions
 from ssptool.engine.trace import Column
@@ -96,6 +97,17 @@ def test_the_same_start_values_have_the_same_effect_in_every_form():
 
 
 # -- settings ------------------------------------------------------------------------------------------------
+
+
+def test_signatures_show_the_keywords_that_functions_share_one_by_one():
+    """As `help` and notebooks show them, with the same defaults in all; those of the settings stay together."""
+    for function in (ssptool.simulate, ssptool.plan, ssptool.Simulation):
+        parameters = inspect.signature(function).parameters
+        assert {name: one.default for name, one in parameters.items() if name in DEFAULTS} == DEFAULTS
+        assert str(parameters["options"]) == "**options: 'Unpack[SettingsOptions]'"
+    assert set(inspect.signature(ssptool.explain).parameters) == {"system", "names", *SystemOptions.__annotations__}
+    with pytest.raises(ssptool.UnknownArgument, match="explain has no argument 'varient'; did you mean variant"):
+        ssptool.explain(SYSTEM, varient="x")
 
 
 def test_each_setting_is_a_keyword():

@@ -109,6 +109,11 @@ def test_a_system_in_the_place_of_results_is_told(ssptool, tmp_path, command):
     assert (status, f"found the folder '{SYSTEM.name}'" in err) == (2, True)
 
 
+@pytest.mark.parametrize("limit", ["inf", "1e30"])
+def test_a_timeout_may_be_as_long_as_one_likes(ssptool, limit):
+    assert ssptool("run", SYSTEM, "--stop-time", "0.01", "--timeout", limit)[0] == 0
+
+
 def test_a_folder_that_is_not_there_is_told_as_such(ssptool, tmp_path):
     status, _, err = ssptool("validate", SYSTEM, "--output", "nowhere/report.txt")
     assert (status, err) == (2, "error: nowhere: no such folder; make it first\n")

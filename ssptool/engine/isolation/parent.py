@@ -76,7 +76,8 @@ class LimitWatch:
         if limits.memory is not None or limits.step_seconds is not None:
             return LOOK_SECONDS
         if limits.seconds is not None:
-            return max(0.0, self._began + limits.seconds - time.monotonic())
+            # The operating system takes no infinite time, and none of more than 24 days.
+            return min(max(0.0, self._began + limits.seconds - time.monotonic()), 3600.0)
         return None
 
     def check(self, progress: Callable[[], tuple[int, int]]) -> None:
