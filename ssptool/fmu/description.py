@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from math import pi, prod
 from pathlib import Path
@@ -329,8 +329,8 @@ class Variable(NamedTuple):
     `clocks` are the clocks that it belongs to, `sizes` the structural parameter that gives each extent (None: fixed),
     `clock` the attributes of a variable of type Clock as they are written, and `mime_type` that of a Binary.
 
-    Of an element of an array (see `elements`), `array` is the name of that, whose reference it has, and `element` the
-    place among its values, row by row and counted from 0. Of FMI 1.0: `negated`,
+    Of an element of an array (see `with_array_elements`), `array` is the name of that, whose reference it has, and
+    `element` the place among its values, row by row and counted from 0. Of FMI 1.0: `negated`,
     the FMU's functions give and take its value with the other sign (negatedAlias).
     """
 
@@ -400,16 +400,16 @@ class DefaultExperiment:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FmuDescription:
     """What an FMU says of itself.
 
     `outputs`, `derivatives` and `initial_unknowns` are the entries of its ModelStructure; an output that is
     missing there has undeclared dependencies (use `.get(name)`). `event_indicators` is their number. `binaries` are
     the binary variables that groups of Integer variables stand for before FMI 3.0, by the convention of OSMP.
-    `arrays` are the extents of arrays in whose place `variables` has their elements (see `elements`), and `whole` then
-    the variables as the FMU states them. `log_categories` are those of the messages that it logs. `python_modules` are
-    those that it imports into the process it runs in (see `packed.python_modules`).
+    `arrays` are the extents of arrays in whose place `variables` has their elements (see `with_array_elements`), and
+    `whole` then the variables as the FMU states them. `log_categories` are those of the messages that it logs.
+    `python_modules` are those that it imports into the process it runs in.
     """
 
     fmi_version: str
@@ -448,6 +448,13 @@ class FmuDescription:
     def interface(self, kind: InterfaceType) -> Interface | None:
         """None where the FMU does not offer it."""
         return self.model_exchange if kind is InterfaceType.MODEL_EXCHANGE else self.co_simulation
+
+    @cached_property
+    def states(self) -> frozenset[str]:
+        """Names of the continuous states, arrays being whole."""
+        variables = self.whole or self.variables
+        slopes = (variables[slope].derivative_of for slope in self.derivatives if slope in variables)
+        return frozenset(state for state in slopes if state is not None)
 
     @property
     def state_derivatives(self) -> tuple[Variable, ...]:

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ssptool.documents.document import garbage_collection_paused
-from ssptool.fmu.description import FmuDescription, Variability
+from ssptool.fmu.description import Variability
 from ssptool.network.arrays import wholes, with_whole_arrays
 from ssptool.network.conversion import is_float
 from ssptool.network.graph_algorithms import (
@@ -136,18 +136,13 @@ def needs(component: FlatComponent, output: str, stage: Stage) -> frozenset[str]
         # What is fixed after initialization depends on nothing any more.
         if variable is not None and variable.variability is Variability.FIXED:
             return frozenset()
-        if output not in fmu.outputs and _is_state(fmu, output):
+        if output not in fmu.outputs and output in fmu.states:
+            # A state is known at a communication point.
             return frozenset()
         return fmu.outputs.get(output, fmu.derivatives.get(output))
     if output not in fmu.initial_unknowns and variable is not None and variable.initial == "exact":
         return frozenset()
     return fmu.initial_unknowns.get(output)
-
-
-def _is_state(fmu: FmuDescription, name: str) -> bool:
-    """Whether this is a continuous state, which is known at a communication point."""
-    variables = fmu.whole or fmu.variables
-    return any(variables[slope].derivative_of == name for slope in fmu.derivatives if slope in variables)
 
 
 class Block(NamedTuple):
