@@ -7,6 +7,8 @@ from pathlib import Path
 
 import networkx
 
+from ssptool.errors import counted
+
 DOCS = Path(__file__).parent
 PACKAGE = DOCS.parent / "ssptool"
 
@@ -36,7 +38,8 @@ def drawing() -> str:
     graph = networkx.DiGraph((used, room(path)) for path in files for used in imports(path) if used in modules)
     reduced = networkx.transitive_reduction(graph)
     number = {name: f"n{place}" for place, name in enumerate(networkx.lexicographical_topological_sort(graph))}
-    boxes = [f'  {box}["{name}<br/>{modules[name]} files"]' for name, box in number.items()]
+    sizes = {name: counted(count, "file") for name, count in modules.items()}
+    boxes = [f'  {box}["{name}<br/>{sizes[name]}"]' for name, box in number.items()]
     arrows = sorted(f"  {number[used]} --> {number[user]}" for used, user in reduced.edges)
     return "\n".join(["```mermaid", "flowchart LR", *boxes, *arrows, "```"])
 

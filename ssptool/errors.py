@@ -78,3 +78,8 @@ def abbreviated(things: Iterable[object], most: int = NAMED, *, separator: str =
     if len(texts) <= most + 1:
         return separator.join(texts)
     return f"{separator.join(texts[:most])}{separator.rstrip(', ')} and {len(texts) - most} more"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 file`, `2 files`; `plural` is that of a noun to which no "s" is added."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"

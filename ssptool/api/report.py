@@ -18,7 +18,7 @@ from ssptool.drawing.plot_model import Curve, check_plot_name, panels, thinned
 from ssptool.drawing.study_plot import chart_markup
 from ssptool.engine.recording.formats import read_manifest, read_trace
 from ssptool.engine.run.plots import curves_of
-from ssptool.errors import WrongValue
+from ssptool.errors import WrongValue, counted
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.tree import dotted
 from ssptool.results.report import ReportPage, ReportPicture, report_page, run_report_content, sheet_identity
@@ -91,10 +91,11 @@ def _check_system(system: Path | str, variant: str | None, manifest: Mapping[str
 
 def _plots(curves: Sequence[Curve], name: str, rows: int) -> ReportPicture:
     if not curves or not rows:
+        numbers = counted(len(curves), "signal")
         return ReportPicture(
-            f"There is nothing to plot: {name} has {rows} rows, and {len(curves)} signals of numbers.", ""
+            f"There is nothing to plot: {name} has {counted(rows, 'row')}, and {numbers} of numbers.", ""
         )
-    return ReportPicture(f"{len(curves)} signals of {name}", page_markup(panels(curves)))
+    return ReportPicture(f"{counted(len(curves), 'signal')} of {name}", page_markup(panels(curves)))
 
 
 def _loops(archive: Archive, variant: str | None) -> list[Remark]:

@@ -9,6 +9,7 @@ import typer
 import ssptool
 from ssptool.cli.edit import Diff, Force
 from ssptool.cli.options import TextOrJson
+from ssptool.errors import counted
 
 if TYPE_CHECKING:
     from ssptool.editing.package import VariantEdit
@@ -33,7 +34,7 @@ def pack_command(
     packed = ssptool.pack(folder, file, force=force)
     for each in packed.left_out:
         typer.echo(f"left out {each.name} ({each.reason})")
-    typer.echo(f"{packed.path}: {len(packed.names)} files")
+    typer.echo(f"{packed.path}: {counted(len(packed.names), 'file')}")
 
 
 def unpack_command(
@@ -54,7 +55,7 @@ def unpack_command(
     unpacked = ssptool.unpack(file, folder, force=force)
     for name in unpacked.kept:
         typer.echo(f"kept {name}, which the package does not have")
-    typer.echo(f"{unpacked.folder}: {len(unpacked.names)} files")
+    typer.echo(f"{unpacked.folder}: {counted(len(unpacked.names), 'file')}")
 
 
 def convert_command(
@@ -74,7 +75,7 @@ def convert_command(
     converted = ssptool.convert(source, target)
     for note in converted.notes:
         typer.echo(f"note: {note}")
-    typer.echo(f"{converted.path}: {len(converted.names)} files")
+    typer.echo(f"{converted.path}: {counted(len(converted.names), 'file')}")
 
 
 Package = Annotated[Path, typer.Argument(metavar="SYSTEM", help="An .ssp file or an unpacked one (folder).")]

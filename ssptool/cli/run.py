@@ -19,7 +19,7 @@ from ssptool.cli.app import complain, progress_bar
 from ssptool.cli.options import WHAT_IS_COMPILED, Accept, SystemPath, bundled, changes_from, codes, stimuli_from, time
 from ssptool.cli.settings_options import LOGS, PLANNED, settings_options
 from ssptool.engine.settings import INSIGHT
-from ssptool.errors import PlotUnavailable, abbreviated
+from ssptool.errors import PlotUnavailable, abbreviated, counted
 
 if TYPE_CHECKING:
     from ssptool.engine.assembly.fmu_log import LoggedProblems
@@ -239,9 +239,9 @@ def _initialization(result: "Result") -> Iterator[Entry]:
 
 def _loop(loop: "LoopReport") -> str:
     solution = loop.solution
-    points = "1 iteration" if solution.iterations == 1 else f"{solution.iterations} iterations"
+    signals, points = counted(len(loop.signals), "signal"), counted(solution.iterations, "iteration")
     return (
-        f"algebraic loop of {len(loop.signals)} signals, solved for {abbreviated(loop.torn)}: {solution.status} "
+        f"algebraic loop of {signals}, solved for {abbreviated(loop.torn)}: {solution.status} "
         f"by {solution.solver}, {points}, residual {solution.residual_norm:.2g}"
     )
 
@@ -255,8 +255,8 @@ def _choices(result: "Result") -> Iterator[Entry]:
 
 def _run(result: "Result") -> Iterator[Entry]:
     if result.rows:
-        steps = result.statistics.steps
-        yield "run", f"{result.first_time:g} … {result.last_time:g} s in {steps} steps, {_speed(result)}"
+        steps = counted(result.statistics.steps, "step")
+        yield "run", f"{result.first_time:g} … {result.last_time:g} s in {steps}, {_speed(result)}"
     yield from _counts(result.statistics)
     for note in result.notes:
         yield "note", note
@@ -286,17 +286,17 @@ def _speed(result: "Result") -> str:
 def _counts(statistics: "Statistics") -> Iterator[Entry]:
     """Of what not every run has."""
     if statistics.evaluations:
-        events = f", {statistics.events} events" if statistics.events else ""
-        yield "integrator", f"{statistics.evaluations} evaluations of all derivatives{events}"
+        events = f", {counted(statistics.events, 'event')}" if statistics.events else ""
+        yield "integrator", f"{counted(statistics.evaluations, 'evaluation')} of all derivatives{events}"
     if statistics.rejected:
-        yield "rejected", f"{statistics.rejected} steps were too inexact and taken back"
+        yield "rejected", f"{counted(statistics.rejected, 'step')} taken back, because the error was too large"
     if statistics.iterations_max > 1:
         yield "iterations", f"{statistics.iterations_mean:.2f} per step, most {statistics.iterations_max}"
     if statistics.loops_solved:
         each = statistics.loop_iterations / statistics.loops_solved
-        yield "loops", f"solved {statistics.loops_solved} times during the run, {each:.2f} iterations each"
+        yield "loops", f"{counted(statistics.loops_solved, 'solve')} during the run, {each:.2f} iterations each"
     if statistics.loops_rescued:
-        yield "loops", f"{statistics.loops_rescued} needed the full solver during the run"
+        yield "loops", f"{counted(statistics.loops_rescued, 'solve')} needed the full solver during the run"
     if statistics.latest > 0:
         yield "pace", f"at most {statistics.latest:.3g} s behind the clock"
 
@@ -336,7 +336,7 @@ def _duration(seconds: float) -> str:
 
 def _files(result: "Result", plot: Path | None) -> Iterator[Entry]:
     if result.output is not None:
-        yield "results", f"{result.output}  ({result.rows} rows, {len(result.columns)} signals)"
+        yield "results", f"{result.output}  ({counted(result.rows, 'row')}, {counted(len(result.columns), 'signal')})"
     if plot is not None:
         yield "plot", str(plot)
 

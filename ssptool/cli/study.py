@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 import ssptool
 from ssptool.cli.app import progress_bar
 from ssptool.cli.options import WHAT_IS_COMPILED
+from ssptool.errors import counted
 
 if TYPE_CHECKING:
     from ssptool.studies.run import Forecast
@@ -149,7 +150,7 @@ def study_calibrate(
 
 def _announce(forecast: "Forecast") -> None:
     done = forecast.runs - forecast.left
-    typer.echo(f"{forecast.runs} runs" + (f", {done} of them are there" if done else ""))
+    typer.echo(counted(forecast.runs, "run") + (f", {done} of them are there" if done else ""))
     if forecast.duration is not None and forecast.seconds is not None:
         took = f"one takes {_duration(forecast.seconds)}"
         typer.echo(f"about {_duration(forecast.duration)} ({took}, {forecast.workers} at a time)")
@@ -166,7 +167,7 @@ def _duration(seconds: float) -> str:
 
 def _status(results: "StudyResults") -> str:
     status = results.status
-    lines = [f"{status.name}: {status.completed} of {status.runs} runs completed"]
+    lines = [f"{status.name}: {status.completed} of {counted(status.runs, 'run')} completed"]
     if status.failed:
         lines.append(f"{status.failed} failed: `ssptool study results {status.folder}` says why")
     if status.left:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ssptool.documents.diagnostics import DataFinding
+from ssptool.errors import counted
 from ssptool.working_directory import absolute
 
 
@@ -89,7 +90,7 @@ def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any) -> An
         find(1, "", "there are no rows below the header")
     for line, row in rows:
         if len(row) != len(header):
-            find(line, "", f"{len(header)} values expected, found {len(row)}")
+            find(line, "", f"{counted(len(header), 'value')} expected, found {len(row)}")
             continue
         try:
             time = float(row[0])

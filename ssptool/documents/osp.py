@@ -20,6 +20,7 @@ from ssptool.documents.document import Document
 from ssptool.documents.generated import GeneratedEntries, fmu_facts
 from ssptool.documents.vocabulary import SSC, SSD, SSV
 from ssptool.documents.xml_text import quoted
+from ssptool.errors import counted
 
 OSP_STRUCTURE = "OspSystemStructure.xml"
 OSP = "http://opensimulationplatform.com/SSP/OSPAnnotations"
@@ -279,7 +280,8 @@ class _OspReader:
             return
         links = [self._link(OspEndpoint(one, a or ""), OspEndpoint(other, b or ""), node) for a, b in pairs]
         position = f"{self.file.name}:{self.document.line_of(node)}"
-        self.notes.append(f"{position}: the connected variable groups become {len(links)} connections of variables")
+        made = counted(len(links), "connection")
+        self.notes.append(f"{position}: the connected variable groups become {made} of variables")
         there = [link for link in links if link.start.simulator == one]
         back = [link for link in links if link.start.simulator != one]
         # Effort one way, flow the other: by element these are power bonds.

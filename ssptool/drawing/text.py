@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ssptool.documents.diagnostics import Position
+from ssptool.errors import counted
 from ssptool.fmu.description import Value
 from ssptool.network.explanation import Explained, Explanation, Origin
 from ssptool.network.inventory import ComponentEntry, InsideEntry, Inventory, VariableEntry
@@ -405,10 +406,11 @@ def _time(value: float | None) -> str:
 def _component(entry: ComponentEntry) -> Iterator[str]:
     yield f"{entry.name}  ({entry.source})"
     if not entry.fmi_version:
-        yield f"  {entry.model}; {entry.outputs} outputs"
+        yield f"  {entry.model}; {counted(entry.outputs, 'output')}"
         return
     yield f"  {entry.model}, FMI {entry.fmi_version}: {', '.join(entry.interfaces) or 'no interface'}"
-    yield f"  {entry.inputs} inputs, {entry.outputs} outputs, {entry.parameters} parameters"
+    counts = {"input": entry.inputs, "output": entry.outputs, "parameter": entry.parameters}
+    yield f"  {', '.join(counted(count, kind) for kind, count in counts.items())}"
     if entry.capabilities:
         yield f"  {', '.join(entry.capabilities)}"
     for document in entry.documents:
@@ -421,7 +423,7 @@ def _told(document: InsideEntry) -> str:
         return f"  ({document.problem})"
     facts = [document.name] if document.name else []
     if document.kind == "ssv":
-        parameters = "1 parameter" if document.parameters == 1 else f"{document.parameters} parameters"
+        parameters = counted(document.parameters, "parameter")
         matching = document.parameters - len(document.unmatched)
         facts.append(f"{parameters}, {matching} of {document.parameters} match a variable")
     return f"  ({': '.join(facts)})" if facts else ""

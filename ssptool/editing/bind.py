@@ -15,6 +15,7 @@ from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
 from ssptool.editing.changes import EditError, UnknownName, hint
 from ssptool.editing.draft import Draft, Place, store, store_copy, stored
 from ssptool.editing.names import Name, Sharing, enter, find_element, hosts, path_length, places, rest_below, shown
+from ssptool.errors import counted
 from ssptool.fmu.description import Value
 from ssptool.network.arrays import undivided
 from ssptool.network.network import Signal
@@ -293,7 +294,8 @@ def ensure_mapping(
     holder.append(renaming)
     each.binding.add(holder)
     if len(renaming):
-        draft.note(f"the binding of {each} has a mapping now, which keeps the {len(renaming)} names that it used")
+        names = counted(len(renaming), "name")
+        draft.note(f"the binding of {each} has a mapping now, which keeps the {names} that it used")
     return renaming
 
 

@@ -12,6 +12,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.editing.meaning import Fact, Items, MeaningItem, Section, digest, items_of
+from ssptool.errors import counted
 
 
 class DifferenceKind(StrEnum):
@@ -164,7 +165,7 @@ def _lines(comparison: Comparison) -> Iterator[str]:
         for difference in differences:
             yield f"  {_SIGNS[difference.kind]} {difference.name}{_details(difference)}"
     count = len(comparison.differences)
-    yield f"{count} difference{'s' if count > 1 else ''}"
+    yield counted(count, "difference")
 
 
 def _details(difference: Difference) -> str:

@@ -13,6 +13,7 @@ from ssptool.editing.connect import described
 from ssptool.editing.draft import Draft, Place, store, stored
 from ssptool.editing.interface import SIGNALS, implementation_of, require_ssp_for, signal_type
 from ssptool.editing.names import Name, find_element, shown
+from ssptool.errors import counted
 from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable, named
 from ssptool.fmu.read_description import read_description
 from ssptool.network.connectors import settable
@@ -50,7 +51,7 @@ class BreakingReplacement(EditError):
     def __init__(self, component: str, consequences: tuple[Consequence, ...]) -> None:
         breaking = [each for each in consequences if each.weight is Weight.BREAKS]
         listed = "".join(f"\n  {each.name}: {each.message}" for each in breaking)
-        super().__init__(f"the new FMU of {component} breaks {len(breaking)} things{listed}")
+        super().__init__(f"the new FMU of {component} breaks {counted(len(breaking), 'thing')}{listed}")
         self.component = component
         self.consequences = consequences
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ssptool.arguments import WrongArgument, seconds
-from ssptool.errors import WrongUsage, near_misses
+from ssptool.errors import WrongUsage, counted, near_misses
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -395,7 +395,7 @@ class Trace:
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} … {self.t[-1]:g} s, " if len(self) else ""
         more = f", {len(self.columns) - _SHOWN} more" if len(self.columns) > _SHOWN else ""
-        return f"<Trace {span}{len(self)} rows of {', '.join(self.signals[:_SHOWN]) or 'no signals'}{more}>"
+        return f"<Trace {span}{counted(len(self), 'row')} of {', '.join(self.signals[:_SHOWN]) or 'no signals'}{more}>"
 
     def _repr_html_(self) -> str:
         return trace_html(self)
@@ -476,7 +476,7 @@ def trace_html(trace: "Trace") -> str:
     from ssptool.errors import PlotUnavailable
 
     span = f"{trace.t[0]:g} … {trace.t[-1]:g} s, " if len(trace) else ""
-    told = f"<p>{span}{len(trace)} rows, {len(trace.columns)} signals</p>"
+    told = f"<p>{span}{counted(len(trace), 'row')}, {counted(len(trace.columns), 'signal')}</p>"
     continuous = [column for column in trace.columns if column.real]
     if not len(trace) or not 0 < len(continuous) <= MOST_CURVES:
         return told + f"<p>{escape(', '.join(trace.signals))}</p>"

@@ -9,7 +9,7 @@ from ssptool.documents import ssd, ssv
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
-from ssptool.errors import WrongUsage
+from ssptool.errors import WrongUsage, counted
 from ssptool.fmu.description import Causality, FmuDescription, Value, Variability, Variable, element_names
 from ssptool.network.network import Experiment, FlatComponent, Network, Port, Signal, TableComponent, TableOutput
 
@@ -158,7 +158,7 @@ def _component(component: FlatComponent, archive: Archive) -> ComponentEntry:
 def _table(table: TableComponent) -> ComponentEntry:
     outputs = tuple(table.outputs.values())
     times = outputs[0].times if outputs else ()
-    rows = f", {len(times)} rows from {times[0]:g} s to {times[-1]:g} s" if times else ""
+    rows = f", {counted(len(times), 'row')} from {times[0]:g} s to {times[-1]:g} s" if times else ""
     return ComponentEntry(
         name=table.name,
         source=table.source,

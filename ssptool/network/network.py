@@ -11,6 +11,7 @@ from typing import NamedTuple
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.document import Document, Positions
+from ssptool.errors import counted
 from ssptool.fmu.description import FmuDescription, Unit, Value, Variable
 
 
@@ -201,7 +202,9 @@ class TableOutput(NamedTuple):
     def __str__(self) -> str:
         count = len(self.times)
         between = "linear between" if self.linear else "held between"
-        return f"column {self.column}, {between} {count} rows from {self.times[0]:g} s to {self.times[-1]:g} s"
+        return (
+            f"column {self.column}, {between} {counted(count, 'row')} from {self.times[0]:g} s to {self.times[-1]:g} s"
+        )
 
 
 class TableComponent(NamedTuple):

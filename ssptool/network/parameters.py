@@ -16,7 +16,7 @@ from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.documents.storage import MissingEntry
 from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
-from ssptool.errors import near_misses
+from ssptool.errors import counted, near_misses
 from ssptool.fmu.description import Shape, Unit, Value, element_names, named, shape_text
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
 from ssptool.network.conversion import (
@@ -153,7 +153,7 @@ def read_set(parameters: ssv.ParameterSet, tree: Tree, detail: str) -> Iterator[
             continue
         values = value if isinstance(value, tuple) else (value,)
         if len(values) != prod(shape):
-            problem = f"{len(values)} values for the parameter {parameter.name!r}, {shape_text(shape)}"
+            problem = f"{counted(len(values), 'value')} for the parameter {parameter.name!r}, {shape_text(shape)}"
             tree.refuse(position, problem, rules=("SSV-004", "SSV-006"))
             continue
         unit, items = named(units, parameter.unit), _items(parameter, parameters)
@@ -303,7 +303,7 @@ class Parameterization:
         names = element_names(name, shape)
         texts = split_values(name, text)
         if len(texts) != len(names):
-            raise InvalidValue(name, text, f"{len(names)} values for {shape_text(shape)}, apart by blanks")
+            raise InvalidValue(name, text, f"{counted(len(names), 'value')} for {shape_text(shape)}, apart by blanks")
         for element, own in zip(names, texts, strict=True):
             for target in self._targets.named(element, ()):
                 self._override(element, own, target, f"{name}={text}" if len(names) <= _SHOWN else "")

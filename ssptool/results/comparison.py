@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.engine.trace import NUMBERED, Column, Trace, machine_type
+from ssptool.errors import counted
 from ssptool.fmu.description import unit_of_name
 from ssptool.network.conversion import conversion, convertible
 from ssptool.network.network import Conversion
@@ -486,7 +487,7 @@ def _text_row(one: SignalComparison) -> tuple[str, ...]:
 def conclusion(comparison: TraceComparison) -> str:
     """One sentence."""
     wrong = sum(one.verdict is not SignalVerdict.AGREES for one in comparison.signals)
-    of = f"{len(comparison.signals)} signal" + ("s" if len(comparison.signals) != 1 else "")
+    of = counted(len(comparison.signals), "signal")
     if comparison.agrees:
         return f"agrees: {of} inside {'their tubes' if len(comparison.signals) != 1 else 'its tube'}"
     return f"differs: {wrong} of {of}" + (" and the interval" if comparison.remarks else "")

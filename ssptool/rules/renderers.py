@@ -16,6 +16,7 @@ from urllib.parse import quote
 from lxml import etree
 
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
+from ssptool.errors import counted
 from ssptool.rules.catalogue import RULES, Rule
 from ssptool.rules.report import Report, summary
 from ssptool.version import __version__
@@ -215,7 +216,7 @@ def _test_suite(report: Report, file: str, found: ByCode, withheld: ByCode) -> e
         if others:
             etree.SubElement(case, "system-out").text = _legal_text("\n".join(map(str, others)))
     for code, diagnostics in withheld.items():
-        reason = f"ignored, with {len(diagnostics)} findings"
+        reason = f"ignored, with {counted(len(diagnostics), 'finding')}"
         etree.SubElement(_test_case(suite, report, file, code), "skipped", message=reason)
     if not len(suite):
         etree.SubElement(suite, "testcase", classname=_legal_text(file), name="no findings")

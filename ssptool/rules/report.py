@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.storage import NESTING_MARK
+from ssptool.errors import counted
 
 _STEP = re.compile(r"(?P<name>[\w.\-]+)(?P<stated>(\[@\w+=('[^']*'|\"[^\"]*\")\])*)(\[\d+\])?$")
 _STATED = re.compile(r"\[@(\w+)=(?:'([^']*)'|\"([^\"]*)\")\]")
@@ -172,7 +173,7 @@ class Report:
     def __repr__(self) -> str:
         counts = {"error": len(self.errors), "warning": len(self.warnings), "information": len(self.infos)}
         found = [
-            f"{count} {name}{'s' if count > 1 and name != 'information' else ''}"
+            counted(count, name, "information" if name == "information" else "")
             for name, count in counts.items()
             if count
         ]
@@ -215,19 +216,12 @@ def summary(report: Report) -> str:
     ignored = f" ({len(report.withheld)} more ignored)" if report.withheld else ""
     if not report.diagnostics:
         return f"no findings in {where}{ignored}"
-    counts = [
-        _counted(len(report.errors), "error"),
-        _counted(len(report.warnings), "warning"),
-        _counted(len(report.infos), "info"),
-    ]
-    return f"{', '.join(filter(None, counts))} in {where}{ignored}"
+    counts = {"error": report.errors, "warning": report.warnings, "info": report.infos}
+    told = [counted(len(found), name) for name, found in counts.items() if found]
+    return f"{', '.join(told)} in {where}{ignored}"
 
 
 def _files_named(report: Report) -> str:
     found = Counter(diagnostic.position.file for diagnostic in report.diagnostics)
     files = list(found) or [file for file in report.files if file.endswith(".ssd")] or [report.subject]
-    return ", ".join(files[:3]) + (f" and {_counted(len(files) - 3, 'more file')}" if len(files) > 3 else "")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun if number == 1 else noun + 's'}" if number else ""
+    return ", ".join(files[:3]) + (f" and {counted(len(files) - 3, 'more file')}" if len(files) > 3 else "")

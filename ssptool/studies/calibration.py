@@ -30,6 +30,7 @@ import numpy as np
 from ssptool.documents.archive import replaced_atomically
 from ssptool.engine.run.selection import Inside
 from ssptool.engine.trace import Floats, Trace
+from ssptool.errors import counted
 from ssptool.studies.definition import Factor, FactorRole, RunOutcome, RunStatus, Samples, Study, computed_order
 from ssptool.studies.designs import Computed, FactorValue, Range
 from ssptool.studies.entries import Findings
@@ -86,7 +87,9 @@ class Fit:
     def __str__(self) -> str:
         width = max(len(each.name) for each in self.estimates)
         lines = [_line(each, width) for each in self.estimates]
-        lines.append(f"{'converged' if self.converged else 'not converged'} after {self.runs} runs: {self.message}")
+        lines.append(
+            f"{'converged' if self.converged else 'not converged'} after {counted(self.runs, 'run')}: {self.message}"
+        )
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
+
+from ssptool.errors import counted
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 
@@ -260,3 +263,15 @@ def test_the_installed_command_runs():
     command = Path(sys.executable).parent / "ssptool"
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("ssptool ")
+
+
+def test_numbers_agree_with_their_nouns(ssptool, tmp_path):
+    """No "1 inputs" in what is said of one thing, nor "2 input"."""
+    fmu = SYSTEM / "resources" / "System1.fmu"
+    steps = ("--stop-time", "1e-3", "--step-size", "1e-3", "--record", "System1.x1")
+    said = ssptool("info", fmu)[1] + ssptool("plan", fmu, *steps[:4])[1] + ssptool("run", fmu, *steps)[1]
+    assert "1 input," in said and "in 1 step," in said and "1 signal)" in said
+    things = "inputs|outputs|parameters|components|wires|steps|signals|files|iterations"
+    assert not re.search(rf"\b1 ({things})\b", said)
+    assert [counted(number, "file") for number in (0, 1, 2)] == ["0 files", "1 file", "2 files"]
+    assert [counted(number, "entry", "entries") for number in (1, 2)] == ["1 entry", "2 entries"]

@@ -170,7 +170,7 @@ def test_too_few_iterations_are_a_failure_not_a_result():
     asked = {"master": "iterated", "max_iterations": 1, "tolerance": 1e-12}
     result = simulate(oscillator(), stop_time=1.0, step_size=0.1, **asked)
     assert result.status is Ending.COUPLING
-    assert "after 1 iterations" in result.failure.message
+    assert "after 1 iteration" in result.failure.message
 
 
 def test_a_chord_that_is_out_of_date_is_renewed_and_the_run_goes_on(monkeypatch):

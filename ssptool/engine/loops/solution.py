@@ -8,6 +8,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.errors import counted
+
 Floats: TypeAlias = NDArray[np.float64]
 Function: TypeAlias = Callable[[Floats], Floats]
 """g: (m,) → (m,). A point that a component rejects, or cannot be evaluated at, gives nan."""
@@ -146,7 +148,7 @@ class LoopError(Exception):
         status = solution.status
         super().__init__(
             f"algebraic loop not solved by {solution.solver}: {status} "
-            f"after {solution.iterations} iterations, "
+            f"after {counted(solution.iterations, 'iteration')}, "
             f"scaled residual {solution.residual_norm:.3g}; {status.advice}"
         )
         self.solution = solution

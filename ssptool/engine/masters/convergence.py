@@ -12,7 +12,7 @@ import numpy as np
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.protocols import Memory
 from ssptool.engine.settings import ASKED, Settings
-from ssptool.errors import WrongValue
+from ssptool.errors import WrongValue, counted
 
 if TYPE_CHECKING:
     from ssptool.engine.masters.protocols import Remarking
@@ -135,7 +135,7 @@ class FixedCount:
 
     @property
     def name(self) -> str:
-        return f"none, after {self.count} iterations"
+        return f"none, after {counted(self.count, 'iteration')}"
 
     def begin(self, nominal: Floats) -> Judge:
         done = itertools.count(1)
@@ -354,7 +354,7 @@ def settled_of(known: dict[tuple[str, ...], "Remarking"], names: tuple[str, ...]
 
 
 def _steps(count: int) -> str:
-    return "1 macro step" if count == 1 else f"{count} macro steps"
+    return counted(count, "macro step")
 
 
 MISSES, MISSES_WITHIN = 5, 50

@@ -49,7 +49,7 @@ from ssptool.engine.masters.program import Interpolate
 from ssptool.engine.masters.protocols import InputCourse, Memory, part_of, under
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
 from ssptool.engine.settings import ASKED, Choice, InputName, Settings
-from ssptool.errors import WrongValue, abbreviated
+from ssptool.errors import WrongValue, abbreviated, counted
 
 STRONG_DAMPING = 0.1
 """Of the first step of a repetition with stronger damping."""
@@ -323,15 +323,15 @@ class Group:
             rest = 2.0 * max(agreement.least, 2.0 * agreement.noise)
             allow = f"allow what is left with --tolerance {rest:.0e}, or " if rest < WORTH_ALLOWING else ""
             return self._gives_up(
-                f"the iteration {step} stagnates after {iterations} iterations: {left}{known}",
+                f"the iteration {step} stagnates after {counted(iterations, 'iteration')}: {left}{known}",
                 f"{allow}step without iterations (--master jacobi)",
             )
         if agreement.grows:
             return self._gives_up(
-                f"the iteration {step} diverges after {iterations} iterations: {left}", self._remedy()
+                f"the iteration {step} diverges after {counted(iterations, 'iteration')}: {left}", self._remedy()
             )
         return self._gives_up(
-            f"the iteration {step} has not converged after {iterations} iterations: {left}",
+            f"the iteration {step} has not converged after {counted(iterations, 'iteration')}: {left}",
             f"allow more with --max-iterations {2 * self.master.max_iterations}, or {self._remedy()}",
         )
 
@@ -562,9 +562,10 @@ class Iterated(CouplingMaster):
 
     def _repetition(self) -> str:
         if isinstance(self.measure, FixedCount):
-            return f"repeat, exactly {self.measure.count} times in all (acceleration: {self.acceleration.name}):"
+            times = counted(self.measure.count, "time")
+            return f"repeat, exactly {times} in all (acceleration: {self.acceleration.name}):"
         return (
-            f"repeat, at most {self.max_iterations} times, until inputs and their sources agree "
+            f"repeat, at most {counted(self.max_iterations, 'time')}, until inputs and their sources agree "
             f"({self.measure.name}; acceleration: {self.acceleration.name}):"
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.masters.master import Participants
 from ssptool.engine.planning.plan import Plan, PlannedGroup
+from ssptool.errors import counted
 from ssptool.fmu.description import InterfaceType, Value
 from ssptool.network.arrays import whole
 from ssptool.network.network import Signal
@@ -32,7 +33,7 @@ def call_sequence(plan: Plan) -> Iterator[str]:
     yield f"{_steps(plan)}, master {plan.master.name}"
     for line in plan.master.outline([_participants(plan, group) for group in plan.groups]):
         yield f"  {line}"
-    yield f"  exchange; record {len(plan.recorded)} signals"
+    yield f"  exchange; record {counted(len(plan.recorded), 'signal')}"
     yield from _stepping(plan)
     if evaluation:
         yield "evaluate: make outputs consistent at a communication point"

@@ -15,6 +15,7 @@ from ssptool.engine.planning.interval import Interval
 from ssptool.engine.settings import Choice, InitName, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
 from ssptool.engine.trace import NUMBERED, Column
+from ssptool.errors import counted
 from ssptool.fmu.description import FmuDescription, InterfaceType, Value, Variable
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Conversion, Network, Signal, Wire
@@ -238,10 +239,10 @@ class Plan:
 
     def __repr__(self) -> str:
         start, step, steps, _ = self.interval
-        components = f"{len(self.instances)} component{'' if len(self.instances) == 1 else 's'}"
+        components = counted(len(self.instances), "component")
         return (
-            f"<Plan of {self.name}: {start:g} … {self.interval.stop:g} s, {steps} steps of {step:g} s, "
-            f"master {self.master.name}, {components}, {len(self.wires)} wires>"
+            f"<Plan of {self.name}: {start:g} … {self.interval.stop:g} s, {counted(steps, 'step')} of {step:g} s, "
+            f"master {self.master.name}, {components}, {counted(len(self.wires), 'wire')}>"
         )
 
     @property

@@ -30,6 +30,7 @@ from ssptool.engine.stimuli.course import Action, Constant, Course, Overridden, 
 from ssptool.engine.stimuli.inputs import interpolated, resolve_inputs
 from ssptool.engine.stimuli.scenario import Scenario, resolve_scenario
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, feed, of_tables
+from ssptool.errors import counted
 from ssptool.fmu.description import Unit, Value, Variability
 from ssptool.network.network import Network, Signal
 
@@ -273,8 +274,8 @@ def _row_count(course: Course) -> str:
     if not isinstance(course, Table) or len(course.times) < 2:
         return ""
     jumps = len(course.jumps)
-    jumping = f", {jumps} jump{'s' * (jumps > 1)}" if jumps else ""
-    return f", {len(course.times)} rows from {course.first:g} s to {course.times[-1]:g} s{jumping}"
+    jumping = f", {counted(jumps, 'jump')}" if jumps else ""
+    return f", {counted(len(course.times), 'row')} from {course.first:g} s to {course.times[-1]:g} s{jumping}"
 
 
 def _changes(modifications: Iterable[Override]) -> Iterator[str]:

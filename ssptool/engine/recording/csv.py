@@ -29,6 +29,7 @@ from ssptool.engine.trace import (
     time_name,
     values_of,
 )
+from ssptool.errors import counted
 
 try:
     from ssptool.engine.recording._text import csv as _csv
@@ -216,7 +217,7 @@ def _body(lines: Any, path: Path, width: int) -> tuple[list[int], list[list[str]
     numbers, rows = [], []
     while (row := _next(lines, path)) is not None:
         if len(row) != width:
-            raise UnreadableTrace(path, f"{width} values expected, found {len(row)}", lines.line_num)
+            raise UnreadableTrace(path, f"{counted(width, 'value')} expected, found {len(row)}", lines.line_num)
         rows.append(row)
         numbers.append(lines.line_num)
     return numbers, rows

@@ -25,7 +25,7 @@ from ssptool.engine.loops.newton import (
 from ssptool.engine.loops.solution import Convergence, Domain, LoopSolver, Solution, Status, unwatched
 from ssptool.engine.planning.plan import PlannedLoop
 from ssptool.engine.settings import InitName
-from ssptool.errors import abbreviated
+from ssptool.errors import abbreviated, counted
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Signal
 
@@ -192,7 +192,7 @@ class LoopReport:
             shown.sort(key=lambda signal: -abs(residuals[signal]))
         best = "; best point: " if shown else ""
         points = abbreviated((f"{s} = {values[s]:.6g} (residual {residuals[s]:.3g})" for s in shown), _SHOWN)
-        count = f"{solution.iterations} iteration{'s' * (solution.iterations != 1)}"
+        count = counted(solution.iterations, "iteration")
         return Failure(
             Ending.LOOP,
             f"the algebraic loop {{{abbreviated(self.signals, _SHOWN)}}} was not solved by {solution.solver}: "

@@ -12,6 +12,7 @@ from ssptool.drawing.plot import picture_svg, plot_signals
 from ssptool.drawing.plot_model import Curve, Size, check_plot_name, panels, thinned
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.engine.trace import NUMBERED, Trace
+from ssptool.errors import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Plot:
 
     def __repr__(self) -> str:
         runs = len({curve.run for curve in self.curves})
-        return f"<Plot of {len(self.curves)} curves, {runs} {'run' if runs == 1 else 'runs'}: save(FILE) writes it>"
+        return f"<Plot of {counted(len(self.curves), 'curve')}, {counted(runs, 'run')}: save(FILE) writes it>"
 
     def _repr_html_(self) -> str:
         return picture_svg(panels([thinned(curve) for curve in self.curves]))

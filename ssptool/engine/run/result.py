@@ -22,6 +22,7 @@ from ssptool.engine.run.loops import LoopReport
 from ssptool.engine.settings import Choice
 from ssptool.engine.trace import Column, Floats, Trace, Values, trace_html
 from ssptool.engine.watch import CallCount, Cost, SlowestStep
+from ssptool.errors import counted
 
 if TYPE_CHECKING:
     from ssptool.engine.run.plots import Plot
@@ -158,7 +159,8 @@ class Result:
 
     def __repr__(self) -> str:
         span = f"{self.first_time:g} … {self.last_time:g} s, " if self.rows else ""
-        return f"<Result of {self.name}: {self.status}, {span}{self.rows} rows, {len(self.columns)} signals>"
+        size = f"{counted(self.rows, 'row')}, {counted(len(self.columns), 'signal')}"
+        return f"<Result of {self.name}: {self.status}, {span}{size}>"
 
     def plot(
         self,
@@ -322,7 +324,7 @@ def _facts(result: "Result") -> Iterator[str]:
     for loop in result.initialization.loops:
         solution = loop.solution
         yield (
-            f"{escape(str(loop.stage))}: algebraic loop of {len(loop.signals)} signals, "
+            f"{escape(str(loop.stage))}: algebraic loop of {counted(len(loop.signals), 'signal')}, "
             f"{escape(solution.status.value)} by {escape(solution.solver)}, iterations {solution.iterations}, "
             f"residual {solution.residual_norm:.2g}"
         )
@@ -330,7 +332,7 @@ def _facts(result: "Result") -> Iterator[str]:
     yield ", ".join(
         f"{name.replace('_', ' ')} {escape(chosen[name])}" for name in ("master", "step_size") if name in chosen
     )
-    yield f"{result.statistics.steps} steps in {result.statistics.seconds:.3g} s"
+    yield f"{counted(result.statistics.steps, 'step')} in {result.statistics.seconds:.3g} s"
 
 
 LIBRARIES = ("ssptool", "numpy", "scipy", "fmpy", "lxml", "pyarrow")

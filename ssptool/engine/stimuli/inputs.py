@@ -13,6 +13,7 @@ from ssptool.engine.failure import BadInputs
 from ssptool.engine.stimuli.course import Constant, Course, Function, Interpolation, Table
 from ssptool.engine.stimuli.stimuli import Driven
 from ssptool.engine.stimuli.targets import Target, known_units, targets, why_not
+from ssptool.errors import counted
 from ssptool.fmu.description import Unit, Value
 from ssptool.network.conversion import IncompatibleUnits, InvalidValue
 from ssptool.network.network import Conversion, Network
@@ -218,7 +219,7 @@ class _Resolution:
         before = len(self.findings)
         moments = [float(time) for time in times]
         if not moments or len(moments) != len(values):
-            self._find("inputs", 0, target.name, f"{len(moments)} times for {len(values)} values")
+            self._find("inputs", 0, target.name, f"{counted(len(moments), 'time')} for {counted(len(values), 'value')}")
             return
         for row, value in enumerate(values):
             if not moments[row - 1 if row else 0] <= moments[row] < float("inf"):

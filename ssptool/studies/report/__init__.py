@@ -15,7 +15,7 @@ import numpy as np
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.drawing.study_plot import Axis, Band, Bar, Chart, Envelope, Floats, Scatter, Tornado
 from ssptool.engine.recording.patterns import check_patterns, fits_any
-from ssptool.errors import WrongValue
+from ssptool.errors import WrongValue, counted
 from ssptool.results.report import ReportPicture, ReportTable
 from ssptool.studies.calibration import Fit
 from ssptool.studies.dataset import Dataset, NotResults
@@ -231,7 +231,7 @@ def study_report_content(
         title=status.name,
         ok=status.ok if fitted is None else fitted.ok,
         verdict=_verdict(status) if fitted is None else fitted.verdict,
-        design=f"{definition['design']}, {status.runs} runs of {definition.get('system', 'a system')}",
+        design=f"{definition['design']}, {counted(status.runs, 'run')} of {definition.get('system', 'a system')}",
         factors=_factors(results, rows),
         counts=_counts(status),
         failures=_reasons("Why runs failed", [row for row in rows if row["status"] == RunStatus.FAILED]),
@@ -254,7 +254,7 @@ def study_report_content(
 
 
 def _verdict(status: StudyStatus) -> str:
-    parts = [f"{status.completed} of {status.runs} runs completed"]
+    parts = [f"{status.completed} of {counted(status.runs, 'run')} completed"]
     parts += [f"{status.failed} failed"] if status.failed else []
     parts += [f"{status.left} are left"] if status.left else []
     return ", ".join(parts)
@@ -319,7 +319,7 @@ def calibration_content(fit: Fit) -> CalibrationContent:
     ]
     shown = [(*row, one.unit or "") for row, one in zip(rows, fit.estimates, strict=True)]
     to = f", to a root mean square of {fit.residual_rms:.3g}" if np.isfinite(fit.residual_rms) else ""
-    verdict = f"{'converged' if fit.converged else 'not converged'} after {fit.runs} runs{to}: {fit.message}"
+    verdict = f"{'converged' if fit.converged else 'not converged'} after {counted(fit.runs, 'run')}{to}: {fit.message}"
     headings = ("parameter", "value", "from", "to", "unit")
     names = [one.name for one in fit.estimates]
     pairs = [
