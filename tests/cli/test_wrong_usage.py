@@ -187,6 +187,7 @@ def test_a_mistake_of_ours_in_the_process_of_the_fmus_is_found(ssptool, monkeypa
         raise KeyError("mine")
 
     monkeypatch.setattr("ssptool.engine.isolation.child.execute", fails)
+    monkeypatch.setattr("ssptool.engine.isolation.child._may_fork", lambda _: True)  # whatever threads tests have left
     status, _, err = ssptool("--debug", "run", SYSTEM, "--stop-time", "0.01")
     assert (status, "KeyError: 'mine'" in err) == (70, True)
     assert "in _attempt" in err
