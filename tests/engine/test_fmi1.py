@@ -231,8 +231,8 @@ def test_negated_aliases_are_refused_with_the_variable_to_use():
     net = oscillator(FMI1)
     one = net.components["System1"]
     fmu = one.description
-    variables = {**fmu.variables, "F": replace(fmu.variables["F"], negated=True)}
-    variables["minus_F"] = replace(fmu.variables["F"], name="minus_F")
+    variables = {**fmu.variables, "F": fmu.variables["F"]._replace(negated=True)}
+    variables["minus_F"] = fmu.variables["F"]._replace(name="minus_F")
     changed = replace(one, description=replace(fmu, variables=variables))
     with pytest.raises(Unsupported, match=r"connector System1\.F: negated aliases .* use minus_F"):
         make_plan(replace(net, components=net.components | {"System1": changed}), Settings())

@@ -29,7 +29,7 @@ def with_interface(net, component, **flags):
 
 def with_port(net, component, variable, **changes):
     one = net.components[component]
-    ports = tuple(replace(p, **changes) if p.signal.variable == variable else p for p in one.ports)
+    ports = tuple(p._replace(**changes) if p.signal.variable == variable else p for p in one.ports)
     return replace(net, components=net.components | {component: replace(one, ports=ports)})
 
 
