@@ -362,6 +362,11 @@ class Variable(NamedTuple):
     element: int = 0
     negated: bool = False
 
+    @property
+    def is_held(self) -> bool:
+        """A real number that jumps: as an input it is held over each step, and never follows a course in it."""
+        return self.type == "Float64" and self.variability is not Variability.CONTINUOUS
+
 
 @dataclass(frozen=True, slots=True)
 class Interface:

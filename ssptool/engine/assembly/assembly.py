@@ -15,8 +15,8 @@ from ssptool.engine.assembly.pool import Fresh, Pool, Sources
 from ssptool.engine.assembly.processes import lost_process
 from ssptool.engine.failure import Ending, Failure, wish_to_end
 from ssptool.engine.kernel import create
-from ssptool.engine.kernel.interface import Call, Code, InstanceTable, Kernel, Outcome, functions_for
-from ssptool.engine.kernel.slots import holds_integer, in_cell, read_cell
+from ssptool.engine.kernel.interface import REAL_TYPES, Call, Code, InstanceTable, Kernel, Outcome, functions_for
+from ssptool.engine.kernel.slots import in_cell, read_cell
 from ssptool.engine.masters.capabilities import ADJOINT
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
 from ssptool.engine.recording.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
@@ -70,7 +70,7 @@ def open_checkpoint(kernel: Kernel, tables: Sequence[InstanceTable], explain: Ex
         for slot, kind in zip(
             (*table.input_slots, *table.output_slots), (*table.input_types, *table.output_types), strict=True
         )
-        if holds_integer(kind)
+        if kind not in REAL_TYPES
     }
     second = create(len(kernel.values), integers=sorted(integers), native=kernel.name == "native")
     for table in tables:

@@ -281,16 +281,24 @@ FUNCTIONS: Mapping[int, tuple[str, ...]] = {
 """What an `InstanceTable` must bring, by major version of FMI."""
 
 FLOAT = "Float64"
-REAL_TYPES = frozenset({FLOAT, "Float32"})
+HELD = "held Float64"
+"""An input of type Float64 that keeps its value over each step, whatever others do."""
+REAL_TYPES = frozenset({FLOAT, HELD, "Float32"})
 """Types whose slots hold doubles. All others hold integers."""
 
 _SAME = ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Boolean", "String")
-_BEFORE_FMI3 = {FLOAT: "Real", "Int32": "Integer", "Boolean": "Boolean", "Enumeration": "Integer", "String": "String"}
+_BEFORE_FMI3 = {
+    **dict.fromkeys((FLOAT, HELD), "Real"),
+    "Int32": "Integer",
+    "Boolean": "Boolean",
+    "Enumeration": "Integer",
+    "String": "String",
+}
 ACCESS: Mapping[int, Mapping[str, str]] = {
     1: _BEFORE_FMI3,
     2: _BEFORE_FMI3,
     3: {
-        FLOAT: FLOAT,
+        **dict.fromkeys((FLOAT, HELD), FLOAT),
         "Float32": "Float32",
         **{kind: kind for kind in _SAME},
         "Enumeration": "Int64",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, Variability
+from ssptool.fmu.description import FmuDescription, Interface, InterfaceType
 from ssptool.network.network import FlatComponent
 
 FOLLOWS = "follows inputs that vary over a step"
@@ -51,7 +51,9 @@ def capabilities(
         # Without events, time and continuous states are all that there is to save.
         return Capabilities(interface.saves_state or not fmu.event_indicators, interface.directional_derivatives, ())
     obstacles = tuple(_obstacles(fmu, interface, wired)) if wired else ()
-    offered = interface.directional_derivatives or interface.adjoint_derivatives
+    # Derivatives by an input that is held say nothing of how it acts in a step.
+    moves = not any(fmu.variables[name].is_held for name in wired)
+    offered = moves and (interface.directional_derivatives or interface.adjoint_derivatives)
     # Without a list of derivatives a mere co-simulation FMU may have states all the same.
     knows_states = bool(fmu.derivatives) or fmu.model_exchange is not None
     return Capabilities(
@@ -71,8 +73,9 @@ def _obstacles(fmu: FmuDescription, interface: Interface, wired: tuple[str, ...]
     if fmu.fmi_major == 3 and not interface.intermediate_update:
         yield "providesIntermediateUpdate is not set"
     variables = {variable.array or name: variable for name in wired if (variable := fmu.variables[name])}
-    for name, variable in variables.items():
-        if variable.variability is not Variability.CONTINUOUS:
-            yield f"input {name} is {variable.variability}"
-        elif fmu.fmi_major == 3 and interface.intermediate_update and not variable.intermediate_update:
-            yield f"intermediateUpdate is not set for input {name}"
+    if all(variable.is_held for variable in variables.values()):
+        yield from (f"input {name} is {variable.variability}" for name, variable in variables.items())
+    if fmu.fmi_major == 3 and interface.intermediate_update:
+        moving = (name for name, variable in variables.items() if not variable.is_held)
+        silent = (name for name in moving if not variables[name].intermediate_update)
+        yield from (f"intermediateUpdate is not set for input {name}" for name in silent)

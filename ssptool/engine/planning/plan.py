@@ -6,7 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from ssptool.documents.diagnostics import Diagnostic
-from ssptool.engine.kernel.interface import FLOAT, Call, LoopCalls, SolveLoop
+from ssptool.engine.kernel.interface import FLOAT, HELD, Call, LoopCalls, SolveLoop
 from ssptool.engine.kernel.slots import holds_integer
 from ssptool.engine.masters.capabilities import Capabilities
 from ssptool.engine.masters.master import Master
@@ -56,7 +56,10 @@ class PlannedInstance:
 
     @property
     def input_types(self) -> tuple[str, ...]:
-        return tuple(self.description.variables[signal.variable].type for signal in self.inputs)
+        """`HELD` where an input is not continuous and others follow their course over a step."""
+        variables = [self.description.variables[signal.variable] for signal in self.inputs]
+        follows = self.interface is InterfaceType.CO_SIMULATION and self.capabilities.follows
+        return tuple(HELD if follows and one.is_held else one.type for one in variables)
 
     @property
     def output_types(self) -> tuple[str, ...]:

@@ -275,4 +275,4 @@ def _restore_states(plan: Plan, assembly: Assembly, saved: SavedSimulation) -> N
         order = min(order, limits.get(number, 2))
         if order and planned.capabilities.follows and planned.interface is InterfaceType.CO_SIMULATION:
             # The new kernel does not know that this FMU follows them; it would not tell it to stop.
-            instance.forget_rates([signal.variable for signal in planned.inputs], order)
+            instance.forget_rates([name for name, _ in planned.moving], order)

@@ -30,6 +30,7 @@ RANGES = {
 }
 VALUES = {
     "Float64": [math.pi, -5e-324],
+    "held Float64": [-math.pi, 5e-324],
     "Float32": [0.5, -1.1754943508222875e-38],
     **{kind: list(limits) for kind, limits in RANGES.items()},
     "Boolean": [True, False],

@@ -8,7 +8,7 @@ namespace ssptool {
 
 namespace {
 
-bool is_integer(Type type) { return type != Type::float64 && type != Type::float32; }
+bool is_integer(Type type) { return type != Type::float64 && type != Type::held && type != Type::float32; }
 
 void append(std::vector<Small>& all, const std::vector<Small>& more) {
   all.insert(all.end(), more.begin(), more.end());

@@ -20,16 +20,19 @@ struct Row {
 
 constexpr std::array rows = {
     Row{"Float64", 1, Type::float64, {"fmiSetReal", "fmiGetReal"}},
+    Row{"held Float64", 1, Type::held, {"fmiSetReal", "fmiGetReal"}},
     Row{"Int32", 1, Type::int32, {"fmiSetInteger", "fmiGetInteger"}},
     Row{"Boolean", 1, Type::boolean, {"fmiSetBoolean", "fmiGetBoolean"}},
     Row{"Enumeration", 1, Type::int32, {"fmiSetInteger", "fmiGetInteger"}},
     Row{"String", 1, Type::string, {"fmiSetString", "fmiGetString"}},
     Row{"Float64", 2, Type::float64, {"fmi2SetReal", "fmi2GetReal"}},
+    Row{"held Float64", 2, Type::held, {"fmi2SetReal", "fmi2GetReal"}},
     Row{"Int32", 2, Type::int32, {"fmi2SetInteger", "fmi2GetInteger"}},
     Row{"Boolean", 2, Type::boolean32, {"fmi2SetBoolean", "fmi2GetBoolean"}},
     Row{"Enumeration", 2, Type::int32, {"fmi2SetInteger", "fmi2GetInteger"}},
     Row{"String", 2, Type::string, {"fmi2SetString", "fmi2GetString"}},
     Row{"Float64", 3, Type::float64, {"fmi3SetFloat64", "fmi3GetFloat64"}},
+    Row{"held Float64", 3, Type::held, {"fmi3SetFloat64", "fmi3GetFloat64"}},
     Row{"Float32", 3, Type::float32, {"fmi3SetFloat32", "fmi3GetFloat32"}},
     Row{"Int8", 3, Type::int8, {"fmi3SetInt8", "fmi3GetInt8"}},
     Row{"UInt8", 3, Type::uint8, {"fmi3SetUInt8", "fmi3GetUInt8"}},
@@ -58,6 +61,17 @@ auto on_integers(Type type, std::uint64_t* memory, Visit visit) {
     case Type::uint64: return visit(reinterpret_cast<std::uint64_t*>(memory));
     default: return visit(reinterpret_cast<std::int64_t*>(memory));
   }
+}
+
+// The rank of the first value that is nan or inf, if there is one.
+template <class Real>
+std::optional<std::size_t> unpack_reals(const Real* in, const std::vector<Slot>& slots, double* cells) {
+  std::optional<std::size_t> wrong;
+  for (std::size_t i = slots.size(); i-- > 0;) {
+    cells[slots[i]] = in[i];
+    if (!std::isfinite(in[i])) wrong = i;
+  }
+  return wrong;
 }
 
 void add(Variables& found, const Variables& known, std::size_t rank) {
@@ -96,6 +110,11 @@ AccessNames access_names(Type type, int fmi_major) noexcept {
 std::optional<std::size_t> Typed::pack(const double* cells, const StringTable& contents) {
   const std::size_t n = slots.size();
   switch (type) {
+    case Type::held: {
+      auto* out = reinterpret_cast<double*>(memory.data());
+      for (std::size_t i = 0; i < n; ++i) out[i] = cells[slots[i]];
+      return std::nullopt;
+    }
     case Type::float32: {
       auto* out = reinterpret_cast<float*>(memory.data());
       for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(cells[slots[i]]);
@@ -140,15 +159,8 @@ std::optional<std::size_t> Typed::pack(const double* cells, const StringTable& c
 std::optional<std::size_t> Typed::unpack(double* cells, StringTable& contents) {
   const std::size_t n = slots.size();
   switch (type) {
-    case Type::float32: {
-      const auto* in = reinterpret_cast<const float*>(memory.data());
-      std::optional<std::size_t> wrong;
-      for (std::size_t i = n; i-- > 0;) {
-        cells[slots[i]] = in[i];
-        if (!std::isfinite(in[i])) wrong = i;
-      }
-      return wrong;
-    }
+    case Type::held: return unpack_reals(reinterpret_cast<const double*>(memory.data()), slots, cells);
+    case Type::float32: return unpack_reals(reinterpret_cast<const float*>(memory.data()), slots, cells);
     case Type::boolean: {
       // What is no bool in C is true all the same.
       const auto* in = reinterpret_cast<const std::uint8_t*>(memory.data());
@@ -206,7 +218,7 @@ Variables some_of(const Variables& known, const std::vector<Slot>& slots, const 
 
 std::vector<Typed> by_type(const Variables& variables) {
   std::vector<Typed> found;
-  for (Type type = Type::float32; type <= Type::binary; type = static_cast<Type>(static_cast<int>(type) + 1)) {
+  for (Type type = Type::held; type <= Type::binary; type = static_cast<Type>(static_cast<int>(type) + 1)) {
     Variables own = of_type(variables, type);
     const std::size_t count = own.slots.size();
     if (count > 0)

@@ -12,10 +12,11 @@
 
 namespace ssptool {
 
-// Machine types. FMI 1.0 has booleans of 8 bits like FMI 3.0, FMI 2.0 of 32; enumerations are int32 there and int64 in
-// FMI 3.0.
+// Machine types. `held` is a double that is set before a step and has no part in what inputs do over it. FMI 1.0 has
+// booleans of 8 bits like FMI 3.0, FMI 2.0 of 32; enumerations are int32 there and int64 in FMI 3.0.
 enum class Type {
   float64,
+  held,
   float32,
   int8,
   uint8,

@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ssptool.engine.kernel.interface import FLOAT, Floats, InstanceTable
+from ssptool.engine.kernel.interface import FLOAT, REAL_TYPES, Floats, InstanceTable
 from ssptool.engine.kernel.twin.before_fmi3 import Fmi1Instance, Fmi2Instance
 from ssptool.engine.kernel.twin.cells import Cells, item
 from ssptool.engine.kernel.twin.courses import DrivenInputs
@@ -21,7 +21,6 @@ from ssptool.engine.kernel.twin.variables import (
     typed_of,
 )
 from ssptool.engine.kernel.twin.wires import TwinWire, Wires
-from ssptool.engine.trace import holds_integer
 
 
 class TwinMember(NamedTuple):
@@ -99,7 +98,7 @@ class Members:
     def _check_types(self, slots: Sequence[int], types: Sequence[str]) -> None:
         for slot, kind in zip(slots, types, strict=True):
             self._cells.check(slot)
-            if holds_integer(kind) != (slot in self._cells.holds_integer):
+            if (kind not in REAL_TYPES) != (slot in self._cells.holds_integer):
                 holds = "integers" if slot in self._cells.holds_integer else "doubles"
                 raise ValueError(f"slot {slot} holds {holds}, which a variable of type {kind} has not")
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.interface import ACCESS, FLOAT, Floats, InstanceTable, Slots, prefix
+from ssptool.engine.kernel.interface import ACCESS, FLOAT, HELD, REAL_TYPES, Floats, InstanceTable, Slots, prefix
 from ssptool.engine.kernel.twin.cells import TwinStringTable
 
 References = NDArray[np.uint32]
@@ -42,9 +42,9 @@ class Typed:
 
     def machine(self, cells: Floats, contents: TwinStringTable) -> tuple[NDArray[Any], int | None]:
         """What the FMU takes, and the first slot whose value does not fit it."""
-        if self.kind == "Float32":
+        if self.kind in REAL_TYPES:
             with np.errstate(over="ignore"):
-                return cells[self.slots].astype(np.float32), None
+                return cells[self.slots].astype(self._machine_type()), None
         numbers: NDArray[Any] = cells.view(np.int64)[self.slots]
         if self.kind == "String":
             pointers = [_address(contents[int(number)]) for number in numbers]
@@ -62,7 +62,7 @@ class Typed:
 
     def keep(self, found: NDArray[Any], cells: Floats, contents: TwinStringTable) -> None:
         """Put what the FMU gave into cells."""
-        if self.kind == "Float32":
+        if self.kind in REAL_TYPES:
             cells[self.slots] = found
             return
         if self.kind == "String":
@@ -78,13 +78,15 @@ class Typed:
 
     def nonfinite(self, cells: Floats) -> int | None:
         """The first slot with nan or inf."""
-        if self.kind != "Float32":
+        if self.kind not in REAL_TYPES:
             return None
         return next((slot for slot in self.slots if not np.isfinite(cells[slot])), None)
 
     def _machine_type(self) -> np.dtype[Any]:
         if self.kind == "Boolean":
             return _BOOLEAN[self.major]
+        if self.kind == HELD:
+            return np.dtype(np.float64)
         suffix = ACCESS[self.major][self.kind]
         return (
             _POINTER if suffix in ("String", "Binary") else np.dtype("int32" if suffix == "Integer" else suffix.lower())
@@ -98,7 +100,8 @@ def by_type(
     access = ACCESS[major]
     kinds: dict[str, str] = {}  # of types that are set and got by the same function, the first
     for kind, suffix in access.items():
-        kinds.setdefault(suffix, kind)
+        if kind != FLOAT:
+            kinds.setdefault(suffix, kind)
     found: list[Typed] = []
     for suffix, kind in kinds.items():
         places = [place for place, own in enumerate(types) if own != FLOAT and access[own] == suffix]
