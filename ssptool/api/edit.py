@@ -120,7 +120,7 @@ def edit(
 @contextmanager
 def new(
     system: Path | str,
-    *,
+    *fmus: Path | str,
     name: str | None = None,
     ssp: str = "1.0",
     start_time: float | str | None = None,
@@ -128,10 +128,12 @@ def new(
     force: bool = False,
     save: bool = True,
 ) -> Iterator[Editor]:
-    """Make a system: an `.ssp`, an `.ssd`, or else a folder; it is empty, and is saved as `edit` does.
+    """Make a system: an `.ssp`, an `.ssd`, or else a folder; it is saved as `edit` does.
 
     Parameters
     ----------
+    fmus
+        The first components, as `Editor.add` makes them; without any the system is empty.
     name
         Of the system; else the file's.
     ssp
@@ -148,7 +150,7 @@ def new(
     start, stop = _time("start_time", start_time), _time("stop_time", stop_time)
     structure = empty_structure(path.stem if name is None else name, ssp, start, stop)
     with Archive.create(path, structure) as archive, closing(Editor(archive, archive.structure())) as editor:
-        yield editor
+        yield editor.add(*fmus)
         _finish(editor, force, save)
 
 

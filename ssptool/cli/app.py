@@ -45,7 +45,7 @@ PANELS = {
         "report": "Write one HTML page about a run or a study.",
     },
     "Edit": {
-        "new": "Make an empty system.",
+        "new": "Make a system, empty or of these FMUs.",
         "add": "Add FMUs, packages or tables, or a system, or a connector.",
         "remove": "Remove elements or connectors. The inverse of `add`.",
         "connect": "Connect connectors, terminals, or elements by matching names.",

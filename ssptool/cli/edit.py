@@ -116,6 +116,9 @@ def new_command(
     system: Annotated[
         Path, typer.Argument(metavar="SYSTEM", help="What to make: NAME.ssp, NAME.ssd, or else a folder.")
     ],
+    fmus: Annotated[
+        list[str] | None, typer.Argument(metavar="FMU", help="The first components, as `add` makes them.")
+    ] = None,
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="Of the system; else that of the file.")
     ] = None,
@@ -127,13 +130,14 @@ def new_command(
     stop_time: ExperimentStop = None,
     diff: Diff = False,
 ) -> None:
-    """Make an empty system.
+    """Make a system, empty or of these FMUs.
 
-    For example `ssptool new plant --stop-time 10`, or `ssptool new plant.ssp --ssp 2.0`.
+    For example `ssptool new plant --stop-time 10`, or `ssptool new plant.ssp Motor.fmu Gear.fmu`.
     """
     made = ssptool.new(system, name=name, ssp=ssp, start_time=start_time, stop_time=stop_time, save=not diff)
     with printing(made, diff) as editor:
         editor.note(f"made {system}, a system of SSP {ssp}")
+        editor.add(*fmus or ())
 
 
 @bundled(how=editing_from)

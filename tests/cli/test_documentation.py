@@ -10,6 +10,8 @@ import typer
 
 import ssptool as library
 from ssptool.cli.app import SUMMARIES, app
+from tests.foreign.generators import python_fmu
+from tests.systems.peers import where_wheels_are
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -103,6 +105,23 @@ def test_the_readme_shows_what_is_printed(ssptool, tmp_path, command, expected):
     structure.write_text(text.replace('startConnector="x1"', 'startConnector="y1"'), encoding="utf-8")
     _, out, err = ssptool(*shlex.split(command))
     assert re.fullmatch(pattern(expected), out.rstrip("\n") + "\n"), out + err
+
+
+@where_wheels_are
+def test_the_first_screen_of_the_readme_works_with_fmus_of_another_tool(ssptool, tmp_path):
+    """The commands, then the Python examples: der(w) = (150 - w - w / 2) / inertia ends at w = 100."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shell, *examples = re.findall(r"^```(?:sh|python)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    for name in ("Motor", "Load"):
+        python_fmu(name, 2, tmp_path)
+    for line in shell.splitlines():
+        status, out, err = ssptool(*shlex.split(line, comments=True)[1:])
+        assert status == 0, out + err
+    (tmp_path / "plant.ssp").unlink()
+    names: dict[str, object] = {}
+    for example in examples[:2]:
+        exec(example, names)
+    names["test_the_load_reaches_its_speed"]()
 
 
 def test_the_readme_counts_the_claims_of_the_verification():

@@ -42,6 +42,17 @@ MODELS = {
         self.y = 0.0
         {register}("y", causality={causality}.output))
     """,
+    "Motor": """
+        self.speed, self.torque = 0.0, 0.0
+        {register}("speed", causality={causality}.input))
+        {register}("torque", causality={causality}.output))
+    """,
+    "Load": """
+        self.torque, self.inertia, self.speed, self.now = 0.0, 0.1, 0.0, 0.0
+        {register}("torque", causality={causality}.input))
+        {register}("inertia", causality={causality}.parameter, variability={variability}.tunable))
+        {register}("speed", causality={causality}.output))
+    """,
 }
 EQUATIONS = {
     "Wave": "self.y = math.sin(time)",
@@ -50,6 +61,9 @@ EQUATIONS = {
     "Noisy": """self.calls += 1  # no variable of the FMU: not part of its state
         self.y = math.sin(time) + self.u / 2 + self.floor * math.sin(12345.678 * self.calls)""",
     "Ender": "self.y = time",
+    "Motor": "self.torque = 150 - self.speed",
+    "Load": """steady, self.now, before = self.torque / 0.5, time, self.now
+        self.speed = steady + (self.speed - steady) * math.exp(-0.5 * (time - before) / self.inertia)""",
 }
 """Name → what the class does at the start and at the end of each step."""
 
