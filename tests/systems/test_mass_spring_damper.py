@@ -47,7 +47,12 @@ def test_an_initial_acceleration_besides_position_and_velocity_is_one_start_valu
 def test_at_rest_an_iteration_has_converged_whatever_part_of_its_first_residual_is_asked_for(acceleration):
     """After 20 s all that the interface still changes by is rounding; the spring carries m g sin(theta) = 9.81 N."""
     settings = ssptool.Settings(
-        *(0.0, 20.0, 0.01), master="iterated", acceleration=acceleration, convergence={"residual-relative": 1e-3}
+        start_time=0.0,
+        stop_time=20.0,
+        step_size=0.01,
+        master="iterated",
+        acceleration=acceleration,
+        convergence={"residual-relative": 1e-3},
     )
     result = ssptool.simulate(SYSTEM, settings=settings)
     assert result.ok, result.failure
