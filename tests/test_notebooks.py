@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_what_it_tells_of(path):
     notebook = nbformat.read(path, as_version=4)

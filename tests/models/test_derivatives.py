@@ -10,6 +10,7 @@ VERSIONS = pytest.mark.parametrize("version", (2, 3))
 INTERFACES = pytest.mark.parametrize("interface", ("cs", "me"))
 
 
+@pytest.mark.slow
 @VERSIONS
 @INTERFACES
 def test_derivatives_of_system1_are_its_coefficients(make, version, interface):

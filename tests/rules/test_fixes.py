@@ -27,6 +27,7 @@ def texts(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
 @pytest.mark.parametrize("case", CASES, ids=name)
 def test_fixes_of_any_case_bring_no_errors_and_leave_nothing_to_fix(case: Path, unsafe: bool, package):

@@ -219,6 +219,7 @@ def prepare(case: Path, folder: Path) -> None:
     add_fmus(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of time and memory as Linux has them")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_damage_ends_in_findings(part: int, tmp_path: Path):

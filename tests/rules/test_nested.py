@@ -32,6 +32,7 @@ def places(report: Report, code: str, prefix: str = "") -> set[tuple[str, int, s
     return {(prefix + one.position.file, one.position.line, one.position.address, one.severity) for one in found}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "kinds"),
     [(case, kinds) for case in FAILING for kinds in ONE_DEEP] + [(case, k) for case in CONNECTIONS for k in DEEP],

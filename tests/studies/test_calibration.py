@@ -56,6 +56,7 @@ def test_the_truth_is_in_the_intervals_of_noisy_data(exact):
     assert fit["System2.k2"].unit == "N/m" and "System2.k2" in str(fit)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth_in_95_of_100_cases(exact):
     """Of 50 seeds a binomial count with p = 0.95 is in 43 … 50 with a probability of 99.2 %.
 

@@ -121,6 +121,7 @@ def test_traces_are_kept_by_run_if_the_study_wants_them(oscillating, client, tmp
     assert set(frame["run"].astype(str)) == set(results.table()["run"].to_pylist())
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_loses_no_run(misbehaving, client, on_dask, tmp_path):
     study = misbehaving([fmus.CRAWL], values=[1.0, 2.0, 3.0, 4.0], settings={"step_size": 0.5})
     killed = []
@@ -207,6 +208,7 @@ def _stop(done):
         raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_is_killed_loses_no_finished_run(tmp_path):
     where = ("--scheduler-file", tmp_path / "scheduler.json")
     scheduler = subprocess.Popen(
@@ -262,6 +264,7 @@ def test_a_process_that_ended_while_it_gathered_loses_nothing(oscillating, clien
     assert len(Dataset(tmp_path).finished()) == results.status.runs
 
 
+@pytest.mark.slow
 def test_an_address_where_no_scheduler_is_says_so(oscillating, on_dask, tmp_path, monkeypatch):
     from ssptool.studies import cluster
 

@@ -12,6 +12,7 @@ from tests.systems.claims.report import report, stated
 PAGE = Path(__file__).parents[2] / "docs" / "verification.md"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", [pytest.param(claim, id=f"{system}: {claim.name}") for system, claim in catalogue()])
 def test_claim(claim):
     verdict = claim.judge()

@@ -163,6 +163,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("code", "tool"), CASES)
 def test_a_limit_is_one(code, tool, plain_and_heavy, tmp_path):
     path = package(tmp_path, LIMITED[code])

@@ -29,6 +29,7 @@ def oscillation(t, z0=0.0016):
     return np.array([(expm(matrix * time) @ [z0, 0.0])[0] for time in t])
 
 
+@pytest.mark.slow
 @MASTERS
 def test_ticks_and_bounces_are_where_they_are_with_fixed_steps(system, master):
     """A sampled loop, whose parts are exact, and a ball."""
@@ -46,6 +47,7 @@ def test_ticks_and_bounces_are_where_they_are_with_fixed_steps(system, master):
     assert result.statistics.steps <= 24 + 2 * 26
 
 
+@pytest.mark.slow
 @MASTERS
 def test_the_error_between_events_follows_the_tolerance(system, master):
     """A coupled pair, while a ball bounces and a controller ticks: order 2, so with the tolerance to the power 2/3."""

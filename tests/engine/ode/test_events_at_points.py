@@ -60,6 +60,7 @@ INTEGRATORS = pytest.mark.parametrize("integrator", ("bdf", "adams"))
 VERSIONS = pytest.mark.parametrize("version", (2, 3))
 
 
+@pytest.mark.slow
 @STEPS
 @INTEGRATORS
 @VERSIONS
@@ -70,6 +71,7 @@ def test_the_follower_sees_them_in_the_very_same_step(system, version, integrato
     assert trace["R.y"][-1] == 20 // EVERY
 
 
+@pytest.mark.slow
 @STEPS
 @pytest.mark.parametrize("sign", (1, -1))
 def test_they_take_the_place_of_the_communication_point(system, step, sign):
@@ -81,6 +83,7 @@ def test_they_take_the_place_of_the_communication_point(system, step, sign):
     assert (trace["R.y"][at + 1] - trace["R.y"][at]).tolist() == [1] * len(at)
 
 
+@pytest.mark.slow
 @STEPS
 @INTEGRATORS
 def test_in_events_of_the_whole_system_too(system, step, integrator):

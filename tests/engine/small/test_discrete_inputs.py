@@ -20,6 +20,7 @@ COUPLINGS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("settings", COUPLINGS, ids=str)
 @pytest.mark.parametrize("version", [2, 3])

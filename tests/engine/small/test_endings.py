@@ -26,6 +26,7 @@ def system(tmp_path, version, step, others="AB"):
     return write_system(tmp_path / "system", ends.parent, {name: "Ends" if name == "A" else "Decay" for name in others})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", MASTERS, ids=lambda one: one["master"])
 @pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("order", ["AB", "BA"])

@@ -11,6 +11,7 @@ VARIABLES = (Var("u", "input", "Float32", start=0.0), Var("y", "output", "Float3
 ROUNDING = float(np.finfo(np.float32).eps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interfaces", [("me", "me"), ("cs", "cs"), ("me", "cs")])
 @pytest.mark.parametrize("gain", [-0.5, 0.9, -1.3, -30.0])
 def test_a_loop_is_solved_as_well_as_its_numbers_allow(tmp_path, interfaces, gain):

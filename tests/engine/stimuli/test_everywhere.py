@@ -131,6 +131,7 @@ def test_a_function_does_what_the_table_does(write_swing, engine_models, setting
     assert one["Mass.z"][-1] == approx(other["Mass.z"][-1], rel=tight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", EVERY, ids=str)
 def test_the_twin_gives_the_same_bits(write_swing, engine_models, settings):
     folder = write_swing(engine_models)
