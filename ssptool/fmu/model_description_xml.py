@@ -10,7 +10,7 @@ from copy import deepcopy
 from io import BytesIO
 from pathlib import Path
 from threading import Lock
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError
 
@@ -211,3 +211,10 @@ def unreadable_reason(error: Exception) -> str:
     if isinstance(error, IndexError):
         return f"{MODEL_DESCRIPTION} refers to a variable index that does not exist"
     return f"{MODEL_DESCRIPTION}: {error}"
+
+
+def source_line(node: etree._Element | None) -> int:
+    """The line of an element in modelDescription.xml; 0 if unknown."""
+    # lxml's stubs give `sourceline` a type that mypy cannot narrow.
+    line: Any = None if node is None else node.sourceline
+    return int(line or 0)

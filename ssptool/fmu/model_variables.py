@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from lxml import etree
 
-from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION, UnusableXml, in_memory_fmu
+from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION, UnusableXml, in_memory_fmu, source_line
 
 if TYPE_CHECKING:
     from fmpy.model_description import SimpleType, VariableAlias
@@ -131,20 +131,15 @@ def _attributes(node: etree._Element) -> dict[str, str]:
     return dict(node.items())  # type: ignore[arg-type]  # parsed XML has texts only
 
 
-def _line(node: etree._Element) -> int:
-    line: Any = node.sourceline  # lxml's stubs give it a type that mypy cannot narrow
-    return int(line or 0)
-
-
 def _variable_before_fmi3(node: etree._Element, own: dict[str, str]) -> RawVariable:
     for child in node:
         if child.tag in _TYPES_BEFORE_FMI3:
-            return RawVariable(own, _attributes(child), child.tag, _line(node))
-    raise UnusableXml(f'{MODEL_DESCRIPTION}, line {_line(node)}: variable "{own["name"]}" has no type')
+            return RawVariable(own, _attributes(child), child.tag, source_line(node))
+    raise UnusableXml(f'{MODEL_DESCRIPTION}, line {source_line(node)}: variable "{own["name"]}" has no type')
 
 
 def _variable_of_fmi3(node: etree._Element, own: dict[str, str]) -> RawVariable:
-    variable = RawVariable(own, own, node.tag, _line(node))
+    variable = RawVariable(own, own, node.tag, source_line(node))
     variable.clocks = own.get("clocks")
     if node.tag in ("Binary", "String"):
         variable.starts = tuple(start.get("value", "") for start in node.iterfind("Start"))
@@ -279,7 +274,9 @@ def _read_structure_of_fmi3(raw: Any, root: etree._Element, by_reference: Mappin
 
 def _at_index(variables: list[RawVariable], text: str, node: etree._Element) -> RawVariable:
     if not text.isdecimal() or int(text) < 1:
-        raise UnusableXml(f'{MODEL_DESCRIPTION}, line {_line(node)}: "{text}" is no variable index; they count from 1')
+        raise UnusableXml(
+            f'{MODEL_DESCRIPTION}, line {source_line(node)}: "{text}" is no variable index; they count from 1'
+        )
     return variables[int(text) - 1]
 
 
@@ -291,5 +288,5 @@ def _unknown(variable: RawVariable, dependencies: list[RawVariable] | None, node
         variable=variable,
         dependencies=dependencies,
         dependenciesKind=None if kinds is None else kinds.split(),
-        sourceline=_line(node),
+        sourceline=source_line(node),
     )

@@ -32,6 +32,7 @@ from ssptool.fmu.model_description_xml import (
     model_description,
     parse_model_description,
     python_modules,
+    source_line,
     unreadable_reason,
 )
 from ssptool.fmu.model_variables import RawVariable, read_model_description
@@ -432,9 +433,3 @@ def fmi1_capabilities(root: etree._Element) -> Fmi1Capabilities | None:
 
 def _fmi1_flag(flags: Mapping[str, str], name: str) -> bool:
     return flags.get(name, "").strip() in ("true", "1")
-
-
-def source_line(node: etree._Element | None) -> int:
-    # lxml's stubs give `sourceline` a type that mypy cannot narrow.
-    line: Any = None if node is None else node.sourceline
-    return int(line or 0)

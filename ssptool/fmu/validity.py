@@ -13,10 +13,11 @@ from ssptool.fmu.model_description_xml import (
     CachedByContent,
     model_description,
     parse_model_description,
+    source_line,
     unreadable_reason,
 )
 from ssptool.fmu.model_variables import read_model_description
-from ssptool.fmu.read_description import description_from_xml, frozen_description, read_description, source_line
+from ssptool.fmu.read_description import description_from_xml, frozen_description, read_description
 
 _SCHEMAS = {
     "1": "fmi1/fmiModelDescription.xsd",

@@ -36,6 +36,19 @@ def system(engine_models, tmp_path):
     return lambda components, connections: write_system(tmp_path / "system", engine_models, components, connections)
 
 
+@pytest.fixture
+def swing(system):
+    """The folder of a mass on a spring, in components that feed each other, pushed by the free input Sum.w."""
+    wires = [("Mass.z", "Spring.z"), ("Mass.v", "Spring.v"), ("Spring.F", "Sum.u"), ("Sum.y", "Mass.F")]
+    folder = system({"Mass": "Mass", "Spring": "SpringDamper", "Sum": "Affine"}, wires)
+    ssd = folder / "SystemStructure.ssd"
+    text = ssd.read_text()
+    for end in ('endElement="Sum"', 'startElement="Sum"'):
+        text = text.replace(end, f'suppressUnitConversion="true" {end}')
+    ssd.write_text(text)
+    return folder
+
+
 def _built(source, folder):
     build(source, folder)
     return folder / "fmi2"

@@ -119,20 +119,6 @@ def registry(monkeypatch):
 
 # -- systems -------------------------------------------------------------------------------------------------
 
-WIRES = [("Mass.z", "Spring.z"), ("Mass.v", "Spring.v"), ("Spring.F", "Sum.u"), ("Sum.y", "Mass.F")]
-
-
-@pytest.fixture
-def swing(system):
-    """A mass on a spring, pushed by Sum.w."""
-    folder = system({"Mass": "Mass", "Spring": "SpringDamper", "Sum": "Affine"}, WIRES)
-    ssd = folder / "SystemStructure.ssd"
-    text = ssd.read_text()
-    for end in ('endElement="Sum"', 'startElement="Sum"'):
-        text = text.replace(end, f'suppressUnitConversion="true" {end}')
-    ssd.write_text(text)
-    return folder
-
 
 @pytest.fixture
 def sampled(engine_models, tmp_path):

@@ -11,19 +11,6 @@ import ssptool
 
 AT, HEIGHT, STIFFNESS, MASS = 0.1037, 0.05, 69.48, 0.03575
 OMEGA = (STIFFNESS / MASS) ** 0.5
-WIRES = [("Mass.z", "Spring.z"), ("Mass.v", "Spring.v"), ("Spring.F", "Sum.u"), ("Sum.y", "Mass.F")]
-
-
-@pytest.fixture
-def swing(system):
-    """What pushes, Sum.w, is an input that is connected to nothing."""
-    folder = system({"Mass": "Mass", "Spring": "SpringDamper", "Sum": "Affine"}, WIRES)
-    ssd = folder / "SystemStructure.ssd"
-    text = ssd.read_text()
-    for end in ('endElement="Sum"', 'startElement="Sum"'):
-        text = text.replace(end, f'suppressUnitConversion="true" {end}')
-    ssd.write_text(text)
-    return folder
 
 
 def largest_error(swing, h, **settings):

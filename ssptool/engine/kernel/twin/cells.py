@@ -1,4 +1,4 @@
-"""What slots hold, and how those of inputs run over a step."""
+"""Values in slots, and the course of inputs over a step."""
 
 from collections.abc import Sequence, Sized
 from typing import Protocol, TypeVar
@@ -98,7 +98,7 @@ def changed_integer(number: int, change: Change) -> int:
 
 
 class Cells:
-    """What slots hold, and how those of inputs run over a step."""
+    """Values in slots, and the course of inputs over a step."""
 
     def __init__(self, slots: int, integers: Slots) -> None:
         self.values: Floats = np.zeros(slots)
