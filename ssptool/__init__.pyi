@@ -74,7 +74,7 @@ from ssptool.engine.stimuli.inputs import Inputs as Inputs
 from ssptool.engine.stimuli.scenario import Event as Event
 from ssptool.engine.stimuli.scenario import Scenario as Scenario
 from ssptool.errors import WrongUsage as WrongUsage
-from ssptool.rules.pages import catalogue_page as catalogue_page
-from ssptool.rules.pages import rule_list as rule_list
-from ssptool.rules.pages import rule_page as rule_page
+from ssptool.rules.chapters import catalogue_page as catalogue_page
+from ssptool.rules.chapters import rule_list as rule_list
+from ssptool.rules.chapters import rule_page as rule_page
 from ssptool.version import __version__ as __version__

@@ -20,6 +20,7 @@ from ssptool.arguments import path as system_path
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
+from ssptool.rules.catalogue import UnknownRule
 from ssptool.rules.renderers import PLAIN_RENDERERS as PLAIN_REPORT_RENDERERS
 from ssptool.rules.renderers import RENDERERS
 from ssptool.rules.renderers import RENDERERS as REPORT_RENDERERS
@@ -31,7 +32,6 @@ from ssptool.rules.selection import (
     InvalidSettings,
     RuleChoice,
     Switches,
-    UnknownRule,
     UnknownTool,
     acceptable,
     find_settings,

@@ -25,8 +25,7 @@ from weakref import WeakKeyDictionary, ref
 from lxml import etree
 
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
-from ssptool.documents.simple_types import Converter
-from ssptool.documents.vocabulary import NSMAP
+from ssptool.documents.vocabulary import NSMAP, Converter
 
 # Element classes may give `text` a meaning of their own (ssd:Note has an attribute of that name).
 _TEXT = etree._Element.__dict__["text"]

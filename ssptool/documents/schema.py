@@ -21,8 +21,21 @@ from typing import NamedTuple, cast
 from lxml import etree
 
 from ssptool.documents.element import Element
-from ssptool.documents.simple_types import any_uri, boolean, double, hex_binary, integer, signed, unsigned
-from ssptool.documents.vocabulary import NSMAP, SSB, SSC, SSD, SSM, SSV
+from ssptool.documents.vocabulary import (
+    NSMAP,
+    SSB,
+    SSC,
+    SSD,
+    SSM,
+    SSV,
+    any_uri,
+    boolean,
+    double,
+    hex_binary,
+    integer,
+    signed,
+    unsigned,
+)
 
 _PREFIXES = {uri: prefix for prefix, uri in NSMAP.items()}
 

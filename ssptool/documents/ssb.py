@@ -2,7 +2,7 @@
 
 from ssptool.documents import ssc
 from ssptool.documents.element import at_most_one, attribute, children
-from ssptool.documents.simple_types import string
+from ssptool.documents.vocabulary import string
 
 
 class DictionaryEntry(ssc.Base, tag="ssb:DictionaryEntry"):

@@ -6,7 +6,7 @@ SSP 1.0 and 2.0 §4. Elements marked 2.0 do not exist in 1.0 documents.
 from enum import StrEnum
 
 from ssptool.documents.element import Element, at_most_one, attribute, child, children
-from ssptool.documents.simple_types import any_uri, boolean, double, integer, one_of, signed, string, unsigned
+from ssptool.documents.vocabulary import any_uri, boolean, double, integer, one_of, signed, string, unsigned
 
 
 class Base(Element):

@@ -6,7 +6,6 @@ from typing import NamedTuple, TypeVar
 
 from ssptool.documents import ssb, ssc, ssm, ssv
 from ssptool.documents.element import Children, Element, at_most_one, attribute, child, children
-from ssptool.documents.simple_types import any_uri, boolean, double, list_of, one_of, string, unsigned
 from ssptool.documents.vocabulary import (
     FMU,
     PARAMETER_MAPPING,
@@ -14,7 +13,14 @@ from ssptool.documents.vocabulary import (
     SIGNAL_DICTIONARY,
     TABLE,
     TABLES,
+    any_uri,
+    boolean,
+    double,
+    list_of,
     media_type,
+    one_of,
+    string,
+    unsigned,
 )
 
 E = TypeVar("E", bound=Element)

@@ -2,7 +2,7 @@
 
 from ssptool.documents import ssc
 from ssptool.documents.element import at_most_one, attribute, children
-from ssptool.documents.simple_types import boolean, string
+from ssptool.documents.vocabulary import boolean, string
 
 
 class MappingEntry(ssc.Base, tag="ssm:MappingEntry"):

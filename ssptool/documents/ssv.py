@@ -12,7 +12,7 @@ from ssptool.documents.element import (
     attribute,
     children,
 )
-from ssptool.documents.simple_types import Converter, boolean, double, hex_binary, list_of, signed, string, unsigned
+from ssptool.documents.vocabulary import Converter, boolean, double, hex_binary, list_of, signed, string, unsigned
 from ssptool.errors import WrongValue
 
 T = TypeVar("T")

@@ -1,7 +1,17 @@
-"""The XML namespaces of SSP with their usual prefixes, and the media types of files (SSP 2.0 §5.2.3, §5.3.3, §5.4).
+"""Namespaces, media types and simple types of SSP (SSP 2.0 §5.2.3, §5.3.3, §5.4).
 
-The namespaces are the same in SSP 1.0 and 2.0: only the root attribute `version` tells the versions apart.
+The namespaces are the same in SSP 1.0 and 2.0: only the root attribute `version` tells the versions apart. A simple
+type is a `Converter` between the text of an attribute and its value. Reading is exactly as strict as the schema
+(Python's own `float` and `int` accept `1_000`, `infinity` and digits of other scripts, XML Schema does not); writing
+gives a text that reads back as the same value.
 """
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, TypeVar
 
 SSC = "http://ssp-standard.org/SSP1/SystemStructureCommon"
 SSD = "http://ssp-standard.org/SSP1/SystemStructureDescription"
@@ -28,3 +38,118 @@ TABLES = (TABLE, "application/table")
 def media_type(stated: str) -> str:
     """What is stated, without parameters and in lower case, as upper case means the same (RFC 2045 §5.1)."""
     return stated.partition(";")[0].strip().lower()
+
+
+T = TypeVar("T")
+E = TypeVar("E", bound=StrEnum)
+
+_DOUBLE = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_SPECIAL = {"INF": math.inf, "-INF": -math.inf, "NaN": math.nan}
+_BOOLEAN = {"true": True, "1": True, "false": False, "0": False}
+_SPACE = " \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Converter(Generic[T]):
+    """A simple type: `read` raises ValueError for a text that is not of the type, `expected` says what is."""
+
+    read: Callable[[str], T]
+    write: Callable[[T], str]
+    expected: str
+
+
+def _read_double(text: str) -> float:
+    text = text.strip(_SPACE)
+    if text in _SPECIAL:
+        return _SPECIAL[text]
+    if not _DOUBLE.fullmatch(text):
+        raise ValueError(text)
+    return float(text)
+
+
+def _write_double(value: float) -> str:
+    value = float(value)
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "INF" if value > 0 else "-INF"
+    return repr(value)
+
+
+def _read_boolean(text: str) -> bool:
+    try:
+        return _BOOLEAN[text.strip(_SPACE)]
+    except KeyError:
+        raise ValueError(text) from None
+
+
+def _read_hex_binary(text: str) -> bytes:
+    text = text.strip(_SPACE)
+    if any(character.isspace() for character in text):
+        raise ValueError(text)
+    return bytes.fromhex(text)
+
+
+def _integer_between(lowest: int, highest: int, expected: str) -> Converter[int]:
+    def within(value: int) -> int:
+        if not lowest <= value <= highest:
+            raise ValueError(f"{value} is not {expected}")
+        return value
+
+    def read(text: str) -> int:
+        text = text.strip(_SPACE)
+        # The length bounds the work for absurd strings of digits; leading zeros are legal, but never so many.
+        if len(text) > 400 or not _INTEGER.fullmatch(text):
+            raise ValueError(text)
+        return within(int(text))
+
+    return Converter(read, lambda value: str(within(value)), expected)
+
+
+def signed(bits: int) -> Converter[int]:
+    """Integers of two's complement."""
+    return _integer_between(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1, f"an integer of {bits} bits")
+
+
+def unsigned(bits: int) -> Converter[int]:
+    """Integers from zero."""
+    return _integer_between(0, 2**bits - 1, f"an integer from 0 to {2**bits - 1}")
+
+
+def list_of(item: Converter[T]) -> Converter[tuple[T, ...]]:
+    """Items with white space between them; the empty text is the empty list."""
+    return Converter(
+        lambda text: tuple(item.read(part) for part in text.split()),
+        lambda values: " ".join(item.write(value) for value in values),
+        f"a list, each {item.expected}",
+    )
+
+
+def one_of(enum: type[E]) -> Converter[E]:
+    """One word of a closed set, in the standard's spelling."""
+    members = {member.value: member for member in enum}
+
+    def read(text: str) -> E:  # a look-up is cheaper than a call of the enumeration
+        try:
+            return members[text]
+        except KeyError:
+            raise ValueError(text) from None
+
+    return Converter(read, lambda value: str(enum(value)), "one of " + ", ".join(enum))
+
+
+string: Converter[str] = Converter(str, str, "a text")
+any_uri: Converter[str] = Converter(lambda text: text.strip(_SPACE), str, "a URI")
+double: Converter[float] = Converter(_read_double, _write_double, "a number such as 1, -2.5e-3, INF or NaN")
+boolean: Converter[bool] = Converter(_read_boolean, lambda value: "true" if value else "false", "true or false")
+# What fits neither a signed nor an unsigned 64-bit integer has no place in any integer type of SSP.
+integer: Converter[int] = _integer_between(-(2**63), 2**64 - 1, "an integer of 64 bits")
+hex_binary: Converter[bytes] = Converter(
+    _read_hex_binary, lambda value: value.hex().upper(), "pairs of hexadecimal digits"
+)
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as the same number: `10` for 10.0."""
+    return double.write(value).removesuffix(".0")

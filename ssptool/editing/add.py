@@ -28,8 +28,9 @@ from ssptool.editing.interface import (
 from ssptool.editing.names import Name, find_system, require_free
 from ssptool.editing.set import set_experiment
 from ssptool.editing.units import use_enumeration, use_unit
-from ssptool.fmu.description import DefaultExperiment, named
-from ssptool.fmu.validity import read_and_check
+from ssptool.fmu.description import DefaultExperiment
+from ssptool.fmu.read_description import read_and_check
+from ssptool.fmu.units import named
 from ssptool.network.conversion import document_units
 
 

@@ -10,8 +10,7 @@ from ssptool.documents import ssc, ssd, ssm, ssv
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element, insert_indented
-from ssptool.documents.simple_types import number_text
-from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
+from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET, number_text
 from ssptool.editing.changes import EditError, UnknownName, hint
 from ssptool.editing.draft import Draft, Place, store, store_copy, stored
 from ssptool.editing.names import Name, Sharing, enter, find_element, hosts, path_length, places, rest_below, shown

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 
 from ssptool.documents.diagnostics import Position
-from ssptool.documents.repair import decoded
+from ssptool.documents.document import decoded
 from ssptool.errors import WrongUsage
 
 

@@ -11,9 +11,8 @@ from typing import TypeAlias, TypeVar, cast
 
 from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.element import Element, expand
-from ssptool.documents.simple_types import integer
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.documents.vocabulary import MODELICA
+from ssptool.documents.vocabulary import MODELICA, integer
 from ssptool.editing import originals
 from ssptool.editing.cascade import Gone, connections_of, ends_of, gone_with
 from ssptool.editing.changes import Change, Loss

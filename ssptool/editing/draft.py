@@ -13,9 +13,8 @@ from ssptool.documents import ssd
 from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
-from ssptool.documents.simple_types import number_text
 from ssptool.documents.storage import NESTING_MARK, MissingEntry
-from ssptool.documents.vocabulary import FMU, NSMAP
+from ssptool.documents.vocabulary import FMU, NSMAP, number_text
 from ssptool.documents.xml_text import quoted
 from ssptool.editing.changes import EditError, FileEdit
 from ssptool.editing.versions import Types, upgrade_document

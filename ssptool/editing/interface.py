@@ -6,13 +6,14 @@ from itertools import count, zip_longest
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import InvalidDocument
-from ssptool.documents.simple_types import number_text
 from ssptool.documents.ssd import ConnectorKind as Kind
+from ssptool.documents.vocabulary import number_text
 from ssptool.editing.changes import EditError, hint
 from ssptool.editing.draft import Draft
 from ssptool.editing.units import Root, unit_named, use_enumeration, use_unit
 from ssptool.editing.versions import MODERN
-from ssptool.fmu.description import Causality, FmuDescription, Variable, named
+from ssptool.fmu.description import Causality, FmuDescription, Variable
+from ssptool.fmu.units import named
 
 SIGNALS = (Causality.INPUT, Causality.OUTPUT)
 PARAMETERS = (Causality.PARAMETER, Causality.CALCULATED_PARAMETER, Causality.STRUCTURAL_PARAMETER)

@@ -8,8 +8,8 @@ from ssptool.editing.changes import EditError
 from ssptool.editing.dictionaries import signal_of
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
 from ssptool.editing.transformations import AS_IT_IS, EndType, Treatment
-from ssptool.fmu.description import Unit, named
 from ssptool.fmu.terminals import MatchingRule, Terminal
+from ssptool.fmu.units import Unit, named
 from ssptool.network.connectors import ConnectionEnd, direct
 from ssptool.network.conversion import Relation, Verdict, canonical, convertible, document_units, relation, verdict
 

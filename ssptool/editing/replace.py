@@ -14,8 +14,9 @@ from ssptool.editing.draft import Draft, Place, store, stored
 from ssptool.editing.interface import SIGNALS, implementation_of, require_ssp_for, signal_type
 from ssptool.editing.names import Name, find_element, shown
 from ssptool.errors import counted
-from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable, named
+from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable
 from ssptool.fmu.read_description import read_description
+from ssptool.fmu.units import named
 from ssptool.network.connectors import settable
 from ssptool.network.conversion import canonical, convertible, document_units
 from ssptool.network.targets import VariableTarget

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf, isclose, isnan
 
 from ssptool.documents import ssc, ssd, ssv
-from ssptool.documents.simple_types import boolean, double, hex_binary, number_text
+from ssptool.documents.vocabulary import boolean, double, hex_binary, number_text
 from ssptool.editing.bind import (
     Addressees,
     BoundSet,
@@ -24,7 +24,8 @@ from ssptool.editing.changes import EditError, UnknownName
 from ssptool.editing.draft import RESOURCES, Draft, Place, empty_parameter_set
 from ssptool.editing.names import Name, Sharing, shown
 from ssptool.editing.units import drop_unused, unit_named, use_unit, used_enumerations, used_units
-from ssptool.fmu.description import Unit, Value, named
+from ssptool.fmu.description import Value
+from ssptool.fmu.units import Unit, named
 from ssptool.network.conversion import (
     IncompatibleUnits,
     canonical,

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ssptool.documents import ssc, ssd
-from ssptool.documents.simple_types import boolean, integer, number_text
+from ssptool.documents.vocabulary import boolean, integer, number_text
 from ssptool.editing.changes import EditError, hint
 from ssptool.network.conversion import is_float, is_integer
 

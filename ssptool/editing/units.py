@@ -12,7 +12,7 @@ from ssptool.documents.element import Element
 from ssptool.documents.storage import MissingEntry
 from ssptool.editing.changes import UnknownName
 from ssptool.editing.draft import Draft
-from ssptool.fmu.description import COMMON_NAMES, Unit, unit_of_name
+from ssptool.fmu.units import COMMON_NAMES, Unit, unit_of_name
 from ssptool.network.conversion import define_unit, document_units
 
 

@@ -21,8 +21,16 @@ from lxml import etree
 
 from ssptool.documents.uri import unsafe
 from ssptool.fmu.description import FmuDescription, Interface, UnreadableFmu
-from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION, UnusableXml, model_description, parse_model_description
-from ssptool.fmu.platforms import BINARIES, fmu_entries, library_entry, this_platform
+from ssptool.fmu.model_description_xml import (
+    BINARIES,
+    MODEL_DESCRIPTION,
+    UnusableXml,
+    fmu_entries,
+    library_entry,
+    model_description,
+    parse_model_description,
+    this_platform,
+)
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import shown
 

@@ -12,7 +12,8 @@ from ssptool.documents import ssb, ssc, ssd
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.element import Element
 from ssptool.documents.ssd import ConnectorKind
-from ssptool.fmu.description import Causality, FmuDescription, Unit, Variability, Variable, named, stated_or_own
+from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable
+from ssptool.fmu.units import Unit, named, stated_or_own
 from ssptool.network.conversion import canonical, items_of
 from ssptool.network.network import Scope, Signal
 from ssptool.network.tree import ComponentPlace, Dictionary, ElementPath, ReferencePlace, SystemPlace, Tree, dotted

@@ -12,9 +12,10 @@ from typing import TypeVar
 
 from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.element import Element
-from ssptool.documents.simple_types import boolean, double, hex_binary, signed
+from ssptool.documents.vocabulary import boolean, double, hex_binary, signed
 from ssptool.errors import WrongUsage
-from ssptool.fmu.description import Exponents, Unit, Value, is_text
+from ssptool.fmu.description import Value, is_text
+from ssptool.fmu.units import Exponents, Unit
 from ssptool.network.network import IDENTITY, Conversion
 
 _CANONICAL = {"Real": "Float64", "Integer": "Int32"}

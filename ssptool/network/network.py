@@ -12,7 +12,8 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.document import Document, Positions
 from ssptool.errors import counted
-from ssptool.fmu.description import FmuDescription, Unit, Value, Variable
+from ssptool.fmu.description import FmuDescription, Value, Variable
+from ssptool.fmu.units import Unit
 
 
 class Signal(NamedTuple):

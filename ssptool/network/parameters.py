@@ -17,8 +17,9 @@ from ssptool.documents.element import Element
 from ssptool.documents.storage import MissingEntry
 from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
 from ssptool.errors import counted, near_misses
-from ssptool.fmu.description import Shape, Unit, Value, element_names, named, shape_text
+from ssptool.fmu.description import Shape, Value, element_names, shape_text
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
+from ssptool.fmu.units import Unit, named
 from ssptool.network.conversion import (
     IncompatibleUnits,
     InvalidValue,

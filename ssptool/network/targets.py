@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 from ssptool.documents.diagnostics import Position
 from ssptool.errors import WrongUsage
-from ssptool.fmu.description import Shape, Unit, Variable
+from ssptool.fmu.description import Shape, Variable
+from ssptool.fmu.units import Unit
 from ssptool.network.connectors import Key, settable, unit_of
 from ssptool.network.network import Signal
 from ssptool.network.tree import ComponentPlace, ElementPath, Tree, dotted

@@ -14,16 +14,10 @@ from ssptool.documents.diagnostics import InvalidDocument, Position
 from ssptool.documents.document import Document, Positions
 from ssptool.documents.storage import NESTING_MARK, MissingEntry
 from ssptool.documents.vocabulary import FMU, PACKAGE, SIGNAL_DICTIONARY, SYSTEM_STRUCTURE
-from ssptool.fmu.description import (
-    FmuDescription,
-    Unit,
-    UnreadableFmu,
-    shape_of,
-    unsupported_of_fmi1,
-    with_array_elements,
-)
+from ssptool.fmu.description import FmuDescription, UnreadableFmu, shape_of, unsupported_of_fmi1, with_array_elements
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
 from ssptool.fmu.read_description import read_description
+from ssptool.fmu.units import Unit
 from ssptool.network.conversion import document_units
 from ssptool.network.network import Scope, Signal, TableOutput, UnsupportedFeature
 from ssptool.network.tables import TableFile, outputs_of, read_table

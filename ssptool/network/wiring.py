@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ssptool.documents import ssc
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.ssd import ConnectorKind, ConnectorRef
-from ssptool.fmu.description import Unit
+from ssptool.fmu.units import Unit
 from ssptool.network.arrays import Unpaired, by_element, pairs_of_elements, shapes
 from ssptool.network.connectors import Key, Owner, Terminal, leads_forward
 from ssptool.network.conversion import IncompatibleUnits, conversion

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.engine.trace import NUMBERED, Column, Trace, machine_type
 from ssptool.errors import counted
-from ssptool.fmu.description import unit_of_name
+from ssptool.fmu.units import unit_of_name
 from ssptool.network.conversion import conversion, convertible
 from ssptool.network.network import Conversion
 from ssptool.results.tolerance import EXACT, Tolerance, ToleranceFor, tolerance_of

@@ -5,8 +5,19 @@ from collections.abc import Iterator, Mapping
 from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.network.conversion import is_integer
-from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Chapter, Finding, near
-from ssptool.rules.fixes import deleted, renamed
+from ssptool.rules.catalogue import (
+    DERIVED,
+    ERROR,
+    MUST,
+    POLICY,
+    TEXT,
+    WARNING,
+    Chapter,
+    Finding,
+    deleted,
+    near,
+    renamed,
+)
 from ssptool.rules.links import Declared, Link, LinkEnd, alike, both_ticking, declared, links
 from ssptool.rules.subjects import Structure, around, remembered
 

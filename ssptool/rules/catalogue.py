@@ -1,4 +1,4 @@
-"""Catalogue of rules: chapters, and rules by permanent code, with severity, basis, source and page.
+"""Catalogue of rules: chapters, rules by permanent code with severity, basis, source and page, findings and fixes.
 
 A rule is a generator with a docstring, declared once in its chapter::
 
@@ -18,14 +18,135 @@ how to fix it; and of a rule that can be accepted, what a run makes of a violati
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType, UnionType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
+from lxml import etree
+
+from ssptool.documents import ssc
+from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Position, Severity
-from ssptool.documents.element import Element
-from ssptool.rules.fixes import Fix, nearest
+from ssptool.documents.document import Repair
+from ssptool.documents.element import Element, text_of
+from ssptool.errors import WrongUsage
+from ssptool.fmu.units import Unit
+from ssptool.network.conversion import define_unit
+
+_FIX_LIKENESS = 0.75  # one slip in a name of four letters
+
+
+class SetAttribute(NamedTuple):
+    """An attribute with another value; None: without it."""
+
+    element: Element
+    name: str
+    value: str | None
+
+
+class Delete(NamedTuple):
+    """An element goes, and a container that becomes empty with it."""
+
+    element: Element
+
+
+class Define(NamedTuple):
+    """The unit that an element names is added to those that its document defines, where it is not there yet."""
+
+    element: Element
+    root: Element
+    unit: Unit
+
+
+class Rewrite(NamedTuple):
+    """A file that cannot be read gets other bytes."""
+
+    archive: Archive
+    name: str
+    content: bytes
+
+
+Edit = SetAttribute | Delete | Define | Rewrite
+
+
+class Fix(NamedTuple):
+    """Changes of attributes and elements that mend a violation.
+
+    A fix is safe if the right answer is certain: it keeps what the document means, or the document can mean only one
+    thing. All other fixes are guesses, which somebody should look at.
+    """
+
+    edits: tuple[Edit, ...]
+    safe: bool = True
+
+    @property
+    def touched(self) -> frozenset[Element]:
+        """The elements that it edits."""
+        return frozenset(edit.element for edit in self.edits if not isinstance(edit, Rewrite))
+
+    def apply(self) -> None:
+        for edit in self.edits:
+            match edit:
+                case Delete(element):
+                    element.delete()
+                case Rewrite(archive, name, content):
+                    archive.put(name, content)
+                case Define(_, root, unit):
+                    if all(known.name != unit.name for known in root.every(ssc.Unit)):
+                        define_unit(root, unit)
+                case SetAttribute(element, name, str(value)):
+                    element.set(name, value)
+                case SetAttribute(element, name):
+                    element.attrib.pop(name, "")
+
+
+def without(element: Element, attribute: str, *, safe: bool = True) -> Fix:
+    return Fix((SetAttribute(element, attribute, None),), safe)
+
+
+def rewritten(element: Element, attribute: str, value: str, *, safe: bool = True) -> Fix:
+    return Fix((SetAttribute(element, attribute, value),), safe)
+
+
+def deleted(element: Element, *, safe: bool = True) -> Fix:
+    return Fix((Delete(element),), safe)
+
+
+def repaired(archive: Archive, name: str, repair: Repair | None) -> Fix | None:
+    return None if repair is None else Fix((Rewrite(archive, name, repair.content),), repair.certain)
+
+
+def repeats(element: Element, other: Element) -> Fix | None:
+    """Delete an element that says word for word what another says already; ids, to which others refer, count."""
+    return deleted(element) if content_of(element) == content_of(other) else None
+
+
+def renamed(element: Element, attribute: str, known: Collection[str]) -> Fix | None:
+    """Write the known name that is meant: certainly if it differs in blanks around it only, else perhaps the nearest.
+
+    None if none, or more than one, is near.
+    """
+    name = element.get(attribute, "")
+    same = [other for other in known if other.strip() == name.strip()]
+    if len(same) == 1:
+        return rewritten(element, attribute, same[0])
+    alike = nearest(name, tuple(sorted(set(known))), 2, _FIX_LIKENESS)
+    return rewritten(element, attribute, alike[0], safe=False) if len(alike) == 1 else None
+
+
+@lru_cache(maxsize=64)
+def nearest(name: str, known: tuple[str, ...], number: int, likeness: float) -> tuple[str, ...]:
+    """The names most like a wrong one, which often stands in many places; to compare it with all others is slow."""
+    return tuple(get_close_matches(name, known, number, likeness))
+
+
+def content_of(element: etree._Element) -> object:
+    """Everything that an element says, in a form that can be compared; comments and white space aside."""
+    children = tuple(content_of(child) for child in element.iterchildren("*"))
+    return element.tag, frozenset(element.attrib.items()), children, (text_of(element) or "").strip()
+
 
 Check = TypeVar("Check", bound=Callable[..., Iterator["Finding"]])
 
@@ -194,3 +315,15 @@ def near(name: str, known: Collection[str]) -> str:
     if 0 < len(known) <= 12:
         return "there are " + ", ".join(f"'{other}'" for other in sorted(known))
     return ""
+
+
+class UnknownRule(WrongUsage, LookupError):
+    """A code, or the beginning of one, that no rule has."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        self.advice = near(code, RULES) or "`ssptool rule --all` lists the rules"
+        super().__init__(f"no rule has the code {code!r} or one that starts with it; {self.advice}")
+
+    def __str__(self) -> str:
+        return str(self.args[0])

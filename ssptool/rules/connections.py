@@ -15,8 +15,22 @@ from ssptool.network.connectors import Owner, leads_forward
 from ssptool.network.conversion import Relation, Verdict, relation, verdict
 from ssptool.network.graph_algorithms import between_cycles, cyclic_components
 from ssptool.rules.bindings import uses
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Chapter, Finding, near
-from ssptool.rules.fixes import renamed, repeats, without, words
+from ssptool.rules.catalogue import (
+    DERIVED,
+    ERROR,
+    INFO,
+    MUST,
+    POLICY,
+    TEXT,
+    WARNING,
+    Chapter,
+    Finding,
+    content_of,
+    near,
+    renamed,
+    repeats,
+    without,
+)
 from ssptool.rules.links import (
     Carried,
     Link,
@@ -378,7 +392,7 @@ def _loose_ends(system: ssd.System, structure: Structure) -> Iterator[tuple[ssd.
 def _carriage(connection: ssd.Connection) -> object:
     """What a connection does to the value on its way."""
     transformation = connection.transformation
-    return connection.suppress_unit_conversion, None if transformation is None else words(transformation)
+    return connection.suppress_unit_conversion, None if transformation is None else content_of(transformation)
 
 
 def _source(link: Link) -> LinkEnd:

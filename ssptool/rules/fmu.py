@@ -18,19 +18,36 @@ from ssptool.fmu.description import (
     Variability,
     Variable,
     fixed_shape,
-    named,
-    stated_or_own,
     unsupported_of_fmi1,
 )
-from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
-from ssptool.fmu.platforms import fmu_entries, library_entry, misnamed_library, platforms, this_platform
+from ssptool.fmu.model_description_xml import (
+    MODEL_DESCRIPTION,
+    fmu_entries,
+    library_entry,
+    misnamed_library,
+    platforms,
+    this_platform,
+)
+from ssptool.fmu.read_description import description_problems
 from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals, read_terminals
-from ssptool.fmu.validity import description_problems
+from ssptool.fmu.units import named, stated_or_own
 from ssptool.network.conversion import canonical, convertible
 from ssptool.network.graph_algorithms import cyclic_components
 from ssptool.network.tree import fmu_path
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Chapter, Finding, near
-from ssptool.rules.fixes import rewritten
+from ssptool.rules.catalogue import (
+    DERIVED,
+    ERROR,
+    INFO,
+    MUST,
+    POLICY,
+    TEXT,
+    WARNING,
+    XSD,
+    Chapter,
+    Finding,
+    near,
+    rewritten,
+)
 from ssptool.rules.links import Declared, Statement, declared, signal_flow, stated_by
 from ssptool.rules.subjects import Reach, Structure, first, found_once, is_fmu, remembered
 

@@ -12,8 +12,7 @@ from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.documents.vocabulary import FMU, NSMAP
 from ssptool.network.conversion import conversion, convertible
 from ssptool.network.network import IDENTITY
-from ssptool.rules.catalogue import ERROR, POLICY, WARNING, Chapter, Finding
-from ssptool.rules.fixes import rewritten
+from ssptool.rules.catalogue import ERROR, POLICY, WARNING, Chapter, Finding, rewritten
 from ssptool.rules.links import links
 from ssptool.rules.subjects import Structure, around, is_fmu, is_structure
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
-from ssptool.fmu.description import FmuDescription, Unit, Variable, fixed_shape, named, stated_or_own
+from ssptool.fmu.description import FmuDescription, Variable, fixed_shape
+from ssptool.fmu.units import Unit, named, stated_or_own
 from ssptool.network.connectors import Owner, leads_forward
 from ssptool.network.conversion import canonical, is_float
 from ssptool.rules.subjects import Instance, Structure, around, first, found_once, pool, remembered

@@ -10,7 +10,7 @@ from ssptool.documents.schema import SchemaFinding, schema_findings
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET, SIGNAL_DICTIONARY
 from ssptool.fmu.description import FmuDescription, UnreadableFmu
-from ssptool.fmu.validity import read_and_check
+from ssptool.fmu.read_description import read_and_check
 from ssptool.network.tree import fmu_path, has_fmu
 from ssptool.rules.subjects import (
     File,

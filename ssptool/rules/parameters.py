@@ -7,12 +7,12 @@ from typing import Any
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.element import Element
 from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
-from ssptool.fmu.description import Unit, fixed_shape
+from ssptool.fmu.description import fixed_shape
+from ssptool.fmu.units import Unit
 from ssptool.network.connectors import settable
 from ssptool.network.conversion import InvalidValue, conversion, convert, convertible, transformed
 from ssptool.rules.bindings import ParameterTarget, ParameterUse, uses, variables_of
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Chapter, Finding, near
-from ssptool.rules.fixes import repeats
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Chapter, Finding, near, repeats
 from ssptool.rules.links import enumeration_items
 from ssptool.rules.subjects import Structure, around, container, content, wrong_content, wrong_number
 

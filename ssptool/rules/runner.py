@@ -12,9 +12,8 @@ from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position,
 from ssptool.documents.document import garbage_collection_paused
 from ssptool.documents.element import Element
 from ssptool.documents.storage import NESTING_MARK, ArchiveLimits
-from ssptool.rules.catalogue import RULES, TOOLS, VERSIONS, Finding, Rule, rules_over
+from ssptool.rules.catalogue import RULES, TOOLS, VERSIONS, Finding, Fix, Rule, rules_over
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete
-from ssptool.rules.fixes import Fix
 from ssptool.rules.load import load
 from ssptool.rules.report import Excerpt, Report, Skipped, excerpt
 from ssptool.rules.selection import EVERYTHING, Switches

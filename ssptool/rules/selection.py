@@ -12,22 +12,10 @@ from typing import Any
 
 from ssptool.documents.diagnostics import Diagnostic, Severity
 from ssptool.errors import WrongUsage
-from ssptool.rules.catalogue import RULES, TOOLS, near
+from ssptool.rules.catalogue import RULES, TOOLS, UnknownRule, near
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS
 from ssptool.rules.report import Report
 from ssptool.working_directory import absolute
-
-
-class UnknownRule(WrongUsage, LookupError):
-    """A code, or the beginning of one, that no rule has."""
-
-    def __init__(self, code: str) -> None:
-        self.code = code
-        self.advice = near(code, RULES) or "`ssptool rule --all` lists the rules"
-        super().__init__(f"no rule has the code {code!r} or one that starts with it; {self.advice}")
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class UnknownTool(WrongUsage, LookupError):

@@ -9,8 +9,20 @@ from ssptool.documents.element import Element
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP, UnresolvableUri
 from ssptool.network.tree import fmu_entry, has_fmu
-from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, SHOULD, WARNING, XSD, Chapter, Finding, near
-from ssptool.rules.fixes import renamed, rewritten
+from ssptool.rules.catalogue import (
+    DERIVED,
+    ERROR,
+    MUST,
+    POLICY,
+    SHOULD,
+    WARNING,
+    XSD,
+    Chapter,
+    Finding,
+    near,
+    renamed,
+    rewritten,
+)
 from ssptool.rules.subjects import Reach, Structure, every, found_once, is_fmu
 
 SOURCES = Chapter("Sources named by URI (SSP 2.0 §5.4): they exist, lie inside the package and are written portably")

@@ -17,9 +17,8 @@ from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents import uri as uris
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
-from ssptool.documents.document import Document
+from ssptool.documents.document import Document, Repair
 from ssptool.documents.element import Element
-from ssptool.documents.repair import Repair
 from ssptool.documents.schema import SchemaFinding
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.vocabulary import (
@@ -30,10 +29,10 @@ from ssptool.documents.vocabulary import (
     SIGNAL_DICTIONARY,
     SYSTEM_STRUCTURE,
 )
-from ssptool.fmu.description import FmuDescription, Unit, UnreadableFmu, named
+from ssptool.fmu.description import FmuDescription, UnreadableFmu
+from ssptool.fmu.units import Unit, named
 from ssptool.network.conversion import document_units
-from ssptool.rules.catalogue import Finding
-from ssptool.rules.fixes import repaired
+from ssptool.rules.catalogue import Finding, repaired
 
 E = TypeVar("E", bound=Element)
 

@@ -6,10 +6,26 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.element import Element
-from ssptool.fmu.description import FmuDescription, Unit, unit_of_name
+from ssptool.fmu.description import FmuDescription
+from ssptool.fmu.units import Unit, unit_of_name
 from ssptool.network.conversion import convertible
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Chapter, Finding, near
-from ssptool.rules.fixes import Define, Fix, renamed, repeats, without
+from ssptool.rules.catalogue import (
+    DERIVED,
+    ERROR,
+    INFO,
+    MUST,
+    POLICY,
+    TEXT,
+    WARNING,
+    Chapter,
+    Define,
+    Finding,
+    Fix,
+    near,
+    renamed,
+    repeats,
+    without,
+)
 from ssptool.rules.links import alike
 from ssptool.rules.subjects import WITH_UNITS, Structure, container, every, first
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from functools import cache, lru_cache
 
 from ssptool.documents import ssc, ssd, ssv
+from ssptool.documents.document import in_utf8, with_prefixes
 from ssptool.documents.element import Element, local_name
-from ssptool.documents.repair import in_utf8, with_prefixes
 from ssptool.documents.schema import DocumentPart, SchemaFinding, schema_findings
 from ssptool.documents.vocabulary import NSMAP
 from ssptool.rules.catalogue import (
@@ -24,8 +24,10 @@ from ssptool.rules.catalogue import (
     XSD,
     Chapter,
     Finding,
+    Fix,
+    deleted,
+    rewritten,
 )
-from ssptool.rules.fixes import Fix, deleted, rewritten
 from ssptool.rules.subjects import File, Structure, Unreadable
 
 FILES = Chapter("Files, versions and schemas (SSP 2.0 §2.2, §5.1, §6.1, §7.1, §8.1)")

@@ -17,16 +17,9 @@ from ssptool.engine.run.selection import Inside, select
 from ssptool.engine.settings import Settings
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.conversion import InvalidValue
+from ssptool.rules.catalogue import UnknownRule
 from ssptool.rules.runner import check as check_rules
-from ssptool.rules.selection import (
-    Switches,
-    Unacceptable,
-    UnknownRule,
-    acceptable,
-    accepted_codes,
-    find_settings,
-    judge,
-)
+from ssptool.rules.selection import Switches, Unacceptable, acceptable, accepted_codes, find_settings, judge
 from ssptool.studies.definition import Factor, FactorRole, Points, Study, cycle, make_points
 from ssptool.studies.designs import Computed, FactorValue, Levels, Range, TableDesign
 from ssptool.studies.entries import Findings

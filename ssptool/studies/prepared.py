@@ -22,7 +22,8 @@ from ssptool.engine.choices.make_plan import planned
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import Kind, Settings, settings_by_name
 from ssptool.errors import WrongValue, near_misses
-from ssptool.fmu.description import Causality, Exponents, Unit, Value, named
+from ssptool.fmu.description import Causality, Value
+from ssptool.fmu.units import Exponents, Unit, named
 from ssptool.network.connectors import terminals
 from ssptool.network.conversion import InvalidValue, conversion, document_units, from_text
 from ssptool.network.network import Conversion

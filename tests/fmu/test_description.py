@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ssptool.fmu.description import Causality, Exponents, UnreadableFmu, Variability
+from ssptool.fmu.description import Causality, UnreadableFmu, Variability
 from ssptool.fmu.read_description import read_description
+from ssptool.fmu.units import Exponents
 
 FMI2 = """<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="2.0" modelName="Mass" guid="{1}">

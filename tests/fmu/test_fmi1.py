@@ -7,8 +7,7 @@ import pytest
 from ssptool.fmu.binary import UnsupportedFmu, load
 from ssptool.fmu.description import Causality, Variability, unsupported_of_fmi1
 from ssptool.fmu.instance import FmiError
-from ssptool.fmu.read_description import read_description
-from ssptool.fmu.validity import description_problems
+from ssptool.fmu.read_description import description_problems, read_description
 from tests.engine.carriers import build
 
 RESOURCES = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator" / "resources"

@@ -8,7 +8,7 @@ from fmpy.validation import _validate_variable_names as _by_fmpy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssptool.fmu.validity import description_problems, is_structured
+from ssptool.fmu.read_description import description_problems, is_structured
 from tests.fmu.test_description import fmu
 
 VALID2 = """<fmiModelDescription fmiVersion="2.0" modelName="M" guid="{1}" variableNamingConvention="structured">

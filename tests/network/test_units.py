@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.documents.document import Document
-from ssptool.fmu.description import DisplayUnit, Exponents, Unit, named, unit_of_name
+from ssptool.fmu.units import DisplayUnit, Exponents, Unit, named, unit_of_name
 from ssptool.network.conversion import IncompatibleUnits, conversion, convertible, document_units
 from ssptool.network.network import IDENTITY, Conversion
 

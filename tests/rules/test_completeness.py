@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ssptool.rules.catalogue import RULES
-from ssptool.rules.pages import ELSEWHERE
+from ssptool.rules.chapters import ELSEWHERE
 from ssptool.rules.runner import check_path
 
 # The catalogue of what SSP 1.0 and 2.0 demand of documents and packages, by area: all of it but what only an

@@ -8,8 +8,8 @@ import pytest
 
 import ssptool
 from ssptool.documents.diagnostics import Severity
-from ssptool.rules.catalogue import RULES
-from ssptool.rules.selection import InvalidSettings, RuleChoice, Shown, Switches, UnknownRule, find_settings
+from ssptool.rules.catalogue import RULES, UnknownRule
+from ssptool.rules.selection import InvalidSettings, RuleChoice, Shown, Switches, find_settings
 
 HERE = Path(__file__).parent
 EMPTY_ELEMENT = HERE / "SSD-CONN-013" / "fail-empty-element.ssd"  # a warning by our policy

@@ -53,9 +53,9 @@ from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
 from ssptool.network.conversion import document_units, notes_on_units
 from ssptool.network.dependencies import Stage
+from ssptool.network.explanation import notes_on_inputs
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Network, Wire
-from ssptool.network.unconnected import notes_on_inputs
 from ssptool.rules.selection import NOTHING_ACCEPTED, Acceptance
 
 if TYPE_CHECKING:

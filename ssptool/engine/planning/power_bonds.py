@@ -13,8 +13,8 @@ from ssptool.engine.failure import UnsupportedCombination
 from ssptool.engine.kernel.interface import REAL_TYPES
 from ssptool.engine.settings import Settings
 from ssptool.errors import NAMED
-from ssptool.fmu.description import Exponents, Unit, named
 from ssptool.fmu.terminals import Terminal
+from ssptool.fmu.units import Exponents, Unit, named
 from ssptool.network.network import FlatComponent, Network, Signal, Wire
 
 Units: TypeAlias = Mapping[str, Unit]

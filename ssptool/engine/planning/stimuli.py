@@ -31,7 +31,8 @@ from ssptool.engine.stimuli.inputs import interpolated, resolve_inputs
 from ssptool.engine.stimuli.scenario import Scenario, resolve_scenario
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, feed, of_tables
 from ssptool.errors import counted
-from ssptool.fmu.description import Unit, Value, Variability
+from ssptool.fmu.description import Value, Variability
+from ssptool.fmu.units import Unit
 from ssptool.network.network import Network, Signal
 
 if TYPE_CHECKING:

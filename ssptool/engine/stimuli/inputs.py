@@ -14,7 +14,8 @@ from ssptool.engine.stimuli.course import Constant, Course, Function, Interpolat
 from ssptool.engine.stimuli.stimuli import Driven
 from ssptool.engine.stimuli.targets import Target, known_units, targets, why_not
 from ssptool.errors import counted
-from ssptool.fmu.description import Unit, Value
+from ssptool.fmu.description import Value
+from ssptool.fmu.units import Unit
 from ssptool.network.conversion import IncompatibleUnits, InvalidValue
 from ssptool.network.network import Conversion, Network
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ssptool.errors import near_misses
-from ssptool.fmu.description import Unit, Value, Variable, named
+from ssptool.fmu.description import Value, Variable
+from ssptool.fmu.units import Unit, named
 from ssptool.network.conversion import NO_ITEMS, InvalidValue, conversion, convert, from_cell
 from ssptool.network.network import Conversion, Network, Port, Signal
 
