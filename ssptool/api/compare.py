@@ -1,15 +1,17 @@
 """Comparison of results with a reference, within tolerances."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ssptool.arguments import path, texts
 from ssptool.drawing.plot_model import PICTURES, check_plot_name
-from ssptool.engine.run.result import Result, trace_of
+from ssptool.engine.run.manifest import differences
+from ssptool.engine.run.result import Result, made_by, trace_of
 from ssptool.engine.trace import Trace
 from ssptool.results.comparison import TRACE_COMPARISON_RENDERERS as TRACE_COMPARISON_RENDERERS
 from ssptool.results.comparison import NothingToCompare as NothingToCompare
-from ssptool.results.comparison import TraceComparison, compare_traces, without_prefix
+from ssptool.results.comparison import RunDifference, TraceComparison, compare_traces, without_prefix
 from ssptool.results.comparison_picture import draw_comparison
 from ssptool.results.tolerance import Tolerance as Tolerance
 from ssptool.results.tolerance import ToleranceFor as ToleranceFor
@@ -59,6 +61,17 @@ def compare(
     found, expected = (without_prefix(trace_of(name, one), drop_prefix) for name, one in given.items())
     patterns = texts("signals", signals, "a pattern such as '*.x1'")
     comparison = compare_traces(found, expected, patterns=patterns, tolerance=tolerance, special=special)
+    comparison = replace(comparison, runs=tuple(_between(trace, reference)))
     if picture is not None:
         draw_comparison(comparison, found, expected, picture)
     return comparison
+
+
+def _between(trace: Result | Trace | Path | str, reference: Result | Trace | Path | str) -> Iterator[RunDifference]:
+    """What is not the same in both runs, where something is known of both."""
+    manifests = [made_by(trace), made_by(reference)]
+    if not all(manifests):
+        return
+    of_trace, of_reference = differences(manifests)
+    for name, value in of_trace.items():
+        yield RunDifference(name, value, of_reference[name])

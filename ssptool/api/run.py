@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from ssptool.api.check import DEFAULTS, Codes, SystemOptions, parameter_files, refuse_unknown, shows, valid
 from ssptool.arguments import WrongArgument, count, flag, number, path, seconds, start_value_texts, texts
@@ -18,8 +18,8 @@ from ssptool.engine.choices.make_plan import planned
 from ssptool.engine.planning.plan import Plan as Plan
 from ssptool.engine.recording.formats import read_manifest as read_manifest
 from ssptool.engine.recording.formats import read_trace as read_trace
+from ssptool.engine.run.manifest import Arguments, Input
 from ssptool.engine.run.recorder import Recording
-from ssptool.engine.run.result import Input
 from ssptool.engine.run.result import Result as Result
 from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits, SettingsOptions
@@ -53,8 +53,8 @@ def plan(system: Path | str, **options: Unpack[RunOptions]) -> Plan:
     --------
     >>> ssptool.plan("systems/dual_mass_oscillator", master="jacobi").choices
     """
-    with _opened_plan(plan, system, options) as (_, made):
-        return made
+    with _opened_plan(plan, system, options) as opened:
+        return opened.plan
 
 
 @shows(SHOWN, RunOptions, SettingsOptions)
@@ -164,7 +164,7 @@ def simulate(
     if isolated is not None and not flag("isolated", isolated) and limits != Limits():
         raise WrongArgument("isolated", isolated, "True or left out where timeout, step_timeout or memory_limit limits")
     apart = limits != Limits() if isolated is None else isolated
-    with _opened_plan(simulate, system, options) as (archive, made):
+    with _opened_plan(simulate, system, options) as (archive, made, arguments):
         made, sources = with_libraries(made, archive) if flag("compile", compile) else (made, archive)
         return run(
             made,
@@ -178,35 +178,54 @@ def simulate(
             inputs=tuple(
                 _inputs(archive, made, (*parameter_files(options.get("parameters", ())), *made.stimuli.files))
             ),
+            arguments=Arguments(
+                {**arguments.values, "record": recording.signals, "every": every, "output_step": recording.output_step}
+                | {"compile": compile},
+                arguments.unstated,
+            ),
         )
+
+
+class _OpenedPlan(NamedTuple):
+    """An open system, the plan of its run, and the arguments that it was made with."""
+
+    archive: Archive
+    plan: Plan
+    arguments: Arguments
 
 
 @contextmanager
-def _opened_plan(
-    function: Callable[..., Any], system: Path | str, options: Mapping[str, Any]
-) -> Iterator[tuple[Archive, Plan]]:
+def _opened_plan(function: Callable[..., Any], system: Path | str, options: Mapping[str, Any]) -> Iterator[_OpenedPlan]:
     """An open system, and the plan of its run with all that a caller gave to a public function."""
     refuse_unknown(function, options, list(SettingsOptions.__annotations__))
     given = {**DEFAULTS, **options}
-    stated = {name: value for name, value in options.items() if name in SettingsOptions.__annotations__}
-    settings = Settings.of(given["settings"], stated)
+    keywords = {name: value for name, value in options.items() if name in SettingsOptions.__annotations__}
+    settings = Settings.of(given["settings"], keywords)
     files = parameter_files(given["parameters"])
     values = start_value_texts("start_values", given["start_values"])
     with valid(system, given["variant"], given["accept"], given["allow_outside"]) as (archive, structure, accepted):
-        yield (
+        made = planned(
             archive,
-            planned(
-                archive,
-                structure,
-                parameters=files,
-                start_values=values,
-                settings=settings,
-                inputs=given["inputs"],
-                interpolation=given["interpolation"],
-                scenario=given["scenario"],
-                accepted=accepted,
-            ),
+            structure,
+            parameters=files,
+            start_values=values,
+            settings=settings,
+            inputs=given["inputs"],
+            interpolation=given["interpolation"],
+            scenario=given["scenario"],
+            accepted=accepted,
         )
+        known = {name: value for name, value in given.items() if name in DEFAULTS and name != "settings"}
+        known |= {"system": path("system", system), "parameters": files, "start_values": values}
+        known |= {name: _as_paths(given[name]) for name in ("inputs", "scenario", "allow_outside")}
+        yield _OpenedPlan(archive, made, Arguments.of(known))
+
+
+def _as_paths(given: object) -> object:
+    """Texts, alone or in a list, are paths; anything else is what it is."""
+    if isinstance(given, list | tuple):
+        return [_as_paths(one) for one in given]
+    return Path(given) if isinstance(given, str) else given
 
 
 class Simulation(simulation.Simulation):
@@ -253,7 +272,7 @@ class Simulation(simulation.Simulation):
         patterns = texts("record", record, "a pattern such as '*.x1'")
         file = None if saved is None else path("saved", saved)
         with ExitStack() as stack:
-            archive, plan = stack.enter_context(_opened_plan(type(self), system, options))
+            archive, plan, _ = stack.enter_context(_opened_plan(type(self), system, options))
             plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
             super().__init__(select(plan, patterns), sources, saved=file)
             self._opened = stack.pop_all()

@@ -1,6 +1,5 @@
 """Commands about results: plot, compare, report."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -58,11 +57,9 @@ def plot_command(
         return
     if kind is not None:
         raise typer.BadParameter("only plots of studies are of several kinds", param_hint="--kind")
-    names = _names(results)
     path = output or Path(results[0].with_suffix(".png").name)
-    runs = dict(zip(names, results, strict=True)) if len(results) > 1 else results[0]
-    shown = title if title is not None else " and ".join(names)
-    ssptool.plot(runs, path, signals=signals or [], title=shown, size=size)
+    shown = title if title is not None else " and ".join(dict.fromkeys(result.stem for result in results))
+    ssptool.plot(list(results), path, signals=signals or [], title=shown, size=size)
     typer.echo(f"plot: {path}")
 
 
@@ -74,17 +71,6 @@ def _plot_study(
     path = output or Path(results[0].resolve().with_suffix(".png").name)
     ssptool.plot_study(results[0], path, kind=kind, signals=patterns, title=title)
     typer.echo(f"plot: {path}")
-
-
-def _names(results: Sequence[Path]) -> list[str]:
-    """The shortest that tell the files apart: without ending, with it, or with their folders."""
-    for names in ([path.stem for path in results], [path.name for path in results]):
-        if len(set(names)) == len(results):
-            return names
-    names = [os.path.normpath(path) for path in results]
-    if len(set(names)) < len(names):
-        raise typer.BadParameter("the same results are given twice")
-    return names
 
 
 _Widths = list[str] | None

@@ -184,6 +184,9 @@ def plan_command(
     typer.echo(plan_text(ssptool.plan(system, settings=settings, accept=codes(accept), **changes, **stimuli)))
 
 
+SHOWN_OVERRIDES = 5
+"""As many are in a summary."""
+
 SHOWN_KINDS, SHOWN_TEXT = 3, 200
 """Kinds of messages of an FMU that a summary shows, and how many characters of each."""
 
@@ -194,7 +197,7 @@ Entry = tuple[str, str]
 def result_text(result: "Result", plot: Path | None = None) -> str:
     """How initialization went, how the run went, what was chosen, where the results and the plot are."""
     failure = [] if result.failure is None else [str(result.failure)]
-    went = _lines(_initialization(result), _choices(result), _run(result))
+    went = _lines(_overrides(result), _initialization(result), _choices(result), _run(result))
     measured = _lines(_costs(result.statistics), _calls(result), _files(result, plot))
     return "\n".join([result.name, *went, *failure, *measured])
 
@@ -212,6 +215,7 @@ def result_json(result: "Result", plot: Path | None = None) -> str:
         "start": result.first_time,
         "end": result.last_time,
         "rows": result.rows,
+        "overrides": [asdict(one) for one in result.overrides],
         "output": result.output,
         "plot": plot,
         "loops": [loop.facts() for loop in result.initialization.loops],
@@ -227,6 +231,15 @@ RESULT_RENDERERS: Mapping[StatisticsFormat | None, Callable[["Result", Path | No
     StatisticsFormat.JSON: result_json,
 }
 """By what was asked for: the text has a table of calls if these were measured."""
+
+
+def _overrides(result: "Result") -> Iterator[Entry]:
+    """The first of them; accepted findings are notes already."""
+    found = [one for one in result.overrides if one.kind != "accepted finding"]
+    for one in found[:SHOWN_OVERRIDES]:
+        yield "override", str(one)
+    if left := len(found[SHOWN_OVERRIDES:]):
+        yield "", f"… {counted(left, 'more override')}: all are in the manifest of the results"
 
 
 def _initialization(result: "Result") -> Iterator[Entry]:

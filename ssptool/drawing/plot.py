@@ -141,7 +141,7 @@ def _name_runs(figure: Any, runs: _Runs) -> None:
     if runs:
         styles = runs.values()
         lines = [Line2D([], [], color=colour, linestyle=_DASHES[dash % len(_DASHES)]) for colour, dash in styles]
-        columns = _columns(list(runs), figure.get_figwidth(), 10.0)
+        columns = _columns(list(runs), figure.get_figwidth(), 12.0)  # its letters are larger than small
         figure.legend(lines, list(runs), loc="outside lower center", ncols=columns, frameon=False, handlelength=2.8)
 
 

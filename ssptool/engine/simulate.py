@@ -14,8 +14,9 @@ from ssptool.engine.recording.decimation import check_room
 from ssptool.engine.recording.formats import check_output, check_written, open_writer
 from ssptool.engine.recording.writer import Writer, WritingThread, blocks_at_once
 from ssptool.engine.run.execution import Execution, Job, Pace, execute
+from ssptool.engine.run.manifest import NO_ARGUMENTS, Arguments, Input, manifest, overrides
 from ssptool.engine.run.recorder import Progress, Recorder, Recording
-from ssptool.engine.run.result import Input, Result, manifest, statistics_of
+from ssptool.engine.run.result import Result, statistics_of
 from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits
 from ssptool.engine.trace import StringTable
@@ -37,6 +38,7 @@ def run(
     measured: bool = False,
     realtime: float | None = None,
     inputs: Sequence[Input] = (),
+    arguments: Arguments = NO_ARGUMENTS,
 ) -> Result:
     """Carry out a plan with the FMUs of an archive.
 
@@ -60,6 +62,8 @@ def run(
         So many seconds of simulation are to pass in one of wall time; None: as fast as can be.
     inputs
         Files to name in the manifest.
+    arguments
+        With which the caller made the plan, for the manifest.
 
     Returns
     -------
@@ -96,13 +100,17 @@ def run(
     # What comes from another process is written here while that one steps, so that one more thread would help nobody.
     with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(plan.recorded))) as thread:
         recorder = _recorder(plan, recording, progress, thread)
-        return _recorded(job, recorder, (limits or Limits()) if isolated else None, recording.output, inputs)
+        origin = partial(manifest, plan, inputs, arguments=arguments)
+        return _recorded(job, recorder, (limits or Limits()) if isolated else None, recording.output, origin)
 
 
 def _recorded(
-    job: Job, recorder: Recorder, limits: Limits | None, output: Path | None, inputs: Sequence[Input]
+    job: Job, recorder: Recorder, limits: Limits | None, output: Path | None, describe: Callable[..., str]
 ) -> Result:
-    """The result of a job, with its file complete; without limits, the job is done in this process."""
+    """The result of a job, with its file complete; without limits, the job is done in this process.
+
+    `describe` makes the manifest from how the run went.
+    """
     plan = job.plan
     try:
         execution = _here(job, recorder) if limits is None else execute_isolated(job, recorder, limits)
@@ -112,7 +120,7 @@ def _recorded(
             with held_back():
                 recorder.finish()
                 notes = (*plan.notes, *recorder.notes)
-                recorder.close(lambda: manifest(plan, inputs, None, "interrupted", {}, notes=notes))
+                recorder.close(lambda: describe(None, "interrupted", {}, notes=notes))
         if not isinstance(error, Exception):
             error.add_note(_until(recorder, output))
         raise
@@ -121,7 +129,7 @@ def _recorded(
         result = _result(plan, execution, recorder, output)
         statistics, loops = asdict(result.statistics), result.initialization.loops
         said = result.notes, result.problems
-        recorder.close(lambda: manifest(plan, inputs, result.failure, result.status, statistics, loops, *said))
+        recorder.close(lambda: describe(result.failure, result.status, statistics, loops, *said))
     return result
 
 
@@ -170,4 +178,6 @@ def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path |
         output=output,
         end=execution.end,
         problems=execution.problems,
+        overrides=overrides(plan),
+        settings=plan.settings,
     )

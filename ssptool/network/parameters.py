@@ -222,6 +222,9 @@ def unit_name(unit: Unit | None) -> str | None:
 R = TypeVar("R", bound=Element)
 
 COMMAND_LINE = Position("--set")
+GIVEN_IN_ADDITION = "given in addition"
+"""Detail of the first step of a value from a parameter set outside of the package."""
+
 _SHOWN = 10
 """As many values of an array are repeated in the provenance of each of them."""
 
@@ -262,7 +265,7 @@ class Parameterization:
         """A parameter set from outside the archive, as if bound last to the root system."""
         document = Document(str(file), absolute(FilePath(file)).read_bytes())
         giver = ValueSource(Priority.FILE, position=Position(str(file)))
-        for given in read_set(document.root_as(ssv.ParameterSet), self._tree, "given in addition"):
+        for given in read_set(document.root_as(ssv.ParameterSet), self._tree, GIVEN_IN_ADDITION):
             self._apply(given, (), None, giver)
 
     def apply_start_values(self, start_values: Mapping[str, str]) -> None:

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from html import escape
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -246,6 +246,17 @@ class SignalComparison:
         return self.verdict.value + since
 
 
+class RunDifference(NamedTuple):
+    """An override or a setting that the runs do not have in common."""
+
+    name: str
+    trace: str
+    reference: str
+
+    def __str__(self) -> str:
+        return f"runs with different {self.name}: {self.trace}, reference {self.reference}"
+
+
 @dataclass(frozen=True, slots=True)
 class TraceComparison:
     """A trace against its reference.
@@ -258,11 +269,14 @@ class TraceComparison:
         Signals of the trace that the reference does not have.
     remarks
         What is wrong with the trace as a whole: each keeps it from agreeing.
+    runs
+        Overrides and settings that are not the same in both runs, as far as their manifests say.
     """
 
     signals: tuple[SignalComparison, ...]
     extra: tuple[str, ...]
     remarks: tuple[str, ...]
+    runs: tuple["RunDifference", ...] = ()
 
     @property
     def agrees(self) -> bool:
@@ -468,7 +482,7 @@ def comparison_text(comparison: TraceComparison) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines += [f"not in the reference: {', '.join(comparison.extra)}"] if comparison.extra else []
-    return "\n".join([*lines, *comparison.remarks, conclusion(comparison)])
+    return "\n".join([*lines, *map(str, comparison.runs), *comparison.remarks, conclusion(comparison)])
 
 
 def comparison_rows(comparison: TraceComparison) -> list[tuple[str, ...]]:
@@ -499,6 +513,7 @@ def comparison_json(comparison: TraceComparison) -> str:
         "agrees": comparison.agrees,
         "remarks": list(comparison.remarks),
         "extra": list(comparison.extra),
+        "runs": [one._asdict() for one in comparison.runs],
         "signals": [_signal_facts(one) for one in comparison.signals],
     }
     return json.dumps(content, indent=2, ensure_ascii=False)
@@ -525,7 +540,7 @@ def comparison_html(comparison: "TraceComparison") -> str:
     colour = _GOOD if comparison.agrees else _BAD
     head = "".join(f'<th style="text-align: left">{escape(name)}</th>' for name in headings)
     body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
-    told = "".join(f"<p>{escape(line)}</p>" for line in comparison.remarks)
+    told = "".join(f"<p>{escape(line)}</p>" for line in (*map(str, comparison.runs), *comparison.remarks))
     return (
         f'<p style="color: {colour}; font-weight: bold">{escape(conclusion(comparison))}</p>{told}'
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -40,8 +40,8 @@ from ssptool.engine.recording.decimation import thinned
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.patterns import fits_any
 from ssptool.engine.run.execution import Job, execute
+from ssptool.engine.run.manifest import manifest
 from ssptool.engine.run.recorder import Recorder, Recording
-from ssptool.engine.run.result import manifest
 from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits
 from ssptool.engine.simulate import run

@@ -24,8 +24,8 @@ def test_pictures_of_several_runs(ssptool, results, tmp_path, ending, start):
 def test_a_page_names_each_run_in_its_legend(ssptool, results, tmp_path):
     assert ssptool("plot", *results, "--signals", "System1.x1", "--output", tmp_path / "p.html")[0] == 0
     page = (tmp_path / "p.html").read_text(encoding="utf-8")
-    assert "System1.x1 (light)" in page
-    assert "System1.x1 (heavy)" in page
+    assert "System1.x1 (light: System1.m1 = 1 kg)" in page
+    assert "System1.x1 (heavy: System1.m1 = 2 kg)" in page
     assert "System1.v1" not in page
 
 

@@ -8,7 +8,7 @@ import pytest
 import ssptool
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.recording.formats import FORMATS, read_manifest
-from ssptool.engine.run.result import Input
+from ssptool.engine.run.manifest import Input
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import RESOURCES, Folder, oscillator

@@ -302,7 +302,9 @@ def planned(
     stimuli = resolve(network, settings, inputs, interpolation, scenario, units)
     bonds = _bonds(archive, network, units) if settings.adaptive is not None and not settings.power_bonds else ()
     plan = make_plan(network, settings, stimuli, bonds, units)
-    return replace(plan, accepted=accepted.findings, notes=(*accepted.notes, *plan.notes))
+    default, variant = ("", "") if structure.name == archive.default else (archive.default, structure.name)
+    notes = (*accepted.notes, *plan.notes)
+    return replace(plan, accepted=accepted.findings, notes=notes, variant=variant, default=default)
 
 
 def _bonds(archive: Archive, network: Network, units: Units) -> tuple[PowerBond, ...]:

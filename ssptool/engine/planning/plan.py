@@ -207,6 +207,8 @@ class Plan:
         too, where the events of their ODE are those of the whole system.
     accepted
         Findings of the rules in spite of which the system is run.
+    variant, default
+        The SSD of a variant that was asked for, and the one that runs otherwise; "" where it is that one.
     """
 
     network: Network
@@ -235,6 +237,8 @@ class Plan:
     accepted: tuple[Diagnostic, ...] = ()
     shown: tuple[int, ...] = ()
     shown_wires: tuple[PlannedWire, ...] = ()
+    variant: str = ""
+    default: str = ""
 
     @property
     def name(self) -> str:

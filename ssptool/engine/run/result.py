@@ -1,12 +1,8 @@
-"""Result of a run: trace, initialization report, statistics, manifest."""
+"""Result of a run: trace, initialization report, statistics, overrides; and the plot of results."""
 
-import hashlib
-import json
-import platform
-import sys
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 from ssptool.arguments import WrongArgument
 from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Ending, Failure, RunError
-from ssptool.engine.planning.plan import Plan
-from ssptool.engine.recording.formats import read_trace
+from ssptool.engine.recording.formats import read_manifest, read_trace
 from ssptool.engine.run.execution import Execution
 from ssptool.engine.run.initialization import InitializationReport
-from ssptool.engine.run.loops import LoopReport
-from ssptool.engine.settings import Choice
+from ssptool.engine.run.manifest import Override, as_json, labels
+from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.trace import Column, Floats, Trace, Values, trace_html
 from ssptool.engine.watch import CallCount, Cost, SlowestStep
-from ssptool.errors import counted
+from ssptool.errors import WrongValue, counted
 
 if TYPE_CHECKING:
     from ssptool.engine.run.plots import Plot
@@ -110,6 +105,10 @@ class Result:
         Of a run without a failure: `TERMINATED` where a component ended it before the stop time.
     problems
         Warnings and errors that FMUs logged, by component.
+    overrides
+        What the caller gave in place of what the documents state, with the value before and its place.
+    settings
+        What was asked for; `choices` are what came of it.
     """
 
     name: str
@@ -126,6 +125,8 @@ class Result:
     output: Path | None
     end: Ending = Ending.COMPLETED
     problems: tuple[LoggedProblems, ...] = ()
+    overrides: tuple[Override, ...] = ()
+    settings: Settings = field(default_factory=Settings)
 
     @property
     def trace(self) -> Trace:
@@ -259,8 +260,8 @@ def plot(
     Parameters
     ----------
     runs
-        A `Result`, a `Trace` or a file of results; a list of them; or a mapping to them from the name that each has in
-        the legend.
+        A `Result`, a `Trace` or a file of results; a list of them, which the legend tells apart by their names and by
+        the overrides and settings that differ; or a mapping to them from the name that each has in the legend.
     output
         The file; without it, the plot that is returned shows itself in a notebook, and `save` writes it.
     signals
@@ -295,11 +296,27 @@ def _named(runs: Any) -> dict[str, Any]:
     several = list(runs) if isinstance(runs, list | tuple) else [runs]
     if not several:
         raise WrongArgument("runs", runs, f"{RESULTS}, or a list or mapping of them that is not empty")
-    stems = [_name(run) for run in several]
-    return {
-        name if stems.count(name) == 1 else f"{name} {stems[: place + 1].count(name)}": run
-        for place, (name, run) in enumerate(zip(stems, several, strict=True))
-    }
+    names = labels(_distinct(several), [made_by(run) for run in several]) if len(several) > 1 else [_name(several[0])]
+    return dict(zip(names, several, strict=True))
+
+
+def _distinct(runs: Sequence[Any]) -> list[str]:
+    """The shortest names that tell runs apart: of files without ending, with it, or with their folders; else numbered.
+
+    Raises
+    ------
+    WrongValue
+        A file is given twice.
+    """
+    names = [_name(run) for run in runs]
+    if all(isinstance(run, str | Path) for run in runs):
+        files = [Path(run) for run in runs]
+        choices = (names, [file.name for file in files], [os.path.normpath(file) for file in files])
+        if distinct := next((choice for choice in choices if len(set(choice)) == len(choice)), None):
+            return distinct
+        raise WrongValue("the same results are given twice")
+    numbers = (names[: place + 1].count(name) for place, name in enumerate(names))
+    return [name if names.count(name) == 1 else f"{name} {number}" for name, number in zip(names, numbers, strict=True)]
 
 
 def _name(run: Any) -> str:
@@ -308,6 +325,16 @@ def _name(run: Any) -> str:
     if isinstance(run, str | Path):
         return Path(run).stem
     return "run" if isinstance(run, Trace) else ""
+
+
+def made_by(run: Any) -> Mapping[str, Any]:
+    """What is known of how a result was made: of its manifest, or of the result itself; nothing of a trace."""
+    if isinstance(run, Result):
+        facts = {"overrides": [asdict(one) for one in run.overrides], "settings": asdict(run.settings)}
+        return dict(as_json(facts))
+    if isinstance(run, str | Path):
+        return read_manifest(run)
+    return {}
 
 
 def result_html(result: "Result") -> str:
@@ -333,71 +360,3 @@ def _facts(result: "Result") -> Iterator[str]:
         f"{name.replace('_', ' ')} {escape(chosen[name])}" for name in ("master", "step_size") if name in chosen
     )
     yield f"{counted(result.statistics.steps, 'step')} in {result.statistics.seconds:.3g} s"
-
-
-LIBRARIES = ("ssptool", "numpy", "scipy", "fmpy", "lxml", "pyarrow")
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """A file that the run depends on: its name in the package, or as given; and where it is."""
-
-    name: str
-    path: Path
-
-
-def manifest(
-    plan: Plan,
-    inputs: Sequence[Input],
-    failure: Failure | None,
-    status: str,
-    statistics: Mapping[str, Any],
-    loops: Sequence[LoopReport] = (),
-    notes: Sequence[str] = (),
-    problems: Sequence[LoggedProblems] = (),
-) -> str:
-    """The manifest as JSON text.
-
-    Its keys: `system`, `created`, `status`, `failure`, `columns`, `inputs` with their SHA-256, `interval`, `settings`,
-    `accepted` (findings in spite of which it was run), `stimuli` (what acted on the system), `choices`, `notes` (of
-    planning, of the initialization and of the file), `problems` (warnings and errors that FMUs logged: how many, and
-    the first of each kind), `loops` (how each was solved), `statistics`, `versions`.
-    """
-    interval = plan.interval
-    facts = {
-        "system": plan.name,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "status": status,
-        "failure": None if failure is None else asdict(failure),
-        "columns": [asdict(column) for column in plan.columns],
-        "inputs": [{"name": one.name, "sha256": _sha256(one.path)} for one in inputs],
-        "interval": {"start": interval.start, "stop": interval.stop, "step": interval.step},
-        "settings": asdict(plan.settings),
-        "accepted": [{"code": one.code, "place": str(one.position), "message": one.message} for one in plan.accepted],
-        "stimuli": {
-            "inputs": {str(driven.signal): driven.origin for driven in plan.stimuli.driven},
-            "scenario": list(plan.stimuli.events),
-        },
-        "choices": [asdict(choice) for choice in plan.choices],
-        "notes": list(notes),
-        "problems": [asdict(one) for one in problems],
-        "loops": [loop.facts() for loop in loops],
-        "statistics": statistics,
-        "versions": _versions(),
-    }
-    return json.dumps(facts, indent=1, ensure_ascii=False, default=str)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _versions() -> dict[str, str]:
-    """Of what takes part; asked of the modules themselves, because package metadata take long to find."""
-    loaded = {name: getattr(sys.modules[name], "__version__", "") for name in LIBRARIES if name in sys.modules}
-    return {
-        "python": platform.python_version(),
-        "platform": f"{platform.system()} {platform.release()} {platform.machine()}",
-        **loaded,
-    }

@@ -23,6 +23,7 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import InitializationReport, initialize
 from ssptool.engine.run.loops import RunningLoop
+from ssptool.engine.run.manifest import Override, OverrideKind, overrides
 from ssptool.engine.stepping.saved import (
     SavedSimulation,
     accept_points,
@@ -130,6 +131,7 @@ class Simulation:
         self._stepper: Stepper
         self._values: SimulationValues
         self._rows = SimulationRows(len(plan.signals), plan.recorded)
+        self._sets: list[Override] = []
         self._steps = 0
         self._finished = False
         self._failure: Failure | None = None
@@ -353,13 +355,20 @@ class Simulation:
         signal = self._values.signal(name)
         given = self._values.given(name, signal, value)
         check_settable(self.plan, name, given)
+        before = self._values.get(signal)
         changes = SimulationChanges(self.plan, self._assembly, self._system, self._values)
         try:
             changes.make(name, signal, given, self.time)
         except RunError as error:
             self._failure = error.failure
             raise
+        self._sets.append(Override(OverrideKind.SET, name, before, value, by="Simulation.set", time=self.time))
         self._rows.replace_last(self._row(self.time)[1:])
+
+    @property
+    def overrides(self) -> tuple[Override, ...]:
+        """What the caller gave in place of what the documents state, before the start and by `set`, in this order."""
+        return (*overrides(self.plan), *self._sets)
 
     # -- saving ----------------------------------------------------------------------------------------------
 

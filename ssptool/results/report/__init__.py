@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.drawing.diagram.model import Sheet
 from ssptool.drawing.plot import dark_style
+from ssptool.engine.run.manifest import value_text
 from ssptool.engine.settings import Settings
 from ssptool.errors import PlotUnavailable
 
@@ -58,6 +59,7 @@ class RunReportContent:
     calls: ReportTable
     plots: ReportPicture
     inputs: ReportTable
+    overrides: ReportTable
     settings: ReportTable
     manifest: str
     tool: str
@@ -97,6 +99,11 @@ def run_report_content(
         plots=plots,
         inputs=ReportTable(
             "Files that went in", ("file", "SHA-256 begins with", "now"), list(_inputs(manifest, locate))
+        ),
+        overrides=ReportTable(
+            "Values other than those of the documents",
+            ("name", "value", "by", "instead of", "at"),
+            list(_overrides(manifest)),
         ),
         settings=ReportTable("Settings other than the defaults", ("setting", "value"), list(_settings(manifest))),
         manifest=json.dumps(manifest, indent=1, ensure_ascii=False),
@@ -186,6 +193,13 @@ def _inputs(manifest: Mapping[str, Any], locate: Callable[[str], Path | None]) -
                 same = hashlib.file_digest(file, "sha256").hexdigest() == one["sha256"]
             now = "the same" if same else "changed since the run"
         yield one["name"], one["sha256"][:16], now
+
+
+def _overrides(manifest: Mapping[str, Any]) -> Iterator[Sequence[str]]:
+    for one in manifest.get("overrides", ()):
+        since = "" if one["time"] is None else f" from t = {one['time']:.12g} s"
+        before = "" if one["before"] is None else value_text(one["before"], one["unit"])
+        yield one["name"], value_text(one["after"], one["unit"]) + since, one["by"], before, one["place"]
 
 
 def _settings(manifest: Mapping[str, Any]) -> Iterator[Sequence[str]]:

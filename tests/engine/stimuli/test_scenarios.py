@@ -265,3 +265,22 @@ def test_the_plan_and_the_manifest_name_the_events(pushed2, tmp_path):
     manifest = ssptool.read_manifest(output)
     assert manifest["stimuli"]["scenario"][0] == "t = 0.2 s: override Mass.F with 4.0"
     assert str(path) in {one["name"] for one in manifest["inputs"] if one["sha256"]}
+
+
+def test_inputs_and_events_are_overrides_with_the_value_before(pushed2, tmp_path):
+    path, table, output = tmp_path / "s.yaml", tmp_path / "u.csv", tmp_path / "out.csv"
+    path.write_text(FILE)
+    ssptool.simulate(pushed2, scenario=path, output=output, accept=["SSD"]).unwrap()
+    manifest = ssptool.read_manifest(output)
+    (first, *_) = manifest["overrides"]
+    assert (first["kind"], first["name"], first["after"], first["time"]) == ("scenario", "Mass.F", 4.0, 0.2)
+    assert manifest["arguments"]["scenario"] == str(path)
+    assert manifest["arguments"]["accept"] == ["SSD"]
+    table.write_text("time,push\n0,1\n1,2\n")
+    ssptool.simulate(pushed2, inputs=str(table), output=output).unwrap()
+    (driven,) = ssptool.read_manifest(output)["overrides"]
+    assert (driven["kind"], driven["name"], driven["by"]) == ("input", "push", "--inputs")
+    assert driven["after"] == f"{table}, column push (linear)"
+    assert ssptool.read_manifest(output)["arguments"]["inputs"] == str(table)
+    ssptool.simulate(pushed2, inputs={"push": lambda t: t}, output=output).unwrap()
+    assert ssptool.read_manifest(output)["unstated"] == ["inputs"]

@@ -1,0 +1,373 @@
+"""Manifest of a run: what went in, the values that were overridden, what was decided, how it went.
+
+`differences` says what tells several runs apart by their manifests.
+"""
+
+import hashlib
+import json
+import platform
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from ssptool.engine.assembly.fmu_log import LoggedProblems
+from ssptool.engine.failure import Failure
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.run.loops import LoopReport
+from ssptool.engine.settings import Settings
+from ssptool.engine.stimuli.course import Action, Constant, Overridden
+from ssptool.engine.stimuli.course import Override as Modification
+from ssptool.engine.stimuli.inputs import Inputs
+from ssptool.engine.stimuli.stimuli import Driven
+from ssptool.fmu.description import Value
+from ssptool.network.network import Assignment, Network, Signal, StepKind
+from ssptool.network.parameters import GIVEN_IN_ADDITION
+from ssptool.working_directory import absolute
+
+LIBRARIES = ("ssptool", "numpy", "scipy", "fmpy", "lxml", "pyarrow")
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file that the run depends on: its name in the package, or as given; and where it is."""
+
+    name: str
+    path: Path
+
+
+class OverrideKind(StrEnum):
+    """By which argument or option a caller replaced what the documents state."""
+
+    VARIANT = "variant"
+    PARAMETER_SET = "parameter set"
+    START_VALUE = "start value"
+    INPUT = "input"
+    SCENARIO = "scenario"
+    SET = "set during the run"
+    ACCEPTED = "accepted finding"
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """What a caller gave in place of what the documents state.
+
+    Attributes
+    ----------
+    name
+        Full name of the variable; of an accepted finding its code; of a variant "variant".
+    before
+        Value that the documents give, else the start value of the FMU; None where there is none.
+    after
+        Value in its place; of an input or a scenario in words.
+    unit
+        Of both; "" where there is none.
+    by
+        What gave it: an option, or file and line.
+    place
+        File and line of `before`; "" where nothing states it.
+    time : [s]
+        From when on; None: from the start.
+    """
+
+    kind: OverrideKind
+    name: str
+    before: Value | None
+    after: Value
+    unit: str = ""
+    by: str = ""
+    place: str = ""
+    time: float | None = None
+
+    def __str__(self) -> str:
+        since = "" if self.time is None else f" from t = {self.time:.12g} s"
+        by = f" ({self.by})" if self.by else ""
+        if self.kind is OverrideKind.ACCEPTED:
+            return f"{self.name} accepted at {self.place}: {self.after!s}"
+        return f"{self.name} = {value_text(self.after, self.unit)}{since}{by}{self._instead()}"
+
+    def _instead(self) -> str:
+        if self.before is None:
+            return ""
+        return f", instead of {value_text(self.before, self.unit)}{f' at {self.place}' if self.place else ''}"
+
+
+def value_text(value: Value, unit: str = "") -> str:
+    """A value as summaries, reports and legends show it."""
+    number = f"{value:.12g}" if isinstance(value, float) else str(value)
+    return f"{number} {unit}" if unit else number
+
+
+def overrides(plan: Plan) -> tuple[Override, ...]:
+    """What the caller of a run gave in place of what the documents state: variant, parameter sets, start values,
+    inputs, scenario, accepted findings.
+    """
+    variant = () if not plan.variant else (Override(OverrideKind.VARIANT, "variant", plan.default, plan.variant),)
+    return (
+        *variant,
+        *_overridden_values(plan.network),
+        *_inputs(plan),
+        *_scenario(plan),
+        *(
+            Override(OverrideKind.ACCEPTED, one.code, None, one.message, by="--accept", place=str(one.position))
+            for one in plan.accepted
+        ),
+    )
+
+
+def _overridden_values(network: Network) -> Iterator[Override]:
+    """Values of parameter sets outside of the package and of single start values, as far as they win."""
+    for signal, assignment in (*network.boundary_assignments.items(), *network.assignments.items()):
+        if kind := _kind(assignment):
+            before, place = _documented(network, signal, assignment)
+            first = assignment.chain[0]
+            by = f"{first.position}"
+            yield Override(kind, str(signal), before, assignment.value, assignment.unit or "", by, place)
+
+
+def _kind(assignment: Assignment) -> OverrideKind | None:
+    """None where the documents give it, or where it only passes on what was given to a connector."""
+    if any(step.kind is StepKind.CONNECTION for step in assignment.chain):
+        return None
+    first = assignment.chain[0] if assignment.chain else None
+    if first is None or not (first.kind is StepKind.OVERRIDE or first.detail == GIVEN_IN_ADDITION):
+        return None
+    return OverrideKind.START_VALUE if first.kind is StepKind.OVERRIDE else OverrideKind.PARAMETER_SET
+
+
+def _documented(network: Network, signal: Signal, assignment: Assignment | None) -> tuple[Value | None, str]:
+    """The value of the documents for a variable, or else of its FMU, with file and line."""
+    candidates = () if assignment is None else (assignment, *(one.assignment for one in assignment.overridden))
+    for one in candidates:
+        if _kind(one) is None and one.chain:
+            return one.value, str(one.chain[0].position)
+    component = network.components.get(signal.component)
+    variable = None if component is None else component.description.variables.get(signal.variable)
+    if component is None or variable is None or variable.start is None:
+        return None, ""
+    return variable.start, f"{component.model_description}:{variable.line}"
+
+
+def _inputs(plan: Plan) -> Iterator[Override]:
+    for driven in plan.stimuli.driven:
+        if _is_given(driven):
+            before, place = _documented(plan.network, driven.signal, plan.network.assignments.get(driven.signal))
+            yield Override(OverrideKind.INPUT, str(driven.signal), before, driven.origin, by="--inputs", place=place)
+
+
+def _is_given(driven: Driven) -> bool:
+    """Whether a caller drives it, and not only a scenario or a table of the system."""
+    only_scenario = isinstance(driven.course, Overridden) and isinstance(driven.course.base, Constant)
+    return driven.table is None and (driven.file is not None or not only_scenario)
+
+
+def _scenario(plan: Plan) -> Iterator[Override]:
+    for signal, before, changes in _modified(plan):
+        place = ""
+        if before is None:
+            before, place = _documented(plan.network, signal, plan.network.assignments.get(signal))
+        for change in changes:
+            after: Value = change.value if change.action is Action.OVERRIDE else str(change.action)
+            if change.action is Action.BIAS:
+                after = f"biased by {value_text(change.value)}"
+            yield Override(OverrideKind.SCENARIO, str(signal), before, after, "", "--scenario", place, change.time)
+
+
+def _modified(plan: Plan) -> Iterator[tuple[Signal, Value | None, tuple[Modification, ...]]]:
+    """What a scenario acts on: the signal, its value before, if that stays the same over the run, and the actions."""
+    stimuli = plan.stimuli
+    for driven in stimuli.driven:
+        if isinstance(driven.course, Overridden):
+            yield driven.signal, None, driven.course.modifications
+    for signal, changes in {
+        **{gate.source: gate.at_source for gate in stimuli.gates},
+        **{gate.destination: gate.at_destination for gate in stimuli.gates},
+    }.items():
+        yield signal, None, changes
+    for setting in stimuli.settings:
+        yield setting.signal, setting.base, setting.modifications
+
+
+def as_json(value: object) -> Any:
+    """Facts as a manifest has them once it is read again."""
+    return json.loads(json.dumps(value, default=str))
+
+
+_DEFAULTS: Mapping[str, Any] = as_json(asdict(Settings()))
+
+INSIGHT = frozenset({"log_loops", "log_coupling", "fmu_log", "fmu_log_level", "fmu_log_categories"})
+"""Settings that no result depends on."""
+
+
+def differences(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What tells runs apart: for each manifest names and values of overrides and settings that are not those of all.
+
+    A run that does not override what another one does has the value that the other one replaced.
+    """
+    every = [_facts(one) for one in manifests]
+    replaced: dict[str, str] = {}
+    for one in manifests:
+        for override in one.get("overrides", ()):
+            if override["before"] is not None and override["time"] is None:
+                replaced.setdefault(override["name"], value_text(override["before"], override["unit"]))
+    names = dict.fromkeys(name for facts in every for name in facts)
+    told = [{name: facts.get(name, replaced.get(name, UNSTATED)) for name in names} for facts in every]
+    differing = [name for name in names if len({facts[name] for facts in told}) > 1]
+    return [{name: facts[name] for name in differing} for facts in told]
+
+
+def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    for one in facts.get("overrides", ()):
+        since = "" if one["time"] is None else f" from {one['time']:.12g} s"
+        found.setdefault(one["name"], []).append(value_text(one["after"], one["unit"]) + since)
+    told = {name: ", ".join(values) for name, values in found.items()}
+    settings = {
+        name.replace("_", " "): value_text(value)
+        for name, value in facts.get("settings", {}).items()
+        if name not in INSIGHT and value != _DEFAULTS.get(name)
+    }
+    return {**told, **settings}
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """Arguments of a run other than its settings, as texts, numbers and lists: what JSON holds.
+
+    Attributes
+    ----------
+    values
+        By name; paths are absolute.
+    unstated
+        Names of those that no file can hold, such as a function that drives an input.
+    """
+
+    values: Mapping[str, Any]
+    unstated: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> "Arguments":
+        """From what the caller gave."""
+        values, unstated = {}, []
+        for name, value in given.items():
+            try:
+                values[name] = _stated(value)
+            except TypeError:
+                unstated.append(name)
+        return cls(values, tuple(unstated))
+
+
+def _stated(value: Any) -> Any:
+    """
+    Raises
+    ------
+    TypeError
+        No file can hold it.
+    """
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case Path():
+            return str(absolute(value))
+        case Inputs(source, interpolation, columns):
+            courses = {name: str(how) for name, how in columns.items()}
+            return {"source": _stated_source(source), "interpolation": str(interpolation), "columns": courses}
+        case Mapping():
+            return {str(name): _stated(one) for name, one in value.items()}
+        case list() | tuple():
+            return [_stated(one) for one in value]
+    raise TypeError
+
+
+def _stated_source(source: Any) -> Any:
+    """Texts are paths."""
+    if isinstance(source, list | tuple):
+        return [_stated_source(one) for one in source]
+    return _stated(Path(source) if isinstance(source, str) else source)
+
+
+UNSTATED = "–"
+"""Of a setting that a run leaves to its default."""
+
+SHOWN = 3
+"""As many differences name a run."""
+
+
+def labels(names: Sequence[str], manifests: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names of runs, each with what tells it from the others."""
+    shown = map(_shortened, differences(manifests))
+    return [f"{name}: {facts}" if facts else name for name, facts in zip(names, shown, strict=True)]
+
+
+def _shortened(facts: Mapping[str, str]) -> str:
+    stated = [f"{name} = {value}" for name, value in facts.items() if value != UNSTATED]
+    return ", ".join([*stated[:SHOWN], *(["…"] if len(stated) > SHOWN else [])])
+
+
+NO_ARGUMENTS = Arguments({})
+
+
+def manifest(
+    plan: Plan,
+    inputs: Sequence[Input],
+    failure: Failure | None,
+    status: str,
+    statistics: Mapping[str, Any],
+    loops: Sequence[LoopReport] = (),
+    notes: Sequence[str] = (),
+    problems: Sequence[LoggedProblems] = (),
+    arguments: Arguments = NO_ARGUMENTS,
+) -> str:
+    """The manifest as JSON text.
+
+    Its keys: `arguments` (of the call, and in `unstated` the names of those that no file holds), `system`, `created`,
+    `status`, `failure`, `columns`, `inputs` with their SHA-256, `interval`, `settings`, `overrides` (what replaced
+    values of the documents, with the value before and its place), `accepted` (findings in spite of which it was run),
+    `stimuli` (what acted on the system), `choices`, `notes` (of planning, of the initialization and of the file),
+    `problems` (warnings and errors that FMUs logged: how many, and the first of each kind), `loops` (how each was
+    solved), `statistics`, `versions`.
+    """
+    interval = plan.interval
+    facts = {
+        "system": plan.name,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "status": status,
+        "failure": None if failure is None else asdict(failure),
+        "columns": [asdict(column) for column in plan.columns],
+        "inputs": [{"name": one.name, "sha256": _sha256(one.path)} for one in inputs],
+        "interval": {"start": interval.start, "stop": interval.stop, "step": interval.step},
+        "arguments": arguments.values,
+        "unstated": arguments.unstated,
+        "settings": asdict(plan.settings),
+        "overrides": [asdict(one) for one in overrides(plan)],
+        "accepted": [{"code": one.code, "place": str(one.position), "message": one.message} for one in plan.accepted],
+        "stimuli": {
+            "inputs": {str(driven.signal): driven.origin for driven in plan.stimuli.driven},
+            "scenario": list(plan.stimuli.events),
+        },
+        "choices": [asdict(choice) for choice in plan.choices],
+        "notes": list(notes),
+        "problems": [asdict(one) for one in problems],
+        "loops": [loop.facts() for loop in loops],
+        "statistics": statistics,
+        "versions": _versions(),
+    }
+    return json.dumps(facts, indent=1, ensure_ascii=False, default=str)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    """Of what takes part; asked of the modules themselves, because package metadata take long to find."""
+    loaded = {name: getattr(sys.modules[name], "__version__", "") for name in LIBRARIES if name in sys.modules}
+    return {
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.release()} {platform.machine()}",
+        **loaded,
+    }

@@ -1,0 +1,134 @@
+"""What made a result: overrides in the manifest, the summary, legends, comparisons and reports."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ssptool
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
+ROTOR = SYSTEMS / "rotational_spring_mass_damper"
+SHORT = {"stop_time": 0.01}
+SSV = """<?xml version="1.0" encoding="UTF-8"?>
+<ssv:ParameterSet version="1.0" name="stiff" xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues">
+  <ssv:Parameters>
+    <ssv:Parameter name="System2.k2"><ssv:Real value="33" unit="N/m"/></ssv:Parameter>
+  </ssv:Parameters>
+</ssv:ParameterSet>
+"""
+
+
+def overrides(path):
+    return {(one["kind"], one["name"]): one for one in ssptool.read_manifest(path)["overrides"]}
+
+
+def line_of(path, text):
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+@pytest.mark.parametrize("ending", ["csv", "mat"])
+def test_the_manifest_has_each_start_value_with_the_value_before_and_its_line(tmp_path, ending):
+    path = tmp_path / f"r.{ending}"
+    result = ssptool.simulate(OSCILLATOR, start_values={"System2.k2": 80}, output=path, **SHORT)
+    found = overrides(path)["start value", "System2.k2"]
+    line = line_of(OSCILLATOR / "resources" / "dual_mass_oscillator.ssv", '"System2.k2"')
+    assert (found["before"], found["after"], found["unit"], found["by"]) == (10.0, 80.0, "N/m", "--set")
+    assert found["place"] == f"resources/dual_mass_oscillator.ssv:{line}"
+    assert [str(one) for one in result.overrides] == [
+        f"System2.k2 = 80 N/m (--set), instead of 10 N/m at resources/dual_mass_oscillator.ssv:{line}"
+    ]
+
+
+def test_a_run_without_arguments_overrides_nothing(tmp_path):
+    result = ssptool.simulate(OSCILLATOR, output=tmp_path / "r.csv", **SHORT)
+    assert result.overrides == ()
+    assert ssptool.read_manifest(tmp_path / "r.csv")["overrides"] == []
+
+
+def test_a_parameter_set_names_its_own_line_and_a_start_value_wins_over_it(tmp_path):
+    path, output = tmp_path / "stiff.ssv", tmp_path / "r.csv"
+    path.write_text(SSV, encoding="utf-8")
+    ssptool.simulate(OSCILLATOR, parameters=path, output=output, **SHORT)
+    found = overrides(output)["parameter set", "System2.k2"]
+    assert (found["before"], found["after"]) == (10.0, 33.0)
+    assert found["by"] == f"{path}:{line_of(path, 'System2.k2')}"
+    ssptool.simulate(OSCILLATOR, parameters=path, start_values={"System2.k2": 5}, output=output, **SHORT)
+    ((kind, _), found), *more = overrides(output).items()
+    assert (kind, found["before"], found["after"], more) == ("start value", 10.0, 5.0, [])
+
+
+def test_where_no_document_gives_a_value_it_replaces_the_start_value_of_the_fmu(tmp_path):
+    output = tmp_path / "r.csv"
+    ssptool.simulate(OSCILLATOR, start_values={"System1.F": 0.5}, output=output, **SHORT)
+    found = overrides(output)["start value", "System1.F"]
+    assert found["after"] == 0.5
+    assert found["before"] == 0.0
+    file, _, line = found["place"].rpartition(":")
+    assert file
+    assert int(line) > 0
+
+
+def test_a_variant_an_input_and_a_scenario_are_overrides(tmp_path):
+    output = tmp_path / "r.csv"
+    ssptool.simulate(OSCILLATOR, variant="NoFlange", output=output, **SHORT)
+    found = overrides(output)["variant", "variant"]
+    assert (found["before"], found["after"]) == ("SystemStructure.ssd", "NoFlange.ssd")
+    ssptool.simulate(OSCILLATOR, variant="SystemStructure", output=output, **SHORT)
+    assert overrides(output) == {}
+
+
+def test_what_is_set_during_a_simulation_is_kept_with_its_time():
+    with ssptool.Simulation(OSCILLATOR, start_values={"System2.k2": 7}, **SHORT) as run:
+        run.step()
+        run.set("System2.k3", 30.0)
+        first, second = run.overrides
+        assert (first.kind, first.after) == ("start value", 7.0)
+        assert (second.kind, second.name, second.after, second.time) == (
+            "set during the run",
+            "System2.k3",
+            30.0,
+            run.time,
+        )
+        assert second.before == 20.0
+
+
+def test_comparison_report_and_legend_name_what_tells_two_runs_apart(tmp_path):
+    stiff, soft = tmp_path / "stiff.csv", tmp_path / "soft.csv"
+    for value, path in (80, stiff), (5, soft):
+        ssptool.simulate(OSCILLATOR, start_values={"System2.k2": value}, output=path, **SHORT)
+    comparison = ssptool.compare(stiff, soft)
+    assert [tuple(one) for one in comparison.runs] == [("System2.k2", "80 N/m", "5 N/m")]
+    text = ssptool.TRACE_COMPARISON_RENDERERS["text"](comparison)
+    assert "runs with different System2.k2: 80 N/m, reference 5 N/m" in text.splitlines()
+    assert json.loads(ssptool.TRACE_COMPARISON_RENDERERS["json"](comparison))["runs"][0]["trace"] == "80 N/m"
+    for path, value in (stiff, "80 N/m"), (soft, "5 N/m"):
+        page = ssptool.report(OSCILLATOR, path).html
+        assert f"<td>System2.k2</td><td>{value}</td><td>--set</td><td>10 N/m</td>" in page
+    runs = {curve.run for curve in ssptool.plot([stiff, soft]).curves}
+    assert runs == {"stiff: System2.k2 = 80 N/m", "soft: System2.k2 = 5 N/m"}
+
+
+def test_a_run_that_overrides_nothing_has_the_value_that_the_other_one_replaced():
+    runs = [ssptool.simulate(OSCILLATOR, start_values=values, **SHORT) for values in ({}, {"System2.k2": 80})]
+    names = [curve.run for curve in ssptool.plot(runs, signals="System1.x1").curves]
+    assert names == ["DualMassOscillator 1: System2.k2 = 10 N/m", "DualMassOscillator 2: System2.k2 = 80 N/m"]
+    assert [tuple(one) for one in ssptool.compare(*runs).runs] == [("System2.k2", "10 N/m", "80 N/m")]
+
+
+def test_settings_that_differ_tell_runs_apart_and_equal_ones_do_not():
+    runs = [ssptool.simulate(OSCILLATOR, step_size=size, master="jacobi", **SHORT) for size in (1e-3, 5e-4)]
+    assert [tuple(one) for one in ssptool.compare(*runs).runs] == [("step size", "0.001", "0.0005")]
+
+
+def test_arguments_are_in_the_manifest_and_those_that_no_file_holds_are_named(tmp_path):
+    output = tmp_path / "r.csv"
+    ssptool.simulate(OSCILLATOR, output=output, record="*.x1", every=2, start_values={"System2.k2": 80}, **SHORT)
+    manifest = ssptool.read_manifest(output)
+    arguments = manifest["arguments"]
+    assert arguments["system"] == str(OSCILLATOR)
+    assert (arguments["record"], arguments["every"]) == (["*.x1"], 2)
+    assert arguments["start_values"] == {"System2.k2": "80"}
+    assert manifest["unstated"] == []
