@@ -6,7 +6,17 @@ SSP 1.0 and 2.0 §4. Elements marked 2.0 do not exist in 1.0 documents.
 from enum import StrEnum
 
 from ssptool.documents.element import Element, at_most_one, attribute, child, children
-from ssptool.documents.vocabulary import any_uri, boolean, double, integer, one_of, signed, string, unsigned
+from ssptool.documents.vocabulary import (
+    IntervalVariability,
+    any_uri,
+    boolean,
+    double,
+    integer,
+    one_of,
+    signed,
+    string,
+    unsigned,
+)
 
 
 class Base(Element):
@@ -35,7 +45,7 @@ class Annotation(Element, tag="ssc:Annotation"):
     type = attribute(string)
 
 
-class Item(Element, tag="ssc:Item"):
+class EnumerationItem(Element, tag="ssc:Item"):
     """One value of an enumeration."""
 
     name = attribute(string)
@@ -57,7 +67,7 @@ class Enumeration(SignalType, tag="ssc:Enumeration"):
     id = attribute(string, default=None)
     description = attribute(string, default=None)
     name = attribute(string)
-    items = children(Item)  # type: ignore[assignment]  # XML attributes as a list: see `attrib`
+    items = children(EnumerationItem)  # type: ignore[assignment]  # XML attributes as a list: see `attrib`
     annotations = children(Annotation, within="ssc:Annotations")
 
 
@@ -149,17 +159,6 @@ class Binary(SignalType, tag="ssc:Binary"):
     """Bytes of a known length."""
 
     mime_type = attribute(string, default="application/octet-stream", name="mime-type")
-
-
-class IntervalVariability(StrEnum):
-    """When the interval of a clock is known (FMI 3.0)."""
-
-    CONSTANT = "constant"
-    FIXED = "fixed"
-    TUNABLE = "tunable"
-    CHANGING = "changing"
-    COUNTDOWN = "countdown"
-    TRIGGERED = "triggered"
 
 
 class Clock(SignalType, tag="ssc:Clock"):

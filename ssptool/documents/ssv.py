@@ -18,7 +18,7 @@ from ssptool.errors import WrongValue
 T = TypeVar("T")
 
 
-class Value(Element, tag="ssv:Value"):
+class ArrayItem(Element, tag="ssv:Value"):
     """One item of an array of strings, enumeration items or binaries (2.0)."""
 
     value = attribute(string)
@@ -130,10 +130,10 @@ class Boolean(Numbers[bool], tag="ssv:Boolean"):
 
 
 class Texts(ParameterType):
-    """Types whose items may hold white space: one in `value`, or any number of `Value` children (2.0)."""
+    """Types whose items may hold white space: one in `value`, or any number of `ArrayItem` children (2.0)."""
 
     value = attribute(string, default=None)
-    items_in_children = children(Value)
+    items_in_children = children(ArrayItem)
     _item: Converter[Any] = string
 
     @property
@@ -156,7 +156,7 @@ class Texts(ParameterType):
         for item in items[len(texts) :]:
             item.delete()
         for text in texts[len(items) :]:
-            self.add(Value.new(value=text))
+            self.add(ArrayItem.new(value=text))
 
     def _read(self, holder: Element) -> Any:
         text = holder.get("value")

@@ -153,3 +153,14 @@ hex_binary: Converter[bytes] = Converter(
 def number_text(value: float) -> str:
     """The shortest text that reads back as the same number: `10` for 10.0."""
     return double.write(value).removesuffix(".0")
+
+
+class IntervalVariability(StrEnum):
+    """FMI 3.0 §2.2.8.3: what is known of the time from one tick to the next, and who says it."""
+
+    CONSTANT = "constant"
+    FIXED = "fixed"
+    TUNABLE = "tunable"
+    CHANGING = "changing"
+    COUNTDOWN = "countdown"
+    TRIGGERED = "triggered"

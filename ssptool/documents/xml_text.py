@@ -18,7 +18,7 @@ from lxml import etree
 
 from ssptool.documents.element import LINE_LOOKUPS, is_element, text_of
 
-Scope = Mapping[str | None, str]  # prefixes to namespaces, as `nsmap` of lxml
+Namespaces = Mapping[str | None, str]  # prefixes to namespaces, as `nsmap` of lxml
 
 XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 
@@ -136,7 +136,7 @@ def declaration(prefix: str | None) -> str:
     return f"xmlns:{prefix}" if prefix else "xmlns"
 
 
-def attribute_name(key: str, scope: Scope) -> str:
+def attribute_name(key: str, scope: Namespaces) -> str:
     """The name of an attribute with the prefix of its namespace."""
     uri, local = _parted(key)
     if not uri:
@@ -146,7 +146,7 @@ def attribute_name(key: str, scope: Scope) -> str:
     return f"{next(prefix for prefix, known in scope.items() if prefix and known == uri)}:{local}"
 
 
-def element_name(node: etree._Element, scope: Scope) -> str:
+def element_name(node: etree._Element, scope: Namespaces) -> str:
     """The name of an element, with its own prefix if that is in scope, else with any prefix of its namespace."""
     uri, local = _parted(node.tag)
     if not uri:
@@ -173,7 +173,7 @@ def _parted(name: str) -> tuple[str, str]:
     return uri, local
 
 
-def _expanded(name: str, scope: Scope) -> str | None:
+def _expanded(name: str, scope: Namespaces) -> str | None:
     """The full name of an attribute; None for the declaration of a namespace."""
     prefix, colon, local = name.rpartition(":")
     if name == "xmlns" or prefix == "xmlns":
@@ -249,7 +249,7 @@ class _SourceWriter:
         if not unchanged:
             yield self._bytes[self._tags.end[before[-1]] :]
 
-    def _node(self, node: etree._Element, scope: Scope | None) -> Iterator[bytes]:
+    def _node(self, node: etree._Element, scope: Namespaces | None) -> Iterator[bytes]:
         """A node without its tail. `scope` are the prefixes around it; None: it is where it was."""
         number = self._number.get(node)
         if not is_element(node):
@@ -260,7 +260,7 @@ class _SourceWriter:
         else:
             yield from self._known_element(node, number)
 
-    def _in_other_scope(self, number: int, scope: Scope | None) -> bool:
+    def _in_other_scope(self, number: int, scope: Namespaces | None) -> bool:
         """Whether a node was moved to where prefixes have other meanings, so that its bytes cannot be used."""
         above = self._pristine[number].getparent()
         return scope is not None and (above is None or above.nsmap != scope)
@@ -310,7 +310,7 @@ class _SourceWriter:
             closing = b"</" + tag_name(opening) + b">"
         return opening, closing
 
-    def _new_element(self, node: etree._Element, outer: Scope) -> Iterator[bytes]:
+    def _new_element(self, node: etree._Element, outer: Namespaces) -> Iterator[bytes]:
         wanted = node.nsmap
         if not node.tag.startswith("{"):
             wanted[None] = ""  # It is in no namespace, so no default may be in scope.

@@ -28,7 +28,7 @@ from ssptool.editing.interface import (
 from ssptool.editing.names import Name, find_system, require_free
 from ssptool.editing.set import set_experiment
 from ssptool.editing.units import use_enumeration, use_unit
-from ssptool.fmu.description import DefaultExperiment
+from ssptool.fmu.description import FmuExperiment
 from ssptool.fmu.read_description import read_and_check
 from ssptool.fmu.units import named
 from ssptool.network.conversion import document_units
@@ -125,7 +125,7 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def _take_experiment(draft: Draft, suggested: DefaultExperiment) -> None:
+def _take_experiment(draft: Draft, suggested: FmuExperiment) -> None:
     """Of the FMU, for a system that has none; SSP has no place for its step size and tolerance."""
     start, stop = suggested.start or 0.0, suggested.stop
     if draft.root.default_experiment is None and stop is not None and start < stop:

@@ -35,11 +35,11 @@ def gone_with(element: Element, root: Element) -> Iterator[Gone]:
         yield Gone(ssd.Connector, element.name, cast(Element, cast(Element, element.getparent()).getparent()))
     elif isinstance(element, ssv.Parameter | ssb.DictionaryEntry):
         yield Gone(type(element), element.name, root)
-    elif isinstance(element, ssc.Item):
+    elif isinstance(element, ssc.EnumerationItem):
         enumeration = cast(Element, element.getparent())
         name = enumeration.get("name", "")
-        yield Gone(ssc.Item, name, root, element.name)
-        if len(list(enumeration.iterchildren(ssc.Item.qualified_name))) == 1:
+        yield Gone(ssc.EnumerationItem, name, root, element.name)
+        if len(list(enumeration.iterchildren(ssc.EnumerationItem.qualified_name))) == 1:
             yield Gone(ssc.Enumeration, name, root)
 
 

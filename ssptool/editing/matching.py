@@ -9,7 +9,7 @@ from ssptool.editing.dictionaries import signal_of
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
 from ssptool.editing.transformations import AS_IT_IS, EndType, Treatment
 from ssptool.fmu.terminals import MatchingRule, Terminal
-from ssptool.fmu.units import Unit, named
+from ssptool.fmu.units import PhysicalUnit, named
 from ssptool.network.connectors import ConnectionEnd, direct
 from ssptool.network.conversion import Relation, Verdict, canonical, convertible, document_units, relation, verdict
 
@@ -233,7 +233,7 @@ def _units(draft: Draft, pair: NewConnection) -> str | None:
     return f"{pair.source} is in {source.name}, {pair.destination} in {destination.name}: these units do not convert"
 
 
-def _unit(draft: Draft, side: ConnectorPlace) -> Unit | None:
+def _unit(draft: Draft, side: ConnectorPlace) -> PhysicalUnit | None:
     if side.connector.unit is not None:
         return named(document_units(draft.root), side.connector.unit)
     signal = signal_of(draft, side.owner, side.connector.name)

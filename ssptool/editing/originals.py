@@ -177,7 +177,7 @@ def _needs_content(parent: Element, child: Element) -> bool:
     if isinstance(parent, ssc.Transformation):
         return True
     if isinstance(parent, ssc.Enumeration):
-        return isinstance(child, ssc.Item)
+        return isinstance(child, ssc.EnumerationItem)
     owner = parent.getparent()
     return isinstance(owner, Element) and any(s.container == parent.tag and not s.keep for s in type(owner).slots)
 

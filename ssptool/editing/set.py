@@ -25,7 +25,7 @@ from ssptool.editing.draft import RESOURCES, Draft, Place, empty_parameter_set
 from ssptool.editing.names import Name, Sharing, shown
 from ssptool.editing.units import drop_unused, unit_named, use_unit, used_enumerations, used_units
 from ssptool.fmu.description import Value
-from ssptool.fmu.units import Unit, named
+from ssptool.fmu.units import PhysicalUnit, named
 from ssptool.network.conversion import (
     IncompatibleUnits,
     canonical,
@@ -137,7 +137,7 @@ class RequestedValue:
     text: str
     value: Value
     target: Target
-    unit: Unit | None
+    unit: PhysicalUnit | None
     stated: bool
 
     def __str__(self) -> str:
@@ -151,7 +151,7 @@ class RequestedValue:
             return self.value
         return self.converted(self.value, self.unit, self.target.unit)
 
-    def converted(self, value: float, source: Unit | None, target: Unit | None) -> float:
+    def converted(self, value: float, source: PhysicalUnit | None, target: PhysicalUnit | None) -> float:
         """Raises EditError if the units do not fit."""
         try:
             return conversion(source, target, self.target.relative)(value)

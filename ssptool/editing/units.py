@@ -12,11 +12,11 @@ from ssptool.documents.element import Element
 from ssptool.documents.storage import MissingEntry
 from ssptool.editing.changes import UnknownName
 from ssptool.editing.draft import Draft
-from ssptool.fmu.units import COMMON_NAMES, Unit, unit_of_name
+from ssptool.fmu.units import COMMON_NAMES, PhysicalUnit, unit_of_name
 from ssptool.network.conversion import define_unit, document_units
 
 
-def unit_named(draft: Draft, name: str, *first: ssv.ParameterSet) -> Unit:
+def unit_named(draft: Draft, name: str, *first: ssv.ParameterSet) -> PhysicalUnit:
     """The unit of this name in the given sets, the SSD, the FMUs, or the other parameter sets; else as it names itself.
 
     Raises
@@ -24,7 +24,7 @@ def unit_named(draft: Draft, name: str, *first: ssv.ParameterSet) -> Unit:
     UnknownName
         None of them defines it with a base unit, and it is no plain SI expression.
     """
-    known: dict[str, Unit] = {}
+    known: dict[str, PhysicalUnit] = {}
     for units in _sources(draft, first):
         for unit in units:
             known.setdefault(unit.name, unit)
@@ -36,7 +36,7 @@ def unit_named(draft: Draft, name: str, *first: ssv.ParameterSet) -> Unit:
     return told
 
 
-def _sources(draft: Draft, first: Iterable[ssv.ParameterSet]) -> Iterator[Iterable[Unit]]:
+def _sources(draft: Draft, first: Iterable[ssv.ParameterSet]) -> Iterator[Iterable[PhysicalUnit]]:
     """Where units are looked for, in this order."""
     yield from (document_units(each).values() for each in first)
     yield document_units(draft.root).values()
@@ -63,7 +63,7 @@ def _sets(draft: Draft) -> list[Document]:
 Root = ssd.SystemStructureDescription | ssv.ParameterSet | ssb.SignalDictionary
 
 
-def use_unit(root: Root, unit: Unit | None) -> str | None:
+def use_unit(root: Root, unit: PhysicalUnit | None) -> str | None:
     """The name by which a document knows a unit, which is defined there if it was not.
 
     Where FMI left out the base unit the result is None (catalogue, AMB-31): the name says no more in the document than
@@ -90,7 +90,7 @@ def use_enumeration(root: Root, name: str, items: Mapping[str, int]) -> str:
     name = _free(name, defined)
     enumeration = ssc.Enumeration.new(name=name)
     for item, value in items.items():
-        enumeration.append(ssc.Item.new(name=item, value=value))
+        enumeration.append(ssc.EnumerationItem.new(name=item, value=value))
     root.add(enumeration)
     return name
 

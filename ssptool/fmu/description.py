@@ -14,7 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from ssptool.fmu.units import Unit
+from ssptool.documents.vocabulary import IntervalVariability
+from ssptool.fmu.units import PhysicalUnit
 from ssptool.working_directory import shown
 
 Shape: TypeAlias = tuple[int, ...]
@@ -151,7 +152,7 @@ Dependencies: TypeAlias = Mapping[str, frozenset[str] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class DefaultExperiment:
+class FmuExperiment:
     """The run that an FMU suggests [s]; None where it is silent. `line` is that of modelDescription.xml."""
 
     start: float | None = None
@@ -180,7 +181,7 @@ class FmuDescription:
     model_exchange: Interface | None
     scheduled_execution: bool
     variables: Mapping[str, Variable]
-    units: Mapping[str, Unit]
+    units: Mapping[str, PhysicalUnit]
     outputs: Dependencies
     derivatives: Dependencies
     initial_unknowns: Dependencies
@@ -188,7 +189,7 @@ class FmuDescription:
     binaries: frozenset[str] = frozenset()
     arrays: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     whole: Mapping[str, Variable] = field(default_factory=dict)
-    experiment: DefaultExperiment = DefaultExperiment()
+    experiment: FmuExperiment = FmuExperiment()
     log_categories: tuple[str, ...] = ()
     python_modules: frozenset[str] = frozenset()
 
@@ -353,19 +354,8 @@ def _element_start(variable: Variable, place: int, count: int) -> Value | None:
     return variable.starts[0] if len(variable.starts) == 1 else None
 
 
-class IntervalVariability(StrEnum):
-    """FMI 3.0 §2.2.8.3: what is known of the time from one tick to the next, and who says it."""
-
-    CONSTANT = "constant"
-    FIXED = "fixed"
-    TUNABLE = "tunable"
-    CHANGING = "changing"
-    COUNTDOWN = "countdown"
-    TRIGGERED = "triggered"
-
-
 @dataclass(frozen=True, slots=True)
-class Clock:
+class FmuClock:
     """A variable of type Clock.
 
     Times are exact: an interval of 0.1 s is a tenth, however often it is added. `interval` [s] is None where only the
@@ -386,7 +376,7 @@ class Clock:
         return self.variability is IntervalVariability.TRIGGERED
 
 
-def clock_of(variable: Variable) -> Clock:
+def clock_of(variable: Variable) -> FmuClock:
     """What a variable of type Clock says of itself.
 
     Raises
@@ -398,7 +388,7 @@ def clock_of(variable: Variable) -> Clock:
     interval = _clock_time(stated, "interval")
     if interval is not None and interval <= 0:
         raise ValueError(f"clock {variable.name}: the interval must be positive, found {interval} s")
-    return Clock(
+    return FmuClock(
         variable.name,
         variable.reference,
         IntervalVariability(stated.get("intervalVariability", IntervalVariability.TRIGGERED)),
@@ -412,7 +402,7 @@ SETTABLE_INTERVALS = frozenset({IntervalVariability.FIXED, IntervalVariability.T
 """Whose interval an importer may choose, if the FMU states one (FMI 3.0 §2.2.8.3)."""
 
 
-def clock_in_system(clock: Clock, variable: Variable, stated: tuple[tuple[str, str], ...]) -> Clock:
+def clock_in_system(clock: FmuClock, variable: Variable, stated: tuple[tuple[str, str], ...]) -> FmuClock:
     """The clock as a connector of type Clock has it, which states these attributes.
 
     Raises

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from fmpy.fmi2 import fmi2EventInfo
 
-from ssptool.fmu.description import Clock, FmuDescription
+from ssptool.fmu.description import FmuClock, FmuDescription
 from ssptool.fmu.instance import FmiError, FmuInstance
 
 DISCARD = 2
@@ -267,18 +267,18 @@ class EventMode:
         next_time = time.value if defined else math.inf
         return DiscreteUpdate(again.value, terminate.value, nominals.value, states.value, next_time)
 
-    def tick(self, clocks: Sequence[Clock]) -> None:
+    def tick(self, clocks: Sequence[FmuClock]) -> None:
         """Activate input clocks."""
         count = len(clocks)
         self._call("fmi3SetClock", _references(clocks), count, (c_bool * count)(*(True for _ in clocks)))
 
-    def ticking(self, clocks: Sequence[Clock]) -> tuple[Clock, ...]:
+    def ticking(self, clocks: Sequence[FmuClock]) -> tuple[FmuClock, ...]:
         """Those of these output clocks that are active; FMI lets an FMU say so only once."""
         found = (c_bool * len(clocks))()
         self._call("fmi3GetClock", _references(clocks), len(clocks), found)
         return tuple(clock for clock, active in zip(clocks, found, strict=True) if active)
 
-    def interval(self, clock: Clock) -> tuple[Fraction, Qualifier]:
+    def interval(self, clock: FmuClock) -> tuple[Fraction, Qualifier]:
         """The time until the next tick [s], and what it is worth."""
         qualifier = (c_int * 1)()
         if clock.supports_fraction:
@@ -290,7 +290,7 @@ class EventMode:
         seconds = decimal[0] if math.isfinite(decimal[0]) else 0.0
         return Fraction(seconds), Qualifier(qualifier[0])
 
-    def shift(self, clock: Clock) -> Fraction:
+    def shift(self, clock: FmuClock) -> Fraction:
         """The time of the first tick after the start [s]."""
         if clock.supports_fraction:
             counter, resolution = (c_uint64 * 1)(), (c_uint64 * 1)()
@@ -300,7 +300,7 @@ class EventMode:
         self._call("fmi3GetShiftDecimal", _references([clock]), 1, decimal)
         return Fraction(decimal[0] if math.isfinite(decimal[0]) else 0.0)
 
-    def tell(self, clock: Clock) -> None:
+    def tell(self, clock: FmuClock) -> None:
         """The interval and the shift that were chosen for a clock; in initialization mode, or in event mode."""
         for what, function in (("interval", "fmi3SetInterval"), ("shift", "fmi3SetShift")):
             time = clock.interval if what == "interval" else clock.shift
@@ -316,5 +316,5 @@ class EventMode:
         self.instance.call(function, self.instance.component, *arguments)
 
 
-def _references(clocks: Sequence[Clock]) -> object:
+def _references(clocks: Sequence[FmuClock]) -> object:
     return (c_uint * len(clocks))(*(clock.reference for clock in clocks))

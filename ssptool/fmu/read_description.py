@@ -17,9 +17,9 @@ from lxml import etree
 
 from ssptool.fmu.description import (
     Causality,
-    DefaultExperiment,
     Dependencies,
     FmuDescription,
+    FmuExperiment,
     Interface,
     UnreadableFmu,
     Value,
@@ -35,7 +35,7 @@ from ssptool.fmu.model_description_xml import (
     unreadable_reason,
 )
 from ssptool.fmu.model_variables import RawVariable, read_model_description
-from ssptool.fmu.units import DisplayUnit, Exponents, Unit
+from ssptool.fmu.units import DisplayUnit, Exponents, PhysicalUnit
 
 
 def read_description(path: Path) -> FmuDescription:
@@ -147,11 +147,11 @@ def _co_simulation_of_fmi1(root: etree._Element) -> Interface | None:
     )
 
 
-def _experiment(node: etree._Element | None) -> DefaultExperiment:
+def _experiment(node: etree._Element | None) -> FmuExperiment:
     if node is None:
-        return DefaultExperiment()
+        return FmuExperiment()
     start, stop, step_size, tolerance = map(_finite, map(node.get, ("startTime", "stopTime", "stepSize", "tolerance")))
-    return DefaultExperiment(start, stop, step_size, tolerance, source_line(node))
+    return FmuExperiment(start, stop, step_size, tolerance, source_line(node))
 
 
 def _finite(text: str | None) -> float | None:
@@ -162,12 +162,12 @@ def _finite(text: str | None) -> float | None:
         return None
 
 
-def _unit(raw: Any) -> Unit:
+def _unit(raw: Any) -> PhysicalUnit:
     base = raw.baseUnit
     if base is None:
-        return Unit(raw.name, None)
+        return PhysicalUnit(raw.name, None)
     exponents = Exponents(base.kg, base.m, base.s, base.A, base.K, base.mol, base.cd, base.rad)
-    return Unit(raw.name, exponents, base.factor, base.offset)
+    return PhysicalUnit(raw.name, exponents, base.factor, base.offset)
 
 
 def _interface(raw: Any, node: etree._Element | None, version: int) -> Interface | None:
@@ -387,7 +387,7 @@ def fmi1_dependencies(variables: Iterable[etree._Element]) -> Mapping[str, froze
     return MappingProxyType(found)
 
 
-def fmi1_units(root: etree._Element) -> Mapping[str, Unit]:
+def fmi1_units(root: etree._Element) -> Mapping[str, PhysicalUnit]:
     """By name. FMI 1.0 does not say what a unit measures; it says how values are shown in others: unit = offset +
     gain · displayUnit.
     """
@@ -397,7 +397,7 @@ def fmi1_units(root: etree._Element) -> Mapping[str, Unit]:
             DisplayUnit(one.get("displayUnit", ""), float(one.get("gain", "1")), float(one.get("offset", "0")))
             for one in node.iterfind("DisplayUnitDefinition")
         )
-        found[node.get("unit", "")] = Unit(node.get("unit", ""), None, shown=shown)
+        found[node.get("unit", "")] = PhysicalUnit(node.get("unit", ""), None, shown=shown)
     return MappingProxyType(found)
 
 

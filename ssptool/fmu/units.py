@@ -32,7 +32,7 @@ class DisplayUnit(NamedTuple):
     offset: float
 
 
-class Unit(NamedTuple):
+class PhysicalUnit(NamedTuple):
     """One unit. `exponents` is None where FMI leaves the base unit out: then only the name is known, and of FMI 1.0 in
     which other units values may be `shown`. `assumed`: the name alone tells the exponents and the factor.
     """
@@ -173,14 +173,14 @@ COMMON_NAMES = (
 
 
 @lru_cache(maxsize=1024)
-def unit_of_name(name: str) -> Unit | None:
+def unit_of_name(name: str) -> PhysicalUnit | None:
     """The unit that a plain SI expression names: `mm`, `N.m`, `kg*m^2/s2`, `W/(m2.K)`, `degC`, `rpm`; else None.
 
     The symbols are those of the SI, of units in use with it (SI Brochure, 9th edition, tables 4 to 8) and some
     spellings of tools; 1 bar = 100 kPa, 0 °C = 273.15 K. What could mean two things, such as `W/m2.K` and `C`, is none.
     """
     if name == "-":
-        return Unit(name, Exponents())
+        return PhysicalUnit(name, Exponents())
     if name in _TWO_MEANINGS or len(name) > _LONGEST:
         return None
     over, *under = _split(name)
@@ -192,7 +192,7 @@ def unit_of_name(name: str) -> Unit | None:
     first, *others = [power for power in powers if power is not None]
     for other in others:
         first = first.times(other.raised(-1))
-    return Unit(name, first.exponents, float(first.factor), _OFFSETS.get(name, 0.0))
+    return PhysicalUnit(name, first.exponents, float(first.factor), _OFFSETS.get(name, 0.0))
 
 
 def _split(name: str) -> list[str]:
@@ -243,7 +243,7 @@ def _symbol(text: str) -> _Power | None:
     return None
 
 
-def named(units: Mapping[str, Unit], name: str | None) -> Unit | None:
+def named(units: Mapping[str, PhysicalUnit], name: str | None) -> PhysicalUnit | None:
     """The unit of this name as a document or FMU defines it, else as the name tells, else of which only the name is
     known.
     """
@@ -254,13 +254,13 @@ def named(units: Mapping[str, Unit], name: str | None) -> Unit | None:
 
 
 @lru_cache(maxsize=1024)
-def _read(name: str, shown: tuple[DisplayUnit, ...]) -> Unit:
+def _read(name: str, shown: tuple[DisplayUnit, ...]) -> PhysicalUnit:
     """Always the same object, by which conversions are known again."""
     told = unit_of_name(name)
-    return Unit(name, None, shown=shown) if told is None else told._replace(assumed=True, shown=shown)
+    return PhysicalUnit(name, None, shown=shown) if told is None else told._replace(assumed=True, shown=shown)
 
 
-def stated_or_own(stated: Unit | None, own: Unit | None) -> Unit | None:
+def stated_or_own(stated: PhysicalUnit | None, own: PhysicalUnit | None) -> PhysicalUnit | None:
     """The unit in which SSP sees the value of a variable whose own unit is `own`: the stated one, as the FMU defines it
     where the document does not.
     """

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ssptool.fmu.description import FmuDescription, Shape, element_names, shape_text
-from ssptool.network.connectors import Extents, Key, Terminal, terminals
+from ssptool.network.connectors import ConnectorKey, Extents, FlatConnector, flat_connectors
 from ssptool.network.network import FlatComponent, Leg, Network, Port, Signal, Wire
 from ssptool.network.tree import ComponentPlace, Tree, dotted, sized
 
@@ -94,10 +94,10 @@ def _leg(leg: Leg, known: Mapping[Signal, Signal]) -> Leg:
     )
 
 
-def undivided(tree: Tree) -> dict[Key, Terminal]:
-    """For what treats an array as one thing: the tree with no elements in place of arrays; and its terminals."""
+def undivided(tree: Tree) -> dict[ConnectorKey, FlatConnector]:
+    """For what treats an array as one thing: the tree with no elements in place of arrays; and its connectors."""
     tree.components[:] = [replace(place, elements=place.fmu) for place in tree.components]
-    return {key: terminal._replace(extents=()) for key, terminal in terminals(tree).items()}
+    return {key: connector._replace(extents=()) for key, connector in flat_connectors(tree).items()}
 
 
 def check_stated(tree: Tree) -> None:
@@ -124,7 +124,7 @@ def structural(place: ComponentPlace) -> frozenset[str]:
     return frozenset(size for variable in place.fmu.variables.values() for size in variable.sizes if size is not None)
 
 
-def has_variable_sizes(tree: Tree, known: Mapping[Key, Terminal]) -> bool:
+def has_variable_sizes(tree: Tree, known: Mapping[ConnectorKey, FlatConnector]) -> bool:
     """Whether parameters size arrays anywhere."""
     by_connectors = any(isinstance(each, str) for one in known.values() for each in one.extents)
     return by_connectors or any(structural(place) for place in tree.components if place.elements.arrays)
@@ -144,39 +144,43 @@ def resize(tree: Tree, given: Mapping[Signal, int]) -> None:
             tree.components[number] = replace(place, elements=known[key])
 
 
-def shapes(tree: Tree, terminals: Mapping[Key, Terminal], pairs: Iterable[tuple[Key, Key]]) -> dict[Key, Shape]:
-    """Of all terminals that are arrays.
+def shapes(
+    tree: Tree, connectors: Mapping[ConnectorKey, FlatConnector], pairs: Iterable[tuple[ConnectorKey, ConnectorKey]]
+) -> dict[ConnectorKey, Shape]:
+    """Of all connectors that are arrays.
 
     What a system's connector leaves open it takes from what it is connected to as a whole: `pairs`. What stays open
     is refused.
     """
-    extents = {key: _stated(tree, terminal) for key, terminal in terminals.items() if terminal.extents}
+    extents = {key: _stated(tree, connector) for key, connector in connectors.items() if connector.extents}
     if any(None in known for known in extents.values()):
         _deduce(extents, tuple(pairs))
     for key, known in extents.items():
         if None in known:
-            tree.refuse(terminals[key].position, f"the array {str(key.signal)!r}, of which nothing says the size")
+            tree.refuse(connectors[key].position, f"the array {str(key.signal)!r}, of which nothing says the size")
     return {key: tuple(int(extent or 0) for extent in known) for key, known in extents.items()}
 
 
-def element_key(key: Key, name: str) -> Key:
+def element_key(key: ConnectorKey, name: str) -> ConnectorKey:
     """Where an element of this name of the array at `key` is."""
     return key._replace(connector=name)
 
 
-def by_element(terminals: Mapping[Key, Terminal], known: Mapping[Key, Shape]) -> dict[Key, Terminal]:
-    """The terminals with the elements of each array in its place."""
+def by_element(
+    connectors: Mapping[ConnectorKey, FlatConnector], known: Mapping[ConnectorKey, Shape]
+) -> dict[ConnectorKey, FlatConnector]:
+    """The connectors with the elements of each array in its place."""
     if not known:
-        return dict(terminals)
-    found: dict[Key, Terminal] = {}
-    for key, terminal in terminals.items():
+        return dict(connectors)
+    found: dict[ConnectorKey, FlatConnector] = {}
+    for key, connector in connectors.items():
         shape = known.get(key)
         if shape is None:
-            found[key] = terminal
+            found[key] = connector
             continue
         for name in element_names(key.connector, shape):
             own = element_key(key, name)
-            found.setdefault(own, terminal._replace(key=own, signal=own.signal, extents=(), array=key.connector))
+            found.setdefault(own, connector._replace(key=own, signal=own.signal, extents=(), array=key.connector))
     return found
 
 
@@ -185,8 +189,9 @@ class Unpaired(ValueError):
 
 
 def pairs_of_elements(
-    source: tuple[Key, Shape, Sequence[int] | None], destination: tuple[Key, Shape, Sequence[int] | None]
-) -> Iterator[tuple[Key, Key]]:
+    source: tuple[ConnectorKey, Shape, Sequence[int] | None],
+    destination: tuple[ConnectorKey, Shape, Sequence[int] | None],
+) -> Iterator[tuple[ConnectorKey, ConnectorKey]]:
     """What a connection of two connectors, each with its shape and the indices that it picks, if any, connects.
 
     Raises
@@ -200,7 +205,7 @@ def pairs_of_elements(
     return zip(start, end, strict=True)
 
 
-def _picked(key: Key, shape: Shape, indices: Sequence[int] | None) -> tuple[list[Key], Shape]:
+def _picked(key: ConnectorKey, shape: Shape, indices: Sequence[int] | None) -> tuple[list[ConnectorKey], Shape]:
     """The connected elements and their shape: a single element counts as a scalar (AMB-08: counted from 1)."""
     if indices is None:
         return [element_key(key, name) for name in element_names(key.connector, shape)], shape
@@ -211,13 +216,13 @@ def _picked(key: Key, shape: Shape, indices: Sequence[int] | None) -> tuple[list
     return [element_key(key, f"{key.connector}[{','.join(map(str, indices))}]")], ()
 
 
-def _stated(tree: Tree, terminal: Terminal) -> Extents:
+def _stated(tree: Tree, connector: FlatConnector) -> Extents:
     """With the numbers that size connectors were given."""
-    beside, extents = terminal.signal.component, terminal.extents
+    beside, extents = connector.signal.component, connector.extents
     return tuple(tree.sizes.get(Signal(beside, each)) if isinstance(each, str) else each for each in extents)
 
 
-def _deduce(extents: dict[Key, Extents], pairs: Sequence[tuple[Key, Key]]) -> None:
+def _deduce(extents: dict[ConnectorKey, Extents], pairs: Sequence[tuple[ConnectorKey, ConnectorKey]]) -> None:
     """Fill in what is open, from one end of a connection to the other, until nothing more follows."""
     arrays = [pair for pair in pairs if all(key in extents for key in pair)]
     while True:

@@ -1,7 +1,8 @@
-"""Connectors: the legal connections between their kinds, and every connector of a tree as a terminal.
+"""Connectors: the legal connections between their kinds, and every connector of a tree as a flat value.
 
 The direction of a connection follows from the kinds of its connectors (SSP 2.0 §5.3.2.1, table 2.5.1 of the rule
-catalogue). Terminals are the connectors before wires lead from component to component."""
+catalogue).
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
@@ -13,10 +14,10 @@ from ssptool.documents.diagnostics import Position
 from ssptool.documents.element import Element
 from ssptool.documents.ssd import ConnectorKind
 from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable
-from ssptool.fmu.units import Unit, named, stated_or_own
+from ssptool.fmu.units import PhysicalUnit, named, stated_or_own
 from ssptool.network.conversion import canonical, items_of
 from ssptool.network.network import Scope, Signal
-from ssptool.network.tree import ComponentPlace, Dictionary, ElementPath, ReferencePlace, SystemPlace, Tree, dotted
+from ssptool.network.tree import ComponentPlace, DictionaryPlace, ElementPath, ReferencePlace, SystemPlace, Tree, dotted
 
 
 class Owner(StrEnum):
@@ -119,8 +120,8 @@ def _fits(connector: tuple[Owner, ConnectorKind], legal: tuple[Owner, ConnectorK
     return connector[0] == legal[0] and connector[1] in (legal[1], ConnectorKind.UNSPECIFIED)
 
 
-class Key(NamedTuple):
-    """The address of a terminal.
+class ConnectorKey(NamedTuple):
+    """The address of a connector.
 
     `inner`: on the inside of a system that a component refers to; or the side of a dictionary reference's connector
     at which values arrive. `dictionary`: the name of the one of which this is an entry.
@@ -146,7 +147,7 @@ class Key(NamedTuple):
 Extents: TypeAlias = tuple[int | str | None, ...]
 
 
-class Terminal(NamedTuple):
+class FlatConnector(NamedTuple):
     """A connector, with what its document or its FMU says of it.
 
     `unit` is the one that a value has here as SSP sees it: the stated one, else that of the variable.
@@ -157,15 +158,15 @@ class Terminal(NamedTuple):
     an `ssc:Clock`, as they are written.
     """
 
-    key: Key
+    key: ConnectorKey
     signal: Signal
     kind: ConnectorKind
     type: str | None
-    unit: Unit | None
+    unit: PhysicalUnit | None
     position: Position
     description: str
     variable: Variable | None
-    variable_unit: Unit | None
+    variable_unit: PhysicalUnit | None
     items: Mapping[str, int]
     extents: Extents = ()
     array: str | None = None
@@ -173,15 +174,15 @@ class Terminal(NamedTuple):
     clock: tuple[tuple[str, str], ...] = ()
 
 
-def terminals(tree: Tree) -> dict[Key, Terminal]:
+def flat_connectors(tree: Tree) -> dict[ConnectorKey, FlatConnector]:
     """All connectors; of an FMU, those that name one of its variables."""
-    found: dict[Key, Terminal] = {}
-    for terminal in _all(tree):
-        found.setdefault(terminal.key, terminal)
+    found: dict[ConnectorKey, FlatConnector] = {}
+    for connector in _all(tree):
+        found.setdefault(connector.key, connector)
     return found
 
 
-def _all(tree: Tree) -> Iterator[Terminal]:
+def _all(tree: Tree) -> Iterator[FlatConnector]:
     for system in tree.systems:
         yield from _of_system(system)
     for component in tree.components:
@@ -191,14 +192,14 @@ def _all(tree: Tree) -> Iterator[Terminal]:
             yield from _of_reference(reference, connector)
 
 
-def _of_reference(place: ReferencePlace, connector: ssd.Connector) -> Iterator[Terminal]:
+def _of_reference(place: ReferencePlace, connector: ssd.Connector) -> Iterator[FlatConnector]:
     """Both sides of a connector, and the entry of the dictionary behind it, which knows what the SSD leaves out.
 
     Without an entry nothing leads from one side to the other.
     """
     dictionary = place.dictionary
     entry = None if dictionary is None else dictionary.entries.get(connector.name)
-    side = _of_connector(connector, Key(place.path, connector.name), place.scope)._replace(shared=True)
+    side = _of_connector(connector, ConnectorKey(place.path, connector.name), place.scope)._replace(shared=True)
     if dictionary is not None and entry is not None:
         shared = _of_entry(entry, dictionary)
         yield shared
@@ -212,9 +213,9 @@ def _of_reference(place: ReferencePlace, connector: ssd.Connector) -> Iterator[T
     yield side._replace(key=side.key._replace(inner=True))
 
 
-def _of_entry(entry: ssb.DictionaryEntry, dictionary: Dictionary) -> Terminal:
-    key = Key(dictionary.path, entry.name, dictionary=dictionary.name)
-    return Terminal(
+def _of_entry(entry: ssb.DictionaryEntry, dictionary: DictionaryPlace) -> FlatConnector:
+    key = ConnectorKey(dictionary.path, entry.name, dictionary=dictionary.name)
+    return FlatConnector(
         key=key,
         signal=key.signal,
         kind=ConnectorKind.INOUT,
@@ -230,17 +231,17 @@ def _of_entry(entry: ssb.DictionaryEntry, dictionary: Dictionary) -> Terminal:
     )
 
 
-def _of_system(place: SystemPlace) -> Iterator[Terminal]:
+def _of_system(place: SystemPlace) -> Iterator[FlatConnector]:
     inner = place.host is not None
     for connector in place.system.connectors:
-        yield _of_connector(connector, Key(place.path, connector.name, inner), place.scope)
+        yield _of_connector(connector, ConnectorKey(place.path, connector.name, inner), place.scope)
     if place.host is not None and place.host_scope is not None:
         for connector in place.host.connectors:
-            yield _of_connector(connector, Key(place.path, connector.name), place.host_scope)
+            yield _of_connector(connector, ConnectorKey(place.path, connector.name), place.host_scope)
 
 
-def _of_connector(connector: ssd.Connector, key: Key, scope: Scope) -> Terminal:
-    return Terminal(
+def _of_connector(connector: ssd.Connector, key: ConnectorKey, scope: Scope) -> FlatConnector:
+    return FlatConnector(
         key=key,
         signal=key.signal,
         kind=connector.kind,
@@ -265,7 +266,7 @@ def _extents(dimensions: Iterable[ssc.Dimension]) -> Extents:
     return tuple(each.size_connector if each.size is None else each.size for each in dimensions)
 
 
-def _of_component(place: ComponentPlace) -> Iterator[Terminal]:
+def _of_component(place: ComponentPlace) -> Iterator[FlatConnector]:
     path, name, fmu = place.path, dotted(place.path), place.fmu
     units, position, arrays = place.scope.units, place.scope.survey.position, place.elements.arrays
     for connector in place.component.connectors:
@@ -275,8 +276,8 @@ def _of_component(place: ComponentPlace) -> Iterator[Terminal]:
         kind, type, variable_unit = connector.kind, connector.type, unit_of(variable, fmu)
         stated = None if type is None else type.get("unit") or None  # an empty one is none
         # By place, not by name: there are very many of these.
-        yield Terminal(
-            Key(path, variable.name),
+        yield FlatConnector(
+            ConnectorKey(path, variable.name),
             Signal(name, variable.name),
             _KINDS[variable.causality] if kind is ConnectorKind.UNSPECIFIED else kind,
             variable.type,
@@ -291,7 +292,7 @@ def _of_component(place: ComponentPlace) -> Iterator[Terminal]:
         )
 
 
-def unit_of(variable: Variable, fmu: FmuDescription) -> Unit | None:
+def unit_of(variable: Variable, fmu: FmuDescription) -> PhysicalUnit | None:
     """The unit of an FMU's variable."""
     return named(fmu.units, variable.unit)
 

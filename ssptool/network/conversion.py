@@ -15,7 +15,7 @@ from ssptool.documents.element import Element
 from ssptool.documents.vocabulary import boolean, double, hex_binary, signed
 from ssptool.errors import WrongUsage
 from ssptool.fmu.description import Value, is_text
-from ssptool.fmu.units import Exponents, Unit
+from ssptool.fmu.units import Exponents, PhysicalUnit
 from ssptool.network.network import IDENTITY, Conversion
 
 _CANONICAL = {"Real": "Float64", "Integer": "Int32"}
@@ -122,7 +122,7 @@ def _lossless(source: str, destination: str) -> bool:
 class IncompatibleUnits(ValueError):
     """Two units between which there is no conversion."""
 
-    def __init__(self, source: Unit, target: Unit) -> None:
+    def __init__(self, source: PhysicalUnit, target: PhysicalUnit) -> None:
         super().__init__(f"a value in {source.name} cannot be converted to {target.name}")
         self.source = source
         self.target = target
@@ -130,21 +130,21 @@ class IncompatibleUnits(ValueError):
 
 def document_units(
     root: ssd.SystemStructureDescription | ssv.ParameterSet | ssb.SignalDictionary,
-) -> Mapping[str, Unit]:
+) -> Mapping[str, PhysicalUnit]:
     """The units that a document defines, by name; of two with one name the first (see rule UNIT-001)."""
-    units: dict[str, Unit] = {}
+    units: dict[str, PhysicalUnit] = {}
     for element in root.units:
         units.setdefault(element.name, _unit(element))
     return MappingProxyType(units)
 
 
-def _unit(element: ssc.Unit) -> Unit:
+def _unit(element: ssc.Unit) -> PhysicalUnit:
     base = element.base_unit
     exponents = Exponents(base.kg, base.m, base.s, base.A, base.K, base.mol, base.cd, base.rad)
-    return Unit(element.name, exponents, base.factor, base.offset)
+    return PhysicalUnit(element.name, exponents, base.factor, base.offset)
 
 
-def notes_on_units(assumed: Sequence[Unit]) -> Iterator[str]:
+def notes_on_units(assumed: Sequence[PhysicalUnit]) -> Iterator[str]:
     """In words, which units are read by their names because nothing defines them."""
     if assumed:
         what = "1 unit has" if len(assumed) == 1 else f"{len(assumed)} units have"
@@ -153,7 +153,7 @@ def notes_on_units(assumed: Sequence[Unit]) -> Iterator[str]:
         yield f"{what} no definition and {'is' if len(assumed) == 1 else 'are'} read by name: {read}"
 
 
-def define_unit(root: Element, unit: Unit) -> None:
+def define_unit(root: Element, unit: PhysicalUnit) -> None:
     """Add the definition of a unit to those of a document."""
     base = ssc.BaseUnit.new()
     for symbol, exponent in (unit.exponents or Exponents())._asdict().items():
@@ -168,7 +168,7 @@ def define_unit(root: Element, unit: Unit) -> None:
     root.add(element)
 
 
-def convertible(a: Unit, b: Unit) -> bool:
+def convertible(a: PhysicalUnit, b: PhysicalUnit) -> bool:
     """Whether a value in one of the units can be expressed in the other."""
     if _by_name(a, b):
         return True
@@ -177,7 +177,7 @@ def convertible(a: Unit, b: Unit) -> bool:
     return a.exponents == b.exponents and b.factor != 0 and a.factor != 0
 
 
-def _by_name(a: Unit, b: Unit) -> bool:
+def _by_name(a: PhysicalUnit, b: PhysicalUnit) -> bool:
     """Whether the names alone tell how to convert, as one of the units is not defined: they are the same, or FMI 1.0
     says how to show one in the other.
     """
@@ -185,7 +185,7 @@ def _by_name(a: Unit, b: Unit) -> bool:
     return same and not (a.defined and b.defined)
 
 
-def conversion(source: Unit | None, target: Unit | None, relative: bool = False) -> Conversion:
+def conversion(source: PhysicalUnit | None, target: PhysicalUnit | None, relative: bool = False) -> Conversion:
     """The conversion of values in `source` to values in `target`: u = (f_s·v + o_s − o_t)/f_t.
 
     Without a unit on one side the value is passed on as it is. `relative` (FMI's relativeQuantity) leaves out
@@ -207,7 +207,7 @@ def conversion(source: Unit | None, target: Unit | None, relative: bool = False)
     return IDENTITY if change == IDENTITY else change
 
 
-def _shown(source: Unit, target: Unit, relative: bool) -> Conversion:
+def _shown(source: PhysicalUnit, target: PhysicalUnit, relative: bool) -> Conversion:
     """Between a unit and one in which FMI 1.0 says how to show it; else they have the same name, and are the same."""
     if source.name == target.name:
         return IDENTITY
@@ -249,8 +249,8 @@ def _mapped(value: Value, table: dict[V, V], kind: type[V]) -> tuple[Value, str]
     return value, f"{value!r} is not in the mapping"
 
 
-Items = Mapping[str, int]
-NO_ITEMS: Items = {}
+EnumerationItems = Mapping[str, int]
+NO_ITEMS: EnumerationItems = {}
 
 
 class InvalidValue(WrongUsage, ValueError):
@@ -263,7 +263,7 @@ class InvalidValue(WrongUsage, ValueError):
         self.expected = expected
 
 
-def expected(type_name: str, items: Items = NO_ITEMS) -> str:
+def expected(type_name: str, items: EnumerationItems = NO_ITEMS) -> str:
     """In words, what a variable of this type takes."""
     if type_name == "Enumeration":
         return "one of " + ", ".join(items) if items else "an item of its enumeration"
@@ -274,7 +274,7 @@ def expected(type_name: str, items: Items = NO_ITEMS) -> str:
     return words.get(type_name, "a number")
 
 
-def convert(name: str, value: Value, target: str, items: Items = NO_ITEMS) -> Value:
+def convert(name: str, value: Value, target: str, items: EnumerationItems = NO_ITEMS) -> Value:
     """`value` as the machine type of `target`; an enumeration's items become its numbers.
 
     Integers become floating-point numbers, and numbers of one width another as long as the value fits;
@@ -299,7 +299,7 @@ def convert(name: str, value: Value, target: str, items: Items = NO_ITEMS) -> Va
     raise InvalidValue(name, value, expected(target, items))
 
 
-def _item(name: str, value: Value, items: Items) -> Value:
+def _item(name: str, value: Value, items: EnumerationItems) -> Value:
     if isinstance(value, str) and (value in items or not items):
         return items.get(value, value)
     if isinstance(value, int) and not isinstance(value, bool) and (value in items.values() or not items):
@@ -328,7 +328,7 @@ def _within_doubles(name: str, text: str, value: float) -> float:
     return value
 
 
-def from_cell(name: str, text: str, target: str, items: Items) -> Value:
+def from_cell(name: str, text: str, target: str, items: EnumerationItems) -> Value:
     """The same of a cell of a table, in which all may be written as doubles. Raises InvalidValue."""
     if target == "Boolean" and text in ("0.0", "1.0"):
         text = text[0]
@@ -337,7 +337,7 @@ def from_cell(name: str, text: str, target: str, items: Items) -> Value:
     return from_text(name, text.strip() if target != "String" else text, target, items)
 
 
-def from_text(name: str, text: str, target: str, items: Items) -> Value:
+def from_text(name: str, text: str, target: str, items: EnumerationItems) -> Value:
     """The value of a variable of type `target` that a text states, as a person types it.
 
     Raises

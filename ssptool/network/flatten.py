@@ -21,7 +21,7 @@ from ssptool.documents.ssd import DefaultExperiment
 from ssptool.fmu.description import Shape
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
 from ssptool.network.arrays import check_stated, has_variable_sizes, resize
-from ssptool.network.connectors import Key, Terminal, terminals
+from ssptool.network.connectors import ConnectorKey, FlatConnector, flat_connectors
 from ssptool.network.network import (
     Annotated,
     Experiment,
@@ -215,7 +215,7 @@ def _build(
     archive: Archive, structure: Document, start_values: Mapping[str, str], parameter_files: Sequence[FilePath]
 ) -> Network:
     tree = build_tree(archive, structure)
-    known = terminals(tree)
+    known = flat_connectors(tree)
     if has_variable_sizes(tree, known):
         known = _sized(tree, known, start_values, parameter_files)
     check_stated(tree)
@@ -232,7 +232,7 @@ def _build(
     network = Network(
         name=structure.structure.name,
         components=components,
-        ports=tuple(_port(terminal) for terminal in wiring.terminals.values() if terminal.key.of_root),
+        ports=tuple(_port(connector) for connector in wiring.connectors.values() if connector.key.of_root),
         wires=wires,
         assignments=assignments,
         experiment=_experiment(stated),
@@ -274,9 +274,12 @@ def _as_input(signal: Signal) -> Signal:
 
 
 def _sized(
-    tree: Tree, known: Mapping[Key, Terminal], start_values: Mapping[str, str], parameter_files: Sequence[FilePath]
-) -> dict[Key, Terminal]:
-    """Give arrays the sizes that parameters say, all other values being left for later; the terminals after that."""
+    tree: Tree,
+    known: Mapping[ConnectorKey, FlatConnector],
+    start_values: Mapping[str, str],
+    parameter_files: Sequence[FilePath],
+) -> dict[ConnectorKey, FlatConnector]:
+    """Give arrays the sizes that parameters say, all other values being left for later; the connectors after that."""
     # What cannot be is refused when all values are looked at.
     scratch = replace(tree, unsupported=[], assumed_units={})
     parameters = Parameterization(scratch, Wiring(scratch, known))
@@ -286,7 +289,7 @@ def _sized(
     parameters.apply_sizes(start_values)
     given = {**parameters.boundary_assignments(), **parameters.assignments()}
     resize(tree, {signal: one.value for signal, one in given.items() if type(one.value) is int})
-    return terminals(tree)
+    return flat_connectors(tree)
 
 
 def _arrays(tree: Tree, wiring: Wiring) -> dict[Signal, Shape]:
@@ -300,9 +303,9 @@ def _arrays(tree: Tree, wiring: Wiring) -> dict[Signal, Shape]:
 
 def _components(tree: Tree, wiring: Wiring) -> dict[str, FlatComponent]:
     ports: dict[ElementPath, list[Port]] = defaultdict(list)
-    for key, terminal in wiring.terminals.items():
-        if terminal.variable is not None:
-            ports[key.path].append(_port(terminal))
+    for key, connector in wiring.connectors.items():
+        if connector.variable is not None:
+            ports[key.path].append(_port(connector))
     return {dotted(place.path): _component(place, tuple(ports[place.path])) for place in tree.components}
 
 
@@ -318,17 +321,17 @@ def _component(place: ComponentPlace, ports: tuple[Port, ...]) -> FlatComponent:
     )
 
 
-def _port(terminal: Terminal) -> Port:
-    unit = terminal.unit if terminal.variable is None else terminal.variable_unit
+def _port(connector: FlatConnector) -> Port:
+    unit = connector.unit if connector.variable is None else connector.variable_unit
     return Port(
-        signal=terminal.signal,
-        kind=str(terminal.kind),
+        signal=connector.signal,
+        kind=str(connector.kind),
         # A type that cannot be deduced is an error of the document (TYPE-002).
-        type=terminal.type or "Float64",
+        type=connector.type or "Float64",
         unit=None if unit is None else unit.name,
-        description=terminal.description,
-        position=terminal.position,
-        clock=terminal.clock,
+        description=connector.description,
+        position=connector.position,
+        clock=connector.clock,
     )
 
 
@@ -339,10 +342,10 @@ def _wires(wiring: Wiring) -> tuple[tuple[Wire, ...], tuple[Wire, ...]]:
     """
     flows: list[Flow] = []
     dangling: list[Flow] = []
-    for key, terminal in wiring.terminals.items():
+    for key, connector in wiring.connectors.items():
         if not wiring.leads_on(key):
             continue
-        source = terminal.variable is not None or (key.of_root and terminal.kind in ROOT_SOURCES)
+        source = connector.variable is not None or (key.of_root and connector.kind in ROOT_SOURCES)
         if source or not (key.of_root or key in wiring.driven):  # where flows begin
             for flow in wiring.flows_from(key):
                 (flows if source and not flow.dangles else dangling).append(flow)
@@ -351,10 +354,10 @@ def _wires(wiring: Wiring) -> tuple[tuple[Wire, ...], tuple[Wire, ...]]:
 
 
 def _boundaries(wiring: Wiring) -> Iterator[Port]:
-    for key, terminal in wiring.terminals.items():
-        hidden = key.inner and Key(key.path, key.connector) in wiring.terminals
-        if not key.of_root and terminal.variable is None and not hidden:
-            port = _port(terminal)
+    for key, connector in wiring.connectors.items():
+        hidden = key.inner and ConnectorKey(key.path, key.connector) in wiring.connectors
+        if not key.of_root and connector.variable is None and not hidden:
+            port = _port(connector)
             yield port if key.dictionary is None else port._replace(kind="dictionary entry")
 
 

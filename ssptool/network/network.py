@@ -13,7 +13,7 @@ from ssptool.documents.diagnostics import Position
 from ssptool.documents.document import Document, Positions
 from ssptool.errors import counted
 from ssptool.fmu.description import FmuDescription, Value, Variable
-from ssptool.fmu.units import Unit
+from ssptool.fmu.units import PhysicalUnit
 
 
 class Signal(NamedTuple):
@@ -325,7 +325,7 @@ class Network:
     arrays: Mapping[Signal, tuple[int, ...]] = field(default_factory=dict)
     experiment_position: Position | None = None
     annotated: Annotated = field(default_factory=Annotated)
-    assumed_units: tuple[Unit, ...] = ()
+    assumed_units: tuple[PhysicalUnit, ...] = ()
     tables: Mapping[str, TableComponent] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -347,5 +347,5 @@ class Scope:
 
     archive: Archive
     document: Document
-    units: Mapping[str, Unit]
+    units: Mapping[str, PhysicalUnit]
     survey: Positions

@@ -19,7 +19,7 @@ from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
 from ssptool.errors import counted, near_misses
 from ssptool.fmu.description import Shape, Value, element_names, shape_text
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
-from ssptool.fmu.units import Unit, named
+from ssptool.fmu.units import PhysicalUnit, named
 from ssptool.network.conversion import (
     IncompatibleUnits,
     InvalidValue,
@@ -127,7 +127,7 @@ class PendingParameter:
     name: str
     value: Value
     type: str
-    unit: Unit | None
+    unit: PhysicalUnit | None
     source_items: Mapping[str, int]
     position: Position
     chain: tuple[ProvenanceStep, ...]
@@ -215,7 +215,7 @@ def converted_for(given: PendingParameter, target: Target, entry: ssm.MappingEnt
     return Assignment(target.signal, value, unit_name(target.unit), given.chain)
 
 
-def unit_name(unit: Unit | None) -> str | None:
+def unit_name(unit: PhysicalUnit | None) -> str | None:
     return None if unit is None else unit.name
 
 
@@ -339,7 +339,7 @@ class Parameterization:
 
     def _hands_on(self, target: SystemTarget) -> bool:
         """Whether what a value is given to is no signal of the flat network, so that the value has to go on now."""
-        return not _is_flat(target) or self._wiring.terminals[target.key].kind in _PARAMETERS
+        return not _is_flat(target) or self._wiring.connectors[target.key].kind in _PARAMETERS
 
     def _claim(self, giver: ValueSource, target: Target, assignment: Assignment) -> None:
         self._claims[target].append(Candidate(giver, assignment))

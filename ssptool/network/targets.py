@@ -12,8 +12,8 @@ from typing import TypeAlias
 from ssptool.documents.diagnostics import Position
 from ssptool.errors import WrongUsage
 from ssptool.fmu.description import Shape, Variable
-from ssptool.fmu.units import Unit
-from ssptool.network.connectors import Key, settable, unit_of
+from ssptool.fmu.units import PhysicalUnit
+from ssptool.network.connectors import ConnectorKey, settable, unit_of
 from ssptool.network.network import Signal
 from ssptool.network.tree import ComponentPlace, ElementPath, Tree, dotted
 from ssptool.network.wiring import Wiring
@@ -46,7 +46,7 @@ class VariableTarget:
         return self.variable.items
 
     @property
-    def unit(self) -> Unit | None:
+    def unit(self) -> PhysicalUnit | None:
         return unit_of(self.variable, self.place.elements)
 
     @property
@@ -70,10 +70,10 @@ class VariableTarget:
 class SystemTarget:
     """A connector of a system, of any kind."""
 
-    key: Key
+    key: ConnectorKey
     type: str
     items: Mapping[str, int]
-    unit: Unit | None
+    unit: PhysicalUnit | None
     position: Position
     relative: bool = False
     bounds: tuple[float, float] = (-inf, inf)
@@ -100,19 +100,19 @@ class Targets:
     def __init__(self, tree: Tree, wiring: Wiring) -> None:
         self._components: dict[str, list[ComponentPlace]] = defaultdict(list)
         self._connectors: dict[str, list[SystemTarget]] = defaultdict(list)
-        self._arrays: dict[str, list[tuple[Key, Shape]]] = defaultdict(list)
+        self._arrays: dict[str, list[tuple[ConnectorKey, Shape]]] = defaultdict(list)
         for place in tree.components:
             self._components[dotted(place.path)].append(place)
         for key, shape in wiring.shapes.items():
             if dotted(key.path) not in self._components:
                 self._arrays[str(key.signal)].append((key, shape))
         self._any_arrays = bool(self._arrays) or any(place.elements.arrays for place in tree.components)
-        for key, terminal in wiring.terminals.items():
-            hidden = key.inner and Key(key.path, key.connector) in wiring.terminals
-            if terminal.variable is None and not hidden and not terminal.shared:
-                kind, position = terminal.type or "Float64", terminal.position
-                is_element = terminal.array is not None
-                target = SystemTarget(key, kind, terminal.items, terminal.unit, position, is_element=is_element)
+        for key, connector in wiring.connectors.items():
+            hidden = key.inner and ConnectorKey(key.path, key.connector) in wiring.connectors
+            if connector.variable is None and not hidden and not connector.shared:
+                kind, position = connector.type or "Float64", connector.position
+                is_element = connector.array is not None
+                target = SystemTarget(key, kind, connector.items, connector.unit, position, is_element=is_element)
                 self._connectors[str(target)].append(target)
 
     def named(self, name: str, path: ElementPath) -> list[Target]:

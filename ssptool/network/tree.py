@@ -17,7 +17,7 @@ from ssptool.documents.vocabulary import FMU, PACKAGE, SIGNAL_DICTIONARY, SYSTEM
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, shape_of, unsupported_of_fmi1, with_array_elements
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
 from ssptool.fmu.read_description import read_description
-from ssptool.fmu.units import Unit
+from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.conversion import document_units
 from ssptool.network.network import Scope, Signal, TableOutput, UnsupportedFeature
 from ssptool.network.tables import TableFile, outputs_of, read_table
@@ -64,14 +64,14 @@ class ComponentPlace:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Dictionary:
+class DictionaryPlace:
     """A signal dictionary of the system at `path`; `units` are those that its entries name."""
 
     path: ElementPath
     name: str
     content: ssb.SignalDictionary
     entries: Mapping[str, ssb.DictionaryEntry]
-    units: Mapping[str, Unit]
+    units: Mapping[str, PhysicalUnit]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +81,7 @@ class ReferencePlace:
     path: ElementPath
     reference: ssd.SignalDictionaryReference
     scope: Scope
-    dictionary: Dictionary | None
+    dictionary: DictionaryPlace | None
 
 
 @dataclass(slots=True)
@@ -95,10 +95,10 @@ class Tree:
     components: list[ComponentPlace] = field(default_factory=list)
     references: list[ReferencePlace] = field(default_factory=list)
     unsupported: list[UnsupportedFeature] = field(default_factory=list)
-    assumed_units: dict[str, Unit] = field(default_factory=dict)
+    assumed_units: dict[str, PhysicalUnit] = field(default_factory=dict)
     sizes: Mapping[Signal, int] = field(default_factory=dict)
 
-    def rely_on(self, *units: Unit | None) -> None:
+    def rely_on(self, *units: PhysicalUnit | None) -> None:
         """A value is converted between units; of those that are not defined the names had to tell what they are."""
         self.assumed_units.update((unit.name, unit) for unit in units if unit is not None and unit.assumed)
 
@@ -175,7 +175,7 @@ class Around(NamedTuple):
     """What is around a place: systems, none of which can be inside again; and dictionaries, the nearest of a name."""
 
     systems: frozenset[ssd.System]
-    dictionaries: Mapping[str, Dictionary]
+    dictionaries: Mapping[str, DictionaryPlace]
 
 
 class _TreeBuilder:
@@ -295,7 +295,7 @@ class _TreeBuilder:
             # The dictionaries of the host are not seen from another document (AMB-21).
             self.system(SystemPlace(path, root.system, inner, component, scope), Around(around.systems, {}))
 
-    def _dictionaries(self, place: SystemPlace) -> Iterator[Dictionary]:
+    def _dictionaries(self, place: SystemPlace) -> Iterator[DictionaryPlace]:
         """Those that a system declares and that can be read; the first of a name last, so that it is the one."""
         for declared in reversed(place.system.signal_dictionaries):
             if declared.type != SIGNAL_DICTIONARY:
@@ -304,7 +304,7 @@ class _TreeBuilder:
             content = dictionary_content(declared, place.scope)
             if content is not None:
                 entries = {entry.name: entry for entry in reversed(content.entries)}
-                yield Dictionary(place.path, declared.name, content, entries, document_units(content))
+                yield DictionaryPlace(place.path, declared.name, content, entries, document_units(content))
 
 
 def dictionary_content(declared: ssd.SignalDictionary, scope: Scope) -> ssb.SignalDictionary | None:

@@ -1,6 +1,6 @@
 """Wiring: from the connections of nested systems to flows from component to component.
 
-A connection is a segment between two terminals. A flow follows segments through the boundaries of systems and
+A connection is a segment between two connectors. A flow follows segments through the boundaries of systems and
 composes what happens to the value on the way: conversion of units per segment, then the segment's
 transformation.
 """
@@ -13,9 +13,9 @@ from typing import NamedTuple
 from ssptool.documents import ssc
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.ssd import ConnectorKind, ConnectorRef
-from ssptool.fmu.units import Unit
+from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.arrays import Unpaired, by_element, pairs_of_elements, shapes
-from ssptool.network.connectors import Key, Owner, Terminal, leads_forward
+from ssptool.network.connectors import ConnectorKey, FlatConnector, Owner, leads_forward
 from ssptool.network.conversion import IncompatibleUnits, conversion
 from ssptool.network.network import IDENTITY, Conversion, Leg, LegKind, Wire
 from ssptool.network.tree import ElementPath, ReferencePlace, SystemPlace, Tree
@@ -29,8 +29,8 @@ class Segment(NamedTuple):
     kind: LegKind
     number: int
     owner: ElementPath
-    source: Key
-    destination: Key
+    source: ConnectorKey
+    destination: ConnectorKey
     position: Position
     suppress_unit_conversion: bool = False
     transformation: Conversion = IDENTITY
@@ -45,10 +45,10 @@ class Picked(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """A path from one terminal to another where it ends."""
+    """A path from one connector to another where it ends."""
 
-    source: Terminal
-    destination: Terminal
+    source: FlatConnector
+    destination: FlatConnector
     conversion: Conversion
     legs: tuple[Leg, ...]
     order: tuple[int, ...]
@@ -64,20 +64,20 @@ class Flow(NamedTuple):
 
 
 class Wiring:
-    """The terminals of a tree and the segments between them."""
+    """The connectors of a tree and the segments between them."""
 
-    def __init__(self, tree: Tree, terminals: Mapping[Key, Terminal]) -> None:
+    def __init__(self, tree: Tree, connectors: Mapping[ConnectorKey, FlatConnector]) -> None:
         self._tree = tree
-        self._inside: dict[Key, list[Key]] = defaultdict(list)
-        self._leaving: dict[Key, list[Segment]] = defaultdict(list)
-        self.driven: set[Key] = set()
+        self._inside: dict[ConnectorKey, list[ConnectorKey]] = defaultdict(list)
+        self._leaving: dict[ConnectorKey, list[Segment]] = defaultdict(list)
+        self.driven: set[ConnectorKey] = set()
         self._conversions: dict[tuple[int, int, bool], Conversion | IncompatibleUnits] = {}
         numbers = count()
-        within = [picked for place in tree.systems for picked in _segments(place, terminals, tree, numbers)]
-        through = [picked for place in tree.references for picked in _through_dictionary(place, terminals, numbers)]
+        within = [picked for place in tree.systems for picked in _segments(place, connectors, tree, numbers)]
+        through = [picked for place in tree.references for picked in _through_dictionary(place, connectors, numbers)]
         whole = (one for one in (*within, *through) if one.start is None and one.end is None)
-        self.shapes = shapes(tree, terminals, ((one.segment.source, one.segment.destination) for one in whole))
-        self.terminals = by_element(terminals, self.shapes)
+        self.shapes = shapes(tree, connectors, ((one.segment.source, one.segment.destination) for one in whole))
+        self.connectors = by_element(connectors, self.shapes)
         for picked in within:
             plain = not self.shapes and picked.start is None and picked.end is None
             for segment in (picked.segment,) if plain else self._single(picked):
@@ -104,31 +104,31 @@ class Wiring:
             rules = ("SSD-CONN-009",) if picked.start is picked.end is None else ("SSD-CONN-010", "SSD-CONN-011")
             self._tree.refuse(segment.position, str(problem), rules=rules)
 
-    def leads_on(self, key: Key) -> bool:
-        """Whether a connection leads away from a terminal."""
+    def leads_on(self, key: ConnectorKey) -> bool:
+        """Whether a connection leads away from a connector."""
         return key in self._leaving
 
-    def flows_from(self, key: Key) -> Iterator[Flow]:
-        """Every flow from a terminal to where it ends: at a component, at the root system, or dangling."""
-        source = self.terminals[key]
-        # A terminal has one driver, so the ways from an undriven one form a tree: none is visited twice.
+    def flows_from(self, key: ConnectorKey) -> Iterator[Flow]:
+        """Every flow from a connector to where it ends: at a component, at the root system, or dangling."""
+        source = self.connectors[key]
+        # A connector has one driver, so the ways from an undriven one form a tree: none is visited twice.
         waiting: list[tuple[Segment, ...]] = [(segment,) for segment in self._leaving.get(key, ())]
         while waiting:
             way = waiting.pop()
-            destination = self.terminals[way[-1].destination]
+            destination = self.connectors[way[-1].destination]
             onward = () if destination.variable is not None else self._leaving.get(destination.key, ())
             if destination.key.of_root or not onward:
                 yield self._flow(source, destination, way)
             elif destination.key != key:
                 waiting.extend((*way, segment) for segment in onward)
 
-    def _flow(self, source: Terminal, destination: Terminal, way: tuple[Segment, ...]) -> Flow:
+    def _flow(self, source: FlatConnector, destination: FlatConnector, way: tuple[Segment, ...]) -> Flow:
         relative = _is_relative(source) or _is_relative(destination)
         legs = self._at_variable(source, source.variable_unit, source.unit, relative)
         unit = source.variable_unit if source.unit is None else source.unit
         at = source.signal
         for segment in way:
-            reached = self.terminals[segment.destination]
+            reached = self.connectors[segment.destination]
             stated, change = reached.unit, IDENTITY
             if not segment.suppress_unit_conversion:
                 change = self._converted(unit, stated, relative, segment)
@@ -143,17 +143,21 @@ class Wiring:
                 total = total.then(leg.conversion)
         return Flow(source, destination, total, tuple(legs), tuple([segment.number for segment in way]))
 
-    def _at_variable(self, terminal: Terminal, source: Unit | None, target: Unit | None, relative: bool) -> list[Leg]:
+    def _at_variable(
+        self, connector: FlatConnector, source: PhysicalUnit | None, target: PhysicalUnit | None, relative: bool
+    ) -> list[Leg]:
         """Between a variable's own unit and the one that the SSD states for it (see rule FMU-006)."""
-        if terminal.variable is None or source is target:
+        if connector.variable is None or source is target:
             return []
         change = self._conversion(source, target, relative)
         if change is IDENTITY or not isinstance(change, Conversion):
             return []
-        at, units = terminal.signal, _names(source, target, change)
-        return [Leg(LegKind.VARIABLE, at, at, terminal.position, units, change)]
+        at, units = connector.signal, _names(source, target, change)
+        return [Leg(LegKind.VARIABLE, at, at, connector.position, units, change)]
 
-    def _converted(self, unit: Unit | None, stated: Unit | None, relative: bool, segment: Segment) -> Conversion:
+    def _converted(
+        self, unit: PhysicalUnit | None, stated: PhysicalUnit | None, relative: bool, segment: Segment
+    ) -> Conversion:
         change = self._conversion(unit, stated, relative)
         if isinstance(change, Conversion):
             return change
@@ -161,7 +165,9 @@ class Wiring:
             self._tree.refuse(segment.position, str(change), rules=("UNIT-006",))
         return IDENTITY
 
-    def _conversion(self, source: Unit | None, target: Unit | None, relative: bool) -> Conversion | IncompatibleUnits:
+    def _conversion(
+        self, source: PhysicalUnit | None, target: PhysicalUnit | None, relative: bool
+    ) -> Conversion | IncompatibleUnits:
         """Documents and FMUs hold each of their units once, so that few conversions are ever worked out."""
         known = self._conversions.get((id(source), id(target), relative))
         if known is None:
@@ -191,52 +197,52 @@ class Wiring:
 
     def _deduce(self) -> None:
         """Types and units that are not stated are those of the inner connectors, if these agree."""
-        for key in [key for key, terminal in self.terminals.items() if _is_open(terminal)]:
+        for key in [key for key, connector in self.connectors.items() if _is_open(connector)]:
             self._deduced(key, frozenset())
 
-    def _deduced(self, key: Key, waiting: frozenset[Key]) -> Terminal:
-        terminal = self.terminals[key]
-        if not _is_open(terminal):
-            return terminal
+    def _deduced(self, key: ConnectorKey, waiting: frozenset[ConnectorKey]) -> FlatConnector:
+        connector = self.connectors[key]
+        if not _is_open(connector):
+            return connector
         around = waiting | {key}
         inner = [self._deduced(other, around) for other in self._inside.get(key, ()) if other not in around]
-        if terminal.unit is None:
-            terminal = terminal._replace(unit=_the_unit(inner))
-        if terminal.type is None:
+        if connector.unit is None:
+            connector = connector._replace(unit=_the_unit(inner))
+        if connector.type is None:
             types = {other.type for other in inner if other.type is not None}
-            terminal = terminal._replace(type=types.pop() if len(types) == 1 else None)
-        self.terminals[key] = terminal
-        return terminal
+            connector = connector._replace(type=types.pop() if len(types) == 1 else None)
+        self.connectors[key] = connector
+        return connector
 
 
-def _is_open(terminal: Terminal) -> bool:
+def _is_open(connector: FlatConnector) -> bool:
     """Whether the SSD leaves open what its inner connectors tell."""
-    return terminal.variable is None and (terminal.type is None or terminal.unit is None)
+    return connector.variable is None and (connector.type is None or connector.unit is None)
 
 
-def _is_relative(terminal: Terminal) -> bool:
-    return terminal.variable is not None and terminal.variable.relative_quantity
+def _is_relative(connector: FlatConnector) -> bool:
+    return connector.variable is not None and connector.variable.relative_quantity
 
 
-def _names(source: Unit | None, target: Unit | None, change: Conversion) -> tuple[str, str] | None:
+def _names(source: PhysicalUnit | None, target: PhysicalUnit | None, change: Conversion) -> tuple[str, str] | None:
     """The names of two units, if there is something to convert."""
     if change is IDENTITY or source is None or target is None:
         return None
     return source.name, target.name
 
 
-def _the_unit(terminals: list[Terminal]) -> Unit | None:
-    units = [terminal.unit for terminal in terminals if terminal.unit is not None]
+def _the_unit(connectors: list[FlatConnector]) -> PhysicalUnit | None:
+    units = [connector.unit for connector in connectors if connector.unit is not None]
     definitions = {(u.name if u.exponents is None else u.exponents, u.factor, u.offset) for u in units}
     return units[0] if len(definitions) == 1 else None
 
 
 def _segments(
-    place: SystemPlace, terminals: Mapping[Key, Terminal], tree: Tree, numbers: Iterator[int]
+    place: SystemPlace, connectors: Mapping[ConnectorKey, FlatConnector], tree: Tree, numbers: Iterator[int]
 ) -> Iterator[Picked]:
     version, survey = place.scope.document.version, place.scope.survey
     for connection in place.system.connections:
-        start, end = _end(place, terminals, connection.start), _end(place, terminals, connection.end)
+        start, end = _end(place, connectors, connection.start), _end(place, connectors, connection.end)
         if start is None or end is None:
             continue
         forward = leads_forward(start[0], _directed_kind(*start), end[0], _directed_kind(*end), version)
@@ -260,28 +266,32 @@ def _segments(
         )
         indices = connection.start_indices, connection.end_indices
         yield Picked(segment, *(indices if forward else reversed(indices)))
-    yield from _through_boundary(place, terminals, numbers)
+    yield from _through_boundary(place, connectors, numbers)
 
 
-def _directed_kind(owner: Owner, terminal: Terminal) -> ConnectorKind:
+def _directed_kind(owner: Owner, connector: FlatConnector) -> ConnectorKind:
     """The kind that decides the direction of a connection: a clock that ticks by itself, as time-based input clocks of
     FMUs do, is a source whatever its causality (SSP 2.0 §5.3.2.1).
     """
-    ticks = owner is Owner.ELEMENT and terminal.type == "Clock" and terminal.variable is not None
-    stated = dict(terminal.variable.clock).get("intervalVariability") if ticks and terminal.variable else None
-    return ConnectorKind.OUTPUT if stated not in (None, "triggered") else terminal.kind
+    ticks = owner is Owner.ELEMENT and connector.type == "Clock" and connector.variable is not None
+    stated = dict(connector.variable.clock).get("intervalVariability") if ticks and connector.variable else None
+    return ConnectorKind.OUTPUT if stated not in (None, "triggered") else connector.kind
 
 
-def _end(place: SystemPlace, terminals: Mapping[Key, Terminal], end: ConnectorRef) -> tuple[Owner, Terminal] | None:
+def _end(
+    place: SystemPlace, connectors: Mapping[ConnectorKey, FlatConnector], end: ConnectorRef
+) -> tuple[Owner, FlatConnector] | None:
     if end.element:
-        owner, key = Owner.ELEMENT, Key((*place.path, end.element), end.connector)
+        owner, key = Owner.ELEMENT, ConnectorKey((*place.path, end.element), end.connector)
     else:
-        owner, key = Owner.SYSTEM, Key(place.path, end.connector, inner=place.host is not None)
-    terminal = terminals.get(key)
-    return None if terminal is None else (owner, terminal)
+        owner, key = Owner.SYSTEM, ConnectorKey(place.path, end.connector, inner=place.host is not None)
+    connector = connectors.get(key)
+    return None if connector is None else (owner, connector)
 
 
-def _transformation(transformation: ssc.Transformation | None, source: Terminal, destination: Terminal) -> Conversion:
+def _transformation(
+    transformation: ssc.Transformation | None, source: FlatConnector, destination: FlatConnector
+) -> Conversion:
     match transformation:
         case ssc.LinearTransformation(factor=factor, offset=offset):
             return Conversion(factor, offset)
@@ -300,34 +310,34 @@ def _transformation(transformation: ssc.Transformation | None, source: Terminal,
 
 
 def _through_dictionary(
-    place: ReferencePlace, terminals: Mapping[Key, Terminal], numbers: Iterator[int]
+    place: ReferencePlace, connectors: Mapping[ConnectorKey, FlatConnector], numbers: Iterator[int]
 ) -> Iterator[Picked]:
     """From the connectors of a reference to the entries of its dictionary, and from these to the connectors."""
     dictionary = place.dictionary
     if dictionary is None:
         return
     for connector in place.reference.connectors:
-        entry = Key(dictionary.path, connector.name, dictionary=dictionary.name)
-        outward = Key(place.path, connector.name)
-        if entry in terminals:
+        entry = ConnectorKey(dictionary.path, connector.name, dictionary=dictionary.name)
+        outward = ConnectorKey(place.path, connector.name)
+        if entry in connectors:
             inward, kind = outward._replace(inner=True), LegKind.DICTIONARY
-            yield Picked(Segment(kind, next(numbers), place.path, inward, entry, terminals[entry].position))
-            yield Picked(Segment(kind, next(numbers), place.path, entry, outward, terminals[outward].position))
+            yield Picked(Segment(kind, next(numbers), place.path, inward, entry, connectors[entry].position))
+            yield Picked(Segment(kind, next(numbers), place.path, entry, outward, connectors[outward].position))
 
 
 _INWARD = ("input", "parameter", "structuralParameter")
 
 
 def _through_boundary(
-    place: SystemPlace, terminals: Mapping[Key, Terminal], numbers: Iterator[int]
+    place: SystemPlace, connectors: Mapping[ConnectorKey, FlatConnector], numbers: Iterator[int]
 ) -> Iterator[Picked]:
     """The connectors of a component that refers to a system are those of that system with the same name."""
     if place.host is None:
         return
     for connector in place.system.connectors:
-        inside, outside = Key(place.path, connector.name, inner=True), Key(place.path, connector.name)
-        if inside in terminals and outside in terminals:
-            inward = terminals[inside].kind in _INWARD
+        inside, outside = ConnectorKey(place.path, connector.name, inner=True), ConnectorKey(place.path, connector.name)
+        if inside in connectors and outside in connectors:
+            inward = connectors[inside].kind in _INWARD
             source, destination = (outside, inside) if inward else (inside, outside)
-            at = terminals[inside].position
+            at = connectors[inside].position
             yield Picked(Segment(LegKind.BOUNDARY, next(numbers), place.path, source, destination, at))

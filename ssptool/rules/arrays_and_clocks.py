@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.ssd import ConnectorKind as Kind
+from ssptool.documents.vocabulary import IntervalVariability
 from ssptool.network.conversion import is_integer
 from ssptool.rules.catalogue import (
     DERIVED,
@@ -199,12 +200,12 @@ def one_clock_for_both(system: ssd.System, structure: Structure) -> Iterator[Fin
             yield Finding(link.connection, f"{link.start} and {link.end} belong to different clocks")
 
 
-Place = tuple[str, str]
+ClockName = tuple[str, str]
 
 
-def _connected_clocks(found: tuple[Link, ...]) -> dict[Place, Place]:
+def _connected_clocks(found: tuple[Link, ...]) -> dict[ClockName, ClockName]:
     """For each clock that is connected, one of all that are connected to it."""
-    groups: dict[Place, Place] = {}
+    groups: dict[ClockName, ClockName] = {}
     for link in found:
         if link.start.carried.type == link.end.carried.type == "Clock":
             one, other = (_root((end.element, end.name), groups) for end in (link.start, link.end))
@@ -212,13 +213,13 @@ def _connected_clocks(found: tuple[Link, ...]) -> dict[Place, Place]:
     return groups
 
 
-def _root(place: Place, groups: dict[Place, Place]) -> Place:
+def _root(place: ClockName, groups: dict[ClockName, ClockName]) -> ClockName:
     while groups.get(place, place) != place:
         place = groups[place]
     return place
 
 
-def _clocks_of(end: LinkEnd, groups: dict[Place, Place]) -> set[Place]:
+def _clocks_of(end: LinkEnd, groups: dict[ClockName, ClockName]) -> set[ClockName]:
     return {_root((end.element, clock), groups) for clock in end.side.says.clocks}
 
 
@@ -231,5 +232,5 @@ def consistent_clocks(clock: ssc.Clock, structure: Structure) -> Iterator[Findin
     if clock.interval_counter is not None and clock.resolution is None:
         yield Finding(clock, "there is an intervalCounter, but no resolution", "add resolution", "intervalCounter")
     interval = clock.interval_decimal is not None or clock.interval_counter is not None
-    if clock.interval_variability is ssc.IntervalVariability.CONSTANT and not interval:
+    if clock.interval_variability is IntervalVariability.CONSTANT and not interval:
         yield Finding(clock, "the interval is constant, but not stated", "add intervalDecimal", "intervalVariability")

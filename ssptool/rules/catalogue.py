@@ -32,7 +32,7 @@ from ssptool.documents.diagnostics import Position, Severity
 from ssptool.documents.document import Repair
 from ssptool.documents.element import Element, text_of
 from ssptool.errors import WrongUsage
-from ssptool.fmu.units import Unit
+from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.conversion import define_unit
 
 _FIX_LIKENESS = 0.75  # one slip in a name of four letters
@@ -57,7 +57,7 @@ class Define(NamedTuple):
 
     element: Element
     root: Element
-    unit: Unit
+    unit: PhysicalUnit
 
 
 class Rewrite(NamedTuple):

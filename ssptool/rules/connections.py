@@ -35,8 +35,8 @@ from ssptool.rules.links import (
     Carried,
     Link,
     LinkEnd,
-    Shape,
     Side,
+    StatedShape,
     SystemInterface,
     alike,
     both_ticking,
@@ -466,18 +466,18 @@ def _compared_items(same: tuple[Link, ...], source: Carried, destination: Carrie
             yield Finding(link.connection, message, "say by an EnumerationMappingTransformation which item is which")
 
 
-def _differ(shape: Shape, other: Shape) -> bool:
+def _differ(shape: StatedShape, other: StatedShape) -> bool:
     sizes = zip(shape, other, strict=False)
     return len(shape) != len(other) or any(a != b for a, b in sizes if a is not None and b is not None)
 
 
-def _array(shape: Shape) -> str:
+def _array(shape: StatedShape) -> str:
     return "a scalar" if not shape else "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"
 
 
 LOOPS = Chapter("Algebraic loops, found without solving anything (SSP 2.0 §5.3.2)")
 
-Signal = tuple[ssd.SystemElement, str]
+ElementConnector = tuple[ssd.SystemElement, str]
 
 
 @LOOPS.rule("SSD-CONN-015", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.3.2")
@@ -502,11 +502,13 @@ def algebraic_loops(structure: Structure) -> Iterator[Finding]:
                 left.pop(signal, None)
 
 
-Needs: TypeAlias = dict[Signal, dict[Signal, None]]
+Needs: TypeAlias = dict[ElementConnector, dict[ElementConnector, None]]
 """Signal → those that it directly depends on."""
 
 
-def _dependencies(structure: Structure) -> tuple[Needs, dict[tuple[Signal, Signal], ssd.Connection]]:
+def _dependencies(
+    structure: Structure,
+) -> tuple[Needs, dict[tuple[ElementConnector, ElementConnector], ssd.Connection]]:
     needs: Needs = {}
     wires = {}
     # Only between parts that feed each other can there be loops, so that the rest is left out.
@@ -524,7 +526,7 @@ def _dependencies(structure: Structure) -> tuple[Needs, dict[tuple[Signal, Signa
     return needs, wires
 
 
-def _add(needs: Needs, signal: Signal, needed: Signal) -> None:
+def _add(needs: Needs, signal: ElementConnector, needed: ElementConnector) -> None:
     needs.setdefault(signal, {})[needed] = None
     needs.setdefault(needed, {})
 
@@ -545,16 +547,16 @@ def _is(description: FmuDescription, name: str, causality: Causality) -> bool:
     return variable is not None and variable.causality is causality
 
 
-def _cycle(graph: Mapping[Signal, Iterable[Signal]]) -> list[Signal]:
+def _cycle(graph: Mapping[ElementConnector, Iterable[ElementConnector]]) -> list[ElementConnector]:
     """Signals each of which depends on the one behind it, the first one again at the end; none if there are none."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as found:
         # Each is a predecessor of the next there.
-        cycle: list[Signal] = found.args[1]
+        cycle: list[ElementConnector] = found.args[1]
         return cycle[::-1]
     return []
 
 
-def _name(signal: Signal) -> str:
+def _name(signal: ElementConnector) -> str:
     return f"{signal[0].name}.{signal[1]}"

@@ -355,13 +355,13 @@ class Access(NamedTuple):
     writes: bool
 
 
-Entry = tuple[ssd.SignalDictionary, str]
+EntryKey = tuple[ssd.SignalDictionary, str]
 
 
 @found_once
-def _accesses(structure: Structure) -> dict[Entry, list[Access]]:
+def _accesses(structure: Structure) -> dict[EntryKey, list[Access]]:
     """All connections of all references, by dictionary and entry."""
-    found: dict[Entry, list[Access]] = {}
+    found: dict[EntryKey, list[Access]] = {}
     some = bool(structure.all(ssd.SignalDictionaryReference))
     for system in structure.root.systems() if some else ():
         for link in links(system, structure):

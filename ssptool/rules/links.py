@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
+from ssptool.documents.vocabulary import IntervalVariability
 from ssptool.fmu.description import FmuDescription, Variable, fixed_shape
-from ssptool.fmu.units import Unit, named, stated_or_own
+from ssptool.fmu.units import PhysicalUnit, named, stated_or_own
 from ssptool.network.connectors import Owner, leads_forward
 from ssptool.network.conversion import canonical, is_float
 from ssptool.rules.subjects import Instance, Structure, around, first, found_once, pool, remembered
@@ -141,7 +142,7 @@ class Carried(NamedTuple):
     """
 
     type: str | None = None
-    unit: Unit | None = None
+    unit: PhysicalUnit | None = None
     items: Mapping[str, int] | None = None
     relative: bool = False
 
@@ -152,7 +153,7 @@ class Carried(NamedTuple):
 
 NOTHING = Carried()
 Indices = tuple[int, ...] | None
-Shape = tuple[int | None, ...]
+StatedShape = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,7 +168,7 @@ class Side:
     kind: ssd.ConnectorKind
     says: Statement
     carried: Carried
-    shape: Shape | None
+    shape: StatedShape | None
     ticks: bool = False
 
 
@@ -329,7 +330,7 @@ def distinct_types(values: tuple[Carried, ...]) -> list[str]:
     return sorted({value.type for value in values if value.type is not None})
 
 
-def distinct_units(values: tuple[Carried, ...]) -> list[Unit]:
+def distinct_units(values: tuple[Carried, ...]) -> list[PhysicalUnit]:
     """The units, one of each definition."""
     units = [value.unit for value in values if value.unit is not None]
     return list({(unit.exponents or unit.name, unit.factor, unit.offset): unit for unit in units}.values())
@@ -431,14 +432,14 @@ def _ticking(connector: Declared, owner: ssd.SystemElement, structure: Structure
     """
     clock = connector.says.type
     if isinstance(clock, ssc.Clock) and clock.interval_variability is not None:
-        return clock.interval_variability is not ssc.IntervalVariability.TRIGGERED
+        return clock.interval_variability is not IntervalVariability.TRIGGERED
     description = structure.fmu_of(owner)
     variable = None if description is None else description.variables.get(connector.name)
     stated = {} if variable is None else dict(variable.clock)
     return stated.get("intervalVariability", "triggered") != "triggered"
 
 
-def _shape(connector: Declared, owner: ssd.SystemElement, structure: Structure) -> Shape | None:
+def _shape(connector: Declared, owner: ssd.SystemElement, structure: Structure) -> StatedShape | None:
     if connector.says.sizes:
         return connector.says.sizes
     instance = instance_of(owner, structure)

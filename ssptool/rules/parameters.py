@@ -8,7 +8,7 @@ from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.element import Element
 from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
 from ssptool.fmu.description import fixed_shape
-from ssptool.fmu.units import Unit
+from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.connectors import settable
 from ssptool.network.conversion import InvalidValue, conversion, convert, convertible, transformed
 from ssptool.rules.bindings import ParameterTarget, ParameterUse, uses, variables_of
@@ -347,7 +347,7 @@ def _within_limits(use: ParameterUse, target: ParameterTarget, value: object) ->
         yield Finding(_value_place(use), message, "", "value", WARNING)
 
 
-def _unit(use: ParameterUse, structure: Structure) -> Unit | None:
+def _unit(use: ParameterUse, structure: Structure) -> PhysicalUnit | None:
     return structure.unit(container(use.parameter), use.parameter.unit)
 
 

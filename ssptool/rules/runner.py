@@ -24,7 +24,7 @@ INTERNAL = "INTERNAL"
 """The code of a rule that failed: a fault of ours, not of the document."""
 
 
-class Run:
+class ValidationRun:
     """One pass over a package.
 
     `unguarded` lets a rule that fails raise, as tests want it; else the failure becomes a finding of its own and the
@@ -163,7 +163,7 @@ def check_path(
     try:
         archive = open_checked(path, outside)
     except InvalidDocument as problem:
-        found = set(Run(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics)))
+        found = set(ValidationRun(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics)))
         listed, withheld = switches.apply(_sorted(found))
         return Report(str(path), listed, withheld=withheld)
     with archive:
@@ -223,7 +223,7 @@ def examine(
 ) -> Found:
     """Apply the rules to an archive and to the packages inside it."""
     package = load(archive, variant)
-    run = Run(unguarded=unguarded, tools=tools)
+    run = ValidationRun(unguarded=unguarded, tools=tools)
     diagnostics = run.package(package)
     own = Found(
         diagnostics,
@@ -253,7 +253,7 @@ def _inside(archive: Archive, name: str, unguarded: bool, tools: Collection[str]
             found = examine(inner, None, unguarded=unguarded, tools=tools, depth=depth)
     except InvalidDocument as problem:
         path = Path(name)
-        found = Found(set(Run(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics))))
+        found = Found(set(ValidationRun(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics))))
     return _prefixed(found, name, path.name)
 
 

@@ -30,7 +30,7 @@ from ssptool.documents.vocabulary import (
     SYSTEM_STRUCTURE,
 )
 from ssptool.fmu.description import FmuDescription, UnreadableFmu
-from ssptool.fmu.units import Unit, named
+from ssptool.fmu.units import PhysicalUnit, named
 from ssptool.network.conversion import document_units
 from ssptool.rules.catalogue import Finding, repaired
 
@@ -233,7 +233,7 @@ class Structure:
     inner: Mapping[str, File]
     opened: "Callable[[str], Structure]"
     _components: dict[Element, FmuDescription | None] = field(default_factory=dict, repr=False)
-    _units: dict[Element, Mapping[str, Unit]] = field(default_factory=dict, repr=False)
+    _units: dict[Element, Mapping[str, PhysicalUnit]] = field(default_factory=dict, repr=False)
     _found: dict[type[Element], tuple[Any, ...]] = field(default_factory=dict, repr=False)
     _references: dict[str, Reference] = field(default_factory=dict, repr=False)
     _instances: "dict[Element, Instance | None]" = field(default_factory=dict, repr=False)
@@ -281,13 +281,13 @@ class Structure:
             if binding.parameter_mapping is not None:
                 yield binding.parameter_mapping
 
-    def units(self, root: Element) -> Mapping[str, Unit]:
+    def units(self, root: Element) -> Mapping[str, PhysicalUnit]:
         """The units that a document defines."""
         if root not in self._units:
             self._units[root] = document_units(root) if isinstance(root, WITH_UNITS) else {}
         return self._units[root]
 
-    def unit(self, root: Element, name: str | None) -> Unit | None:
+    def unit(self, root: Element, name: str | None) -> PhysicalUnit | None:
         """The unit that a document means by a name; None if neither a definition nor the name tells it."""
         unit = named(self.units(root), name)
         return None if unit is None or unit.exponents is None else unit

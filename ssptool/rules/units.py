@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.element import Element
 from ssptool.fmu.description import FmuDescription
-from ssptool.fmu.units import Unit, unit_of_name
+from ssptool.fmu.units import PhysicalUnit, unit_of_name
 from ssptool.network.conversion import convertible
 from ssptool.rules.catalogue import (
     DERIVED,
@@ -139,7 +139,7 @@ def same_units_by_name(structure: Structure) -> Iterator[Finding]:
 
     Fix: correct the definition that is wrong, or rename it.
     """
-    known: dict[str, tuple[str, Unit]] = {}
+    known: dict[str, tuple[str, PhysicalUnit]] = {}
     for root in structure.documents():
         if not isinstance(root, WITH_UNITS):
             continue
@@ -172,7 +172,7 @@ def _undefined(use: Element, name: str, root: ssc.TopLevel, structure: Structure
     return Finding(use, f"{message}; it is read by its name as {told.in_base_units}", advice, "unit", WARNING, fix)
 
 
-def _meanings(name: str, structure: Structure) -> list[Unit]:
+def _meanings(name: str, structure: Structure) -> list[PhysicalUnit]:
     """The different definitions of a unit in the FMUs and the other documents of a system."""
     fmus = (fmu.units for fmu in structure.fmus.values() if isinstance(fmu, FmuDescription))
     documents = (structure.units(root) for root in structure.documents())
@@ -215,7 +215,7 @@ def known_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[Fin
     known = {enumeration.name for enumeration in getattr(root, "enumerations", ())}
     for use in every(root, *_NAMING):
         name = use.get("name")
-        defines = first(use, ssc.Item) is not None
+        defines = first(use, ssc.EnumerationItem) is not None
         if name is not None and name not in known and not defines and container(use) is root:
             advice = near(name, known) or "define it in the Enumerations of this document"
             message = f"the enumeration '{name}' is not defined in this document"

@@ -23,8 +23,8 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import Kind, Settings, settings_by_name
 from ssptool.errors import WrongValue, near_misses
 from ssptool.fmu.description import Causality, Value
-from ssptool.fmu.units import Exponents, Unit, named
-from ssptool.network.connectors import terminals
+from ssptool.fmu.units import Exponents, PhysicalUnit, named
+from ssptool.network.connectors import flat_connectors
 from ssptool.network.conversion import InvalidValue, conversion, document_units, from_text
 from ssptool.network.network import Conversion
 from ssptool.network.targets import Target, Targets, UnknownVariable, VariableTarget
@@ -289,7 +289,7 @@ class PreparedSystem:
                         editor.replace(component, study.file(file))
             self._stack = stack.pop_all()
         tree = build_tree(self.archive, self.structure)
-        wiring = Wiring(tree, terminals(tree))
+        wiring = Wiring(tree, flat_connectors(tree))
         self._targets = Targets(tree, wiring)
         self.units = self._units(place.fmu.units for place in tree.components)
         self.setters: tuple[Setter, ...] = ()
@@ -407,7 +407,7 @@ class PreparedSystem:
             raise WrongValue(f"the unit {factor.unit!r} is not known; known are {known}, and what [units] defines")
         return conversion(named(self.units, factor.unit), target.unit, target.relative)
 
-    def _units(self, of_fmus: Iterator[Mapping[str, Unit]]) -> dict[str, Unit]:
+    def _units(self, of_fmus: Iterator[Mapping[str, PhysicalUnit]]) -> dict[str, PhysicalUnit]:
         found = {name: _unit(name, parts) for name, parts in self.study.units.items()}
         own = document_units(self.structure.root_as(SystemStructureDescription))
         for units in (own, *of_fmus):
@@ -417,6 +417,6 @@ class PreparedSystem:
         return found
 
 
-def _unit(name: str, parts: Mapping[str, float]) -> Unit:
+def _unit(name: str, parts: Mapping[str, float]) -> PhysicalUnit:
     exponents = Exponents(**{key: int(value) for key, value in parts.items() if key not in ("factor", "offset")})
-    return Unit(name, exponents, parts.get("factor", 1.0), parts.get("offset", 0.0))
+    return PhysicalUnit(name, exponents, parts.get("factor", 1.0), parts.get("offset", 0.0))

@@ -14,7 +14,7 @@ from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate
 from ssptool.engine.planning.outline import call_sequence
 from ssptool.engine.settings import Settings
-from ssptool.fmu.description import DefaultExperiment
+from ssptool.fmu.description import FmuExperiment
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Experiment, Signal, UnsupportedFeature, Wire
 from tests.engine.dual_mass import FMI2, FMI3, NO_FLANGE, NOWHERE, WIRES, network, oscillator
@@ -187,7 +187,7 @@ def test_an_unknown_name_is_refused_with_those_known():
 def test_the_smallest_recommended_step_size_is_taken():
     net = oscillator()
     one = net.components["System2"]
-    finer = replace(one, description=replace(one.description, experiment=DefaultExperiment(step_size=5e-4)))
+    finer = replace(one, description=replace(one.description, experiment=FmuExperiment(step_size=5e-4)))
     plan = make_plan(replace(net, components=net.components | {"System2": finer}), Settings())
     assert (plan.interval.step, plan.interval.steps) == (5e-4, 20000)
     assert choice(plan, "step_size") == ("0.0005 s", "recommended by the FMU of System2")
@@ -203,7 +203,7 @@ def test_a_recommended_step_size_is_made_to_fit():
 def test_without_any_recommendation_there_are_a_thousand_steps():
     net = oscillator()
     parts = {
-        name: replace(one, description=replace(one.description, experiment=DefaultExperiment()))
+        name: replace(one, description=replace(one.description, experiment=FmuExperiment()))
         for name, one in net.components.items()
     }
     assert make_plan(replace(net, components=parts), Settings()).interval.steps == 1000
@@ -248,7 +248,7 @@ def test_a_stop_time_before_the_start_is_refused():
 def test_a_missing_stop_time_is_refused_with_advice():
     net = replace(oscillator(), experiment=Experiment(None, None))
     silent = {
-        name: replace(one, description=replace(one.description, experiment=DefaultExperiment()))
+        name: replace(one, description=replace(one.description, experiment=FmuExperiment()))
         for name, one in net.components.items()
     }
     with pytest.raises(ValueError, match=r"no stop time.*--stop-time"):
@@ -257,7 +257,7 @@ def test_a_missing_stop_time_is_refused_with_advice():
 
 def test_without_an_experiment_of_the_system_the_longest_of_its_fmus_counts():
     net = replace(oscillator(), experiment=Experiment(None, None))
-    stated = {"System1": DefaultExperiment(0.5, 2.0, 0.1), "System2": DefaultExperiment(1.0, 3.0, 0.25)}
+    stated = {"System1": FmuExperiment(0.5, 2.0, 0.1), "System2": FmuExperiment(1.0, 3.0, 0.25)}
     parts = {
         name: replace(one, description=replace(one.description, experiment=stated[name]))
         for name, one in net.components.items()

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.documents.document import Document
-from ssptool.fmu.units import DisplayUnit, Exponents, Unit, named, unit_of_name
+from ssptool.fmu.units import DisplayUnit, Exponents, PhysicalUnit, named, unit_of_name
 from ssptool.network.conversion import IncompatibleUnits, conversion, convertible, document_units
 from ssptool.network.network import IDENTITY, Conversion
 
-KELVIN = Unit("K", Exponents(K=1))
-CELSIUS = Unit("degC", Exponents(K=1), 1.0, 273.15)
-FAHRENHEIT = Unit("degF", Exponents(K=1), 5 / 9, 273.15 - 32 * 5 / 9)
-METRE = Unit("m", Exponents(m=1))
-MILLIMETRE = Unit("mm", Exponents(m=1), 1e-3)
+KELVIN = PhysicalUnit("K", Exponents(K=1))
+CELSIUS = PhysicalUnit("degC", Exponents(K=1), 1.0, 273.15)
+FAHRENHEIT = PhysicalUnit("degF", Exponents(K=1), 5 / 9, 273.15 - 32 * 5 / 9)
+METRE = PhysicalUnit("m", Exponents(m=1))
+MILLIMETRE = PhysicalUnit("mm", Exponents(m=1), 1e-3)
 # One rounding of each factor and offset, magnified by 273.15 / 20 in the worst of the cases here.
 ROUNDING = 1e-12
 
@@ -58,7 +58,7 @@ def test_different_dimensions_are_refused_with_both_units():
 
 def test_units_known_by_name_only_agree_with_their_own_name_only():
     furlong = named({}, "furlong")
-    assert conversion(furlong, Unit("furlong", Exponents(m=1), 201.168)) == IDENTITY
+    assert conversion(furlong, PhysicalUnit("furlong", Exponents(m=1), 201.168)) == IDENTITY
     assert not convertible(furlong, METRE)
 
 
@@ -71,7 +71,7 @@ def test_the_units_of_a_document_are_read_with_their_defaults():
         offset="273.15"/></ssc:Unit> <ssc:Unit
         name="1"><ssc:BaseUnit/></ssc:Unit></ssv:Units></ssv:ParameterSet>""",
     )
-    assert document_units(document.root) == {"degC": CELSIUS, "1": Unit("1", Exponents())}
+    assert document_units(document.root) == {"degC": CELSIUS, "1": PhysicalUnit("1", Exponents())}
 
 
 def test_no_units_are_no_units():
@@ -94,17 +94,19 @@ def test_a_zero_to_which_nothing_is_done_keeps_its_sign(zero):
     assert signs == [math.copysign(1.0, zero)] * 2
 
 
-KELVIN_OF_FMI1 = Unit("K", None, shown=(DisplayUnit("degC", 1.0, 273.15), DisplayUnit("degF", 5 / 9, 459.67 * 5 / 9)))
+KELVIN_OF_FMI1 = PhysicalUnit(
+    "K", None, shown=(DisplayUnit("degC", 1.0, 273.15), DisplayUnit("degF", 5 / 9, 459.67 * 5 / 9))
+)
 """Two ways of showing it; its exponents are not known."""
 
 
 @pytest.mark.parametrize(
     ("source", "target", "value", "expected"),
     [
-        (Unit("degC", Exponents(K=1), 1.0, 273.15), KELVIN_OF_FMI1, 20.0, 293.15),
-        (KELVIN_OF_FMI1, Unit("degC", Exponents(K=1), 1.0, 273.15), 293.15, 20.0),
-        (Unit("degF", Exponents(K=1), 5 / 9, 459.67 * 5 / 9), KELVIN_OF_FMI1, 212.0, 373.15),
-        (KELVIN_OF_FMI1, Unit("degF", None), 373.15, 212.0),
+        (PhysicalUnit("degC", Exponents(K=1), 1.0, 273.15), KELVIN_OF_FMI1, 20.0, 293.15),
+        (KELVIN_OF_FMI1, PhysicalUnit("degC", Exponents(K=1), 1.0, 273.15), 293.15, 20.0),
+        (PhysicalUnit("degF", Exponents(K=1), 5 / 9, 459.67 * 5 / 9), KELVIN_OF_FMI1, 212.0, 373.15),
+        (KELVIN_OF_FMI1, PhysicalUnit("degF", None), 373.15, 212.0),
     ],
 )
 def test_units_in_which_fmi1_shows_another_are_converted(source, target, value, expected):
@@ -114,11 +116,11 @@ def test_units_in_which_fmi1_shows_another_are_converted(source, target, value, 
 
 
 def test_a_relative_quantity_is_shown_without_offset():
-    assert conversion(Unit("degC", None), KELVIN_OF_FMI1, relative=True)(20.0) == 20.0
+    assert conversion(PhysicalUnit("degC", None), KELVIN_OF_FMI1, relative=True)(20.0) == 20.0
 
 
 def test_units_of_fmi1_that_are_not_shown_in_another_are_not_converted():
-    for other in (Unit("m", Exponents(m=1)), Unit("degR", None), Unit("degC2", Exponents(K=1))):
+    for other in (PhysicalUnit("m", Exponents(m=1)), PhysicalUnit("degR", None), PhysicalUnit("degC2", Exponents(K=1))):
         assert not convertible(KELVIN_OF_FMI1, other)
         with pytest.raises(IncompatibleUnits):
             conversion(other, KELVIN_OF_FMI1)
@@ -173,7 +175,7 @@ def test_degrees_celsius_have_an_offset_but_in_products():
 )
 def test_what_is_no_plain_si_expression_or_has_two_meanings_is_not_read(name):
     assert unit_of_name(name) is None
-    assert named({}, name) == Unit(name, None)
+    assert named({}, name) == PhysicalUnit(name, None)
 
 
 @given(st.text(max_size=60))
@@ -188,6 +190,6 @@ def test_an_undefined_unit_is_read_by_its_name_and_converted():
 
 def test_a_name_that_one_side_defines_means_the_same_on_the_other():
     """The definition counts: here `mm` are miles."""
-    miles = Unit("mm", Exponents(m=1), 1609.344)
+    miles = PhysicalUnit("mm", Exponents(m=1), 1609.344)
     assert conversion(named({}, "mm"), miles) is IDENTITY
     assert conversion(named({}, "mm"), METRE)(1000.0) == 1.0

@@ -18,7 +18,7 @@ MOST = 200
 _BEND = 8.0
 """A bend is as long as so much of the distance to keep from boxes."""
 
-Free = NDArray[np.bool_]
+_FreePlaces = NDArray[np.bool_]
 
 
 def way_around(begin: Point, finish: Point, boxes: Sequence[Rectangle], apart: float) -> list[Point] | None:
@@ -47,12 +47,12 @@ def crosses(way: Sequence[Point], boxes: Sequence[Rectangle]) -> bool:
     )
 
 
-def _free(along: NDArray[np.float64], beside: NDArray[np.float64], boxes: NDArray[np.float64]) -> Free:
+def _free(along: NDArray[np.float64], beside: NDArray[np.float64], boxes: NDArray[np.float64]) -> _FreePlaces:
     """(n - 1, m): whether the part of a grid line between two crossings is outside of all boxes (4, k)."""
     a1, b1, a2, b2 = boxes
     over = (along[:-1, None] < a2) & (along[1:, None] > a1)
     within = (beside[:, None] < b2) & (beside[:, None] > b1)
-    free: Free = ~((over.astype(np.int32) @ within.T.astype(np.int32)) > 0)
+    free: _FreePlaces = ~((over.astype(np.int32) @ within.T.astype(np.int32)) > 0)
     return free
 
 
@@ -60,7 +60,13 @@ _Place = tuple[int, int]
 
 
 def _shortest(
-    xs: Sequence[float], ys: Sequence[float], level: Free, upright: Free, start: _Place, end: _Place, bend: float
+    xs: Sequence[float],
+    ys: Sequence[float],
+    level: _FreePlaces,
+    upright: _FreePlaces,
+    start: _Place,
+    end: _Place,
+    bend: float,
 ) -> list[_Place] | None:
     """Dijkstra's way over crossings, each with the direction from which it was reached."""
     tie = count()
@@ -81,7 +87,7 @@ def _shortest(
     return None
 
 
-def _beside(place: _Place, level: Free, upright: Free) -> Iterator[tuple[_Place, int]]:
+def _beside(place: _Place, level: _FreePlaces, upright: _FreePlaces) -> Iterator[tuple[_Place, int]]:
     """The crossings that can be reached, and whether levelly (0) or upright (1)."""
     i, j = place
     if i < len(level) and level[i, j]:
@@ -181,9 +187,9 @@ def merged(lines: Iterator[Line]) -> Iterator[Line]:
 _TRIED = 81
 """Places that are tried for a part of a line."""
 
-Run: TypeAlias = tuple[int, float]
+_StraightPart: TypeAlias = tuple[int, float]
 """The parts of a net on one straight line: they stay together."""
-Span: TypeAlias = tuple[float, float]
+_Interval: TypeAlias = tuple[float, float]
 
 
 def side_by_side(lines: Sequence[Line], movable: Sequence[bool], lane: float, boxes: Sequence[Rectangle]) -> list[Line]:
@@ -218,9 +224,9 @@ def _shifts(
     axis: int,
     lane: float,
     boxes: Sequence[Rectangle],
-) -> dict[Run, float]:
+) -> dict[_StraightPart, float]:
     taken = _Taken(lane)
-    runs: dict[Run, list[Span]] = defaultdict(list)
+    runs: dict[_StraightPart, list[_Interval]] = defaultdict(list)
     for line, moves, net in zip(lines, movable, nets, strict=True):
         inner = set(_inner(line.points, axis)) if moves else set()
         for k, (one, other) in enumerate(pairwise(line.points)):
@@ -238,7 +244,7 @@ def _shifts(
 
 
 def _shift(
-    run: Run, spans: Sequence[Span], taken: "_Taken", axis: int, lane: float, boxes: Sequence[Rectangle]
+    run: _StraightPart, spans: Sequence[_Interval], taken: "_Taken", axis: int, lane: float, boxes: Sequence[Rectangle]
 ) -> float:
     """The least with which a run keeps apart from those of other nets; where it is crowded half a lane has to do."""
     net, at = run
@@ -255,12 +261,12 @@ class _Taken:
 
     def __init__(self, lane: float) -> None:
         self._lane = lane
-        self._there: dict[int, list[tuple[Run, Span]]] = defaultdict(list)
+        self._there: dict[int, list[tuple[_StraightPart, _Interval]]] = defaultdict(list)
 
-    def take(self, run: Run, spans: Sequence[Span]) -> None:
+    def take(self, run: _StraightPart, spans: Sequence[_Interval]) -> None:
         self._there[round(run[1] / self._lane)].extend((run, span) for span in spans)
 
-    def is_free(self, run: Run, spans: Sequence[Span], apart: float) -> bool:
+    def is_free(self, run: _StraightPart, spans: Sequence[_Interval], apart: float) -> bool:
         """Whether no other net has a part beside these that is nearer than `apart`, which is less than a lane."""
         place = round(run[1] / self._lane)
         near = [each for bin in (place - 1, place, place + 1) for each in self._there[bin]]
@@ -283,12 +289,12 @@ def _inner(points: Sequence[Point], axis: int) -> Iterator[int]:
     return (k for k in range(1, len(points) - 2) if points[k][axis] == points[k + 1][axis])
 
 
-def _part(at: float, span: Span, axis: int) -> tuple[Point, Point]:
+def _part(at: float, span: _Interval, axis: int) -> tuple[Point, Point]:
     low, high = span
     return (Point(at, low), Point(at, high)) if axis == 0 else (Point(low, at), Point(high, at))
 
 
-def _moved(points: Sequence[Point], axis: int, net: int, shifts: dict[Run, float]) -> tuple[Point, ...]:
+def _moved(points: Sequence[Point], axis: int, net: int, shifts: dict[_StraightPart, float]) -> tuple[Point, ...]:
     moved = list(points)
     for k in _inner(points, axis):
         at = points[k][axis] + shifts[net, points[k][axis]]

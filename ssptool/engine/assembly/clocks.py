@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ssptool.documents.vocabulary import IntervalVariability
 from ssptool.engine.failure import Ending, Failure
-from ssptool.fmu.description import Clock, IntervalVariability
+from ssptool.fmu.description import FmuClock
 from ssptool.fmu.model_exchange import EventMode, Qualifier
 
 Modes = Mapping[int, EventMode]
@@ -18,7 +19,7 @@ _PERIODIC = (IntervalVariability.CONSTANT, IntervalVariability.FIXED, IntervalVa
 class WithoutInterval(Exception):
     """An FMU does not say how often a periodic clock of its own ticks."""
 
-    def __init__(self, component: str, clock: Clock, found: Fraction) -> None:
+    def __init__(self, component: str, clock: FmuClock, found: Fraction) -> None:
         super().__init__(
             f"component {component}: the {clock.variability} clock {clock.name} has no interval "
             f"(the FMU says {float(found):g} s); a positive one is needed"
@@ -34,7 +35,7 @@ class Timer:
     """
 
     member: int
-    clock: Clock
+    clock: FmuClock
     next: Fraction | None = None
     interval: Fraction | None = None
 
@@ -48,7 +49,7 @@ class Agenda:
     §2.2.8). Sums of fractions are exact, so that ticks do not drift.
     """
 
-    def __init__(self, start: float, clocks: Iterable[tuple[int, Clock]]) -> None:
+    def __init__(self, start: float, clocks: Iterable[tuple[int, FmuClock]]) -> None:
         self._start = Fraction(start)
         self.timers = tuple(Timer(member, clock) for member, clock in clocks)
 
@@ -138,11 +139,11 @@ class Agenda:
             timer.next, timer.interval = (None if one == "None" else Fraction(one) for one in str(text).split())
 
 
-def _positive(mode: EventMode, clock: Clock) -> Fraction:
+def _positive(mode: EventMode, clock: FmuClock) -> Fraction:
     return _checked(mode, clock, mode.interval(clock)[0])
 
 
-def _checked(mode: EventMode, clock: Clock, interval: Fraction) -> Fraction:
+def _checked(mode: EventMode, clock: FmuClock, interval: Fraction) -> Fraction:
     if interval <= 0:
         raise WithoutInterval(mode.name, clock, interval)
     return interval

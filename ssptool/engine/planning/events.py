@@ -8,7 +8,7 @@ from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.masters.capabilities import SAVES, VARIES_STEP
 from ssptool.fmu.description import (
     Causality,
-    Clock,
+    FmuClock,
     Interface,
     InterfaceType,
     Variability,
@@ -19,7 +19,7 @@ from ssptool.fmu.description import (
 from ssptool.network.network import FlatComponent, Network, Port, Signal, Wire
 
 
-def clock_in(component: FlatComponent, variable: Variable) -> Clock:
+def clock_in(component: FlatComponent, variable: Variable) -> FmuClock:
     """A variable of type Clock as its connector has it, if it has one.
 
     Raises
@@ -71,13 +71,13 @@ class EventMember:
     name: str
     inputs: tuple[Clocked, ...]
     outputs: tuple[Clocked, ...]
-    timed: "tuple[Clock, ...]" = ()
-    triggered: "tuple[Clock, ...]" = ()
-    ticking: "tuple[Clock, ...]" = ()
+    timed: "tuple[FmuClock, ...]" = ()
+    triggered: "tuple[FmuClock, ...]" = ()
+    ticking: "tuple[FmuClock, ...]" = ()
     returns_early: bool = False
 
     @property
-    def clocks(self) -> "tuple[Clock, ...]":
+    def clocks(self) -> "tuple[FmuClock, ...]":
         return (*self.timed, *self.triggered, *self.ticking)
 
 
@@ -236,12 +236,12 @@ def _exchanged(component: FlatComponent) -> Iterator[tuple[Port, Variable]]:
             yield port, variables[port.signal.variable]
 
 
-def _timed(component: FlatComponent) -> "tuple[Clock, ...]":
+def _timed(component: FlatComponent) -> "tuple[FmuClock, ...]":
     """Also those that are no connectors: they tick all the same."""
     return tuple(clock for clock in _clocks(component, Causality.INPUT) if not clock.triggered)
 
 
-def _clocks(component: FlatComponent, causality: Causality) -> "Iterator[Clock]":
+def _clocks(component: FlatComponent, causality: Causality) -> "Iterator[FmuClock]":
     for variable in component.description.variables.values():
         if variable.type == CLOCK and variable.causality is causality:
             yield clock_in(component, variable)

@@ -14,10 +14,10 @@ from ssptool.engine.kernel.interface import REAL_TYPES
 from ssptool.engine.settings import Settings
 from ssptool.errors import NAMED
 from ssptool.fmu.terminals import Terminal
-from ssptool.fmu.units import Exponents, Unit, named
+from ssptool.fmu.units import Exponents, PhysicalUnit, named
 from ssptool.network.network import FlatComponent, Network, Signal, Wire
 
-Units: TypeAlias = Mapping[str, Unit]
+Units: TypeAlias = Mapping[str, PhysicalUnit]
 NO_UNITS: Units = MappingProxyType({})
 
 WATT = Exponents(kg=1, m=2, s=-3)
@@ -192,7 +192,7 @@ def _watts(bond: str, component: FlatComponent, output: Signal, input: Signal, d
     return units[0].factor * units[1].factor
 
 
-def _unit(bond: str, component: FlatComponent, signal: Signal, defined: Units) -> Unit:
+def _unit(bond: str, component: FlatComponent, signal: Signal, defined: Units) -> PhysicalUnit:
     variable = component.description.variables[signal.variable]
     if variable.type not in REAL_TYPES or variable.shape:
         kind = "an array" if variable.shape else f"of type {variable.type}"

@@ -32,7 +32,7 @@ from ssptool.engine.stimuli.scenario import Scenario, resolve_scenario
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, feed, of_tables
 from ssptool.errors import counted
 from ssptool.fmu.description import Value, Variability
-from ssptool.fmu.units import Unit
+from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.network import Network, Signal
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def resolve(
     inputs: "InputData | None",
     interpolation: str | Mapping[str, str] | None,
     scenario: "Scenario | Path | str | None",
-    units: Mapping[str, Unit],
+    units: Mapping[str, PhysicalUnit],
 ) -> Stimuli:
     """What acts on the system: `units` are those that its documents define.
 

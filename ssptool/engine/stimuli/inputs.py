@@ -15,7 +15,7 @@ from ssptool.engine.stimuli.stimuli import Driven
 from ssptool.engine.stimuli.targets import Target, known_units, targets, why_not
 from ssptool.errors import counted
 from ssptool.fmu.description import Value
-from ssptool.fmu.units import Unit
+from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.conversion import IncompatibleUnits, InvalidValue
 from ssptool.network.network import Conversion, Network
 
@@ -70,7 +70,7 @@ def interpolated(given: InputData, how: str | Mapping[str, str]) -> Inputs:
     return Inputs(given, word("interpolation", how, Interpolation))
 
 
-def resolve_inputs(given: InputData, network: Network, units: Mapping[str, Unit]) -> tuple[Driven, ...]:
+def resolve_inputs(given: InputData, network: Network, units: Mapping[str, PhysicalUnit]) -> tuple[Driven, ...]:
     """Courses for the inputs of a system, in the order in which they are given.
 
     Parameters
@@ -99,7 +99,7 @@ def resolve_inputs(given: InputData, network: Network, units: Mapping[str, Unit]
 class _Resolution:
     """Collects courses and findings."""
 
-    def __init__(self, network: Network, units: Mapping[str, Unit]) -> None:
+    def __init__(self, network: Network, units: Mapping[str, PhysicalUnit]) -> None:
         self.network = network
         self.units = known_units(network, units)
         self.targets = targets(network)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ssptool.errors import near_misses
 from ssptool.fmu.description import Value, Variable
-from ssptool.fmu.units import Unit, named
+from ssptool.fmu.units import PhysicalUnit, named
 from ssptool.network.conversion import NO_ITEMS, InvalidValue, conversion, convert, from_cell
 from ssptool.network.network import Conversion, Network, Port, Signal
 
@@ -61,7 +61,7 @@ class Target:
             raise InvalidValue(self.name, value, f"a number from {self.minimum:g} to {self.maximum:g}")
         return value
 
-    def conversion(self, unit: str, units: Mapping[str, Unit]) -> Conversion:
+    def conversion(self, unit: str, units: Mapping[str, PhysicalUnit]) -> Conversion:
         """From values in `unit` to those of the input. Raises IncompatibleUnits."""
         return conversion(named(units, unit), named(units, self.unit), self.relative)
 
@@ -119,7 +119,7 @@ def why_not(network: Network, name: str, known: Mapping[str, Target]) -> str:
     return f"the system has no input of this name{hint}"
 
 
-def known_units(network: Network, more: Mapping[str, Unit]) -> dict[str, Unit]:
+def known_units(network: Network, more: Mapping[str, PhysicalUnit]) -> dict[str, PhysicalUnit]:
     """The units that the system defines: those of its documents, then those of its FMUs."""
     found = dict(more)
     for component in network.components.values():

@@ -19,7 +19,7 @@ from ssptool.engine.run.manifest import value_text
 from ssptool.engine.settings import Settings
 from ssptool.errors import PlotUnavailable
 
-Rows = Sequence[Sequence[str]]
+TableRows = Sequence[Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class ReportTable:
 
     caption: str
     headings: Sequence[str]
-    rows: Rows
+    rows: TableRows
     numbers: frozenset[int] = frozenset()
 
 
@@ -133,7 +133,7 @@ def _failure(failure: Mapping[str, Any]) -> Iterator[Sequence[str]]:
             yield words, str(failure[name])
 
 
-def _choices(manifest: Mapping[str, Any]) -> Rows:
+def _choices(manifest: Mapping[str, Any]) -> TableRows:
     return [(one["setting"].replace("_", " "), one["value"], one["reason"]) for one in manifest.get("choices", ())]
 
 
