@@ -20,7 +20,10 @@ from ssptool.api.draw import NoSuchSystem as NoSuchSystem
 from ssptool.api.draw import draw as draw
 from ssptool.api.edit import DIFF_RENDERERS as DIFF_RENDERERS
 from ssptool.api.edit import BrokenEdit as BrokenEdit
+from ssptool.api.edit import ChangedMeanwhile as ChangedMeanwhile
 from ssptool.api.edit import Editor as Editor
+from ssptool.api.edit import LinkLeadsOut as LinkLeadsOut
+from ssptool.api.edit import Locked as Locked
 from ssptool.api.edit import add_variant as add_variant
 from ssptool.api.edit import convert as convert
 from ssptool.api.edit import diff as diff

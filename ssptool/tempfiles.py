@@ -1,7 +1,7 @@
-"""Temporary folders that are removed even if the process that made them is killed.
+"""Temporary folders that are removed even if the process that made them is killed, and locks of files.
 
-A process locks its folders; the first folder that a later process makes removes those that nobody locks any more. Where
-file locks are missing (Windows), folders of killed processes stay.
+A process locks its temporary folders; a later process that makes one in the same place removes those that nobody locks
+any more. Where file locks are missing (Windows), folders of killed processes stay.
 """
 
 import os
@@ -9,77 +9,151 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+
+from ssptool.errors import WrongUsage
 
 try:
     import fcntl
-except ImportError:  # not on Windows, where what a killed process leaves is left
-    fcntl = None  # type: ignore[assignment]
+
+    HAS_LOCKS = True
+except ImportError:  # Windows
+    HAS_LOCKS = False
 
 PREFIX = "ssptool-held-"
-"""Of folders that their process holds a lock on. The system takes it away with the process, however that ends."""
+"""Of temporary folders that their process locks. The system releases the lock however the process ends."""
 
 MOST = 256
 """Folders that a process locks: each takes a file descriptor. More of them are temporary, but not looked after."""
 
-YOUNG_SECONDS = 60.0
-"""Younger folders may be about to be locked."""
+PATIENCE_SECONDS = 60.0
+"""As long a process waits for the lock of a file."""
+
+_POLL_SECONDS = 0.02
 
 _held = 0
 _cleared: set[str] = set()
 
 
 class TemporaryFolder(tempfile.TemporaryDirectory[str]):
-    """A temporary folder. The first one of a process clears away those of processes that were killed."""
+    """A temporary folder, which also removes those of killed processes: among the system's temporary files, or hidden
+    in another `place`, such as the folder of files that are to be replaced.
 
-    def __init__(self) -> None:
-        locking = fcntl is not None and _held < MOST
+    Among the system's temporary files only the first one of a process does so, as there may be many.
+    """
+
+    def __init__(self, place: Path | None = None) -> None:
+        hidden = "" if place is None else "."
+        locking = HAS_LOCKS and _held < MOST
         if locking:
-            clear_abandoned()
-        super().__init__(prefix=PREFIX if locking else "ssptool-", ignore_cleanup_errors=True)
-        self._let_go = weakref.finalize(self, _let_go, _take(self.name) if locking else None)
+            clear_abandoned(place)
+        prefix = PREFIX if locking else "ssptool-"
+        super().__init__(prefix=hidden + prefix, dir=place, ignore_cleanup_errors=True)
+        self._let_go = weakref.finalize(self, _let_go, _locked(Path(self.name)) if locking else None)
 
     def cleanup(self) -> None:
         super().cleanup()
         self._let_go()
 
 
-def clear_abandoned() -> None:
-    """Remove folders that nobody holds, once for each place of temporary files.
+def clear_abandoned(place: Path | None = None) -> None:
+    """Remove folders that no process locks; of the system's place of temporary files once for each process.
 
-    A lock says it, not the number of a process, which another one may have by now, or one in another container that has
-    the same temporary files.
+    The lock decides and not the number of a process, which may belong to another one by now, or to one in another
+    container with the same temporary files.
     """
-    place = tempfile.gettempdir()
-    if place in _cleared:
-        return
-    _cleared.add(place)
-    for folder in _abandoned(place):
+    if place is None:
+        common = tempfile.gettempdir()
+        if common in _cleared:
+            return
+        _cleared.add(common)
+    for folder in _abandoned(tempfile.gettempdir(), PREFIX) if place is None else _abandoned(str(place), f".{PREFIX}"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _abandoned(place: str) -> Iterator[Path]:
-    """Folders that nobody holds; each is locked while the caller has it."""
-    for folder in Path(place).glob(f"{PREFIX}*"):
+def _abandoned(place: str, prefix: str) -> Iterator[Path]:
+    """Folders that no process locks; each is locked while the caller has it."""
+    for folder in Path(place).glob(f"{prefix}*"):
         try:
-            young = time.time() - folder.stat().st_mtime < YOUNG_SECONDS
-            lock = None if young else _take(str(folder))
-        except OSError:  # somebody else was faster, or it is not ours
+            lock = _lock(folder, os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:  # it is locked, was removed meanwhile, belongs to somebody else, or is no folder
             continue
-        if lock is not None:
-            yield folder
+        yield folder
+        _let_go(lock)
+
+
+def _locked(folder: Path) -> int | None:
+    """Lock a new folder; None where the file system knows no locks.
+
+    Another process may take it for abandoned before it is locked. Then it is made again.
+    """
+    while True:
+        try:
+            lock = _lock(folder, os.O_DIRECTORY)
+        except BlockingIOError:
+            time.sleep(_POLL_SECONDS)
+        except FileNotFoundError:
+            folder.mkdir(0o700)
+        except OSError:
+            return None
+        else:
+            if folder.is_dir():
+                return lock
             _let_go(lock)
 
 
-def _take(folder: str) -> int | None:
-    """A descriptor that locks the folder; None: it is locked, or this file system knows no locks."""
-    descriptor = os.open(folder, os.O_RDONLY)
+class Locked(WrongUsage, TimeoutError):
+    """Another process has locked a file for longer than this one waits."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"another program has been editing {path} for {PATIENCE_SECONDS:g} s: end it, or try later")
+
+
+def locked(path: Path) -> Callable[[], None]:
+    """Lock a file that others replace, by what has its name when the lock is there; what is returned unlocks it.
+
+    Where there is no such file, or the file system knows no locks, nothing is locked.
+
+    Raises
+    ------
+    Locked
+        Another process has the lock for longer than `PATIENCE_SECONDS`.
+    """
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while HAS_LOCKS and time.monotonic() < deadline:
+        try:
+            lock = _lock(path, os.O_NONBLOCK)
+        except BlockingIOError:
+            time.sleep(_POLL_SECONDS)
+            continue
+        except OSError:
+            return partial(_let_go, None)
+        if _is_open(path, lock):
+            return partial(_let_go, lock)
+        _let_go(lock)
+    if HAS_LOCKS:
+        raise Locked(path)
+    return partial(_let_go, None)
+
+
+def _is_open(path: Path, descriptor: int) -> bool:
+    """Whether a path still names the file that was opened."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except OSError:
+        return False
+
+
+def _lock(path: Path, flags: int) -> int:
+    """A descriptor that locks a file or folder. Raises BlockingIOError if another one does."""
+    descriptor = os.open(path, os.O_RDONLY | flags)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(descriptor)
-        return None
+        raise
     global _held
     _held += 1
     return descriptor

@@ -12,8 +12,8 @@ import ssptool
 
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
-    ["errors", "pickling", "tempfiles", "version", "working_directory"],
-    ["arguments"],
+    ["errors", "pickling", "version", "working_directory"],
+    ["arguments", "tempfiles"],
     ["documents"],
     ["fmu"],
     ["network"],

@@ -11,9 +11,11 @@ from urllib.parse import unquote
 
 from ssptool.api.check import Files, choice
 from ssptool.arguments import path, paths, seconds
-from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive, replaced_atomically
+from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Severity
-from ssptool.documents.document import Document
+from ssptool.documents.saving import ChangedMeanwhile as ChangedMeanwhile
+from ssptool.documents.saving import LinkLeadsOut as LinkLeadsOut
+from ssptool.documents.saving import replaced_atomically
 from ssptool.documents.ssd import Component
 from ssptool.documents.storage import ArchiveLimits
 from ssptool.editing import package as packing
@@ -40,6 +42,7 @@ from ssptool.rules.report import Report
 from ssptool.rules.runner import check, check_path, open_checked
 from ssptool.rules.runner import fix as fix_archive
 from ssptool.rules.selection import Switches, find_settings
+from ssptool.tempfiles import Locked as Locked
 
 
 class BrokenEdit(Exception):
@@ -91,11 +94,12 @@ def edit(
     shared: str = "refuse",
     force: bool = False,
     save: bool = True,
+    wait: bool = False,
 ) -> Iterator[Editor]:
     """Edit a system: `with ssptool.edit("x.ssp") as system: system.connect("A.y", "B.u")`.
 
     At the end of the block the system is checked and saved, all of it or nothing. If the block raises, nothing is
-    written.
+    written. Where `system` is a link, what it leads to is edited.
 
     Parameters
     ----------
@@ -106,13 +110,23 @@ def edit(
         Save even if the edits bring new errors into the system.
     save
         False: check, but write nothing.
+    wait
+        Let other editors of this system that wait as well (such as the command line) come first or after, instead of
+        refusing to save what they have changed meanwhile.
 
     Raises
     ------
     BrokenEdit
         The edits bring new errors. Errors that the system had before do not keep it from being saved.
+    ChangedMeanwhile
+        Another program has changed the system during the block.
+    Locked
+        Another program has been editing the system for a minute, with `wait`.
     """
-    with Archive.open(system) as archive, closing(Editor(archive, archive.structure(variant), shared)) as editor:
+    with (
+        Archive.open(system, exclusive=wait) as archive,
+        closing(Editor(archive, archive.structure(variant), shared)) as editor,
+    ):
         yield editor
         _finish(editor, force, save)
 
@@ -226,7 +240,7 @@ def fix(
     stated = find_settings(path("system", system))
     switches = Switches((choice(select, ignore, strict, tools), stated))
     outside = (*paths("allow_outside", allow_outside), *stated.allow_outside)
-    with open_checked(system, outside) as archive, closing(Packages()) as packages:
+    with open_checked(system, outside, exclusive=save) as archive, closing(Packages()) as packages:
         mended = fix_archive(archive, variant, switches=switches, unsafe=unsafe)
         fixed, report = mended.diagnostics, mended.report
         if inside := tuple(_fix_inside(archive, packages, variant, switches, unsafe)):
@@ -316,19 +330,26 @@ def _migrate(
     types: Types = Types.KEEP,
 ) -> Migration:
     if path.is_file() and path.suffix.lower() in LONE_SUFFIXES:
-        document = Document(path.name, path.read_bytes())
-        migration = migrate_lone(document, version, drop=drop, types=types)
-        if save and (migration.files or output):
-            with replaced_atomically(output or path) as file:
-                file.write(document.to_bytes())
-        return migration
-    with Archive.open(path) as archive:
+        return _migrate_lone(path, version, output, save, drop, types)
+    with Archive.open(path, exclusive=save and output is None) as archive:
         upgrades = version is Version.V2_0
         migration = upgrade_package(archive, types=types) if upgrades else downgrade_package(archive, drop=drop)
         if not force and (found := new_errors(archive)):
             raise BrokenEdit(path, found)
         if save and (migration.files or output):
             archive.save(output)
+        return migration
+
+
+def _migrate_lone(path: Path, version: Version, output: Path | None, save: bool, drop: bool, types: Types) -> Migration:
+    with Archive.of_document(path, exclusive=save and output is None) as archive:
+        document = archive.document(archive.default)
+        migration = migrate_lone(document, version, drop=drop, types=types)
+        if save and output is not None:
+            with replaced_atomically(output) as file:
+                file.write(document.to_bytes())
+        elif save and migration.files:
+            archive.save()
         return migration
 
 
@@ -491,7 +512,7 @@ def set_default_variant(system: Path | str, variant: str, *, save: bool = True) 
 
 def _edit(system: Path | str, change: Callable[[Archive], VariantEdit], save: bool) -> VariantEdit:
     """Raises, besides what the change raises, BrokenEdit if it brings errors into the system."""
-    with Archive.open(system) as archive:
+    with Archive.open(system, exclusive=save) as archive:
         edit = change(archive)
         if edit.files and (found := new_errors(archive)):
             raise BrokenEdit(Path(system), found)

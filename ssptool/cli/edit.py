@@ -80,7 +80,7 @@ def editing_from(
 def edited(system: Path, how: Editing, *, save: bool = True) -> "Iterator[Editor]":
     """Edit a system, and print what was done."""
     save = save and not how.diff
-    editing = ssptool.edit(system, variant=how.variant, shared=how.shared.value, force=how.force, save=save)
+    editing = ssptool.edit(system, variant=how.variant, shared=how.shared.value, force=how.force, save=save, wait=save)
     with printing(editing, how.diff) as editor:
         yield editor
 

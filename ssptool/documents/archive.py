@@ -6,14 +6,12 @@ or none.
 """
 
 import os
-import shutil
-import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from ssptool.arguments import path as checked_path
 from ssptool.arguments import text as checked_text
@@ -22,11 +20,18 @@ from ssptool.documents.diagnostics import InvalidDocument, Position, error
 from ssptool.documents.document import Document
 from ssptool.documents.generated import GeneratedEntries, is_fmu, is_fmu_folder, system_of_fmu
 from ssptool.documents.osp import is_osp, system_of_osp
+from ssptool.documents.saving import (
+    AtomicReplacement,
+    ChangedMeanwhile,
+    EntryContent,
+    FileState,
+    replaced_atomically,
+    stay_inside,
+)
 from ssptool.documents.storage import (
     NESTING_MARK,
     ArchiveLimits,
     Entries,
-    EntryContent,
     FolderEntries,
     NestedPackages,
     Overlay,
@@ -37,122 +42,8 @@ from ssptool.documents.storage import (
 )
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
 from ssptool.errors import WrongUsage, WrongValue
+from ssptool.tempfiles import locked
 from ssptool.working_directory import absolute
-
-
-@contextmanager
-def replaced_atomically(target: Path) -> Iterator[IO[bytes]]:
-    """A file to write that takes the place of `target` when all of it is on disk, and vanishes if anything fails."""
-    with AtomicReplacement() as files, files.staged(target) as file:
-        yield file
-
-
-class AtomicReplacement:
-    """Files to write and files to delete, as a context manager: at its end everything happens, in the given order.
-
-    Everything is written beside the targets and is on disk before the first target is touched. If anything fails,
-    before or then, the targets are as they were. (Should the machine stop in the middle, each file is still complete:
-    the old one or the new one.)
-    """
-
-    def __init__(self) -> None:
-        self._staged: dict[Path, Path] = {}
-        self._deleted: list[Path] = []
-        self._made: list[Path] = []
-        self._undo: list[tuple[Path, Path | None]] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        done = False
-        try:
-            if problem is None:
-                self._commit()
-                done = True
-        finally:
-            if not done:
-                self._roll_back()
-            self._clean()
-            if not done:
-                self._remove_made()
-
-    @contextmanager
-    def staged(self, target: Path) -> Iterator[IO[bytes]]:
-        """A file that will be `target`; folders above it are made."""
-        self._make_folder(target.parent)
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
-        temporary = self._staged[target] = Path(name)
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
-
-    def write(self, target: Path, content: EntryContent) -> None:
-        with self.staged(target) as file:
-            if isinstance(content, bytes):
-                file.write(content)
-            else:
-                with content.open("rb") as source:
-                    shutil.copyfileobj(source, file)
-
-    def delete(self, target: Path) -> None:
-        self._deleted.append(target)
-
-    def _commit(self) -> None:
-        for target, temporary in self._staged.items():
-            self._keep(target)
-            temporary.replace(target)
-        for target in self._deleted:
-            self._keep(target)
-            target.unlink()
-
-    def _keep(self, target: Path) -> None:
-        """Remember what `target` was, under another name beside it."""
-        if not target.exists():
-            self._undo.append((target, None))
-            return
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
-        os.close(descriptor)
-        kept = Path(name)
-        kept.unlink()
-        try:
-            os.link(target, kept)
-        except OSError:  # no hard links on this file system
-            shutil.copy2(target, kept)
-        self._undo.append((target, kept))
-
-    def _roll_back(self) -> None:
-        for target, kept in reversed(self._undo):
-            if kept is None:
-                target.unlink(missing_ok=True)
-            else:
-                kept.replace(target)
-                kept.unlink(missing_ok=True)  # Between two links to one file, replacing does nothing.
-
-    def _clean(self) -> None:
-        for temporary in (*self._staged.values(), *(kept for _, kept in self._undo if kept is not None)):
-            temporary.unlink(missing_ok=True)
-
-    def _make_folder(self, folder: Path) -> None:
-        missing = [path for path in (folder, *folder.parents) if not path.exists()]
-        folder.mkdir(parents=True, exist_ok=True)
-        self._made.extend(reversed(missing))
-
-    def _remove_made(self) -> None:
-        for folder in reversed(self._made):
-            with suppress(OSError):
-                folder.rmdir()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
 
 DEFAULT_STRUCTURE = "SystemStructure.ssd"
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can state, for entries that come from a folder
@@ -207,14 +98,27 @@ class Archive:
             allowance.take(entries)
         self._all = NestedPackages(self._now, allowance)
         self._documents: dict[str, Document] = {}
+        # Files by their names in the folder of the system, as they were before they were read.
+        self._seen = {path.name: FileState.of(self._place)} if self.packed else {}
+        self._unlock: Callable[[], None] | None = None
+        self._is_new = False
 
     @classmethod
-    def open(cls, path: Path | str, limits: ArchiveLimits | None = None, *, outside: Sequence[Path] = ()) -> Self:
+    def open(
+        cls,
+        path: Path | str,
+        limits: ArchiveLimits | None = None,
+        *,
+        outside: Sequence[Path] = (),
+        exclusive: bool = False,
+    ) -> Self:
         """Open a zip, a folder or a lone `.ssd`; or an FMU (zip or folder), which becomes a system of one component, or
         a system of the Open Simulation Platform (`OspSystemStructure.xml`, or the folder with it).
 
         Documents of a folder or a lone `.ssd` may name files around it with `../`; those of a zip only such in the
         folders `outside`.
+
+        `exclusive`: until the archive is closed, others who open the system in this way wait, as this one for them.
 
         Raises
         ------
@@ -224,11 +128,21 @@ class Archive:
             It is no readable zip (PKG-001, -002, -003), has unsafe or duplicate names (PKG-020, -021), exceeds the
             limits (PKG-024), or has no `SystemStructure.ssd` (PKG-009); or a system of the platform has what
             SSP lacks (OSP-101).
+        Locked
+            Another program edits the system for too long, if this is to be `exclusive`.
         """
         path = checked_path("system", path)
         place = absolute(path)
         if not place.exists():
             raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder, an .ssd file or an FMU")
+        with _lock_to_keep(place if exclusive else None) as lock:
+            archive = cls._open(path, limits, outside)
+            archive._unlock = lock
+        return archive
+
+    @classmethod
+    def _open(cls, path: Path, limits: ArchiveLimits | None, outside: Sequence[Path]) -> Self:
+        place = absolute(path)
         entries = _entries(place, limits or ArchiveLimits())
         default = path.name if path.suffix.lower() == ".ssd" and place.is_file() else DEFAULT_STRUCTURE
         if isinstance(entries, GeneratedEntries):
@@ -242,12 +156,15 @@ class Archive:
         return archive
 
     @classmethod
-    def of_document(cls, path: Path | str) -> Self:
-        """A lone `.ssv`, `.ssm` or `.ssb`, to be checked and mended by itself. Raises FileNotFoundError."""
+    def of_document(cls, path: Path | str, *, exclusive: bool = False) -> Self:
+        """A lone `.ssv`, `.ssm` or `.ssb`, to be checked and mended by itself. Raises FileNotFoundError, or Locked."""
         path = checked_path("system", path)
         if not absolute(path).is_file():
             raise FileNotFoundError(f"{path} does not exist")
-        return cls(path, FolderEntries(path.parent, lone=path.name), default=path.name)
+        with _lock_to_keep(absolute(path) if exclusive else None) as lock:
+            archive = cls(path, FolderEntries(path.parent, lone=path.name), default=path.name)
+            archive._unlock = lock
+        return archive
 
     @classmethod
     def create(cls, path: Path | str, structure: bytes) -> Self:
@@ -259,12 +176,12 @@ class Archive:
             There is something at `path` (an empty folder is fine).
         """
         path = Path(path)
-        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-            raise FileExistsError(f"{path} exists: choose another name, or remove it first")
+        _require_free(path)
         lone = path.name if path.suffix.lower() == ".ssd" else None
         # A folder that is not there has no entries, so this serves a zip as well.
         entries = FolderEntries(path.parent if lone else path, lone=lone)
         archive = cls(path, entries, default=lone or DEFAULT_STRUCTURE)
+        archive._is_new = True
         archive.put(archive.default, structure)
         return archive
 
@@ -282,6 +199,8 @@ class Archive:
     def close(self) -> None:
         """Remove the unpacked files; documents that were read stay usable."""
         self._all.close()
+        if self._unlock is not None:
+            self._unlock()
 
     def names(self) -> tuple[str, ...]:
         """All entries but folders: in the order of the zip, or sorted."""
@@ -292,10 +211,12 @@ class Archive:
 
     def read(self, name: str) -> bytes:
         """The bytes of an entry, without edits of a tree. Raises MissingEntry, or InvalidDocument if it is damaged."""
+        self._see(name)
         return self._all.read(name)
 
     def local_path(self, name: str) -> Path:
         """A file with the bytes of an entry, unpacked if need be; not to be written to. Raises as `read`."""
+        self._see(name)
         return self._all.local_path(name)
 
     @property
@@ -327,6 +248,7 @@ class Archive:
         """
         if reason := uri.unsafe(name):
             raise WrongValue(f"{name!r} cannot be the name of an entry: it {reason}")
+        self._see(name)
         self._now.put(name, content)
         self._forget(name)
 
@@ -428,6 +350,8 @@ class Archive:
 
         Raises
         ------
+        ChangedMeanwhile
+            Another program has changed, since it was read, what would be saved in place.
         FileExistsError
             `path` is another folder that is not empty.
         WrongValue
@@ -440,12 +364,43 @@ class Archive:
                 f"{self.path} is no SSP, and is not changed; `ssptool convert {self.path} {made}` makes one"
             )
         self._edited()
-        if self._is_lone or target.suffix.lower() == ".ssd":
-            self._save_lone(target)
-        elif target.is_dir() or not target.suffix:
-            self._save_folder(target)
-        else:
-            self._save_zip(target)
+        with self._exclusive(absolute(target)):
+            if self._is_lone or target.suffix.lower() == ".ssd":
+                self._save_lone(target)
+            elif target.is_dir() or not target.suffix:
+                self._save_folder(target)
+            else:
+                self._save_zip(target)
+
+    @contextmanager
+    def _exclusive(self, target: Path) -> Iterator[None]:
+        """Save in place only what nobody else has changed, and let nobody else save at the same time."""
+        if not _is_same(target, self._place):
+            yield
+            return
+        unlock = self._unlock or locked(_locked_file(self._place))
+        try:
+            if self._is_new:
+                _require_free(self._place)
+            if changed := tuple(
+                name for name, state in self._seen.items() if FileState.of(self._on_disk(name)) != state
+            ):
+                raise ChangedMeanwhile(self.path, changed)
+            yield
+            self._is_new = False
+            self._seen = {name: FileState.of(self._on_disk(name)) for name in self._seen}
+        finally:
+            if unlock is not self._unlock:
+                unlock()
+
+    def _see(self, name: str) -> None:
+        """Remember the file of an entry as it is before it is read."""
+        file = name.partition(NESTING_MARK)[0]
+        if isinstance(self._entries, FolderEntries) and file not in self._seen and not name.startswith(uri.UP):
+            self._seen[file] = FileState.of(self._on_disk(file))
+
+    def _on_disk(self, name: str) -> Path:
+        return (self._entries.base if isinstance(self._entries, FolderEntries) else self._place.parent) / name
 
     def _edited(self) -> set[str]:
         """The documents that were edited; none of a package inside may be, as nothing would come of it."""
@@ -496,14 +451,14 @@ class Archive:
             raise WrongValue(f"{self.path} has more than one file and cannot be saved as {target.name}")
         if target.suffix.lower() != self._place.suffix.lower():
             raise WrongValue(f"{self.path} is a lone file, and may need others: open the folder to save that")
-        if target == self._place or (target.exists() and self._place.exists() and target.samefile(self._place)):
+        if _is_same(target, self._place):
             self._save_edits(target.parent)
             return
         with replaced_atomically(target) as file:
             file.write(self.content(self.default))
 
     def _save_folder(self, target: Path) -> None:
-        if target.exists() and self._place.is_dir() and target.samefile(self._place):
+        if target.exists() and _is_same(target, self._place):
             self._save_edits(target)
             return
         if target.exists() and any(target.iterdir()):
@@ -515,6 +470,9 @@ class Archive:
     def _save_edits(self, folder: Path) -> None:
         # Structures come last: what they refer to is there before them.
         edits = sorted(self.edits(), key=lambda edit: edit.name.lower().endswith(".ssd"))
+        for edit in edits:
+            if not (self._is_lone and edit.name == self.default):
+                stay_inside(folder, edit.name)
         with AtomicReplacement() as files:
             for edit in edits:
                 if edit.exists:
@@ -537,6 +495,34 @@ class Archive:
                 info.create_system = 3  # Unix, on every platform, for the permissions and for equal files
                 info.external_attr = 0o100644 << 16
                 packed.writestr(info, self.content(name))
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one == other or (one.exists() and other.exists() and one.samefile(other))
+
+
+def _locked_file(place: Path) -> Path:
+    """The file by whose lock editors of a system wait for each other; where a system is yet to be made, its folder."""
+    if not place.exists():
+        return place.parent
+    return place / DEFAULT_STRUCTURE if place.is_dir() else place
+
+
+@contextmanager
+def _lock_to_keep(place: Path | None) -> Iterator[Callable[[], None] | None]:
+    """Lock a system; if the block fails, it is unlocked, else whoever has the result unlocks it."""
+    unlock = None if place is None else locked(_locked_file(place))
+    try:
+        yield unlock
+    except BaseException:
+        if unlock is not None:
+            unlock()
+        raise
+
+
+def _require_free(path: Path) -> None:
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise FileExistsError(f"{path} exists: choose another name, or remove it first")
 
 
 def _entries(path: Path, limits: ArchiveLimits) -> Entries:

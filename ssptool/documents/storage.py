@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
+from ssptool.documents.saving import EntryContent
 from ssptool.documents.uri import UP, unsafe, without_ups
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import absolute
@@ -296,10 +297,6 @@ def _exceeded(file: str, infos: list[zipfile.ZipInfo], limits: ArchiveLimits) ->
         if value > limit and (value != unpacked // max(packed, 1) or unpacked >= _RATIO_MATTERS_FROM):
             message = f"the archive has {value} {what}, more than the limit of {limit:.0f}"
             yield error("PKG-024", Position(file), message, "if you trust it, open it with greater limits")
-
-
-EntryContent: TypeAlias = bytes | Path
-"""What a file is to hold: these bytes, or those of a file elsewhere (an FMU may be large)."""
 
 
 class Overlay:

@@ -9,9 +9,10 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from ssptool.documents import ssd
-from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, AtomicReplacement, UnresolvableUri
+from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
+from ssptool.documents.saving import AtomicReplacement, stay_inside
 from ssptool.documents.uri import unsafe
 from ssptool.editing.changes import EditError, FileEdit
 from ssptool.editing.interface import implementation_of, state_types
@@ -100,7 +101,7 @@ def unpack_package(archive: Archive, folder: Path, *, force: bool) -> Unpacked:
     ------
     FileExistsError
         There is a file of that name, or the folder is not empty.
-    EditError
+    LinkLeadsOut
         A link in the folder leads out of it, and a file would be written through it.
     """
     if folder.exists() and not folder.is_dir():
@@ -110,7 +111,7 @@ def unpack_package(archive: Archive, folder: Path, *, force: bool) -> Unpacked:
         raise FileExistsError(f"{folder} is not empty: choose another folder, empty it, or use --force")
     names = archive.names()
     for name in names:
-        _stay_inside(folder, name)
+        stay_inside(folder, name)
     with AtomicReplacement() as files:
         for name in names:
             files.write(folder / name, archive.local_path(name))
@@ -145,12 +146,6 @@ def _hidden(name: str) -> str | None:
     """The outermost hidden file or folder in a path; None if there is none."""
     parts = name.split("/")
     return next(("/".join(parts[: depth + 1]) for depth, part in enumerate(parts) if part.startswith(".")), None)
-
-
-def _stay_inside(folder: Path, name: str) -> None:
-    target = (folder / name).resolve()
-    if folder.resolve() not in target.parents:
-        raise EditError(f"{folder / name} is or goes through a link that leads out of {folder}: remove the link")
 
 
 def complete(archive: Archive) -> Iterator[str]:

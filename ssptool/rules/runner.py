@@ -170,11 +170,11 @@ def check_path(
         return check(archive, variant, switches=switches, unguarded=unguarded)
 
 
-def open_checked(path: Path | str, outside: Sequence[Path] = ()) -> Archive:
+def open_checked(path: Path | str, outside: Sequence[Path] = (), *, exclusive: bool = False) -> Archive:
     """What is checked: a system, or a document that can be judged by itself. Raises as `Archive.open`."""
     if Path(path).suffix.lower() in LONE_SUFFIXES and not absolute(Path(path)).is_dir():
-        return Archive.of_document(path)
-    return Archive.open(path, outside=outside)
+        return Archive.of_document(path, exclusive=exclusive)
+    return Archive.open(path, outside=outside, exclusive=exclusive)
 
 
 def check(

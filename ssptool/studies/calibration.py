@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from ssptool.documents.archive import replaced_atomically
+from ssptool.documents.saving import replaced_atomically
 from ssptool.engine.run.selection import Inside
 from ssptool.engine.trace import Floats, Trace
 from ssptool.errors import counted

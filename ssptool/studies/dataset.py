@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any
 from uuid import uuid4
 
-from ssptool.documents.archive import replaced_atomically
+from ssptool.documents.saving import replaced_atomically
 from ssptool.errors import studies_need
 from ssptool.studies.definition import Points, RunOutcome, RunStatus
 from ssptool.studies.designs import FactorValue

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssptool.documents.archive import replaced_atomically
+from ssptool.documents.saving import replaced_atomically
 from ssptool.engine.recording.formats import read_trace
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue, studies_need

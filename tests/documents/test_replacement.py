@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ssptool.documents.archive import Archive, AtomicReplacement, EntryEdit
+from ssptool.documents.archive import Archive, EntryEdit
+from ssptool.documents.saving import AtomicReplacement
 from ssptool.documents.storage import MissingEntry
 
 STRUCTURE = (
@@ -85,7 +86,7 @@ def test_without_hard_links_copies_serve(folder, monkeypatch):
     before = everything(folder)
     rename = Path.replace
 
-    def no_links(*_: object) -> None:
+    def no_links(*_: object, **__: object) -> None:
         raise OSError("no links here")
 
     def fail(path: Path, target: Path) -> Path:

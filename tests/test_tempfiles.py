@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 from ssptool import tempfiles
 from ssptool.tempfiles import PREFIX, TemporaryFolder
 
-HOLD = "from ssptool.tempfiles import ScratchFolder; folder = ScratchFolder(); print(folder.name, flush=True); "
+HOLD = "from ssptool.tempfiles import TemporaryFolder; folder = TemporaryFolder(); print(folder.name, flush=True); "
 
 
 @pytest.fixture
@@ -25,26 +24,20 @@ def place(tmp_path, monkeypatch):
 
 @contextmanager
 def holder(more="input()"):
-    """Another process with a folder, and that folder, which is as if it had been there for long."""
+    """Another process with a folder, and that folder."""
     command = [sys.executable, "-c", HOLD + more]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         folder = Path(process.stdout.readline().strip())
-        age(folder)
+        assert folder.name.startswith(PREFIX)
         try:
             yield process, folder
         finally:
             process.kill()
 
 
-def age(folder):
-    old = time.time() - 2 * tempfiles.YOUNG_SECONDS
-    os.utime(folder, (old, old))
-
-
 def test_what_a_killed_process_leaves_is_removed_by_the_next_one(place):
     with holder() as (process, folder):
         (folder / "unpacked.fmu").write_text("content")
-        age(folder)
         process.kill()
     assert folder.exists()
     TemporaryFolder().cleanup()
@@ -68,15 +61,30 @@ def test_the_folder_stays_as_long_as_a_forked_child_lives(place):
         assert folder.exists()
 
 
-def test_a_young_folder_stays_since_its_lock_may_be_still_to_come(place):
-    (place / f"{PREFIX}abc").mkdir()
-    TemporaryFolder().cleanup()
-    assert [folder.name for folder in place.iterdir()] == [f"{PREFIX}abc"]
+def test_a_folder_that_another_process_removes_before_it_is_locked_is_made_again(place, monkeypatch):
+    lock, removed = tempfiles._lock, []
+
+    def remove_first(path, flags):
+        if not removed:
+            removed.append(path)
+            path.rmdir()
+        return lock(path, flags)
+
+    monkeypatch.setattr(tempfiles, "_lock", remove_first)
+    with TemporaryFolder() as name:
+        assert removed == [Path(name)] and Path(name).is_dir()
+
+
+def test_a_pipe_with_the_name_of_a_folder_holds_up_nobody(place):
+    os.mkfifo(place / f"{PREFIX}pipe")
+    (place / f"{PREFIX}link").symlink_to(place)
+    with TemporaryFolder() as name:
+        assert Path(name).is_dir()
+    assert sorted(path.name for path in place.iterdir()) == [f"{PREFIX}link", f"{PREFIX}pipe"]
 
 
 def test_what_others_have_made_stays(place):
     (place / "ssptool-notes").mkdir()
-    age(place / "ssptool-notes")
     TemporaryFolder().cleanup()
     assert (place / "ssptool-notes").exists()
 
@@ -106,7 +114,6 @@ def test_nothing_stays_behind_and_no_descriptor_does(place):
 def test_more_folders_than_a_process_may_lock_are_not_taken_for_abandoned(place, monkeypatch):
     monkeypatch.setattr(tempfiles, "MOST", 0)
     with TemporaryFolder() as name:
-        age(Path(name))
         tempfiles._cleared.clear()
         tempfiles.clear_abandoned()
         assert Path(name).exists()

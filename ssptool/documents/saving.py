@@ -1,0 +1,202 @@
+"""Files that are saved together, all of them or none, without losing what another program has saved meanwhile."""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, NamedTuple, Self, TypeAlias
+
+from ssptool.errors import WrongUsage, abbreviated
+from ssptool.tempfiles import PREFIX, TemporaryFolder
+
+EntryContent: TypeAlias = bytes | Path
+"""What a file is to hold: these bytes, or those of a file elsewhere (an FMU may be large)."""
+
+
+class LinkLeadsOut(WrongUsage):
+    """A file would be written through a link that leads out of the folder that is saved."""
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        super().__init__(
+            f"{path} is or goes through a link that leads out of {folder} to {path.resolve()}, and is not written: "
+            "remove the link, or edit the file it leads to by itself"
+        )
+
+
+class ChangedMeanwhile(WrongUsage):
+    """Files were changed by another program after they were read; saving would lose that. `names` are these files."""
+
+    def __init__(self, system: Path, names: tuple[str, ...]) -> None:
+        which = "" if names == (system.name,) else f" ({abbreviated(names)})"
+        super().__init__(
+            f"another program has changed {system}{which} since it was read: nothing is saved; repeat the edit "
+            "(edits on the command line wait for each other, as `ssptool.edit(…, wait=True)` does)"
+        )
+        self.names = names
+
+
+def stay_inside(folder: Path, name: str) -> None:
+    """Refuse to write a file of a folder through a link that leads elsewhere. Raises LinkLeadsOut."""
+    if not (folder / name).resolve().is_relative_to(folder.resolve()):
+        raise LinkLeadsOut(folder / name, folder)
+
+
+class FileState(NamedTuple):
+    """By what a change of a file shows: a replaced one is another inode, one that was written to has another time."""
+
+    device: int
+    inode: int
+    size: int
+    modified_ns: int
+
+    @classmethod
+    def of(cls, path: Path) -> "FileState | None":
+        """None of what is no file."""
+        try:
+            found = path.stat()
+        except OSError:
+            return None
+        return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+@contextmanager
+def replaced_atomically(target: Path) -> Iterator[IO[bytes]]:
+    """A file to write that takes the place of `target` when all of it is on disk, and vanishes if anything fails.
+
+    Where `target` is a link, the file that it leads to is replaced, and the link stays. An error of the disk names the
+    target.
+    """
+    with AtomicReplacement() as files, files.staged(target) as file:
+        yield file
+
+
+class AtomicReplacement:
+    """Files to write and files to delete, as a context manager: at its end everything happens, in the given order.
+
+    Everything is written to hidden temporary folders beside the targets and is on disk before the first target is
+    touched. If anything fails, before or then, the targets are as they were. (Should the process be killed in the
+    middle, each file is still complete, the old one or the new one, and the next replacement in the same folder
+    removes the temporary folder.)
+    """
+
+    def __init__(self) -> None:
+        self._temporary: dict[Path, TemporaryFolder] = {}
+        self._number = 0
+        self._staged: dict[Path, Path] = {}
+        self._deleted: list[Path] = []
+        self._made: list[Path] = []
+        self._undo: list[tuple[Path, Path | None]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        done = False
+        try:
+            if problem is None:
+                self._commit()
+                done = True
+        finally:
+            if not done:
+                self._roll_back()
+            for temporary in self._temporary.values():
+                temporary.cleanup()
+            if not done:
+                self._remove_made()
+
+    @contextmanager
+    def staged(self, target: Path) -> Iterator[IO[bytes]]:
+        """A file that will be `target`; folders above it are made. Errors of the disk name the target."""
+        place = _followed(target)
+        with _naming(target):
+            self._make_folder(place.parent)
+            temporary = self._staged[place] = self._beside(place)
+            with temporary.open("wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            if place.exists():
+                temporary.chmod(place.stat().st_mode)
+
+    def write(self, target: Path, content: EntryContent) -> None:
+        if isinstance(content, bytes):
+            with self.staged(target) as file:
+                file.write(content)
+            return
+        with content.open("rb") as source, self.staged(target) as file:
+            shutil.copyfileobj(source, file)
+
+    def delete(self, target: Path) -> None:
+        """A link is deleted itself, and not what it leads to."""
+        self._deleted.append(target)
+
+    def _beside(self, place: Path) -> Path:
+        """A name in a temporary folder on the file system of a target."""
+        if place.parent not in self._temporary:
+            self._temporary[place.parent] = TemporaryFolder(place.parent)
+        self._number += 1
+        return Path(self._temporary[place.parent].name, str(self._number))
+
+    def _commit(self) -> None:
+        for place, temporary in self._staged.items():
+            with _naming(place):
+                self._keep(place)
+                temporary.replace(place)
+        for target in self._deleted:
+            self._keep(target)
+            target.unlink()
+
+    def _keep(self, place: Path) -> None:
+        """Remember what a target was, under another name."""
+        if not os.path.lexists(place):
+            self._undo.append((place, None))
+            return
+        kept = self._beside(place)
+        try:
+            os.link(place, kept, follow_symlinks=False)
+        except OSError:  # no hard links on this file system
+            shutil.copy2(place, kept, follow_symlinks=False)
+        self._undo.append((place, kept))
+
+    def _roll_back(self) -> None:
+        for place, kept in reversed(self._undo):
+            if kept is None:
+                place.unlink(missing_ok=True)
+            else:
+                kept.replace(place)  # Between two links to one file, replacing does nothing.
+
+    def _make_folder(self, folder: Path) -> None:
+        missing = [path for path in (folder, *folder.parents) if not path.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        self._made.extend(reversed(missing))
+
+    def _remove_made(self) -> None:
+        for folder in reversed(self._made):
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _followed(target: Path) -> Path:
+    """Where a target is that is a link: what the link leads to."""
+    if not target.is_symlink():
+        return target
+    place = Path(os.path.realpath(target))
+    if place.is_symlink():
+        raise OSError(errno.ELOOP, "the link leads to itself", str(target))
+    return place
+
+
+@contextmanager
+def _naming(target: Path) -> Iterator[None]:
+    """Name the target in errors of the disk that name no file, or one in a temporary folder."""
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno is None or PREFIX not in str(problem.filename or PREFIX):
+            raise
+        raise OSError(problem.errno, problem.strerror, str(target)) from problem
