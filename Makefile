@@ -84,6 +84,9 @@ bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios 
 verify: build/models/.ready  ## judge every claim about the example systems, and write docs/verification.md
 	$(BIN)/python -m tests.systems.claims docs/verification.md
 
+figures: build/models/.ready $(VENV)/.ready-dev  ## make each figure of the README files in systems/ again; ONLY=NAME for one system
+	$(BIN)/python -m tests.systems.claims figures $(ONLY)
+
 docs: $(VENV)/.ready-run  ## docs/rules.md from the rules, the drawing in docs/architecture.md from the imports
 	$(BIN)/ssptool rule --all --markdown > docs/rules.md
 	$(BIN)/python docs/layers.py
@@ -107,4 +110,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test verify lint types bench docs fuzz leaks freeze format clean sanitize
+.PHONY: help setup run test verify figures lint types bench docs fuzz leaks freeze format clean sanitize

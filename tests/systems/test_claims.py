@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.systems.claims import __main__ as command
-from tests.systems.claims.catalogue import catalogue, claims_of, systems
+from tests.systems.claims.catalogue import catalogue, claims_of, figures_of, systems
 from tests.systems.claims.claim import Absolute, AtLeast, AtMost, Claim, Relative
+from tests.systems.claims.pages import figure, options
 from tests.systems.claims.report import report, stated
 
 PAGE = Path(__file__).parents[2] / "docs" / "verification.md"
@@ -17,6 +18,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "verification.md"
 def test_claim(claim):
     verdict = claim.judge()
     assert verdict.holds, str(verdict)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", systems())
+def test_the_commands_of_a_readme_make_its_figures(system):
+    """To the digits stated."""
+    wrong = [str(verdict) for verdict in map(Claim.judge, figures_of(system)) if not verdict.holds]
+    assert not wrong
 
 
 @pytest.mark.parametrize("system", systems())
@@ -47,6 +56,26 @@ def test_tolerances_hold_within_and_fail_outside_and_for_nan(tolerance, expected
     assert tolerance.holds(holds, expected)
     assert not tolerance.holds(fails, expected)
     assert not tolerance.holds(float("nan"), expected)
+
+
+@pytest.mark.parametrize(
+    ("stated", "holds", "fails"),
+    [
+        ("1.74e-2 m", 1.735e-2, 1.75e-2),
+        ("−0.1962", -0.19624, -0.1963),
+        ("< 1e-4 m", 9e-5, 1.1e-4),
+        ("> 1", 1.1, 0.9),
+        ("4000", 4000.4, 4001),
+    ],
+)
+def test_a_figure_holds_to_the_digits_that_the_page_states(stated, holds, fails):
+    assert figure("", stated, lambda: holds).judge().holds
+    assert not figure("", stated, lambda: fails).judge().holds
+
+
+def test_the_command_of_a_figure_is_what_stands_as_code_in_its_row_and_header():
+    found = options("`ssptool run systems/a …`", "held: `--master jacobi`", "undamped, `--step-size 1e-3`")
+    assert found == ("systems/a", "--master", "jacobi", "--step-size", "1e-3")
 
 
 def test_a_claim_that_does_not_hold_is_marked_on_the_page():

@@ -1,4 +1,4 @@
-"""All claims: one module here for each folder in `systems`, of the same name, with a tuple CLAIMS."""
+"""All claims: a module for each folder in `systems`, of the same name, with a tuple CLAIMS and a function `figures`."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -18,6 +18,12 @@ def claims_of(system: str) -> tuple[Claim, ...]:
     """The claims of one system; a system without a module of claims is an ImportError."""
     claims: tuple[Claim, ...] = import_module(f"tests.systems.claims.{system}").CLAIMS
     return claims
+
+
+def figures_of(system: str) -> Iterator[Claim]:
+    """Figures of the README of a system; LookupError if a sentence or table is not there."""
+    figures: Iterator[Claim] = import_module(f"tests.systems.claims.{system}").figures()
+    return figures
 
 
 def catalogue() -> Iterator[tuple[str, Claim]]:

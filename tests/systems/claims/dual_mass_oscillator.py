@@ -1,5 +1,6 @@
 """The dual-mass oscillator: consistent start, exact motion and energy of each of its variants."""
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from ssptool import Settings
 from ssptool.engine.run.result import Result
 from tests.systems.claims.catalogue import SYSTEMS
 from tests.systems.claims.claim import Absolute, AtMost, Claim
+from tests.systems.claims.pages import Run, figure, quoted, run_figure, table
 from tests.systems.exact_dual_mass import DualMass
 
 SYSTEM = SYSTEMS / "dual_mass_oscillator"
@@ -140,3 +142,18 @@ CLAIMS = (
         for flange, m_c in FLANGES.items()
     ),
 )
+
+PAGE = "systems/dual_mass_oscillator/README.md"
+
+
+def figures() -> Iterator[Claim]:
+    """Figures of the README of this system."""
+
+    def first(found: Run, signal: str) -> float:
+        return float(found.trace[signal][0])
+
+    for row in table(PAGE, "`ssptool run systems/dual_mass_oscillator …`"):
+        for (text, words), signal in zip(row.cells, ("System1.a1", "System2.F"), strict=True):
+            yield run_figure(text, words, partial(first, signal=signal))
+    (energy,) = quoted(PAGE, "add up to the # J of the start within 1e-6 J")
+    yield figure("stored and dissipated energy after 10 s, model exchange", energy, partial(stored_and_dissipated, 0.0))

@@ -1,11 +1,13 @@
 """The flyball governor with stiff couplers: integrated as one, and cut into parts that are co-simulated."""
 
+from collections.abc import Iterator
 from functools import cache, partial
 
 from ssptool.engine.trace import Trace
 from tests.systems import flyball_governor as governor
 from tests.systems.claims.claim import Absolute, AtLeast, AtMost, Claim, Relative
 from tests.systems.claims.couplings import NAMES
+from tests.systems.claims.pages import Run, options, quoted, run_figure, table
 from tests.systems.flyball_governor import CUT_AT_COUPLER, CUT_AT_SPINDLE
 
 REFERENCE = "own integration of the equations of motion by Radau's method (tests/systems)"
@@ -141,3 +143,63 @@ CLAIMS = (
     *(_newton("iterated, end value", step, expected) for step, expected in ((1e-3, 3.21e-4), (1e-2, 3.19e-3))),
     *(_newton("iterated, interpolated", step, expected) for step, expected in ((1e-3, 1.84e-6), (1e-2, 2.26e-4))),
 )
+
+PAGE = "systems/flyball_governor/README.md"
+
+
+def _height(run: Run) -> float:
+    """Largest |s − reference| [m]."""
+    return governor.height_error(run.trace, _signal(run))
+
+
+def _signal(run: Run) -> str:
+    return "Linkage.s" if "Linkage.s" in run.trace.signals else "Slider.s"
+
+
+def _height_later(run: Run) -> float:
+    return max(governor.later_errors(run.trace).values()) if run.trace.t[-1] > 10 else _height(run)
+
+
+def _energy(run: Run) -> float:
+    return governor.energy_defect(run.trace)
+
+
+def _lowest(run: Run, last: float = 10.0) -> float:
+    return float(run.trace[_signal(run)][run.trace.t > run.trace.t[-1] - last].min())
+
+
+def _highest(run: Run, last: float = 10.0) -> float:
+    return float(run.trace[_signal(run)][run.trace.t > run.trace.t[-1] - last].max())
+
+
+def figures() -> Iterator[Claim]:
+    """Figures of the README of this system."""
+    yield from _figures_of_one_equation()
+    for row in table(PAGE, "`ssptool run systems/flyball_governor --variant FlyballGovernorCutAtSpindle"):
+        *errors, (swing, words) = row.cells
+        yield from (run_figure(text, words, _height) for text, words in errors)
+        words = (*words, "--step-size", "1e-2")
+        for text, measure in zip(swing.split(" … "), (_lowest, _highest), strict=True):
+            yield run_figure(text, words, partial(measure, last=1.03))
+    for row in table(PAGE, "`ssptool run systems/flyball_governor --variant FlyballGovernorCutAtCoupler …`"):
+        ((text, words),) = row.cells
+        yield run_figure(text, words, _height)
+    for row in table(PAGE, "`ssptool run systems/flyball_governor --variant FlyballGovernorCutAtCoupler --stop-time"):
+        for text, words in row.cells:
+            yield run_figure(text, words, lambda found: float(found.statistics["iterations_mean"]))
+
+
+def _figures_of_one_equation() -> Iterator[Claim]:
+    """Those of the four parts that are integrated as one differential equation."""
+    for row in table(PAGE, "`ssptool run systems/flyball_governor --tolerance 1e-8 --stop-time 3"):
+        for text, words in row.cells:
+            yield run_figure(text, words, lambda found: governor.published_error(found.trace))
+    sentence = "between # and # m (`ssptool run systems/flyball_governor --tolerance 1e-10`)"
+    for text, measure in zip(quoted(PAGE, sentence), (_lowest, _highest), strict=True):
+        yield run_figure(text, options(sentence), measure)
+    measures = (_height_later, _energy, lambda found: float(found.statistics["evaluations"]))
+    for row in table(PAGE, "`ssptool run systems/flyball_governor …`"):
+        for (text, words), measure in zip(row.cells, measures if len(row.cells) == 3 else measures[::2], strict=True):
+            yield run_figure(text, words, measure)
+    (text,) = quoted(PAGE, "stored and dissipated energy, # J at the start")
+    yield run_figure(text, ("systems/flyball_governor",), lambda found: float(governor.stored_energy(found.trace)[0]))

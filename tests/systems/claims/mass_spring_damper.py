@@ -1,5 +1,6 @@
 """A mass-spring-damper as a part, used twice: each use follows the closed form of its own parameters."""
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -9,6 +10,7 @@ import ssptool
 from ssptool import Settings
 from tests.systems.claims.catalogue import SYSTEMS
 from tests.systems.claims.claim import Absolute, AtMost, Claim, Relative
+from tests.systems.claims.pages import Run, quoted, run_figure, table
 from tests.systems.exact_linear import states
 
 SYSTEM = SYSTEMS / "mass_spring_damper"
@@ -200,3 +202,23 @@ CLAIMS = (
         for name, column in (("first", 0), ("second", 1))
     ),
 )
+
+PAGE = "systems/mass_spring_damper/README.md"
+
+
+def _at(found: Run, time: float, signal: str) -> float:
+    return float(found.trace[signal][np.searchsorted(found.trace.t, time - 1e-9)])
+
+
+def figures() -> Iterator[Claim]:
+    """Figures of the README of this system."""
+    for row in table(PAGE, "`ssptool run systems/mass_spring_damper --implementation me"):
+        (mass, _), *positions = row.cells
+        for (text, words), time in zip(positions, (0.5, 5.0), strict=True):
+            yield run_figure(text, words, partial(_at, time=time, signal=f"{mass}.mass.s"))
+    for row in table(PAGE, "`ssptool run systems/mass_spring_damper …`"):
+        for (text, words), name in zip(row.cells, ("mass.a", "spring_damper.stretch"), strict=True):
+            yield run_figure(text, words, partial(_at, time=0.0, signal=f"first.{name}"))
+    (rest,) = quoted(PAGE, "They come to rest at −m g sin(theta)/c = # m")
+    words = ("systems/mass_spring_damper", "--stop-time", "100", "--step-size", "0.1")
+    yield run_figure(rest, words, partial(_at, time=100.0, signal="first.mass.s"))

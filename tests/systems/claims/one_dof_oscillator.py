@@ -1,5 +1,6 @@
 """A mass and its spring-damper, coupled in several ways: how much the oscillation grows that should not."""
 
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -11,6 +12,7 @@ from ssptool.engine.trace import Trace
 from tests.systems.claims.catalogue import SYSTEMS
 from tests.systems.claims.claim import Absolute, AtMost, Claim, Relative
 from tests.systems.claims.couplings import END_VALUE, EXTRAPOLATED, HELD, INTERPOLATED, LATE, NAMES
+from tests.systems.claims.pages import figure, quoted, run_figure, table
 
 SYSTEM = SYSTEMS / "one_dof_oscillator"
 WITH_DAMPING = SYSTEM / "resources" / "damped.ssv"
@@ -176,3 +178,28 @@ CLAIMS = (
         digits=1,
     ),
 )
+
+PAGE = "systems/one_dof_oscillator/README.md"
+
+
+def figures() -> Iterator[Claim]:
+    """Figures of the README of this system."""
+    for header in (
+        "`ssptool run systems/one_dof_oscillator …`",
+        "`ssptool run systems/one_dof_oscillator --variant …`",
+    ):
+        for row in table(PAGE, header):
+            for number, (text, words) in enumerate(row.cells):
+                damping = ("--parameters", "systems/one_dof_oscillator/resources/damped.ssv") if number > 1 else ()
+                yield run_figure(text, (*words, *damping), lambda found: amplitude(found.trace))
+    (left,) = quoted(PAGE, "decays to # in 1 s")
+    yield figure("amplitude of the closed form after 1 s, damped", left, amplitude_left)
+    limits = (*quoted(PAGE, "# s held and # s with `--exchange late`"), *quoted(PAGE, "stable below # s only"))
+    for text, claim in zip(limits, (one for one in CLAIMS if "largest stable step" in one.name), strict=True):
+        yield figure(claim.name, text, claim.measure)
+
+
+def amplitude_left() -> float:
+    """Of the damped oscillation after 1 s, exactly."""
+    z, v = exact(np.array(1.0), damped=True)
+    return float(np.hypot(z, v / W0) / Z0)

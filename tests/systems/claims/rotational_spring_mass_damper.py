@@ -1,6 +1,6 @@
 """The rotational spring-mass-damper, each part a component: its exact motion, and how each coupling departs from it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -12,6 +12,7 @@ from ssptool import Settings
 from tests.systems.claims.catalogue import SYSTEMS
 from tests.systems.claims.claim import Absolute, AtLeast, AtMost, Claim, Relative
 from tests.systems.claims.couplings import END_VALUE, NAMES
+from tests.systems.claims.pages import Run, figure, options, quoted, run_figure, table
 from tests.systems.exact_linear import states
 
 SYSTEM = SYSTEMS / "rotational_spring_mass_damper"
@@ -221,3 +222,28 @@ CLAIMS = (
         digits=4,
     ),
 )
+
+PAGE = "systems/rotational_spring_mass_damper/README.md"
+
+
+def _angles(found: Run) -> float:
+    """Largest error of the two angles [rad]."""
+    exact = states(MATRIX, START, found.trace.t)
+    return max(float(np.max(np.abs(found.trace[SIGNALS[k]] - exact[:, k]))) for k in (0, 2))
+
+
+def figures() -> Iterator[Claim]:
+    """Figures of the README of this system; `unstable`: over 10 s the error exceeds the 1 rad of the start."""
+    for row in table(PAGE, "`ssptool run systems/rotational_spring_mass_damper …`"):
+        *errors, (limit, _) = row.cells
+        for text, words in errors:
+            yield run_figure("> 1" if text == "unstable" else text, words, _angles)
+        name = row.name.partition(":")[0]
+        for claim in CLAIMS:
+            if claim.name == f"largest stable step, {name}":
+                yield figure(claim.name, limit, claim.measure)
+    sentence = (
+        "`ssptool run systems/rotational_spring_mass_damper --implementation me --integrator adams --tolerance 1e-10`"
+    )
+    (bound,) = quoted(PAGE, f"{sentence} integrates all parts as one differential equation, with an error < # rad")
+    yield run_figure(f"< {bound}", options(sentence), _angles)
