@@ -304,7 +304,8 @@ def _counts(statistics: "Statistics") -> Iterator[Entry]:
     if statistics.rejected:
         yield "rejected", f"{counted(statistics.rejected, 'step')} taken back, because the error was too large"
     if statistics.iterations_max > 1:
-        yield "iterations", f"{statistics.iterations_mean:.2f} per step, most {statistics.iterations_max}"
+        apart = f", {counted(statistics.unconverged, 'step')} not converged" if statistics.unconverged else ""
+        yield "iterations", f"{statistics.iterations_mean:.2f} per step, most {statistics.iterations_max}{apart}"
     if statistics.loops_solved:
         each = statistics.loop_iterations / statistics.loops_solved
         yield "loops", f"{counted(statistics.loops_solved, 'solve')} during the run, {each:.2f} iterations each"

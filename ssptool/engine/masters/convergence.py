@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.protocols import Memory
+from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Memory, Unconverged
 from ssptool.engine.settings import ASKED, Settings
 from ssptool.errors import WrongValue, counted
 
@@ -123,15 +123,21 @@ class AllOf:
         return lambda x, change: float(np.max([judge(x, change) for judge in judges]))
 
 
+DEFAULT_TOLERANCE = 1e-8
+SINGLE_TOLERANCE = 1e-5
+"""Of signals of type Float32."""
+
+
 @dataclass(frozen=True, slots=True)
 class FixedCount:
     """No measure at all: a step is over after exactly so many iterations, whatever is left to agree.
 
     What solvers of flows and structures do that know a number of outer corrections only. Values that are not finite
-    never pass.
+    never pass. A larger change than `limit` in the last iteration, relative to the size of a signal, is no convergence.
     """
 
     count: int
+    limit: float = DEFAULT_TOLERANCE
 
     @property
     def name(self) -> str:
@@ -147,10 +153,6 @@ MEASURES: Mapping[MeasureName, Callable[[float], Measure]] = {
     MeasureName.RELATIVE: Relative,
     MeasureName.RESIDUAL_RELATIVE: ResidualRelative,
 }
-
-DEFAULT_TOLERANCE = 1e-8
-SINGLE_TOLERANCE = 1e-5
-"""Of signals of type Float32."""
 
 
 def choose_measure(settings: Settings, *, single: bool) -> tuple[Measure, str]:
@@ -216,7 +218,7 @@ class Agreement:
     noise
         How far what comes out strays around the best iterate, once that was `probed`; 0: not at all.
     best, worst
-        That best iterate, and the place of the largest change there.
+        That best iterate, and the place of the largest change there; `last_worst` is that of the last iterate.
     """
 
     def __init__(self, measure: Measure, nominal: Floats, floor: float = 0.0) -> None:
@@ -224,7 +226,7 @@ class Agreement:
         self.noisy = False
         self.first = self.last = self.least = np.inf
         self.best = np.zeros_like(nominal)
-        self.worst = 0
+        self.worst = self.last_worst = 0
         self._judge = measure.begin(nominal)
         self._nominal = nominal
         self._counted = isinstance(measure, FixedCount)
@@ -238,18 +240,19 @@ class Agreement:
     def reached(self, x: Floats, found: Floats) -> bool:
         """Also where there is nothing left to iterate, although a limit below the last digit asks for it."""
         self.excess = self._judge(x, found - x)
-        if self.excess <= 1.0 or (not self._counted and same(x, found)):
+        done = self.excess <= 1.0
+        if not self._counted and (done or same(x, found)):
             return True
         change = np.abs(found - x) / np.maximum(np.abs(x), self._nominal)
         worst = int(np.argmax(change))
-        self.last = float(change[worst])
+        self.last, self.last_worst = float(change[worst]), worst
         if not self._leasts:
             self.first = self.last
         if not self.last >= self.least:
             self.least, self.best, self.worst = self.last, np.array(x), worst
         self._leasts.append(self.least)
         self.noisy = not self._counted and self.last <= self._floor
-        return self.noisy
+        return self.noisy or done
 
     def lost(self, x: Floats, found: Floats) -> bool:
         """Whether the iterates have run away."""
@@ -288,6 +291,8 @@ class Settled:
         Steps that were done with stronger damping, and without repetition.
     damped_from, unrepeated_from
         The start of the first one [s].
+    unconverged
+        Steps of a fixed number of iterations that had not converged, and the worst of them.
     failed, failed_damped
         Steps in a row in which the method of choice, and stronger damping, did not converge.
     """
@@ -303,6 +308,10 @@ class Settled:
     unrepeated_from: float = 0.0
     failed: int = 0
     failed_damped: int = 0
+    unconverged: Unconverged = NONE_UNCONVERGED
+
+    def note_unconverged(self, one: Unconverged) -> None:
+        self.unconverged = self.unconverged.beside(one)
 
     def note_noise(self, t: float, level: float, signal: str) -> None:
         self.noisy += 1
@@ -337,6 +346,8 @@ class Settled:
                 f"extrapolated inputs, the first from t = {self.unrepeated_from:.6g} s; compare with a smaller step "
                 "size"
             )
+        if self.unconverged.steps:
+            yield self.unconverged.text(who)
 
     def memory(self) -> "Memory":
         return {"settled": np.array([self.floor, self.failed, self.failed_damped])}

@@ -22,9 +22,11 @@ from ssptool.engine.masters.acceleration import (
     choose_acceleration,
 )
 from ssptool.engine.masters.convergence import (
+    DEFAULT_TOLERANCE,
     GROWTH_LIMIT,
     NOISE_LIMIT,
     NOISE_MARGIN,
+    SINGLE_TOLERANCE,
     TRIED,
     Absolute,
     Agreement,
@@ -46,7 +48,7 @@ from ssptool.engine.masters.master import (
     run_step_by_step,
 )
 from ssptool.engine.masters.program import Interpolate
-from ssptool.engine.masters.protocols import InputCourse, Memory, part_of, under
+from ssptool.engine.masters.protocols import InputCourse, Memory, Unconverged, part_of, under
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
 from ssptool.engine.settings import ASKED, Choice, InputName, Settings
 from ssptool.errors import WrongValue, abbreviated, counted
@@ -118,6 +120,7 @@ class Group:
             agree = agreement.reached(x, found)
             self._log(iteration, x, found, agreement.excess, agree)
             if agree:
+                self._judge_fixed_count(agreement, iteration)
                 return self._agreed(agreement, iteration)
             plain = self.caution.goes_on_plainly(iteration, self.t, self.h)
             if agreement.lost(x, found) or self._is_enough(agreement, iteration, plain):
@@ -166,6 +169,14 @@ class Group:
             agreement.noise, agreement.probed = self._noise(agreement), True
         hopeless = self.master.retreats and self.settled.failed >= TRIED and not plain
         return hopeless or agreement.is_noise
+
+    def _judge_fixed_count(self, agreement: Agreement, iterations: int) -> None:
+        """Whether a step of a fixed number of iterations has converged."""
+        measure = self.master.measure
+        if isinstance(measure, FixedCount) and not agreement.last <= measure.limit:
+            signal = self.group.signals[agreement.last_worst]
+            grows = agreement.grows or not agreement.last <= agreement.first
+            self.settled.note_unconverged(Unconverged(1, agreement.last, signal, self.t, iterations, grows))
 
     def _agreed(self, agreement: Agreement, iterations: int) -> int:
         self.settled.failed = 0
@@ -326,13 +337,14 @@ class Group:
                 f"the iteration {step} stagnates after {counted(iterations, 'iteration')}: {left}{known}",
                 f"{allow}step without iterations (--master jacobi)",
             )
-        if agreement.grows:
+        if agreement.grows or agreement.least > 1.0:  # what changes by more than its size comes no nearer
             return self._gives_up(
                 f"the iteration {step} diverges after {counted(iterations, 'iteration')}: {left}", self._remedy()
             )
         return self._gives_up(
             f"the iteration {step} has not converged after {counted(iterations, 'iteration')}: {left}",
-            f"allow more with --max-iterations {2 * self.master.max_iterations}, or {self._remedy()}",
+            f"allow more with --max-iterations {2 * self.master.max_iterations}, {self._remedy()}, or step without "
+            "iterations (--master jacobi)",
         )
 
     def _carried_away(self, failure: Failure, iteration: int) -> int | Failure:
@@ -349,9 +361,7 @@ class Group:
     def _remedy(self) -> str:
         strong = ("IQN-ILS", "interface Newton")
         better = "newton" if self.master.acceleration.name in strong else "newton or iqn-ils"
-        return (
-            f"use another acceleration ({better}), a smaller step size, or steps without iterations (--master jacobi)"
-        )
+        return f"use --acceleration {better}, or a smaller --step-size"
 
     def _gives_up(self, why: str, advice: str, messages: tuple[str, ...] = ()) -> Failure:
         return Failure(Ending.COUPLING, why, advice, self.t, messages=messages)
@@ -620,7 +630,7 @@ def create(inputs: InputCourse, settings: Settings, situation: Situation) -> tup
     measure, reason = choose_measure(settings, single=situation.single)
     limit = settings.max_iterations if settings.max_iterations is not None else MAX_ITERATIONS
     if settings.iterations is not None:
-        measure, reason, limit = FixedCount(settings.iterations), ASKED, settings.iterations
+        measure, reason, limit = _fixed_count(settings.iterations, situation), ASKED, settings.iterations
     order = PREDICTION_ORDER if settings.prediction_order is None else settings.prediction_order
     asked = {True: ASKED, False: "default"}
     jacobian = [_jacobian(situation)] if isinstance(acceleration, InterfaceNewton) else []
@@ -631,6 +641,10 @@ def create(inputs: InputCourse, settings: Settings, situation: Situation) -> tup
         Choice("prediction_order", str(order), asked[settings.prediction_order is not None]),
         *jacobian,
     )
+
+
+def _fixed_count(iterations: int, situation: Situation) -> FixedCount:
+    return FixedCount(iterations, SINGLE_TOLERANCE if situation.single else DEFAULT_TOLERANCE)
 
 
 def _asked_for(settings: Settings) -> bool:

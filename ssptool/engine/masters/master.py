@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Kernel, Op, Outcome, Slots
 from ssptool.engine.masters.protocols import (
+    NONE_UNCONVERGED,
     CheckpointProtocol,
     DriverProtocol,
     InputCourse,
@@ -17,6 +19,7 @@ from ssptool.engine.masters.protocols import (
     Ode,
     Remarking,
     SteppedOde,
+    Unconverged,
 )
 from ssptool.engine.recording.iteration_log import IterationLog
 from ssptool.engine.time import CLOSE as CLOSE
@@ -250,6 +253,11 @@ class CoupledSystem:
         """What is to be said of macro steps that were done otherwise than planned."""
         for names, settled in self.settled.items():
             yield from settled.remarks(names)
+
+    @property
+    def unconverged(self) -> Unconverged:
+        """Steps of a fixed number of iterations that had not converged, of all groups."""
+        return reduce(Unconverged.beside, (settled.unconverged for settled in self.settled.values()), NONE_UNCONVERGED)
 
     @property
     def driving(self) -> tuple[Instruction, ...]:

@@ -1,6 +1,7 @@
 """Protocols of the parts of a coupled system besides instances: inputs and their courses, ODE, checkpoints."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -8,6 +9,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import Floats, Instruction, Kernel, Outcome
+from ssptool.errors import counted
 
 Memory = Mapping[str, NDArray[Any]]
 """What somebody has to remember, as arrays by name."""
@@ -53,8 +55,54 @@ class InputCourse(Protocol):
     def apply(self, kernel: Kernel, group: int, h: float) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Unconverged:
+    """Steps of a fixed number of iterations whose last iteration changed some signal by more than convergence allows.
+
+    Attributes
+    ----------
+    residual
+        The largest change in the last iteration of a step, relative to the larger of value and nominal value.
+    signal, time
+        The signal that it is of, and the start of that step [s].
+    iterations
+        In each step.
+    grows
+        In some step the last iteration changed more than the first one did.
+    """
+
+    steps: int = 0
+    residual: float = 0.0
+    signal: str = ""
+    time: float = 0.0
+    iterations: int = 0
+    grows: bool = False
+
+    def beside(self, other: "Unconverged") -> "Unconverged":
+        """Both together: all steps, and the worst."""
+        worst = self if self.residual >= other.residual else other
+        return replace(worst, steps=self.steps + other.steps, grows=self.grows or other.grows)
+
+    def text(self, who: str) -> str:
+        if self.grows:
+            advice = "the iteration diverges: use --acceleration iqn-ils or newton, or a smaller --step-size"
+        else:
+            advice = "leave out --iterations to iterate each step until it converges"
+        steps, iterations = counted(self.steps, "macro step"), counted(self.iterations, "iteration")
+        return (
+            f"{steps} of {who} did not converge in {iterations}: the last one changes {self.signal} by up to "
+            f"{self.residual:.2g} of its size (step from t = {self.time:.6g} s); {advice}"
+        )
+
+
+NONE_UNCONVERGED = Unconverged()
+
+
 class Remarking(Protocol):
     """Counts steps of a group that were done otherwise than planned."""
+
+    @property
+    def unconverged(self) -> Unconverged: ...
 
     def remarks(self, names: tuple[str, ...]) -> Iterator[str]:
         """In words, for the group of these names."""

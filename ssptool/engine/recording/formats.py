@@ -205,7 +205,10 @@ class WouldOverwrite(WrongUsage, ValueError):
     """A file that a run is to write is needed for something else."""
 
     def __init__(self, path: Path, needed: str) -> None:
-        super().__init__(f"{path} {needed}; choose another name for what is to be written (--output, --log-…)")
+        super().__init__(
+            f"{path} {needed}; choose another name for the file to write (--output, --log-loops, --log-coupling, "
+            "--fmu-log)"
+        )
         self.path = path
 
 

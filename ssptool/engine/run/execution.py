@@ -14,6 +14,7 @@ from ssptool.engine.assembly.pool import Pool, Sources
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats, Kernel
 from ssptool.engine.masters.master import CoupledSystem, StepBatch
+from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import InitializationReport, initialize
@@ -121,6 +122,7 @@ class Rows(Protocol):
 class Counts:
     """What an execution counted. `iterations` is summed over the macro steps of an iterated master; `latest` [s] is
     how far it was behind the clock at most, if it had to keep pace, and `waited` [s] how long it waited for the clock.
+    `unconverged` are the steps of a fixed number of iterations that had not converged.
     """
 
     steps: int = 0
@@ -137,6 +139,7 @@ class Counts:
     seconds: float = 0.0
     latest: float = 0.0
     waited: float = 0.0
+    unconverged: Unconverged = NONE_UNCONVERGED
 
     def add(self, steps: int, iterations: Sequence[int]) -> None:
         self.steps += steps
@@ -208,6 +211,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
             since = {name: seconds - spent[name] for name, seconds in watch.seconds().items()}
             shares, slowest = costs(since, counts.seconds, counts.waited), watch.slowest_step()
         counts.add_loops(before, evaluation.swept(), evaluation.rescues)
+        counts.unconverged = system.unconverged
         for remark in (*assembly.retreats(), *system.remarks()):
             assembly.remark(remark)
         terminated = failure is not None and failure.ending is Ending.TERMINATED

@@ -51,6 +51,9 @@ class Statistics:
         Simulated time per wall time of stepping.
     latest : [s]
         How far a run that had to keep pace with the clock was behind it at most.
+    unconverged, residual, residual_signal
+        Macro steps of a fixed number of iterations that had not converged, the largest change in the last iteration of
+        one, relative to the size of the signal, and that signal.
     calls
         How often each function of each FMU was called, and how long that took, if it was to be measured.
     costs
@@ -74,6 +77,9 @@ class Statistics:
     initialization_seconds: float
     real_time_factor: float
     latest: float = 0.0
+    unconverged: int = 0
+    residual: float = 0.0
+    residual_signal: str = ""
     calls: tuple[CallCount, ...] = ()
     costs: tuple[Cost, ...] = ()
     slowest: SlowestStep | None = None
@@ -241,6 +247,9 @@ def statistics_of(execution: Execution, simulated: float) -> Statistics:
         initialization_seconds=execution.initialization.seconds,
         real_time_factor=simulated / counts.seconds if counts.seconds > 0 else 0.0,
         latest=counts.latest,
+        unconverged=counts.unconverged.steps,
+        residual=counts.unconverged.residual,
+        residual_signal=counts.unconverged.signal,
         calls=execution.calls,
         costs=execution.costs,
         slowest=execution.slowest,

@@ -158,6 +158,8 @@ _STATISTICS = {
     "steps": ("macro steps", "{:d}"),
     "iterations_mean": ("iterations per step, mean", "{:.3g}"),
     "iterations_max": ("iterations per step, most", "{:d}"),
+    "unconverged": ("steps whose iteration did not converge", "{:d}"),
+    "residual": ("largest change in the last iteration of these, relative", "{:.2g}"),
     "rejected": ("rejected steps", "{:d}"),
     "events": ("events", "{:d}"),
     "evaluations": ("evaluations of the right-hand side", "{:d}"),
