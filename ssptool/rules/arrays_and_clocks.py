@@ -29,7 +29,7 @@ DIMENSIONS = Chapter(
 
 @DIMENSIONS.rule("DIM-001", severity=ERROR, basis=MUST, versions=["2.0"], blocks_run=True)
 def one_size(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding]:
-    """The size of a dimension is a number or that of another connector, not both.
+    """A dimension has either a `size` or a `sizeConnector`.
 
     Fix: remove `size` or `sizeConnector`.
     """
@@ -43,7 +43,7 @@ def one_size(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding
 def sized_values(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding]:
     """The dimensions of parameters and dictionary entries have a fixed size.
 
-    They have no connectors beside them that could give it.
+    There are no connectors beside them that could give the size.
 
     Fix: write `size`, and no `sizeConnector`.
     """
@@ -99,7 +99,7 @@ def sizes_are_integers(dimension: ssc.Dimension, structure: Structure) -> Iterat
 def not_empty(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding]:
     """The size of a dimension is not zero.
 
-    An array without elements carries nothing.
+    An array without elements has no values.
 
     Fix: correct the size.
     """
@@ -153,7 +153,7 @@ def distinct_clocks(clock: ssd.Clock, structure: Structure) -> Iterator[Finding]
 
 @CLOCKS.rule("CLK-003", severity=ERROR, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
 def same_variability_outside(system: ssd.System, structure: Structure) -> Iterator[Finding]:
-    """A clock of a system has the `intervalVariability` of the clock of an element that it is connected to.
+    """A clock of a system has the same `intervalVariability` as the element's clock that it is connected to.
 
     Fix: state the same at both.
 
@@ -173,7 +173,7 @@ def same_variability_outside(system: ssd.System, structure: Structure) -> Iterat
 def no_equal_clocks(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Two clocks that tick by themselves are not connected.
 
-    The connection would demand that they tick at the same instants; what a tool does about that is up to it.
+    The connection demands that both tick at the same instants; the standard leaves open how a tool achieves that.
 
     Fix: let one of them be triggered by the other.
     """
@@ -186,7 +186,7 @@ def no_equal_clocks(system: ssd.System, structure: Structure) -> Iterator[Findin
 def one_clock_for_both(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Two connectors that are connected belong to the same clock, or to clocks that are connected.
 
-    When a value is passed on from one clock to another is up to each tool.
+    The standard leaves open when a tool passes a value from one clock to another.
 
     Fix: connect the clocks.
     """

@@ -50,8 +50,8 @@ CHAPTERS = (
 """In the order of the standard."""
 
 
-_SCHEMA = "the schema says so: reported as XML-004, or XML-005 in inline content, with the place and what is allowed"
-_VALID = "reported under the code that says what is wrong with that file: XML-001 to XML-011, VER-001, VER-002"
+_SCHEMA = "the schema demands it: XML-004, or XML-005 in inline content"
+_VALID = "other rules check it: XML-001 to XML-011, VER-001, VER-002"
 
 ELSEWHERE: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -61,14 +61,14 @@ ELSEWHERE: Mapping[str, tuple[str, str]] = MappingProxyType(
         "ENUM-003": ("Values of enumeration items are 32-bit integers in 1.0, 64-bit ones in 2.0.", _SCHEMA),
         "META-001": ("`MetaData` has a kind and a type, `Signature` a role and a type.", _SCHEMA),
         "PKG-010": ("`SystemStructure.ssd` is a valid system structure description.", _VALID),
-        "PKG-011": ("So is every other `.ssd` at the root of a package.", _VALID),
-        "PKG-023": ("Versions of SSP and FMI may be mixed in a package.", "a permission: there is nothing to report"),
+        "PKG-011": ("Every other `.ssd` at the root of a package is a valid system structure description.", _VALID),
+        "PKG-023": ("Versions of SSP and FMI may be mixed in a package.", "a permission, with nothing to report"),
         "SSB-002": ("A dictionary entry has exactly one type.", _SCHEMA),
         "SSD-CTR-002": ("The kind of a connector is one of those that its version of SSP has.", _SCHEMA),
         "SSD-ROOT-001": ("There is exactly one root system.", _SCHEMA),
         "SSM-005": (
             "A transformation suits the types of parameter and target.",
-            "by the rules TRF-001 to TRF-010",
+            "other rules check it: TRF-001 to TRF-010",
         ),
         "SSV-002": ("A parameter has exactly one type, and that is not Clock.", _SCHEMA),
         "SSV-003": ("The value of a parameter is in the range of its type.", _SCHEMA),
@@ -89,7 +89,7 @@ BASES = {
     Basis.XSD: "the schema of the standard, or its documentation, says so",
     Basis.SHOULD: "a recommendation of the standard",
     Basis.DERIVED: "follows from the standard",
-    Basis.POLICY: "our policy, where the standard is silent",
+    Basis.POLICY: "our choice where the standard is silent",
 }
 
 

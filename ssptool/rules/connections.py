@@ -62,7 +62,7 @@ TABLE = "SSP 2.0 §5.3.2.1, table of allowed connections"
 def known_elements(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The ends of a connection are at elements of its own system, or at the system itself.
 
-    A connection does not reach into a subsystem: that shows its connectors to the outside.
+    A connection does not reach into a subsystem; it ends at a connector of the subsystem.
 
     Fix: correct the name, or connect to a connector of the subsystem.
     """
@@ -80,7 +80,7 @@ def known_elements(system: ssd.System, structure: Structure) -> Iterator[Finding
 def known_connectors(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The ends of a connection are connectors that the SSD declares.
 
-    That an FMU has a variable of this name is not enough.
+    A variable of this name in the FMU is not enough.
 
     Fix: correct the name, or declare the connector at its element.
     """
@@ -104,7 +104,7 @@ def legal_kinds(system: ssd.System, structure: Structure) -> Iterator[Finding]:
 
     Fix: connect an output with an input; or correct the kind of a connector.
 
-    Accepted: the connection is left out; in a file of version 2.0 some pairs are legal that are not in 1.0.
+    Accepted: the connection is left out. Some pairs are legal in a file of version 2.0 only.
     """
     for same in alike(system, structure):
         start, end = same[0].start.side, same[0].end.side
@@ -120,9 +120,9 @@ def legal_kinds(system: ssd.System, structure: Structure) -> Iterator[Finding]:
 
 @CONNECTIONS.rule("SSD-CONN-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.2.1")
 def one_driver(system: ssd.System, structure: Structure) -> Iterator[Finding]:
-    """A connector that takes a value takes it from one place only.
+    """A connector takes its value from one source only.
 
-    With two flows into one input the result would depend on the order in which signals happen to be exchanged.
+    With two sources the result would depend on the order in which signals are exchanged.
 
     Fix: delete a connection, or merge the sources in a component.
 
@@ -143,10 +143,10 @@ def one_driver(system: ssd.System, structure: Structure) -> Iterator[Finding]:
 
 @CONNECTIONS.rule("SSD-CONN-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.1")
 def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]:
-    """Two connectors are connected once, in whichever orientation.
+    """Two connectors are connected once, in either orientation.
 
-    Two connections of one pair that disagree about units or transformations leave open which value arrives: an error.
-    Those that agree say one thing twice: a warning.
+    If two connections of the same connectors differ in units or transformations, the value is ambiguous (an error). If
+    they are equal, one of them is redundant (a warning).
 
     Fix: delete one of them.
 
@@ -158,7 +158,7 @@ def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]
         ends = (stated.start, stated.start_indices), (stated.end, stated.end_indices)
         other = first.setdefault(frozenset(ends), connection)
         if other is not connection:
-            message = f"these two are connected in line {structure.line_of(other)} already"
+            message = f"line {structure.line_of(other)} connects the same connectors"
             fix = repeats(connection, other)
             severity = None if _carriage(connection) != _carriage(other) else WARNING
             yield Finding(connection, message, "delete one of the connections", severity=severity, fix=fix)
@@ -174,10 +174,10 @@ def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]
 def compatible_types(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The value of a source fits the type of its destination.
 
-    SSP lets each tool decide which types it converts. Here: without loss, always (reported as information); between
-    an enumeration and an integer, with a warning unless a mapping is given; what may lose information, a Boolean and
-    a number, and texts, bytes or clocks with anything else, never. The type of an end is the one that its connector
-    states, else that of the FMU's variable.
+    SSP lets each tool decide which types it converts. ssptool converts without loss (an information), and between
+    enumerations and integers (a warning, unless the connection has a mapping). It refuses conversions that may lose
+    information, between Booleans and numbers, and of texts, binaries and clocks. The type of an end is the one that its
+    connector states, else that of the FMU's variable.
 
     Fix: connect connectors of one type, or convert in a component.
     """
@@ -245,7 +245,7 @@ def some_indices(system: ssd.System, structure: Structure) -> Iterator[Finding]:
 
 @CONNECTIONS.rule("SSD-CONN-012", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
 def one_driver_per_element(system: ssd.System, structure: Structure) -> Iterator[Finding]:
-    """An array that takes its value as a whole takes no single element from elsewhere.
+    """An array that takes its value as a whole has no other source for a single element.
 
     That element would have two sources. Different elements may have different sources.
 
@@ -262,15 +262,15 @@ def one_driver_per_element(system: ssd.System, structure: Structure) -> Iterator
     for link in single:
         if _destination(link) in whole:
             line = structure.line_of(whole[_destination(link)].connection)
-            message = f"line {line} gives all elements of {_destination(link)} a value already"
+            message = f"line {line} already gives all elements of {_destination(link)} a value"
             yield Finding(link.connection, message, "delete one of the connections")
 
 
 @CONNECTIONS.rule("SSD-CONN-013", severity=WARNING, basis=POLICY)
 def absent_not_empty(system: ssd.System, structure: Structure) -> Iterator[Finding]:
-    """The enclosing system is meant by leaving `startElement` or `endElement` away, not by an empty one.
+    """At the enclosing system `startElement` or `endElement` is left out, not empty.
 
-    Some tools write an empty name; others take it for an element whose name is missing.
+    Some tools write an empty name; other tools read it as an element without a name.
 
     Fix: remove the attribute.
     """
@@ -286,10 +286,10 @@ def absent_not_empty(system: ssd.System, structure: Structure) -> Iterator[Findi
 def same_media_types(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Two binaries that are connected have the same media type.
 
-    Nobody converts bytes; whether the receiver understands them anyhow is the user's to know. The general type
-    `application/octet-stream` goes with every other.
+    Bytes are not converted, so the receiver must understand the media type of the source. `application/octet-stream`
+    may be connected to every media type.
 
-    Fix: connect what belongs together, or correct a type.
+    Fix: connect other connectors, or correct a media type.
     """
     for same in alike(system, structure):
         start, end = same[0].start.side.says.type, same[0].end.side.says.type
@@ -304,8 +304,8 @@ def same_media_types(system: ssd.System, structure: Structure) -> Iterator[Findi
 def one_direction(structure: Structure) -> Iterator[Finding]:
     """All connections of an `unspecified` connector give it one direction.
 
-    A connector of a system that takes a value outside gives it inside. Where connections contradict each other,
-    what happens is up to each tool.
+    A connector of a system that takes its value outside gives it inside. If connections contradict each other, the
+    standard leaves the result to the tool.
 
     Fix: state the kinds of the connectors.
     """
@@ -331,9 +331,9 @@ def one_direction(structure: Structure) -> Iterator[Finding]:
 def connected_inputs(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Inputs of elements are connected.
 
-    An input without a connection keeps its start value during the whole run, unless `--inputs` or a scenario drives
-    it; `ssptool plan` names the value. It is a warning where the FMU states no start value and no parameter sets it.
-    The only element of a system has nothing beside it to be connected to.
+    An input without a connection keeps its start value during the whole run, unless `--inputs` or a scenario drives it;
+    `ssptool plan` names the value. It is a warning if the FMU states no start value and no parameter sets one. Inputs
+    of the only element of a system are not reported.
 
     Fix: connect the input (`ssptool connect`), or drive it (`ssptool run --inputs`).
     """
@@ -427,7 +427,7 @@ def _described(end: LinkEnd) -> str:
 def _counsel(start: Side, end: Side) -> str:
     kinds, inside = {start.says.kind, end.says.kind}, start.owner is end.owner is Owner.ELEMENT
     if kinds == {Kind.OUTPUT} and inside:
-        return "an output feeds inputs of other elements: which of the two should be an input?"
+        return "an output can only be connected to inputs of other elements; change the kind of one of them"
     if kinds == {Kind.INPUT} and inside:
         return "an input takes its value from an output of another element"
     if Kind.INOUT in kinds:
@@ -442,7 +442,7 @@ def _compared_types(same: tuple[Link, ...], source: Carried, destination: Carrie
         yield from _compared_items(same, source, destination)
         return
     advice = {
-        Relation.ENUMERATION: "say by an IntegerMappingTransformation which value is which",
+        Relation.ENUMERATION: "add an IntegerMappingTransformation",
         Relation.WIDENING: "",
     }.get(between, "connect connectors of one type, or convert in a component")
     for link in same if judged is not Verdict.OK else ():
@@ -463,7 +463,7 @@ def _compared_items(same: tuple[Link, ...], source: Carried, destination: Carrie
     for link in same if lost else ():
         if link.transformation is None:
             message = f"{names} of {_source(link)} is no item of {_destination(link)}, or has another value there"
-            yield Finding(link.connection, message, "say by an EnumerationMappingTransformation which item is which")
+            yield Finding(link.connection, message, "add an EnumerationMappingTransformation for the items that differ")
 
 
 def _differ(shape: StatedShape, other: StatedShape) -> bool:
@@ -475,20 +475,20 @@ def _array(shape: StatedShape) -> str:
     return "a scalar" if not shape else "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"
 
 
-LOOPS = Chapter("Algebraic loops, found without solving anything (SSP 2.0 §5.3.2)")
+LOOPS = Chapter("Algebraic loops, from the dependencies that FMUs declare (SSP 2.0 §5.3.2)")
 
 ElementConnector = tuple[ssd.SystemElement, str]
 
 
 @LOOPS.rule("SSD-CONN-015", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.3.2")
 def algebraic_loops(structure: Structure) -> Iterator[Finding]:
-    """Signals do not depend on themselves at one instant.
+    """Signals do not form an algebraic loop.
 
-    If each of two components needs the other's output to compute its own, their outputs are unknowns of a system of
-    equations, which has to be solved at every communication point. That is legal, and ssptool solves it; other tools
-    may not. Dependencies are those that the FMUs declare; one that declares nothing depends on everything.
+    In an algebraic loop every signal depends on itself at the same instant: each component needs the output of another
+    one to compute its own. ssptool solves the loop at every communication point; other tools may not. An output without
+    declared dependencies depends on all inputs of its FMU.
 
-    Fix: nothing has to be; `ssptool graph` says what closes the loop.
+    Fix: none is needed; `ssptool graph` shows the dependencies that close the loop.
     """
     needs, wires = _dependencies(structure)
     for signals in cyclic_components(needs):

@@ -64,19 +64,19 @@ def distinct_connectors(element: ssd.SystemElement, structure: Structure) -> Ite
 def inout_on_references(element: ssd.SystemElement, structure: Structure) -> Iterator[Finding]:
     """The kind `inout` is for signal dictionary references.
 
-    An FMU has no variable that is input and output at once (an error); of a system such a connector can never be
+    An FMU has no variable that is input and output at once (an error). An `inout` connector of a system cannot be
     connected from inside (a warning).
 
     Fix: use an input and an output.
 
-    Accepted: the connector is there, but a connection to it still ends the run.
+    Accepted: the connector is kept, but a connection to it still ends the run.
     """
     if isinstance(element, ssd.SignalDictionaryReference):
         return
     fmu = isinstance(element, ssd.Component) and is_fmu(element)
     for connector, name, says in declared(element, structure):
         if says.kind is ConnectorKind.INOUT:
-            message = f"'{name}' of '{element.name}' is inout, but that is no signal dictionary reference"
+            message = f"'{name}' of '{element.name}' is inout, but '{element.name}' is not a signal dictionary reference"
             yield Finding(connector, message, "use an input and an output", "kind", ERROR if fmu else WARNING)
 
 
@@ -86,7 +86,7 @@ def inout_on_references(element: ssd.SystemElement, structure: Structure) -> Ite
 def named_connectors(element: ssd.SystemElement, structure: Structure) -> Iterator[Finding]:
     """The name of a connector is not empty.
 
-    It has to be that of a variable.
+    It must be the name of a variable.
 
     Fix: write the name of the variable.
     """
@@ -97,9 +97,10 @@ def named_connectors(element: ssd.SystemElement, structure: Structure) -> Iterat
 
 @CONNECTORS.rule("SSD-CTR-005", severity=INFO, basis=TEXT, versions=["2.0"])
 def local_unconnected(system: ssd.System, structure: Structure) -> Iterator[Finding]:
-    """Connectors of kind `local` are for looking at, not for connections.
+    """Connectors of kind `local` are for monitoring and have no connections.
 
-    They may be connected, and act as outputs then; but what is local to a component may change with its next version.
+    A connected `local` connector acts as an output, but a local variable may change with the next version of the
+    component.
 
     Fix: make it an output of the FMU.
     """
@@ -112,22 +113,22 @@ def local_unconnected(system: ssd.System, structure: Structure) -> Iterator[Find
 
 @CONNECTORS.rule("TYPE-002", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector; §4.5.1")
 def known_types(system: ssd.System, structure: Structure) -> Iterator[Finding]:
-    """The type of a system's connector is stated, or that of all connectors behind it.
+    """The type of a system's connector is stated, or follows from the connectors behind it.
 
-    Where those differ, nobody can tell which is meant: an error. Where there are none, or their types are not known,
-    the connector carries nothing yet: an information.
+    If their types differ, the type is ambiguous (an error). If there are none, or their types are unknown, the
+    connector is not in use yet (an information).
 
     Fix: state the type.
 
-    Accepted: the connector carries what comes from its source; a connection of types that cannot be converted still
-    ends the run.
+    Accepted: the connector has the type of its source; a connection of types that cannot be converted still ends the
+    run.
     """
     inside = attached(system, structure)
     for connector, name, says in declared(system, structure):
         if says.type is None:
             types = distinct_types(inside.get(name, ()))
             if len(types) > 1:
-                message = f"'{name}' has no type, and those behind it differ: {', '.join(types)}"
+                message = f"'{name}' has no type, and the connectors behind it have different ones: {', '.join(types)}"
                 yield Finding(connector, message, "state the type")
             elif not types:
                 yield Finding(connector, f"the type of '{name}' is not known", "state it", severity=INFO)
@@ -135,25 +136,25 @@ def known_types(system: ssd.System, structure: Structure) -> Iterator[Finding]:
 
 @CONNECTORS.rule("UNIT-010", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.1")
 def known_units(system: ssd.System, structure: Structure) -> Iterator[Finding]:
-    """The unit of a system's connector is stated, or that of all connectors behind it.
+    """The unit of a system's connector is stated, or follows from the connectors behind it.
 
-    With a metre and a millimetre behind it, a number could mean either. (Reals without any unit are legal.)
+    If one of them is in metres and another in millimetres, the unit is ambiguous. Reals without any unit are legal.
 
     Fix: state the unit.
 
-    Accepted: the value passes as it is, without conversion at this connector.
+    Accepted: the value passes unchanged, without conversion at this connector.
     """
     for connector, name, says in declared(system, structure):
         units = distinct_units(attached(system, structure).get(name, ()))
         if says.unit is None and len(units) > 1:
             names = ", ".join(f"'{unit.name}'" for unit in units)
-            message = f"'{name}' has no unit, and those behind it differ: {names}"
+            message = f"'{name}' has no unit, and the connectors behind it have different ones: {names}"
             yield Finding(connector, message, "state the unit")
 
 
 @CONNECTORS.rule("SSD-CTR-009", severity=ERROR, basis=TEXT, blocks_run=True)
 def connectors_of_inner_systems(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
-    """The connectors of a component that is a system of its own are connectors of that system, of the same kind.
+    """The connectors of a component that refers to a system are connectors of that system, of the same kind.
 
     Fix: correct the name or the kind, or declare the connector inside.
     """
@@ -167,10 +168,10 @@ def connectors_of_inner_systems(component: ssd.Component, structure: Structure) 
 
 @CONNECTORS.rule("SSD-CTR-010", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector")
 def types_of_inner_systems(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
-    """The connectors of a component that is a system of its own have the types that they have inside.
+    """The connectors of a component that refers to a system have the same types as inside.
 
-    So they have the same dimensions, and units of the same quantity. Where only one side states any of these, it
-    holds for both; a type or unit that the system inside does not state is that of what is connected there.
+    They also have the same dimensions, and units of the same quantity. What only one side states holds for both. If the
+    inner system does not state a type or unit, that of the connectors connected to it inside counts.
 
     Fix: state the same type on both sides.
 
@@ -207,7 +208,7 @@ def _alike(inner: Statement, outside: str, inside: str) -> bool:
 def specified_kinds(element: ssd.SystemElement, structure: Structure) -> Iterator[Finding]:
     """A connector states its kind.
 
-    What a connection with an `unspecified` connector means is up to each tool.
+    The standard leaves it to the tool what a connection with an `unspecified` connector means.
 
     Fix: state the kind.
     """
@@ -234,7 +235,7 @@ DICTIONARIES = Chapter("Signal dictionaries (SSP 2.0 §5.3.3, §5.5, §8)")
 def distinct_dictionaries(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The signal dictionaries of a system have different names.
 
-    References find a dictionary by name.
+    References refer to a dictionary by name.
 
     Fix: rename one of them.
 
@@ -251,7 +252,7 @@ def distinct_dictionaries(system: ssd.System, structure: Structure) -> Iterator[
 def one_place_of_dictionary(dictionary: ssd.SignalDictionary, structure: Structure) -> Iterator[Finding]:
     """A signal dictionary is either written inline or named by `source`.
 
-    Fix: remove the attribute or the content; with neither there is no dictionary.
+    Fix: remove the attribute or the content, or add one of them.
     """
     yield from wrong_number(dictionary, dictionary.source, content(dictionary), "the dictionary")
 
@@ -272,7 +273,7 @@ def inline_dictionary(dictionary: ssd.SignalDictionary, structure: Structure) ->
 def known_dictionary(reference: ssd.SignalDictionaryReference, structure: Structure) -> Iterator[Finding]:
     """A signal dictionary reference names a dictionary of its own system or of one around it.
 
-    The nearest one of that name is meant; those of other branches cannot be seen.
+    The nearest dictionary of that name counts; dictionaries of other branches are out of reach.
 
     Fix: correct the name, or move the dictionary to a system around all its references.
     """
@@ -301,9 +302,9 @@ def known_entries(reference: ssd.SignalDictionaryReference, structure: Structure
 
 @DICTIONARIES.rule("SSD-DICT-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.5, §8.1.1", blocks_run=True)
 def fitting_entries(reference: ssd.SignalDictionaryReference, structure: Structure) -> Iterator[Finding]:
-    """A connector of a signal dictionary reference has a type, dimensions and a unit that go with those of its entry.
+    """Type, dimensions and unit of a signal dictionary reference's connector fit those of its entry.
 
-    What a connector does not state is that of the entry.
+    A connector takes from the entry what it does not state itself.
 
     Fix: state what the entry states.
     """
@@ -318,9 +319,9 @@ def fitting_entries(reference: ssd.SignalDictionaryReference, structure: Structu
 
 @DICTIONARIES.rule("SSD-DICT-008", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.1")
 def one_writer(structure: Structure) -> Iterator[Finding]:
-    """A signal of a dictionary takes its value in one place, over all references to the dictionary.
+    """An entry of a signal dictionary has one source, over all references to the dictionary.
 
-    All references share one set of values; of two writers nobody can tell which holds.
+    All references share one set of values; with two sources the value is ambiguous.
 
     Fix: delete a connection, or use another entry.
 
@@ -331,19 +332,19 @@ def one_writer(structure: Structure) -> Iterator[Finding]:
         for access in writers[1:]:
             if access.reference is not writers[0].reference:
                 line = structure.line_of(writers[0].link.connection)
-                message = f"'{entry[1]}' of the dictionary takes its value from the connection in line {line} already"
+                message = f"the connection in line {line} already gives the entry '{entry[1]}' a value"
                 yield Finding(access.link.connection, message, "delete one of the two connections")
 
 
 @DICTIONARIES.rule("SSD-DICT-009", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.3.3")
 def some_writer(structure: Structure) -> Iterator[Finding]:
-    """A signal of a dictionary that is read takes its value from somewhere.
+    """An entry of a signal dictionary that a connection reads has a source.
 
     Fix: connect a source to a reference to this dictionary, or correct the name of the entry.
     """
     for entry, accesses in _accesses(structure).items():
         if not any(access.writes for access in accesses):
-            message = f"nothing gives '{entry[1]}' of the dictionary a value"
+            message = f"the entry '{entry[1]}' of the dictionary is read, but has no source"
             yield Finding(accesses[0].link.connection, message)
 
 
@@ -395,7 +396,7 @@ def _compared(
 def no_parameters(reference: ssd.SignalDictionaryReference, structure: Structure) -> Iterator[Finding]:
     """Signal dictionary references have no parameter bindings.
 
-    There is nothing that the values could set.
+    A reference has no parameters of its own.
 
     Fix: bind the parameters to the component that gives the signal.
     """
@@ -409,7 +410,7 @@ def no_parameters(reference: ssd.SignalDictionaryReference, structure: Structure
 def distinct_entries(dictionary: ssb.SignalDictionary, structure: Structure) -> Iterator[Finding]:
     """The entries of a signal dictionary have different names, which are not empty.
 
-    Connectors find entries by name.
+    Connectors refer to entries by name.
 
     Fix: rename one of them.
 

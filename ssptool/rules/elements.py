@@ -56,16 +56,16 @@ ELEMENTS = Chapter("Systems and components (SSP 2.0 §5.2, §5.4)")
 def distinct_elements(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The elements of a system have different names.
 
-    Connections and parameters address elements by name; with two of the same name nobody can tell which is meant.
-    Components, systems and signal dictionary references share one space of names.
+    Connections and parameters address elements by name; with two elements of the same name the address is ambiguous.
+    Components, systems and signal dictionary references share one namespace.
 
-    Fix: rename one of them, and the connections and parameters that mean it.
+    Fix: rename one of them, and the connections and parameters that refer to it.
     """
     first: dict[str, ssd.SystemElement] = {}
     for element in system.elements:
         other = first.setdefault(element.name, element)
         if other is not element:
-            message = f"the name '{element.name}' is that of the element in line {structure.line_of(other)} too"
+            message = f"the element in line {structure.line_of(other)} has the name '{element.name}' too"
             yield Finding(element, message, "rename one of them", "name")
 
 
@@ -101,9 +101,9 @@ def _paths(element: ssd.SystemElement) -> Iterator[str]:
     "SSD-COMP-002", severity={"1.0": WARNING, "2.0": ERROR}, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True
 )
 def no_empty_source(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
-    """An empty `source` does not stand for a missing implementation.
+    """The `source` of a component is not empty.
 
-    An empty URI is the system structure itself. Since 2.0 a component without implementation has no `source`.
+    An empty URI refers to the system structure itself. Since 2.0 a component without implementation has no `source`.
 
     Fix: remove the attribute (2.0), or refer to an FMU.
     """
@@ -119,7 +119,7 @@ def known_type(component: ssd.Component, structure: Structure) -> Iterator[Findi
 
     ssptool cannot run a component of any other type, except tables (`text/csv`, as OMSimulator has them; TABLE-101).
 
-    Fix: for an FMU leave the type away, or correct it.
+    Fix: correct the type; for an FMU it may be left out.
 
     Accepted: the component and its connections are left out.
     """
@@ -130,7 +130,7 @@ def known_type(component: ssd.Component, structure: Structure) -> Iterator[Findi
 
 @ELEMENTS.rule("SSD-COMP-005", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", blocks_run=True)
 def type_fits_source(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
-    """The file of a component is what its type says.
+    """The file of a component has the type that the component states.
 
     A component without a type is an FMU.
 
@@ -192,7 +192,7 @@ def known_system_id(component: ssd.Component, structure: Structure) -> Iterator[
 def no_recursion(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A component is not an instance of a system that contains it.
 
-    Be it directly, or through other systems and documents: the system would be infinitely deep.
+    Neither directly nor through other systems and documents; otherwise the system would be infinitely deep.
 
     Fix: refer to another system.
     """
@@ -217,7 +217,7 @@ def implementation_exists(component: ssd.Component, structure: Structure) -> Ite
 
 @ELEMENTS.rule("SSD-COMP-010", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", versions=["2.0"], blocks_run=True)
 def scheduled_execution(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
-    """Scheduled execution is asked of FMI 3.0 FMUs only.
+    """Only a component with an FMI 3.0 FMU asks for scheduled execution.
 
     Earlier versions of FMI do not have it.
 
@@ -232,7 +232,7 @@ def scheduled_execution(component: ssd.Component, structure: Structure) -> Itera
 
 @ELEMENTS.rule("SSD-COMP-011", severity=INFO, basis=TEXT, source="SSP 2.0 §5.4")
 def implementation_of_fmus(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
-    """An implementation is asked of FMUs only; other components have no such choice.
+    """Only a component with an FMU states an `implementation`.
 
     Fix: remove the attribute.
     """
@@ -330,7 +330,7 @@ def known_columns(component: ssd.Component, structure: Structure) -> Iterator[Fi
 def outputs_of_tables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connector of a table is an output, and no array, Binary or Clock.
 
-    Nothing leads into a table, and a cell of it holds one number or text.
+    A table has no inputs, and a cell holds one number or text.
 
     Fix: state `kind="output"`, or delete the connector.
 
@@ -395,8 +395,8 @@ def sensible_times(experiment: ssd.DefaultExperiment, structure: Structure) -> I
 def one_time(structure: Structure) -> Iterator[Finding]:
     """The independent variables of all FMUs of a system have one unit.
 
-    Whether a component whose time is in degrees follows one whose time is in seconds is up to each tool; ssptool
-    converts nothing there.
+    The standard leaves open how a tool couples a component over time in seconds with one over an angle in degrees;
+    ssptool does not convert independent variables.
 
     Fix: export the FMUs with the same independent variable.
     """
@@ -426,7 +426,7 @@ _PICTURES = (".png", ".svg")
 def canvas_corners(canvas: ssd.SystemGeometry, structure: Structure) -> Iterator[Finding]:
     """The first corner of a canvas is its lower left, the second its upper right one.
 
-    Fix: x1 is less than x2, y1 less than y2.
+    Fix: exchange the corners, so that x1 is less than x2 and y1 less than y2.
 
     Accepted: a run does not read geometry.
     """
@@ -437,7 +437,7 @@ def canvas_corners(canvas: ssd.SystemGeometry, structure: Structure) -> Iterator
 def note_corners(note: ssd.Note, structure: Structure) -> Iterator[Finding]:
     """The first corner of a note is its lower left, the second its upper right one.
 
-    Fix: x1 is less than x2, y1 less than y2.
+    Fix: exchange the corners, so that x1 is less than x2 and y1 less than y2.
     """
     yield from _swapped(note)
 
@@ -496,7 +496,7 @@ def inner_places(place: ssd.ConnectorGeometry, structure: Structure) -> Iterator
 
 @GEOMETRY.rule("SSD-GEO-007", severity=WARNING, basis=SHOULD, source="SSP 2.0 §5.2.2")
 def icons(box: ssd.ElementGeometry, structure: Structure) -> Iterator[Finding]:
-    """The icon of an element is a PNG or SVG file that is there.
+    """The icon of an element is an existing PNG or SVG file.
 
     Fix: add the file, correct the reference, or convert the picture.
     """

@@ -80,7 +80,7 @@ def readable_fmu(component: ssd.Component, structure: Structure) -> Iterator[Fin
 def known_variables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connector of an FMU has the name of one of its variables.
 
-    (A Binary connector of an FMI 1.0 or 2.0 FMU stands for a group of variables, as layered standards define it.)
+    A Binary connector of an FMI 1.0 or 2.0 FMU stands for a group of variables, as layered standards define it.
 
     Fix: correct the name; `ssptool info` lists the variables.
 
@@ -108,7 +108,7 @@ def single_variables(component: ssd.Component, structure: Structure) -> Iterator
         for connector, name, says in _unpaired(component, structure):
             members = _group(name, says, description)
             if members:
-                message = f"'{name}' is no variable, but a group of {len(members)}"
+                message = f"'{name}' is a group of {len(members)} variables, not a variable"
                 yield Finding(connector, message, f"connect {', '.join(members[:3])} …", "name")
 
 
@@ -156,14 +156,14 @@ def same_types(structure: Structure) -> Iterator[Finding]:
 
 @FMU_COMPONENTS.rule("FMU-006", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1")
 def same_quantities(structure: Structure) -> Iterator[Finding]:
-    """The unit that a connector states measures what the variable's unit measures.
+    """The units of a connector and of its variable measure the same quantity.
 
-    Otherwise there is no conversion between the FMU and what is connected to it: an error. A warning only, where the
-    FMU does not define its unit, and where one name has two definitions, by which values are converted unexpectedly.
+    Otherwise values cannot be converted between the connector and the FMU (an error). It is a warning if the FMU does
+    not define its unit, or if the document and the FMU define the same unit name differently.
 
     Fix: correct the unit, or its definition.
 
-    Accepted: the value goes between connector and variable as it is, without conversion.
+    Accepted: the value passes between connector and variable unchanged, without conversion.
     """
     for pair in _pairs(structure):
         own = named(pair.fmu.units, pair.variable.unit)
@@ -182,7 +182,7 @@ def same_quantities(structure: Structure) -> Iterator[Finding]:
 def same_shapes(structure: Structure) -> Iterator[Finding]:
     """A connector has as many dimensions as the variable, of the same sizes where both are known.
 
-    A size that a structural parameter of the FMU gives is not known before its value is.
+    A size that a structural parameter gives is unknown until the parameter has a value.
 
     Fix: add a `Dimension` for each one of the variable.
 
@@ -229,9 +229,9 @@ def time_is_no_connector(structure: Structure) -> Iterator[Finding]:
 
 @FMU_COMPONENTS.rule("FMU-009", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1, §5.2.1", versions=["2.0"])
 def same_clocks(structure: Structure) -> Iterator[Finding]:
-    """The clocks of a connector are those of the variable, and what a clock states is what the FMU states.
+    """A connector has the clocks of its variable, and a clock has the attributes that the FMU states.
 
-    Clocks are no arrays.
+    A clock is never an array.
 
     Fix: copy the names and attributes from the model description.
     """
@@ -251,9 +251,9 @@ def same_clocks(structure: Structure) -> Iterator[Finding]:
 def known_binaries(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A Binary connector of an FMU of FMI 1.0 or 2.0 is a binary variable by the conventions of OSMP.
 
-    These versions of FMI have no binary variables; OSMP names groups of three Integers that stand for one.
+    These versions of FMI have no binary variables; in OSMP a group of three Integers stands for one.
 
-    Fix: connect the variables that there are, or export the FMU as FMI 3.0.
+    Fix: connect the variables of the FMU, or export it as FMI 3.0.
 
     Accepted: the connector and its connections are left out.
     """
@@ -269,9 +269,9 @@ def known_binaries(component: ssd.Component, structure: Structure) -> Iterator[F
     "FMU-013", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3; FMI 3.0 §2.4.7.5", versions=["2.0"]
 )
 def same_sizes(structure: Structure) -> Iterator[Finding]:
-    """The `sizeConnector` of a dimension is the structural parameter by which the FMU sizes it.
+    """The `sizeConnector` of a dimension is the structural parameter that gives its size in the FMU.
 
-    Fix: name that one.
+    Fix: name that structural parameter.
 
     Accepted: the structural parameter of the FMU counts.
     """
@@ -288,7 +288,7 @@ def same_sizes(structure: Structure) -> Iterator[Finding]:
 def fmi3_in_ssp1(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """An SSP 1.0 file describes FMUs of FMI 1.0 and 2.0; FMI 3.0 came with SSP 2.0.
 
-    Tools accept the mixture, but 1.0 has no words for the new types and causalities.
+    Tools accept the mixture, but SSP 1.0 cannot express the new types and causalities.
 
     Fix: declare version 2.0.
     """
@@ -382,7 +382,7 @@ def _kind_of(variable: Variable) -> Kind | None:
 
 
 FMUS = Chapter(
-    "The FMUs themselves: what FMI demands of them, and whether the system can run here (FMI 1.0, FMI 2.0, FMI 3.0)"
+    "FMUs: validity, and support on this machine (FMI 1.0, FMI 2.0, FMI 3.0)"
 )
 
 MOST_SHOWN = 20
@@ -391,12 +391,12 @@ MOST_SHOWN = 20
 
 @FMUS.rule("FMU-101", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.2, FMI 3.0 §2.4; checked by FMPy")
 def valid_descriptions(structure: Structure) -> Iterator[Finding]:
-    """The model description of an FMU is valid: by its schema, and by the rules on variables and model structure.
+    """The model description of an FMU satisfies its schema, and FMI's rules on variables and structure.
 
-    A warning, because many tools, ssptool among them, get along with such an FMU as long as it can be read; what is
-    built on a missing or wrong statement, such as a start value or a dependency, may be wrong all the same.
+    Many tools, ssptool included, can use such an FMU as long as its model description can be read. Results may still be
+    wrong if, for example, a start value or a dependency is missing or wrong.
 
-    Fix: export the FMU again, with a tool that gets this right.
+    Fix: export the FMU again with a newer version of the tool, or with another tool.
     """
     for entry, description in structure.fmus.items():
         if isinstance(description, FmuDescription):
@@ -415,9 +415,9 @@ def valid_descriptions(structure: Structure) -> Iterator[Finding]:
 def binary_for_this_machine(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The FMU of a component has a binary for the machine that runs ssptool.
 
-    Elsewhere the system may run; here it cannot.
+    The system may run on another machine, but not on this one.
 
-    Fix: export the FMU for this platform as well; or ignore this rule where the system is only checked.
+    Fix: export the FMU for this platform as well; or use `--ignore FMU-102` if the system is only checked.
     """
     for path, description, offered in _offered(component, structure):
         here = this_platform(description.fmi_major)
@@ -453,7 +453,7 @@ def self_contained(component: ssd.Component, structure: Structure) -> Iterator[F
     """
     for _, _, offered in _offered(component, structure):
         if all(interface.needs_tool for interface in offered):
-            yield Finding(component, "the FMU works only where the tool is installed that exported it", "", "source")
+            yield Finding(component, "the FMU works only on machines with the tool that exported it", "", "source")
 
 
 @FMUS.rule("FMU-104", severity=WARNING, basis=DERIVED, source="FMI 3.0 §2.4.9")
@@ -484,10 +484,10 @@ def valid_terminals(structure: Structure) -> Iterator[Finding]:
 
 @FMUS.rule("FMU-105", severity=INFO, basis=POLICY, source="ssptool")
 def runnable(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
-    """A component is something that ssptool can run: an FMU for co-simulation or model exchange.
+    """A component is an FMU that ssptool can run, for co-simulation or model exchange.
 
-    Of FMI 1.0 only co-simulation is run, and not that which couples to another tool (CoSimulation_Tool); of FMI 3.0 all
-    but scheduled execution. Other components can be described, checked and edited; a run of the system is refused.
+    ssptool runs no model exchange and no tool coupling (CoSimulation_Tool) of FMI 1.0, and no scheduled execution of
+    FMI 3.0. A system with such a component can be validated and edited, but `ssptool run` refuses it.
 
     Fix: export the component as such an FMU.
     """
@@ -502,24 +502,24 @@ def runnable(component: ssd.Component, structure: Structure) -> Iterator[Finding
 
 @FMUS.rule("FMU-106", severity=INFO, basis=POLICY, source="FMI 2.0.4 §4.3.1, FMI 3.0 §2.4.8: canGetAndSetFMUState")
 def repeatable_steps(structure: Structure) -> Iterator[Finding]:
-    """The FMUs of components that feed each other can save their state.
+    """The FMUs of mutually coupled components can save their state.
 
-    Then a master algorithm can repeat a step until both sides agree on the values between them. Without, they see
-    each other's values a step late: `ssptool run` takes the master `jacobi`, and refuses `iterated`, and adaptive steps
-    where no power bonds are declared.
+    Then a master algorithm can restore the state and repeat a step until the coupled values converge. If an FMU cannot
+    save its state, `ssptool run` uses the master `jacobi`, with which each component takes the outputs of the previous
+    communication point. `--master iterated` is not available, and `--adaptive` only with power bonds.
 
-    FMI 1.0 has no such functions, but a flag `canRejectSteps` of FMUs that can do their last step again; that is enough
-    for the master `iterated`, if the steps are not divided.
+    An FMU of FMI 1.0 with `canRejectSteps` can repeat its last step. That is enough for `--master iterated`, unless
+    steps are divided.
 
-    Fix: export the FMU with `canGetAndSetFMUstate`; or be sure that the steps are short enough.
+    Fix: export the FMU with `canGetAndSetFMUstate`; or check that a smaller `--step-size` does not change the result.
     """
     for cycle in _cycles(structure):
         names = ", ".join(f"'{component.name}'" for component in cycle)
         for component in cycle:
             offered = [interface for _, _, kinds in _offered(component, structure) for interface in kinds]
             if offered and not any(interface.saves_state or interface.rejects_steps for interface in offered):
-                message = f"{names} feed each other, and the FMU of '{component.name}' cannot save its state"
-                advice = "they see each other's values a step late; the master 'iterated' is refused"
+                message = f"{names} are mutually coupled, but the FMU of '{component.name}' cannot save its state"
+                advice = "steps cannot be repeated, so `--master iterated` is not available"
                 yield Finding(component, message, advice, "source")
 
 
@@ -537,7 +537,7 @@ def one_instance_per_process(structure: Structure) -> Iterator[Finding]:
         for path, _, offered in _offered(component, structure):
             other = first.setdefault(path, component)
             if other is not component and all(interface.once_per_process for interface in offered):
-                message = f"the FMU can be instantiated only once, and is that of '{other.name}' already"
+                message = f"the FMU can be instantiated only once per process, and '{other.name}' has the same FMU"
                 yield Finding(component, message, f"see line {structure.line_of(other)}", "source")
 
 

@@ -17,7 +17,7 @@ from ssptool.rules.links import links
 from ssptool.rules.subjects import Structure, around, is_fmu, is_structure
 
 OTHER_TOOLS = Chapter(
-    "Limits of other tools: documents that are right, and that a tool is known not to take",
+    "Limits of other tools: valid documents that a tool is known to refuse or misread",
     section="docs/interoperability.md",
 )
 PREFIXES = {prefix: NSMAP[prefix] for prefix in ("ssd", "ssc", "ssv")}
@@ -33,7 +33,7 @@ limit = partial(OTHER_TOOLS.rule, severity=ERROR, basis=POLICY)
 def explicit_type(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A component states its type.
 
-    An FMU is the default of the standard, but not every tool knows that: the component is missing there without a word.
+    By default a component is an FMU, but some tools leave out a component without a type, without a message.
 
     Fix: state `type="application/x-fmu-sharedlibrary"`.
     """
@@ -76,7 +76,7 @@ def no_boundary(connection: ssd.Connection, structure: Structure) -> Iterator[Fi
 
 @limit("PEER-005", tools={"libcosim": REFUSES})
 def basic_types(connector: ssd.Connector, structure: Structure) -> Iterator[Finding]:
-    """Connectors of components are Real, Integer, Boolean or String, and say so.
+    """Connectors of components state one of the types Real, Integer, Boolean and String.
 
     Fix: state one of these types.
     """
@@ -222,7 +222,7 @@ def co_simulation(component: ssd.Component, structure: Structure) -> Iterator[Fi
 def usual_prefixes(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     """The namespaces have the prefixes that the standard uses: `ssd`, `ssc`, `ssv`.
 
-    XML lets a document choose others; some readers compare the names with their prefixes.
+    XML allows any prefix, but some tools compare names including their prefixes.
 
     Fix: write the document with these prefixes.
     """

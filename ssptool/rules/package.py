@@ -24,23 +24,23 @@ _MEDIA_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}(\s*;.*)?")
 def one_place_of_metadata(data: ssc.MetaData | ssc.Signature, structure: Structure) -> Iterator[Finding]:
     """Metadata, and a signature, is either written inline or named by `source`.
 
-    Fix: remove the attribute or the `Content`; with neither there is nothing.
+    Fix: remove the attribute or the `Content`, or add one of them.
 
     Accepted: a run does not read metadata.
     """
     if data.source is not None and data.content is not None:
-        yield Finding(data, "there is a source, and Content too", "remove one of them", "source")
+        yield Finding(data, "both source and Content are given", "remove one of them", "source")
     if data.source is None and data.content is None:
-        yield Finding(data, "there is neither a source nor Content", "add one of them")
+        yield Finding(data, "neither source nor Content is given", "add one of them")
 
 
 @METADATA.rule("META-003", severity=ERROR, basis=TEXT, versions=["2.0"])
 def base_resource(data: ssc.MetaData | ssc.Signature, structure: Structure) -> Iterator[Finding]:
-    """Only what has a source itself can be the base of a URI.
+    """`sourceBase="resource"` needs an enclosing element with a `source`.
 
-    `sourceBase="resource"` looks beside or inside the file that the enclosing element refers to.
+    The URI is resolved beside or inside the file that the enclosing element refers to.
 
-    Fix: write `sourceBase="file"`, or leave it away.
+    Fix: write `sourceBase="file"`, or leave it out.
 
     Accepted: a run does not read metadata.
     """
@@ -53,9 +53,9 @@ def base_resource(data: ssc.MetaData | ssc.Signature, structure: Structure) -> I
 
 @METADATA.rule("META-004", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.5", versions=["2.0"])
 def base_metadata(signature: ssc.Signature, structure: Structure) -> Iterator[Finding]:
-    """Only the signature of metadata can have that as the base of its URI.
+    """`sourceBase="metaData"` is for signatures of metadata only.
 
-    Fix: write `sourceBase="file"`, or leave it away.
+    Fix: write `sourceBase="file"`, or leave it out.
 
     Accepted: a run does not read metadata.
     """
@@ -78,7 +78,7 @@ def inline_resource_metadata(data: ssc.MetaData, structure: Structure) -> Iterat
         found = [child.tag for child in data.content.iterchildren("*")]
         if found != [SRMD_ROOT]:
             names = ", ".join(tag.rpartition("}")[2] for tag in found[:3]) or "empty"
-            yield Finding(data.content, f"the content is {names}, where one SimulationResourceMetaData is expected")
+            yield Finding(data.content, f"expected one SimulationResourceMetaData, found {names}")
 
 
 @METADATA.rule("META-006", severity=WARNING, basis=DERIVED, versions=["2.0"])
@@ -95,9 +95,9 @@ def media_types_of_metadata(data: ssc.MetaData | ssc.Signature, structure: Struc
     "META-101", severity=INFO, basis=POLICY, source="SSP 2.0 §4.5.5 leaves open how to verify", versions=["2.0"]
 )
 def signatures_are_not_verified(signature: ssc.Signature, structure: Structure) -> Iterator[Finding]:
-    """That a signature is there does not say that it is valid: ssptool verifies none.
+    """ssptool does not verify signatures.
 
-    The standard has a place for signatures and no procedure; each type needs its own, and a key that is trusted.
+    The standard has a place for signatures but no procedure; each type needs its own procedure and a trusted key.
 
     Fix: verify it with the tool that signed.
     """
@@ -108,12 +108,12 @@ def signatures_are_not_verified(signature: ssc.Signature, structure: Structure) 
 
 @METADATA.rule("META-102", severity=WARNING, basis=DERIVED, source="SSP Traceability 1.0, SRMD", versions=["2.0"])
 def checksums(data: ssc.MetaData, structure: Structure) -> Iterator[Finding]:
-    """The file that inline resource metadata describe has the checksum that these state.
+    """A file has the checksum that its inline resource metadata state.
 
-    Else it is not the file that was described. SHA3-256 is verified; that of another type, or of a file outside the
-    package, is only said to be there (an information).
+    Otherwise the metadata describe another file. ssptool verifies SHA3-256 checksums of files in the package, and
+    reports all others as not verified (an information).
 
-    Fix: find out which of the two is the wrong one; describe the file again if it was changed on purpose.
+    Fix: restore the file; or update the metadata if the file was changed on purpose.
     """
     described = None if data.content is None else data.content.find(SRMD_ROOT)
     if described is None or not (stated := described.get("checksum")):
@@ -131,7 +131,7 @@ def checksums(data: ssc.MetaData, structure: Structure) -> Iterator[Finding]:
 
 @METADATA.rule("TYPE-003", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.1; RFC 2045")
 def media_types_of_binaries(binary: ssc.Binary, structure: Structure) -> Iterator[Finding]:
-    """The `mime-type` of a binary is a media type, parameters allowed.
+    """The `mime-type` of a binary is a media type, with or without parameters.
 
     Fix: write `application/octet-stream` if nothing else fits.
 
@@ -170,9 +170,9 @@ def reverse_domain(annotation: ssc.Annotation, structure: Structure) -> Iterator
 
 @ANNOTATIONS.rule("ANN-003", severity=ERROR, basis=MUST, source="SSP 2.0 §4.2")
 def reserved_types(annotation: ssc.Annotation, structure: Structure) -> Iterator[Finding]:
-    """Types under `org.modelica` and `org.ssp-standard` are left to the standard itself.
+    """Types under `org.modelica` and `org.ssp-standard` are reserved for the standard itself.
 
-    Readers take them for what the standard defines.
+    Tools read them as the standard defines them.
 
     Fix: use a reversed domain of your own.
 
@@ -200,11 +200,11 @@ def readable_zip(archive: Unreadable) -> Iterator[Finding]:
 
 @ENTRIES.rule("OSP-101", severity=ERROR, basis=POLICY, source="OSP-IS, OspSystemStructure 0.1", blocks_run=True)
 def counterparts_in_ssp(archive: Unreadable) -> Iterator[Finding]:
-    """Everything that an OspSystemStructure.xml of the Open Simulation Platform states can be said in SSP.
+    """An OspSystemStructure.xml of the Open Simulation Platform uses only features that SSP has.
 
-    Sums and sums of vectors have no counterpart; variable groups need the OspModelDescription.xml that defines them.
+    SSP has no sums and no vector sums. Variable groups need the OspModelDescription.xml that defines them.
 
-    Fix: connect the variables without the function; or put the file of the variable groups beside the structure.
+    Fix: connect the variables without the function; or put the OspModelDescription.xml beside the structure.
     """
     yield from archive.reported("OSP-101")
 
@@ -213,7 +213,7 @@ def counterparts_in_ssp(archive: Unreadable) -> Iterator[Finding]:
 def plain_compression(archive: Unreadable) -> Iterator[Finding]:
     """Every entry is stored or deflated.
 
-    These are the two methods that every reader of zip archives has.
+    Every reader of zip archives supports these two methods.
 
     Fix: pack again without choosing another method of compression.
     """
@@ -224,7 +224,7 @@ def plain_compression(archive: Unreadable) -> Iterator[Finding]:
 def not_encrypted(archive: Unreadable) -> Iterator[Finding]:
     """No entry is encrypted.
 
-    A package is read by tools that nobody gives a password.
+    Tools read a package without asking for a password.
 
     Fix: pack again without encryption.
     """
@@ -239,14 +239,14 @@ def one_piece(package: Package) -> Iterator[Finding]:
     """
     facts = package.archive.zip_facts
     if facts is not None and facts.disks != {0}:
-        yield Finding(_whole(package), "the archive is a part of one that is split over several files", "pack it again")
+        yield Finding(_whole(package), "the archive is one part of a split archive", "pack it again")
 
 
 @ENTRIES.rule("PKG-005", severity=ERROR, basis=MUST)
 def plain_zip(package: Package) -> Iterator[Finding]:
-    """No entry needs more than version 2.0 of the zip format to be read; so there is no ZIP64.
+    """Every entry can be read with version 2.0 of the zip format, without ZIP64.
 
-    These are the features that every reader of zip archives has.
+    Every reader of zip archives supports version 2.0.
 
     Fix: pack again without ZIP64, and without streaming.
 
@@ -263,7 +263,7 @@ def plain_zip(package: Package) -> Iterator[Finding]:
 def ascii_names(package: Package) -> Iterator[Finding]:
     """Names of entries are plain ASCII.
 
-    Others are read differently by some tools and file systems.
+    Some tools and file systems read other characters differently.
 
     Fix: rename the file, and the references to it.
     """
@@ -277,7 +277,7 @@ def ascii_names(package: Package) -> Iterator[Finding]:
 def utf8_names(package: Package) -> Iterator[Finding]:
     """Names of entries that are not ASCII, and their comments, are UTF-8 and say so (flag bit 11).
 
-    Without the flag a reader takes the bytes for those of an old code page.
+    Without the flag a reader decodes the name with an old code page.
 
     Fix: pack again with a tool that writes UTF-8 names, or use ASCII.
     """
@@ -289,10 +289,10 @@ def utf8_names(package: Package) -> Iterator[Finding]:
 
 @ENTRIES.rule("PKG-008", severity=WARNING, basis=TEXT)
 def distinct_characters(package: Package) -> Iterator[Finding]:
-    """Names do not differ in the composition of their characters only, and contain no surrogates.
+    """Names differ in more than the Unicode composition of characters, and contain no surrogates.
 
-    `é` can be one character or two, and some file systems take the two names for one. Surrogates, a leftover of
-    UTF-16, are no UTF-8.
+    `é` can be one code point or two, and some file systems take both spellings for the same name. Surrogates belong to
+    UTF-16 and are not valid in UTF-8.
 
     Fix: rename one of the files; pack again with a tool that writes UTF-8.
     """
@@ -311,7 +311,8 @@ def distinct_characters(package: Package) -> Iterator[Finding]:
 def default_structure(archive: Unreadable) -> Iterator[Finding]:
     """There is a `SystemStructure.ssd` at the root of the package.
 
-    It is the variant that every tool uses unless told otherwise; often the folder was packed instead of its contents.
+    Tools use this variant unless the user chooses another one. Often the file is missing because the folder was packed
+    instead of its contents.
 
     Fix: rename the default variant, or pack the contents of the folder.
     """
@@ -326,7 +327,7 @@ def distinct_variants(package: Package) -> Iterator[Finding]:
 
     Fix: rename one of them.
 
-    Accepted: a name stands for the first of the system structures.
+    Accepted: the name refers to the first of these system structures.
     """
     first: dict[str, str] = {}
     for structure in package.structures:
@@ -354,12 +355,12 @@ def documentation_index(package: Package) -> Iterator[Finding]:
 
 @ENTRIES.rule("PKG-016", severity=WARNING, basis=TEXT)
 def no_other_folders(package: Package) -> Iterator[Finding]:
-    """A package holds system structures at its root, and else only `resources`, `documentation` and `extra`.
+    """The root of a package holds only system structures, `resources`, `documentation` and `extra`.
 
-    All other names are reserved for later versions. (Of a folder that is not packed yet, a README and hidden files
-    are no concern.)
+    All other names are reserved for later versions. A folder that is not packed yet may also hold a README and hidden
+    files.
 
-    Fix: move the file to `resources/`, or to `extra/` below a reversed domain of yours.
+    Fix: move the file to `resources/`, or to `extra/<your reversed domain>/`.
     """
     unpacked = package.archive.path.is_dir()
     for name in package.names:
@@ -376,9 +377,9 @@ def no_other_folders(package: Package) -> Iterator[Finding]:
 
 @ENTRIES.rule("PKG-017", severity=WARNING, basis=SHOULD, source="SSP 2.0 §3, §2.1.2")
 def extra_by_domain(package: Package) -> Iterator[Finding]:
-    """What is in `extra` stands in folders named by reversed domains.
+    """Files in `extra` stand in folders named by reversed domains.
 
-    So that the data of different tools cannot clash.
+    Then the data of different tools cannot clash.
 
     Fix: move it to `extra/<your reversed domain>/`.
     """
@@ -390,9 +391,9 @@ def extra_by_domain(package: Package) -> Iterator[Finding]:
 
 @ENTRIES.rule("PKG-018", severity=ERROR, basis=MUST)
 def extra_reserved(package: Package) -> Iterator[Finding]:
-    """Folders `extra/org.modelica…` and `extra/org.ssp-standard…` are left to layered standards of SSP.
+    """Folders `extra/org.modelica…` and `extra/org.ssp-standard…` are reserved for layered standards of SSP.
 
-    Readers take their content for what such a standard defines.
+    Tools read their content as such a standard defines it.
 
     Fix: use a reversed domain of your own.
 
@@ -425,7 +426,7 @@ def safe_names(archive: Unreadable) -> Iterator[Finding]:
 def plain_names(archive: Unreadable) -> Iterator[Finding]:
     """Each name occurs once, and has no empty or `.` parts.
 
-    `./x` and `x` are different entries, and of two equal names every tool may read another.
+    `./x` and `x` are different entries, and of two entries with the same name each tool may read a different one.
 
     Fix: pack again from a folder.
     """
@@ -436,7 +437,7 @@ def plain_names(archive: Unreadable) -> Iterator[Finding]:
 def no_orphans(package: Package) -> Iterator[Finding]:
     """Every resource is used by some system structure of the package.
 
-    An unused file may be left over from an earlier state, or its reference be misspelt.
+    An unused file may be left over, or the reference to it may be misspelt.
 
     Fix: delete it, or refer to it.
     """

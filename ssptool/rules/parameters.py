@@ -23,7 +23,7 @@ BINDINGS = Chapter("Parameter bindings (SSP 2.0 §5.2.3)", section="SSP 2.0 §5.
 def one_place_of_values(binding: ssd.ParameterBinding, structure: Structure) -> Iterator[Finding]:
     """The values of a parameter binding are either written inline or named by `source`.
 
-    Fix: remove the attribute or the `ParameterValues`; with neither the binding has no values.
+    Fix: remove the attribute or the `ParameterValues`, or add one of them.
 
     Accepted: the file that `source` names counts; with neither the binding is left out.
     """
@@ -39,7 +39,7 @@ def inline_values(binding: ssd.ParameterBinding, structure: Structure) -> Iterat
 
     Fix: put an `ssv:ParameterSet` with `version` and `name` around them.
 
-    Accepted: what is no parameter set is left out.
+    Accepted: any other content is left out.
     """
     values = binding.parameter_values
     if values is not None and binding.type == PARAMETER_SET:
@@ -67,7 +67,7 @@ def inline_mapping(mapping: ssd.ParameterMapping, structure: Structure) -> Itera
 
     Fix: put an `ssm:ParameterMapping` with its `version` around them.
 
-    Accepted: a binding whose mapping is none is left out.
+    Accepted: a binding with any other content in its mapping is left out.
     """
     if mapping.type == PARAMETER_MAPPING and mapping.source is None:
         yield from wrong_content(mapping, content(mapping), ssm.ParameterMapping)
@@ -75,11 +75,11 @@ def inline_mapping(mapping: ssd.ParameterMapping, structure: Structure) -> Itera
 
 @BINDINGS.rule("SSD-PAR-005", severity=ERROR, basis=DERIVED, blocks_run=True)
 def base_component(structure: Structure) -> Iterator[Finding]:
-    """Only a component that has a source can be the base of a URI.
+    """`sourceBase="component"` needs a component with a `source`.
 
-    `sourceBase="component"` looks for the file inside the archive of the component.
+    The file is read from inside the archive of the component.
 
-    Fix: write `sourceBase="SSD"`, or leave it away.
+    Fix: write `sourceBase="SSD"`, or leave it out.
     """
     for element in structure.bindings_and_mappings():
         owner = next(around(element, ssd.SystemElement))
@@ -92,7 +92,7 @@ def base_component(structure: Structure) -> Iterator[Finding]:
 def supported_formats(structure: Structure) -> Iterator[Finding]:
     """Parameters and mappings are in the formats of SSP.
 
-    Others are allowed between tools that agree on them. ssptool skips such a binding.
+    Other formats are allowed between tools that agree on them; ssptool skips such a binding.
 
     Fix: convert the file to an SSV or SSM; or correct the type.
     """
@@ -106,24 +106,24 @@ def supported_formats(structure: Structure) -> Iterator[Finding]:
 def local_names(structure: Structure) -> Iterator[Finding]:
     """The names in a binding are relative to the element that has the binding.
 
-    Inside component `C` the parameter is `k`, not `C.k`: that would be a component `C` inside `C`.
+    In a binding of component `C` the parameter is `k`; `C.k` would mean a component `C` inside `C`.
 
-    Fix: leave the name of the element away, or move the binding to the system around it.
+    Fix: leave out the name of the element, or move the binding to the system around it.
     """
     for use in uses(structure):
         outer = use.owner.name + "."
         if not use.targets and use.name.startswith(outer) and use.judged:
             rest = use.name[len(outer) :]
             if rest in variables_of(use.owner, structure):
-                message = f"'{use.name}' sets nothing: names in a binding of '{use.owner.name}' do not start with it"
+                message = f"'{use.name}' matches nothing: names in a binding of '{use.owner.name}' are relative to it"
                 yield Finding(_place(use), message, f"write '{rest}'", _attribute(use))
 
 
 @BINDINGS.rule("SSD-PAR-017", severity=ERROR, basis=TEXT)
 def settable_in_fmi1(structure: Structure) -> Iterator[Finding]:
-    """A value is given to a variable of an FMI 1.0 FMU only if that is an input or has a start value.
+    """A parameter sets a variable of an FMI 1.0 FMU only if it is an input or has a start value.
 
-    The FMU calculates all others.
+    The FMU calculates all other variables.
 
     Fix: delete the parameter, or name another variable.
 
@@ -137,11 +137,11 @@ def settable_in_fmi1(structure: Structure) -> Iterator[Finding]:
 
 @BINDINGS.rule("SSD-PAR-018", severity=ERROR, basis=TEXT)
 def settable_in_fmi23(structure: Structure) -> Iterator[Finding]:
-    """A value is given only to a variable that can be set before initialization.
+    """A parameter sets only variables that can be set before initialization.
 
-    In FMI 2.0 and 3.0 that is an input, or a variable with `initial` exact or approx that is not constant. All others
-    the FMU calculates itself. To give one of these a value as well is to give one start value too many: a position and
-    a velocity, say, and the acceleration that follows from them.
+    In FMI 2.0 and 3.0 these are inputs, and variables with `initial` exact or approx that are not constant. The FMU
+    calculates all other variables, so a value for one of them is one start value too many: for example a position, a
+    velocity, and the acceleration that follows from both.
 
     Fix: delete the parameter, or name the variable that the FMU calculates this one from.
 
@@ -158,8 +158,8 @@ def settable_in_fmi23(structure: Structure) -> Iterator[Finding]:
 def suitable_values(structure: Structure) -> Iterator[Finding]:
     """The value of a parameter suits its target: in shape, in type, in range, and in unit.
 
-    An array takes an array with the same dimensions. Integers become real numbers, and integers of one width another
-    if they fit; nothing else is converted. Units have to measure the same quantity. That a value is outside the limits
+    An array takes an array with the same dimensions. Integers are converted to real numbers, and to integers of another
+    width if they fit; no other types are converted. Units must measure the same quantity. A value outside the limits
     that the FMU states is a warning.
 
     Fix: correct the value, its type or its unit.
@@ -175,7 +175,7 @@ def suitable_values(structure: Structure) -> Iterator[Finding]:
 def known_items(structure: Structure) -> Iterator[Finding]:
     """The value of an enumeration parameter is an item of its target's enumeration.
 
-    Items are found by name there; the numbers in the parameter set's own enumeration do not count.
+    Items are matched by name; the values in the parameter set's own enumeration do not count.
 
     Fix: write the name of an item that the FMU has.
 
@@ -194,9 +194,9 @@ def known_items(structure: Structure) -> Iterator[Finding]:
 def known_parameters(structure: Structure) -> Iterator[Finding]:
     """The name of a parameter matches a variable or connector.
 
-    SSP ignores a parameter that matches nothing, so that one large set can serve many systems: an information. But
-    where the name starts with that of an element of this system, it is meant for that element, and if that has no
-    such variable the name is most likely wrong and the value lost: a warning.
+    SSP ignores a parameter that matches nothing, so one large set can serve many systems (an information). If the name
+    starts with that of an element of this system, but the element has no such variable, the name is probably wrong (a
+    warning).
 
     Fix: correct the name, or delete the parameter.
     """
@@ -207,9 +207,9 @@ def known_parameters(structure: Structure) -> Iterator[Finding]:
 
 @BINDINGS.rule("SSM-004", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.2.3, §7.1.1")
 def known_mapping_targets(structure: Structure) -> Iterator[Finding]:
-    """The target of a mapping entry is the name of something that takes a value.
+    """The target of a mapping entry matches a variable or connector.
 
-    As in SSD-PAR-023: no match is an information, but a warning where the name is meant for an element of this system.
+    As in SSD-PAR-023: an information, or a warning if the name starts with that of an element of this system.
 
     Fix: correct the target, or delete the entry.
     """
@@ -222,7 +222,7 @@ def known_mapping_targets(structure: Structure) -> Iterator[Finding]:
 def known_mapping_sources(structure: Structure) -> Iterator[Finding]:
     """The source of a mapping entry is a parameter of the set that it is used with, prefix included.
 
-    Otherwise the entry does nothing.
+    Otherwise the entry has no effect.
 
     Fix: correct the name; if the binding has a `prefix`, put that before it.
     """
@@ -240,17 +240,17 @@ def known_mapping_sources(structure: Structure) -> Iterator[Finding]:
 
 @BINDINGS.rule("SSD-PAR-024", severity=WARNING, basis=POLICY, source="SSP 2.0 §5.2.3 and §5.3.2 do not say which wins")
 def not_set_and_connected(structure: Structure) -> Iterator[Finding]:
-    """A variable that takes its value from a connection is not given one by a parameter too.
+    """A parameter does not set a variable that takes its value from a connection.
 
-    In ssptool the connection wins; the value serves as first guess where connections form an algebraic loop. Other
-    tools may do otherwise.
+    In ssptool the connection wins; the parameter is the first guess if the connection is part of an algebraic loop.
+    Other tools may differ.
 
     Fix: delete the parameter or the connection.
     """
     for use in uses(structure):
         for target in use.targets:
             if target.connected:
-                message = f"{target} takes its value from a connection; '{use.name}' gives it another"
+                message = f"{target} takes its value from a connection, but the parameter '{use.name}' sets it too"
                 yield Finding(_place(use), message, "", _attribute(use))
 
 
@@ -283,7 +283,7 @@ def _of_fmi(structure: Structure, *versions: str) -> Iterator[tuple[ParameterUse
 
 def _unmatched(use: ParameterUse) -> Finding:
     if use.addressed is None:
-        message = f"'{use.name}' is no parameter of '{use.owner.name}' or of anything in it: ignored"
+        message = f"'{use.name}' matches no variable or connector of '{use.owner.name}': ignored"
         advice = near(use.name.partition(".")[0], use.offered)
         return Finding(_place(use), message, advice, _attribute(use))
     message = f"'{use.addressed.name}' has no parameter '{use.rest}'"
@@ -363,7 +363,7 @@ PARAMETER_SETS = Chapter("Parameter sets (SSP 2.0 §6)")
 def distinct_parameters(parameters: ssv.ParameterSet, structure: Structure) -> Iterator[Finding]:
     """The parameters of a set have different names.
 
-    Of two values for one name nobody can tell which holds.
+    Two values for one name are ambiguous.
 
     Fix: delete one of them.
 
@@ -374,13 +374,13 @@ def distinct_parameters(parameters: ssv.ParameterSet, structure: Structure) -> I
         other = first.setdefault(parameter.name, parameter)
         if other is not parameter:
             line = other.position.line
-            message = f"the parameter '{parameter.name}' is in line {line} already"
+            message = f"line {line} already has a parameter '{parameter.name}'"
             yield Finding(parameter, message, "delete one of them", "name")
 
 
 @PARAMETER_SETS.rule("SSV-004", severity=ERROR, basis=DERIVED, source="SSP 2.0 §6.2", versions=["2.0"])
 def as_many_values(parameter: ssv.Parameter, structure: Structure) -> Iterator[Finding]:
-    """A parameter has as many values as its dimensions say: their product; without dimensions one.
+    """A parameter has as many values as the product of its dimensions, or one without dimensions.
 
     Fix: add or delete values, or correct the dimensions.
 
@@ -391,7 +391,7 @@ def as_many_values(parameter: ssv.Parameter, structure: Structure) -> Iterator[F
         wanted, found = math.prod(size or 0 for size in sizes), len(parameter.type.entries)
         if None not in sizes and wanted != found:
             yield Finding(
-                parameter.type, f"there are {found} values, where the dimensions ask for {wanted}", "", "value"
+                parameter.type, f"found {found} values, expected {wanted} from the dimensions", "", "value"
             )
 
 
@@ -419,7 +419,7 @@ def one_form_of_texts(parameter: ssv.Parameter, structure: Structure) -> Iterato
 def texts_of_arrays(parameter: ssv.Parameter, structure: Structure) -> Iterator[Finding]:
     """The texts, items or binaries of an array stand in `Value` elements, as many as the dimensions say.
 
-    One attribute cannot hold several, because they may contain blanks.
+    An attribute cannot hold several texts, because a text may contain blanks.
 
     Fix: write one `ssv:Value` for each.
 
@@ -429,7 +429,7 @@ def texts_of_arrays(parameter: ssv.Parameter, structure: Structure) -> Iterator[
         sizes = [dimension.size for dimension in parameter.dimensions]
         wanted, found = math.prod(size or 0 for size in sizes), len(parameter.type.entries)
         if None not in sizes and found and wanted != found:
-            yield Finding(parameter.type, f"there are {found} values, where the dimensions ask for {wanted}")
+            yield Finding(parameter.type, f"found {found} values, expected {wanted} from the dimensions")
 
 
 @PARAMETER_SETS.rule("SSV-008", severity=WARNING, basis=TEXT, source="SSP 2.0 §6.2")
@@ -453,7 +453,7 @@ def values_are_items(parameter: ssv.Parameter, structure: Structure) -> Iterator
 def named_parameters(parameter: ssv.Parameter, structure: Structure) -> Iterator[Finding]:
     """The name of a parameter is not empty.
 
-    It can match nothing, unless a prefix completes it.
+    An empty name matches nothing, unless the binding has a prefix.
 
     Fix: write the name of a variable.
     """
@@ -468,7 +468,7 @@ MAPPINGS = Chapter("Parameter mappings (SSP 2.0 §7)")
 def distinct_targets(mapping: ssm.ParameterMapping, structure: Structure) -> Iterator[Finding]:
     """The entries of a mapping have different targets.
 
-    Of two values for one target nobody can tell which holds. One source may have several targets.
+    Two values for one target are ambiguous. One source may have several targets.
 
     Fix: delete one of the entries.
 
@@ -478,7 +478,7 @@ def distinct_targets(mapping: ssm.ParameterMapping, structure: Structure) -> Ite
     for entry in mapping.entries:
         other = first.setdefault(entry.target, entry)
         if other is not entry:
-            message = f"'{entry.target}' is the target of '{other.source}' too (line {other.position.line})"
+            message = f"'{other.source}' in line {other.position.line} has the target '{entry.target}' too"
             yield Finding(entry, message, "delete one of the entries", "target", fix=repeats(entry, other))
 
 

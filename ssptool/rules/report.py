@@ -104,7 +104,7 @@ _COLOURS = {"error": "#b3261e", "warning": "#8a5000", "info": "#0b5394"}
 def report_html(subject: str, diagnostics: Sequence[Diagnostic]) -> str:
     """Severity, code, place and message of every diagnostic, or that there is none."""
     if not diagnostics:
-        return f"<p>{escape(subject)}: nothing to say.</p>"
+        return f"<p>{escape(subject)}: no findings.</p>"
     rows = "".join(
         f'<tr><td style="color: {_COLOURS[one.severity.value]}; font-weight: bold">{one.severity.value}</td>'
         f"<td><code>{escape(one.code)}</code></td><td>{escape(str(one.position))}</td>"

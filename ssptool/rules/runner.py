@@ -121,7 +121,7 @@ def _internal(rule: Rule, subject: Any, problem: Exception) -> Diagnostic:
     """A failed rule leaves the document unjudged, which is no reason to refuse it, but to be told."""
     position = subject.position if isinstance(subject, Element) else Position("")
     message = f"the rule {rule.code} could not be applied: {type(problem).__name__}: {problem}"
-    advice = "this is a fault of ssptool, please report it; the other rules were applied"
+    advice = "this is a fault of ssptool: please report it; all other rules were applied"
     return Diagnostic(INTERNAL, Severity.WARNING, position, message, advice)
 
 
@@ -298,7 +298,7 @@ def _skipped(package: Package) -> Iterator[Skipped]:
     for file in package.files:
         if not file.valid:
             what = "cannot be read" if file.document is None else "is not valid"
-            yield Skipped(file.name, f"the rules on its content were not applied, because it {what}")
+            yield Skipped(file.name, f"the rules on its content were not applied: the file {what}")
 
 
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

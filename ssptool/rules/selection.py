@@ -24,7 +24,7 @@ class UnknownTool(WrongUsage, LookupError):
     def __init__(self, tool: str) -> None:
         self.tool = tool
         self.advice = f"known: {', '.join(TOOLS)}"
-        super().__init__(f"the limits of {tool!r} are not known; {self.advice}")
+        super().__init__(f"no limits are known for the tool {tool!r}; {self.advice}")
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -34,7 +34,7 @@ class Shown(StrEnum):
     """What happens to what a rule finds."""
 
     LISTED = "listed"
-    WITHHELD = "not listed, but counted: the rule rests on the words of the standard"
+    WITHHELD = "hidden, but counted: the rule rests on the words of the standard"
     DROPPED = "switched off"
 
 
@@ -201,7 +201,7 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> RuleChoice:
         except UnknownRule as problem:
             raise InvalidSettings(path, line, f"no rule has the code {problem.code!r}", problem.advice) from None
         except UnknownTool as problem:
-            message = f"the limits of {problem.tool!r} are not known"
+            message = f"no limits are known for the tool {problem.tool!r}"
             raise InvalidSettings(path, line, message, problem.advice) from None
     select, ignore, tools = (tuple(content.get(key, ())) for key in ("select", "ignore", "for"))
     folders = tuple(path.parent / folder for folder in content.get("allow-outside", ()))

@@ -30,15 +30,15 @@ SOURCES = Chapter("Sources named by URI (SSP 2.0 §5.4): they exist, lie inside 
 
 @SOURCES.rule("URI-002", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", blocks_run=True)
 def resolves(structure: Structure) -> Iterator[Finding]:
-    """A relative URI leads to a file that is there.
+    """A relative URI leads to an existing file.
 
-    Upper and lower case matter in a package, whatever the file system of the author does.
+    Upper and lower case matter in a package, even if the file system of the author ignores them.
 
-    Instead of an FMU there may be the folder of an unpacked one. Where there is no `x.fmu`, but an unpacked FMU in the
-    folder `x`, that is read: a warning. So is a missing file that only metadata and signatures refer to, which no run
-    reads.
+    A folder with an unpacked FMU may take the place of the FMU. If `x.fmu` is missing and the folder `x` holds an
+    unpacked FMU, ssptool reads the folder (a warning). A missing file to which only metadata and signatures refer is a
+    warning as well, because a run does not read it.
 
-    Fix: add the file, or correct the reference; for an FMU that has to be built first, build it.
+    Fix: add the file (build the FMU first, if needed), or correct the reference.
     """
     names = structure.archive.names()
     at_root = "/" not in structure.file.name
@@ -61,7 +61,7 @@ def resolves(structure: Structure) -> Iterator[Finding]:
 
 @SOURCES.rule("URI-003", severity=ERROR, basis=XSD, source="SSP 2.0 §5.4, RFC 3986", blocks_run=True)
 def valid_uris(structure: Structure) -> Iterator[Finding]:
-    """What should be a URI is one: `/` between folders, `%20` for a blank.
+    """A source is a valid URI: `/` between folders, `%20` for a blank.
 
     Fix: replace the characters that a URI does not allow.
     """
@@ -83,7 +83,7 @@ def valid_uris(structure: Structure) -> Iterator[Finding]:
 def portable_uris(structure: Structure) -> Iterator[Finding]:
     """Files are referred to by relative URIs.
 
-    Tools need not support any other form, and absolute ones hold on one machine only. ssptool does not follow them.
+    Tools need not support absolute URIs, which are valid on one machine only. ssptool does not follow them.
 
     Fix: put the file into `resources/` and refer to it there.
     """
@@ -97,9 +97,9 @@ def portable_uris(structure: Structure) -> Iterator[Finding]:
 def stays_inside(structure: Structure) -> Iterator[Finding]:
     """A URI does not lead out of the package.
 
-    Files there are missing wherever the package is sent, and a foreign package must not reach into the file system.
-    Around an unpacked package, or a lone SSD, they are read: a warning. So they are around a zip if they are in a
-    folder of `--allow-outside`, or of `allow-outside` in `ssptool.toml`.
+    A file outside is missing wherever the package is sent, and a package from others must not reach into the file
+    system. ssptool reads files outside an unpacked package or a lone SSD (a warning). It reads files outside a zip only
+    in the folders of `--allow-outside`, or of `allow-outside` in `ssptool.toml` (a warning as well).
 
     Fix: put the file into `resources/`.
     """
@@ -118,7 +118,7 @@ def stays_inside(structure: Structure) -> Iterator[Finding]:
 def packaged_components(structure: Structure) -> Iterator[Finding]:
     """A component whose file is in the package is referred to by a relative URI.
 
-    An absolute one does not hold on another machine.
+    An absolute URI is not valid on another machine.
 
     Fix: write the path inside the package.
     """

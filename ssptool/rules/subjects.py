@@ -501,4 +501,4 @@ def wrong_content(holder: Element, inline: list[Element], expected: type[Element
     if inline and not (len(inline) == 1 and isinstance(inline[0], expected)):
         found = ", ".join(child.tag.rpartition("}")[2] for child in inline[:3])
         name = expected.qualified_name.rpartition("}")[2]
-        yield Finding(holder, f"the content is {found}, where one {name} is expected")
+        yield Finding(holder, f"expected one {name}, found {found}")

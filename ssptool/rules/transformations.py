@@ -110,7 +110,7 @@ def targets_in_range(structure: Structure) -> Iterator[Finding]:
 def sources_in_range(structure: Structure) -> Iterator[Finding]:
     """The sources of an integer mapping are in the range of the source's type.
 
-    Others are legal, and never occur.
+    Other sources are legal, but never occur.
 
     Fix: delete the entry, or correct it.
     """
@@ -125,11 +125,11 @@ def sources_in_range(structure: Structure) -> Iterator[Finding]:
 
 @TRANSFORMATIONS.rule("TRF-009", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.2.3, §4.5.2.4")
 def existing_items(structure: Structure) -> Iterator[Finding]:
-    """What a mapping names of an enumeration are items of it, or values of items.
+    """A mapping names items of the enumeration, or values of its items.
 
     Fix: correct the name.
 
-    Accepted: the entry is left out, so that the value passes as it is.
+    Accepted: the entry is left out, so the value passes unchanged.
     """
     for use in _transformed(structure):
         for attribute, side in (("source", use.source), ("target", use.destination)):
@@ -141,7 +141,7 @@ def existing_items(structure: Structure) -> Iterator[Finding]:
 def every_item_arrives(structure: Structure) -> Iterator[Finding]:
     """Between two enumerations every item of the source becomes an item of the destination.
 
-    A mapping passes on unchanged what it has no entry for.
+    A value without an entry passes unchanged.
 
     Fix: add an entry for the item.
     """

@@ -58,12 +58,12 @@ def known_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     """A unit that a type names is defined in the same document.
 
     Each document stands for itself: a parameter set does not see the units of the system structure. Without the
-    definition nobody can convert values. An empty unit means no unit: a warning. So is a unit whose name tells what it
-    is, such as `mm` or `N.m/rad`: values are converted as the name says.
+    definition values cannot be converted. An empty unit means no unit (a warning). A unit with a plain name, such as
+    `mm` or `N.m/rad`, is converted as its name says (a warning as well).
 
     Fix: add it to the `Units` of the document, or correct the name.
 
-    Accepted: the unit is known by its name only, so that values pass as they are to a unit of the same name.
+    Accepted: only the name of the unit is known, so values pass unchanged to a unit of the same name.
     """
     known = structure.units(root)
     for use in every(root, *_WITH_UNIT):
@@ -79,7 +79,7 @@ def known_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
 def usable_factors(base: ssc.BaseUnit, structure: Structure) -> Iterator[Finding]:
     """The factor of a unit is finite and not zero, its offset is finite.
 
-    A value v is `factor * v + offset` in base units; otherwise there is no way back.
+    A value v is `factor * v + offset` in base units. With any other numbers the conversion cannot be inverted.
 
     Fix: correct the number.
     """
@@ -96,7 +96,7 @@ def convertible_units(system: ssd.System, structure: Structure) -> Iterator[Find
     A value in metres means nothing in seconds: the exponents of the base units have to agree. The unit of an end is
     the one that its connector states, else that of the FMU's variable.
 
-    Fix: connect what belongs together, correct a unit, or set `suppressUnitConversion` if you mean it.
+    Fix: connect other connectors, correct a unit, or set `suppressUnitConversion` to pass the number unchanged.
 
     Accepted: the value passes as it is, without conversion.
     """
@@ -113,9 +113,9 @@ def convertible_units(system: ssd.System, structure: Structure) -> Iterator[Find
 
 @UNITS.rule("UNIT-008", severity=INFO, basis=POLICY, source="SSP 2.0 §4.5.1; FMI 3.0")
 def units_at_both_ends(system: ssd.System, structure: Structure) -> Iterator[Finding]:
-    """If one end of a connection has a unit, so has the other.
+    """Both ends of a connection have a unit, or neither has.
 
-    Else the value is passed on as it is, whatever the other side takes it for.
+    Otherwise the value passes unchanged, whatever unit the other end assumes.
 
     Fix: state the unit at both ends.
     """
@@ -226,7 +226,7 @@ def known_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[Fin
 def distinct_item_names(enumeration: ssc.Enumeration, structure: Structure) -> Iterator[Finding]:
     """The items of an enumeration have different names.
 
-    Parameter values name items.
+    Parameter values refer to items by name.
 
     Fix: rename one of them.
     """
@@ -240,7 +240,7 @@ def distinct_item_names(enumeration: ssc.Enumeration, structure: Structure) -> I
 def distinct_item_values(enumeration: ssc.Enumeration, structure: Structure) -> Iterator[Finding]:
     """The items of an enumeration have different values.
 
-    An FMU knows the number only, so that two items of one value cannot be told apart.
+    An FMU receives only the value, so it cannot distinguish two items with the same value.
 
     Fix: number them as the FMU does.
     """
@@ -254,7 +254,7 @@ def distinct_item_values(enumeration: ssc.Enumeration, structure: Structure) -> 
 def same_enumerations_by_name(structure: Structure) -> Iterator[Finding]:
     """The name of an enumeration means the same in all documents of a system.
 
-    Each document defines its own, so different ones are legal; what a value means is decided by its target.
+    Each document defines its own, so different definitions are legal; the target decides what a value means.
 
     Fix: correct the definition that is wrong, or rename it.
     """

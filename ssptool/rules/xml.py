@@ -40,7 +40,7 @@ _ENDINGS = {"ParameterSet": ".ssv", "ParameterMapping": ".ssm", "SignalDictionar
 def well_formed(file: Unreadable) -> Iterator[Finding]:
     """A document is well-formed XML 1.0.
 
-    Without that there is no document: no tool can read past the first syntax error.
+    No tool can read past the first syntax error.
 
     Fix: correct the syntax at the line given; a tag may be unclosed, or a `<` or `&` not written as `&lt;`, `&amp;`.
     """
@@ -79,22 +79,22 @@ def no_dtd(file: Unreadable) -> Iterator[Finding]:
 def right_root(file: File) -> Iterator[Finding]:
     """The root element of a document is that of its format.
 
-    What refers to a file says what it should be: a system structure, parameter set, mapping or signal dictionary.
+    The reference to a file states its format: system structure, parameter set, parameter mapping or signal dictionary.
 
     Fix: refer to the right file, or correct its root element.
     """
     root = _root(file)
     if _local(root) != local_name(file.expected.qualified_name):
         wanted = local_name(file.expected.qualified_name)
-        yield Finding(root, f"the root element is '{_local(root)}', where a '{wanted}' is expected")
+        yield Finding(root, f"expected the root element '{wanted}', found '{_local(root)}'")
 
 
 @FILES.rule("VER-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7.1, §8.1", blocks_run=True)
 def known_version(file: File) -> Iterator[Finding]:
     """The attribute `version` of the root element is exactly 1.0 or 2.0.
 
-    The namespaces are the same in all versions, so this attribute alone tells which rules apply; a patch number or a
-    suffix is not part of it, although the schema of SSP 1.0 lets some pass.
+    The namespaces are the same in all versions, so only this attribute tells which rules apply. It has no patch number
+    and no suffix, although the schema of SSP 1.0 accepts some.
 
     Fix: write `version="1.0"` or `version="2.0"`.
     """
@@ -102,7 +102,7 @@ def known_version(file: File) -> Iterator[Finding]:
     if _is_expected(file) and file.version not in VERSIONS:
         found = f"'{file.version}'" if "version" in root.attrib else "missing"
         advice = 'write version="1.0", or version="2.0" if the file uses features of 2.0'
-        yield Finding(root, f"the version is {found}; there are 1.0 and 2.0", advice, "version", fix=_version(root))
+        yield Finding(root, f"the version is {found}, not 1.0 or 2.0", advice, "version", fix=_version(root))
 
 
 @FILES.rule("XML-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8", blocks_run=True)
@@ -121,7 +121,7 @@ def inline_schema_valid(file: File) -> Iterator[Finding]:
     """A parameter set, mapping or dictionary that is written inline is valid against its own XML Schema.
 
     It is a document within the document, with a version of its own. The schema of the system structure does not look
-    into it, so that errors there go unnoticed by most tools.
+    into it, so most tools do not notice errors there.
 
     Fix: as the message says; the root of inline content needs all its attributes, `version` included.
     """
@@ -154,8 +154,8 @@ def metadata_beside_inline(file: File) -> Iterator[Finding]:
 def right_namespaces(file: File) -> Iterator[Finding]:
     """Elements are in the namespaces of SSP.
 
-    The prefix is free, the namespace is what counts: `Real` of a connector is in that of the common elements (ssc),
-    not in that of the system structure. Drafts of the standard had other namespaces.
+    Any prefix is allowed; the namespace counts. The `Real` of a connector, for example, is in the namespace of the
+    common elements (ssc), not in that of the system structure. Drafts of the standard had other namespaces.
 
     Fix: correct the prefix or the `xmlns` declaration; all namespaces of SSP start with
     `http://ssp-standard.org/SSP1/SystemStructure`.
@@ -174,7 +174,7 @@ def right_namespaces(file: File) -> Iterator[Finding]:
 def no_newer_features(file: File) -> Iterator[Finding]:
     """A file that declares version 1.0 uses nothing that came with 2.0.
 
-    A tool for 1.0 would refuse the file, or lose what it does not know.
+    A tool for 1.0 refuses the file, or loses the newer features.
 
     Fix: write `version="2.0"`, or do without the feature.
     """
@@ -197,7 +197,7 @@ def valid_ids(file: File) -> Iterator[Finding]:
 def named_elements(file: File) -> Iterator[Finding]:
     """The name of a system, component or signal dictionary reference is not empty.
 
-    Connections and parameters address elements by name; an empty name means the enclosing system there.
+    Connections and parameters address elements by name; there an empty name means the enclosing system.
 
     Fix: give the element a name that is unique in its system.
     """
@@ -206,9 +206,9 @@ def named_elements(file: File) -> Iterator[Finding]:
 
 @FILES.rule("XML-009", severity=ERROR, basis=XSD, source="SSP 2.0, all schemas", blocks_run=True)
 def no_empty_containers(file: File) -> Iterator[Finding]:
-    """An element that holds a list, such as `Connectors`, is left away if the list is empty.
+    """An element that holds a list, such as `Connectors`, is left out if the list is empty.
 
-    Only `Parameters` of a parameter set has to be there, and may be empty.
+    Only the `Parameters` of a parameter set are required, and may be empty.
 
     Fix: delete the element.
     """
@@ -221,7 +221,7 @@ def no_empty_containers(file: File) -> Iterator[Finding]:
 
 @FILES.rule("SSD-COMP-001", severity=ERROR, basis=XSD, source="SSP 1.0.1 §5.4", versions=["1.0"], blocks_run=True)
 def components_have_sources(file: File) -> Iterator[Finding]:
-    """A component of SSP 1.0 has a `source`; without one it can be a placeholder since 2.0.
+    """A component of SSP 1.0 has a `source`; since 2.0 a component without one is a placeholder.
 
     Fix: refer to an FMU, or declare version 2.0.
     """
@@ -230,7 +230,7 @@ def components_have_sources(file: File) -> Iterator[Finding]:
 
 @FILES.rule("ID-002", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.1")
 def ids_across_inline_content(structure: Structure) -> Iterator[Finding]:
-    """Ids are unique in the whole file, content of other formats and versions that is written inline included.
+    """Ids are unique in the whole file, inline content of other formats and versions included.
 
     Fix: choose another id for one of the elements.
 
@@ -241,16 +241,16 @@ def ids_across_inline_content(structure: Structure) -> Iterator[Finding]:
         if isinstance(element, ssc.Base) and element.id is not None:
             other = first.setdefault(element.id, element)
             if other is not element:
-                yield Finding(element, f"the id '{element.id}' is that of {other.address} too", "", "id")
+                yield Finding(element, f"{other.address} has the id '{element.id}' too", "", "id")
 
 
 @FILES.rule("VER-004", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.1, §2.2.1", versions=["1.0"])
 def inline_version(inline: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     """Content written inline in a 1.0 system structure does not declare 2.0.
 
-    Tools for 1.0 would have to understand 2.0 to read the file, although it says otherwise.
+    The file declares 1.0, but a tool for 1.0 cannot read all of it.
 
-    Fix: declare 2.0 for the whole file, or use a file of its own for the content.
+    Fix: declare 2.0 for the whole file, or move the content to a separate file.
     """
     if inline.getparent() is not None and inline.version == "2.0":
         yield Finding(inline, f"inline content of version 2.0 in a file of version {structure.version}", "", "version")
@@ -260,7 +260,7 @@ def inline_version(inline: ssc.TopLevel, structure: Structure) -> Iterator[Findi
 def usual_ending(file: File) -> Iterator[Finding]:
     """Parameter sets, mappings and signal dictionaries have the endings .ssv, .ssm and .ssb.
 
-    People and tools recognize them by that; what they are is decided by the media type of the reference.
+    People and tools recognize the format by the ending, although the media type of the reference decides.
 
     Fix: rename the file, and the references to it.
     """
@@ -275,7 +275,7 @@ def named_documents(root: ssc.TopLevel, structure: Structure) -> Iterator[Findin
 
     Users choose variants by that name.
 
-    Fix: name it for what it describes.
+    Fix: write a name that says what the file describes.
     """
     if isinstance(root, ssd.SystemStructureDescription | ssv.ParameterSet) and not root.name.strip():
         yield Finding(root, "the name is blank", "", "name")
