@@ -76,7 +76,7 @@ def inout_on_references(element: ssd.SystemElement, structure: Structure) -> Ite
     fmu = isinstance(element, ssd.Component) and is_fmu(element)
     for connector, name, says in declared(element, structure):
         if says.kind is ConnectorKind.INOUT:
-            message = f"'{name}' of '{element.name}' is inout, but '{element.name}' is not a signal dictionary reference"
+            message = f"'{name}' is inout, but '{element.name}' is not a signal dictionary reference"
             yield Finding(connector, message, "use an input and an output", "kind", ERROR if fmu else WARNING)
 
 

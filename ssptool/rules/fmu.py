@@ -381,9 +381,7 @@ def _kind_of(variable: Variable) -> Kind | None:
     return next((kind for kind, causality in _CAUSALITIES.items() if causality is variable.causality), None)
 
 
-FMUS = Chapter(
-    "FMUs: validity, and support on this machine (FMI 1.0, FMI 2.0, FMI 3.0)"
-)
+FMUS = Chapter("FMUs: validity, and support on this machine (FMI 1.0, FMI 2.0, FMI 3.0)")
 
 MOST_SHOWN = 20
 """Problems of one FMU; the rest are counted."""

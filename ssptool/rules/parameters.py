@@ -390,9 +390,7 @@ def as_many_values(parameter: ssv.Parameter, structure: Structure) -> Iterator[F
         sizes = [dimension.size for dimension in parameter.dimensions]
         wanted, found = math.prod(size or 0 for size in sizes), len(parameter.type.entries)
         if None not in sizes and wanted != found:
-            yield Finding(
-                parameter.type, f"found {found} values, expected {wanted} from the dimensions", "", "value"
-            )
+            yield Finding(parameter.type, f"found {found} values, expected {wanted} from the dimensions", "", "value")
 
 
 @PARAMETER_SETS.rule("SSV-005", severity=ERROR, basis=MUST, source="SSP 2.0 §6.2")
