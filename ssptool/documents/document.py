@@ -165,6 +165,10 @@ def _require_utf8(name: str, source: bytes) -> None:
         raise InvalidDocument(error("XML-002", position, message, advice)) from None
 
 
+class _RootReached(Exception):
+    """The root element begins: no document type declaration can follow."""
+
+
 def _refuse_dtd(name: str, source: bytes) -> None:
     """Stop at a document type declaration, before any entity of it could be expanded."""
 
@@ -178,10 +182,16 @@ def _refuse_dtd(name: str, source: bytes) -> None:
             )
         )
 
+    def stop(*_: object) -> None:
+        raise _RootReached
+
     reader = expat.ParserCreate()
     reader.StartDoctypeDeclHandler = refuse
+    reader.StartElementHandler = stop
     try:
         reader.Parse(source, True)
+    except _RootReached:
+        return
     except expat.ExpatError as problem:
         # Not well-formed: lxml tells better what is wrong, but it is never stricter than what was refused here.
         _parse(name, source)
