@@ -1,20 +1,21 @@
 """Carry out a plan and say how it went."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ssptool.engine.assembly.pool import Sources
 from ssptool.engine.interrupts import held_back
 from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import check_room
-from ssptool.engine.recording.formats import check_output, check_written, open_writer
-from ssptool.engine.recording.writer import Writer, WritingThread, blocks_at_once
+from ssptool.engine.recording.formats import check_output, check_written, open_writer, read_manifest
+from ssptool.engine.recording.writer import UnreadableTrace, Writer, WritingThread, blocks_at_once
 from ssptool.engine.run.execution import Execution, Job, Pace, execute
-from ssptool.engine.run.manifest import NO_ARGUMENTS, Arguments, Input, manifest, overrides
+from ssptool.engine.run.manifest import NO_ARGUMENTS, SHOWN, Arguments, Input, differences, made, manifest, overrides
 from ssptool.engine.run.recorder import Progress, Recorder, Recording
 from ssptool.engine.run.result import Result, statistics_of
 from ssptool.engine.run.selection import select
@@ -22,7 +23,7 @@ from ssptool.engine.settings import Limits
 from ssptool.engine.trace import StringTable
 from ssptool.engine.watch import Watch
 from ssptool.errors import WrongValue
-from ssptool.working_directory import kept_working_directory
+from ssptool.working_directory import absolute, kept_working_directory
 
 
 def run(
@@ -99,17 +100,23 @@ def run(
     job = Job(plan, archive, native, measured, realtime)
     # What comes from another process is written here while that one steps, so that one more thread would help nobody.
     with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(plan.recorded))) as thread:
-        recorder = _recorder(plan, recording, progress, thread)
+        before = _earlier(recording.output)
+        recorder = _recorder(plan, recording, progress, thread, _worth_keeping(recording.output, before))
         origin = partial(manifest, plan, inputs, arguments=arguments)
-        return _recorded(job, recorder, (limits or Limits()) if isolated else None, recording.output, origin)
+        return _recorded(job, recorder, (limits or Limits()) if isolated else None, recording.output, origin, before)
 
 
 def _recorded(
-    job: Job, recorder: Recorder, limits: Limits | None, output: Path | None, describe: Callable[..., str]
+    job: Job,
+    recorder: Recorder,
+    limits: Limits | None,
+    output: Path | None,
+    describe: Callable[..., str],
+    before: Mapping[str, Any],
 ) -> Result:
     """The result of a job, with its file complete; without limits, the job is done in this process.
 
-    `describe` makes the manifest from how the run went.
+    `describe` makes the manifest from how the run went; `before` is that of the results which the file had.
     """
     plan = job.plan
     try:
@@ -127,10 +134,43 @@ def _recorded(
     with held_back():
         recorder.finish()
         result = _result(plan, execution, recorder, output)
+        result = replace(result, notes=(*result.notes, *_replaced(plan, recorder, output, before)))
         statistics, loops = asdict(result.statistics), result.initialization.loops
         said = result.notes, result.problems
         recorder.close(lambda: describe(result.failure, result.status, statistics, loops, *said))
     return result
+
+
+def _earlier(output: Path | None) -> Mapping[str, Any]:
+    """The manifest of the results that a file has; empty where there are none that can be read."""
+    if output is None or not absolute(output).exists():
+        return {}
+    try:
+        return read_manifest(absolute(output))
+    except (OSError, ValueError, UnreadableTrace):
+        return {}
+
+
+def _worth_keeping(output: Path | None, manifest: Mapping[str, Any]) -> bool:
+    """Whether a file with this manifest has results that a run without a row must not take away."""
+    without_rows = bool(manifest.get("failure")) and not manifest.get("statistics", {}).get("steps")
+    return output is not None and absolute(output).exists() and not without_rows
+
+
+def _replaced(plan: Plan, recorder: Recorder, output: Path | None, before: Mapping[str, Any]) -> Iterator[str]:
+    """What became of the results that the file had: they are there still, or were those of a run set otherwise."""
+    if recorder.kept_earlier:
+        yield f"{output} keeps the results of an earlier run, as this one ended before its first row"
+        return
+    if not before:
+        return
+    if before.get("system", plan.name) != plan.name:
+        yield f"{output} had results of another system, {before['system']}, which are replaced"
+        return
+    there, here = differences([before, made(plan)])
+    if there:
+        values = ", ".join(f"{name} = {value} (now {here[name]})" for name, value in list(there.items())[:SHOWN])
+        yield f"{output} had results of a run with {values}, which are replaced"
 
 
 def _until(recorder: Recorder, output: Path | None) -> str:
@@ -147,8 +187,10 @@ def _here(job: Job, recorder: Recorder) -> Execution:
         return execute(job, recorder, Watch.private(names, measured=True) if job.measured else None)
 
 
-def _recorder(plan: Plan, recording: Recording, progress: Progress | None, thread: WritingThread | None) -> Recorder:
-    """`thread`: which writes the file; None: whoever adds rows."""
+def _recorder(
+    plan: Plan, recording: Recording, progress: Progress | None, thread: WritingThread | None, earlier: bool
+) -> Recorder:
+    """`thread`: which writes the file; None: whoever adds rows. `earlier`: the file has results worth keeping."""
     writer: Callable[[StringTable], Writer] | None = None
     if recording.output is not None:
         check_output(recording.output)
@@ -159,7 +201,9 @@ def _recorder(plan: Plan, recording: Recording, progress: Progress | None, threa
     thinning, rows = recording.thinning(plan), recording.rows(plan)
     if recording.keep and (recording.output_step is not None or not plan.master.chooses_steps):
         check_room(rows, 1 + len(plan.recorded))
-    return Recorder(plan, writer, keep=recording.keep, thinning=thinning, rows=rows, progress=progress, lend=lend)
+    return Recorder(
+        plan, writer, keep=recording.keep, thinning=thinning, rows=rows, progress=progress, lend=lend, earlier=earlier
+    )
 
 
 def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path | None) -> Result:
@@ -175,7 +219,7 @@ def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path |
         statistics=statistics_of(execution, recorder.last_time - plan.interval.start),
         choices=plan.choices,
         notes=(*plan.notes, *recorder.notes, *execution.remarks),
-        output=output,
+        output=None if recorder.kept_earlier else output,
         end=execution.end,
         problems=execution.problems,
         overrides=overrides(plan),

@@ -291,7 +291,13 @@ def _folder(path: Path) -> str | None:
 
 
 def _sorted(diagnostics: set[Diagnostic]) -> tuple[Diagnostic, ...]:
-    return tuple(sorted(diagnostics, key=lambda one: (one.position, one.code, one.message, one.advice, one.severity)))
+    """Errors first, then by place."""
+    return tuple(
+        sorted(diagnostics, key=lambda one: (_ORDER[one.severity], one.position, one.code, one.message, one.advice))
+    )
+
+
+_ORDER = {severity: place for place, severity in enumerate(Severity)}
 
 
 def _skipped(package: Package) -> Iterator[Skipped]:

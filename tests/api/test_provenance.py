@@ -1,6 +1,7 @@
 """What made a result: overrides in the manifest, the summary, legends, comparisons and reports."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -132,3 +133,70 @@ def test_arguments_are_in_the_manifest_and_those_that_no_file_holds_are_named(tm
     assert (arguments["record"], arguments["every"]) == (["*.x1"], 2)
     assert arguments["start_values"] == {"System2.k2": "80"}
     assert manifest["unstated"] == []
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.mat", "resources/r.csv", "resources/r.parquet"])
+def test_results_in_the_folder_of_a_system_are_no_part_of_it(tmp_path, name):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    system = tmp_path / "system"
+    shutil.copytree(OSCILLATOR, system)
+    for _ in range(2):
+        ssptool.simulate(system, output=system / name, **SHORT).unwrap()
+    names = [one["name"] for one in ssptool.read_manifest(system / name)["inputs"]]
+    assert "SystemStructure.ssd" in names
+    assert not [one for one in names if Path(one).name.startswith("r.")]
+
+
+def test_a_log_beside_the_system_structure_can_be_written_again(tmp_path):
+    system = tmp_path / "system"
+    shutil.copytree(OSCILLATOR, system)
+    for _ in range(2):
+        ssptool.simulate(system, log_coupling=system / "steps.csv", output=system / "r.csv", **SHORT).unwrap()
+
+
+def test_a_run_without_a_row_leaves_earlier_results_as_they_were(tmp_path):
+    """A mass of zero: the acceleration at the start is not finite."""
+    for ending in ("csv", "mat"):
+        output = tmp_path / f"r.{ending}"
+        for isolated in (False, True):
+            ssptool.simulate(OSCILLATOR, output=output, **SHORT).unwrap()
+            before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+            wrong = {"start_values": {"System1.m1": 0}, "isolated": isolated}
+            failed = ssptool.simulate(OSCILLATOR, output=output, **wrong, **SHORT)
+            assert not failed.ok
+            assert failed.rows == 0
+            assert failed.output is None
+            assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+            assert any("keeps the results of an earlier run" in note for note in failed.notes)
+            output.unlink()
+        ssptool.simulate(OSCILLATOR, output=output, **wrong, **SHORT)
+        first = ssptool.read_manifest(output)["failure"]
+        ssptool.simulate(OSCILLATOR, output=output, master="jacobi", **wrong, **SHORT)
+        assert first is not None
+        assert ssptool.read_manifest(output)["settings"]["master"] == "jacobi"
+
+
+def test_a_run_that_replaces_results_of_another_setting_says_so(tmp_path):
+    output = tmp_path / "r.csv"
+    for _ in range(2):
+        same = ssptool.simulate(OSCILLATOR, output=output, **SHORT)
+        assert not any("replaced" in note for note in same.notes)
+    stiff = ssptool.simulate(OSCILLATOR, output=output, start_values={"System2.k2": 80}, **SHORT)
+    note = f"{output} had results of a run with System2.k2 = 10 N/m (now 80 N/m), which are replaced"
+    assert note in stiff.notes
+    assert note in ssptool.read_manifest(output)["notes"]
+    other = ssptool.simulate(ROTOR, output=output, **SHORT)
+    assert any("another system, DualMassOscillator, which are replaced" in note for note in other.notes)
+
+
+def test_findings_are_sorted_errors_first(tmp_path):
+    system = tmp_path / "system"
+    shutil.copytree(OSCILLATOR, system)
+    (system / "a.txt").write_text("")
+    ssd = system / "SystemStructure.ssd"
+    ssd.write_text(ssd.read_text(encoding="utf-8").replace("resources/System2.fmu", "resources/none.fmu"))
+    severities = [str(one.severity) for one in ssptool.validate(system).diagnostics]
+    assert severities[0] == "error"
+    assert len(set(severities)) > 1
+    assert severities == sorted(severities, key=["error", "warning", "info"].index)

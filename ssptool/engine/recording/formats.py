@@ -1,5 +1,6 @@
 """Formats of result files by the ending of their names; errors of files that cannot be written or must not be."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -192,6 +193,27 @@ def read_manifest(path: Path | str) -> Mapping[str, Any]:
     if not isinstance(manifest, Mapping):
         raise UnreadableTrace(path, "the description of its run is no JSON object")
     return manifest
+
+
+def is_result(path: Path) -> bool:
+    """Whether a run wrote this file: results with the description of their run, or that description beside them."""
+    file = path.with_suffix("") if path.name.lower().endswith(SIDECAR_ENDING) else path
+    if file.suffix.lower() not in FORMATS:
+        return False
+    if file.suffix.lower() == ".csv":
+        file = sidecar(file)
+        try:
+            facts = json.loads(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return False
+        return isinstance(facts, Mapping) and {"status", "columns"} <= facts.keys()
+    try:
+        return "columns" in read_manifest(file)
+    except (OSError, ValueError, UnreadableTrace, MissingExtra):
+        return False
+
+
+SIDECAR_ENDING = ".csv.json"
 
 
 def _format(path: Path) -> _Format:

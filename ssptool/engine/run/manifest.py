@@ -289,8 +289,15 @@ def _stated_source(source: Any) -> Any:
     return _stated(Path(source) if isinstance(source, str) else source)
 
 
-UNSTATED = "–"
+UNSTATED = "default"
 """Of a setting that a run leaves to its default."""
+
+
+def made(plan: Plan) -> Mapping[str, Any]:
+    """Of a manifest what `differences` reads, before the run."""
+    facts = {"overrides": [asdict(one) for one in overrides(plan)], "settings": asdict(plan.settings)}
+    return dict(as_json(facts))
+
 
 SHOWN = 3
 """As many differences name a run."""

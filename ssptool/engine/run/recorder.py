@@ -37,6 +37,8 @@ class Recorder:
         Called with the fraction 0 … 1 of the interval that is done.
     lend
         Gives memory for so many rows of such a width, which the writer takes back with the rows in it.
+    earlier
+        The file has results of another run, which stay until the first row of this one.
 
     Attributes
     ----------
@@ -60,6 +62,7 @@ class Recorder:
         rows: int = 0,
         progress: Progress | None = None,
         lend: Callable[[int, int], Floats] | None = None,
+        earlier: bool = False,
     ) -> None:
         self.plan = plan
         self.kernel = ""
@@ -82,12 +85,14 @@ class Recorder:
         self._own: Floats = np.empty((0, self._width))
         self._space = self._own
         self._lend = lend or self._own_space
+        self._earlier = earlier
 
     # -- as `Rows` of an execution in this process -----------------------------------------------------------
 
     def initialized(self, kernel: str, report: InitializationReport) -> None:
         self.kernel, self.report = kernel, report
-        self._begin()
+        if not self._earlier:
+            self._begin()
 
     def space(self, count: int) -> Floats:
         self._space = self._lend(rows_at_once(count, self._width), self._width)
@@ -158,7 +163,8 @@ class Recorder:
 
     def finish(self) -> None:
         """There are no more rows."""
-        self._begin()
+        if not self._earlier:
+            self._begin()
         self._record(self._thinning.rest())
 
     def close(self, manifest: Callable[[], str]) -> None:
@@ -173,6 +179,11 @@ class Recorder:
             return None
         rows = self._kept[: self.recorded]
         return Trace(rows[:, 0], rows[:, 1:], self.plan.columns, self.contents.every)
+
+    @property
+    def kept_earlier(self) -> bool:
+        """Whether the file still has the results of another run, as this one has no row."""
+        return self._earlier and self._writer is None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -190,6 +201,7 @@ class Recorder:
         if self._keep:
             self._make_room(len(rows))
             self._kept[self.recorded : self.recorded + len(rows)] = rows
+        self._begin()
         if self._writer is not None:
             self._writer.write(rows)
         self.recorded += len(rows)
