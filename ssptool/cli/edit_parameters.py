@@ -32,7 +32,8 @@ def set_command(
     is bound to the system, or into a new inline set. If the value comes from a document inside of which other
     components are made as well, the system gives this one another value (but see --shared). The inverse is `unset`.
 
-    For example `ssptool set plant Motor.m=2 Gear.ratio=7.5`, or `ssptool set plant Motor.length=20 --unit mm`.
+    For example `ssptool set plant Motor.m=2 Gear.ratio=7.5`, `ssptool set plant Motor.length=20 --unit mm`, or of
+    arrays `ssptool set plant "Motor.x0=1 2 3" "Motor.A[1,2]=5"`.
     """
     if not values and start_time is None and stop_time is None:
         raise typer.BadParameter("give values to set, --start-time or --stop-time", param_hint="NAME=VALUE")

@@ -15,10 +15,7 @@ from ssptool.editing.changes import EditError, UnknownName, hint
 from ssptool.editing.draft import Draft, Place, store, store_copy, stored
 from ssptool.editing.names import Name, Sharing, enter, find_element, hosts, path_length, places, rest_below, shown
 from ssptool.errors import counted
-from ssptool.fmu.description import Value
 from ssptool.network.arrays import undivided
-from ssptool.network.network import Signal
-from ssptool.network.parameters import Parameterization
 from ssptool.network.targets import Target, Targets
 from ssptool.network.tree import build_tree
 from ssptool.network.wiring import Wiring
@@ -111,13 +108,6 @@ class Addressees:
 
     def names(self) -> list[str]:
         return self._targets.names()
-
-    def values(self) -> dict[Signal, Value]:
-        """The values in force, of the bindings as they are at this moment."""
-        parameters = Parameterization(self._tree, self._wiring)
-        parameters.apply_bindings()
-        found = {**parameters.boundary_assignments(), **parameters.assignments()}
-        return {signal: assignment.value for signal, assignment in found.items()}
 
 
 def _values(draft: Draft, binding: ssd.ParameterBinding) -> tuple[ssv.ParameterSet, str] | None:

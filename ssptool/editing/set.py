@@ -3,11 +3,12 @@
 A value is written to the place that the value in force comes from, or to a place where it will be in force.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from math import inf, isclose, isnan
+from typing import TypeVar
 
 from ssptool.documents import ssc, ssd, ssv
-from ssptool.documents.vocabulary import boolean, double, hex_binary, number_text
+from ssptool.documents.vocabulary import boolean, double, number_text
 from ssptool.editing.bind import (
     Addressees,
     BoundSet,
@@ -23,20 +24,17 @@ from ssptool.editing.bind import (
 from ssptool.editing.changes import EditError, UnknownName
 from ssptool.editing.draft import RESOURCES, Draft, Place, empty_parameter_set
 from ssptool.editing.names import Name, Sharing, shown
-from ssptool.editing.units import drop_unused, unit_named, use_unit, used_enumerations, used_units
-from ssptool.fmu.description import Value
-from ssptool.fmu.units import PhysicalUnit, named
-from ssptool.network.conversion import (
-    IncompatibleUnits,
-    canonical,
-    conversion,
-    document_units,
-    from_text,
-    is_float,
-    is_integer,
-)
-from ssptool.network.network import Signal
-from ssptool.network.targets import Target, VariableTarget
+from ssptool.editing.requested_values import RequestedValue, requested_value, values_by_signal
+from ssptool.editing.units import drop_unused, use_unit, used_enumerations, used_units
+from ssptool.errors import counted
+from ssptool.fmu.description import Value, element_names
+from ssptool.fmu.units import named
+from ssptool.network.conversion import canonical, document_units, is_float, is_integer
+from ssptool.network.flatten import build_network
+from ssptool.network.network import Network, Signal, StepKind, Wire
+from ssptool.network.targets import VariableTarget
+
+T = TypeVar("T")
 
 
 def unset_value(draft: Draft, name: Name, of: str | None, sharing: Sharing) -> None:
@@ -110,107 +108,22 @@ def _remove_parameter(draft: Draft, bound: BoundSet, parameter: ssv.Parameter) -
 
 def _now(draft: Draft, full: str) -> str:
     """The value that a variable has now, as the end of a note."""
-    addressees = Addressees(draft)
-    target = next(iter(addressees.of(full)), None)
+    target = next(iter(Addressees(draft).of(full)), None)
     if target is None:
         return "nothing has that name"
-    values = addressees.values()
-    if target.signal in values:
-        return f"its value is {_text(values[target.signal])} now, from another parameter"
-    start = target.variable.start if isinstance(target, VariableTarget) else None
-    return "it has no value now" if start is None else f"its value is {_text(start)}, the start value in the FMU"
+    network = build_network(draft.archive, draft.document)
+    values = values_by_signal(network)
+    array = target.signal
+    signals = [Signal(array.component, name) for name in element_names(array.variable, network.arrays.get(array, ()))]
+    if given := [_text(values[signal]) for signal in signals if signal in values]:
+        return f"its value is {' '.join(given)} now, from another parameter"
+    starts = [network.variable(each).start for each in signals] if isinstance(target, VariableTarget) else [None]
+    if None in starts:
+        return "it has no value now"
+    return f"its value is {' '.join(map(_text, starts))}, the start value in the FMU"
 
 
 def _text(value: object) -> str:
-    return number_text(value) if isinstance(value, float) else str(value)
-
-
-ROUNDING = 1e-12
-"""Relative; a value that went to another unit and back is the same to within a few roundings."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestedValue:
-    """A value for a target; `unit` is the one the value is in, `stated` whether the user said so."""
-
-    name: str
-    text: str
-    value: Value
-    target: Target
-    unit: PhysicalUnit | None
-    stated: bool
-
-    def __str__(self) -> str:
-        unit = self.unit if is_float(self.target.type) else None
-        return f"{self.name} = {self.text}" + ("" if unit is None else f" {unit.name}")
-
-    @property
-    def in_target_unit(self) -> Value:
-        """The value as the target takes it."""
-        if not self.stated or not isinstance(self.value, float):
-            return self.value
-        return self.converted(self.value, self.unit, self.target.unit)
-
-    def converted(self, value: float, source: PhysicalUnit | None, target: PhysicalUnit | None) -> float:
-        """Raises EditError if the units do not fit."""
-        try:
-            return conversion(source, target, self.target.relative)(value)
-        except IncompatibleUnits as problem:
-            raise EditError(f"{self.name} = {self.text}: {problem}") from problem
-
-    def granted_by(self, value: Value) -> bool:
-        """Whether the target has what was wished for if it has this value."""
-        wanted = self.in_target_unit
-        if isinstance(value, float) and isinstance(wanted, int | float):
-            both_nan = isnan(value) and isnan(wanted)
-            return both_nan or isclose(value, wanted, rel_tol=ROUNDING, abs_tol=ROUNDING)
-        return value == wanted or self.target.items.get(str(wanted)) == value
-
-
-def requested_value(draft: Draft, addressees: Addressees, name: str, value: object, unit: str | None) -> RequestedValue:
-    """The requested that a variable or connector called `name` has a value, given as such or as text.
-
-    Raises
-    ------
-    UnknownName
-        There is no such variable, or no such unit.
-    InvalidValue
-        The value is not of the target's type.
-    EditError
-        The variable takes no value, not in this unit, or none of this size.
-    """
-    targets = addressees.of(name)
-    if not targets:
-        raise UnknownName("variable or connector", name, addressees.names())
-    target = targets[0]
-    if not target.settable:
-        raise EditError(f"{name} takes no value: its FMU calculates it")
-    if isinstance(target, VariableTarget) and target.variable.shape:
-        raise EditError(f"{name} is an array, of which single values cannot be set: edit the parameter set")
-    if unit is not None and not is_float(target.type):
-        raise EditError(f"{name} is of type {target.type}, which has no unit")
-    text = value.strip() if isinstance(value, str) and target.type != "String" else _as_text(value)
-    given = target.unit if unit is None else unit_named(draft, unit)
-    read = from_text(name, text, target.type, target.items)
-    if target.type == "Enumeration":
-        # The item's name is written, not its number.
-        read = next((item for item, number in target.items.items() if number == read), text)
-    requested = RequestedValue(name, text, read, target, given, unit is not None)
-    _require_within(requested)
-    return requested
-
-
-def _require_within(requested: RequestedValue) -> None:
-    value, (lowest, highest) = requested.in_target_unit, requested.target.bounds
-    if isinstance(value, int | float) and not isinstance(value, bool) and not lowest <= value <= highest:
-        raise EditError(f"{requested.name} cannot be {requested.text}: its FMU allows {lowest:g} to {highest:g}")
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, bool):
-        return boolean.write(value)
-    if isinstance(value, bytes):
-        return hex_binary.write(value)
     return number_text(value) if isinstance(value, float) else str(value)
 
 
@@ -251,29 +164,28 @@ def set_value(
     UnknownName, InvalidValue, EditError
         As `requested_value`; or another value would be in force, or this one cannot be written where that comes from.
     """
-    addressees = Addressees(draft)
-    requested = requested_value(draft, addressees, shown(name), value, unit)
+    before = build_network(draft.archive, draft.document)
+    requested = requested_value(draft, Addressees(draft), before, shown(name), value, unit)
     entry = None if into is None else _entry(draft, into)
-    before = addressees.values()
-    own = [use for use in uses(draft) if use.full == requested.name]
+    own = [use for use in uses(draft) if use.full == requested.whole]
     # At one level the bindings of a component win over those of the structure that it is made of.
-    named_so = [*uses_inside(draft, requested.name, sharing), *own]
+    named_so = [*uses_inside(draft, requested.whole, sharing), *own]
     use = winner([use for use in named_so if entry in (None, use.bound.file)])
     if use is not None:
         _require_in_force(requested, use, named_so)
         where = _edit(requested, use)
     elif entry is not None and draft.archive.has(entry) and not any(each.file == entry for each in bound(draft)):
-        _edit_unbound(draft, requested, entry)
+        _edit_unbound(draft, requested.completed(before), entry)
         return
     else:
-        where = _add(draft, requested, entry, winner(own))
+        where = _add(draft, requested.completed(before), entry, winner(own))
     if draft.packages.any_open:  # What was read of them before holds no longer.
         draft.packages.put_back(draft.archive)
-        addressees = Addressees(draft)
-    others = _others(requested, before, addressees.values())
+    after = build_network(draft.archive, draft.document)
+    _require_satisfied(requested, after)
     draft.note(f"set {requested} in {where}{_shared(draft, where)}")
-    for other in others:
-        draft.note(f"that changes {other} as well")
+    for note in (*_driven(requested, after), *_also_changed(requested, before, after)):
+        draft.note(note)
 
 
 def _require_in_force(requested: RequestedValue, use: Use, all_uses: list[Use]) -> None:
@@ -287,24 +199,34 @@ def _require_in_force(requested: RequestedValue, use: Use, all_uses: list[Use]) 
 def _edit(requested: RequestedValue, use: Use) -> str:
     """Change the value of a parameter; gives where that is."""
     parameter, values = use.parameter, use.bound.values
-    if parameter.dimensions or parameter.type is None or len(parameter.type.entries) > 1:
-        raise EditError(f"{use.bound} gives {requested.name} an array: edit that file")
+    found = 0 if parameter.type is None else len(parameter.type.entries)
+    if found != requested.size or bool(parameter.dimensions) > bool(requested.shape):
+        raise EditError(f"{use.bound} gives {requested.whole} {counted(found, 'value')} of an array: edit that file")
     transformation = None if use.entry is None else use.entry.transformation
-    stored = requested.value
-    if transformation is not None:
-        stored = _back_through(requested, use, transformation)
-    elif isinstance(stored, float) and not requested.stated:
-        unit = named(document_units(values), parameter.unit)
-        suppressed = use.entry is not None and use.entry.suppress_unit_conversion
-        stored = stored if unit is None or suppressed else requested.converted(stored, requested.unit, unit)
-    unit_name = use_unit(values, requested.unit) if requested.stated and transformation is None else parameter.unit
-    _write(parameter, stored, unit_name, requested, values.version)
+    stored = tuple(_as_stored(requested, use, value) for value in requested.values)
+    replaces_unit = requested.stated and transformation is None and requested.index is None
+    unit = use_unit(values, requested.unit) if replaces_unit else parameter.unit
+    _write(parameter, stored, unit, requested, values.version)
     return str(use.bound)
 
 
-def _back_through(requested: RequestedValue, use: Use, transformation: ssc.Transformation) -> float:
+def _as_stored(requested: RequestedValue, use: Use, value: Value) -> Value:
+    """What a parameter has to hold so that its variable gets the value."""
+    transformation = None if use.entry is None else use.entry.transformation
+    if transformation is not None:
+        return _back_through(requested, use, transformation, value)
+    if not isinstance(value, float) or (requested.stated and requested.index is None):
+        return value
+    unit = named(document_units(use.bound.values), use.parameter.unit)
+    suppressed = use.entry is not None and use.entry.suppress_unit_conversion
+    return value if unit is None or suppressed else requested.converted(value, requested.unit, unit)
+
+
+def _back_through(
+    requested: RequestedValue, use: Use, transformation: ssc.Transformation, requested_one: Value
+) -> float:
     """The value that the transformation of a mapping turns into the requested one."""
-    value = requested.in_target_unit
+    value = requested.to_target(requested_one)
     if not isinstance(transformation, ssc.LinearTransformation) or not isinstance(value, int | float):
         raise EditError(
             f"{requested.name} comes from {use.parameter.name} through a {type(transformation).__name__}: "
@@ -319,31 +241,57 @@ def _back_through(requested: RequestedValue, use: Use, transformation: ssc.Trans
         return transformation.factor * requested.converted(stored, own, requested.target.unit) + transformation.offset
 
     exact = requested.converted((value - transformation.offset) / transformation.factor, requested.target.unit, own)
-    # Of the numbers that come to the wished one, that with the fewest digits: 15 rather than 14.999500000000001.
+    # Of the numbers that lead to the requested one, that with the fewest digits: 15 rather than 14.999500000000001.
     candidates = (float(f"{exact:.{digits}g}") for digits in range(12, 17))
     return next((stored for stored in candidates if isclose(forward(stored), value, rel_tol=1e-15)), exact)
 
 
-def _write(parameter: ssv.Parameter, value: Value, unit: str | None, requested: RequestedValue, version: str) -> None:
-    """Store a value in a parameter, whose type is replaced only if it cannot hold it."""
+def _write(
+    parameter: ssv.Parameter, stored: tuple[Value, ...], unit: str | None, requested: RequestedValue, version: str
+) -> None:
+    """Store values in a parameter, whose type is replaced only if it cannot hold them.
+
+    Of an array of which one element is requested, only that one is written.
+    """
     type = parameter.type
-    if type is None or not _holds(type.type_name, value, requested.target.type):
+    if type is None or not all(_holds(type.type_name, value, requested.target.type) for value in stored):
+        if type is not None and requested.index is not None:
+            raise EditError(
+                f"{parameter.name} holds {type.type_name} values, not {requested.text}: set the whole array"
+            )
         type = _type_for(requested, version)
         parameter.type = type
+        _state_shape(parameter, requested, version)
     if isinstance(type, ssv.Texts):
-        type.entries = (value,)
+        type.entries = _in_place(type.entries if requested.index is not None else (), stored, requested.index)
     else:
-        type.set("value", _value_text(value, requested))
+        texts = tuple(map(_value_text, stored, requested.texts))
+        present = (type.get("value") or "").split() if requested.index is not None else ()
+        type.set("value", " ".join(_in_place(present, texts, requested.index)))
     if isinstance(type, ssv.FloatingPoint) and type.unit != unit:
         type.unit = unit
 
 
-def _value_text(value: Value, requested: RequestedValue) -> str:
+def _in_place(present: Sequence[T], new: tuple[T, ...], index: int | None) -> tuple[T, ...]:
+    """The new values; with an index those that are there, with the new one at this place."""
+    return new if index is None else (*present[:index], *new, *present[index + 1 :])
+
+
+def _state_shape(parameter: ssv.Parameter, requested: RequestedValue, version: str) -> None:
+    if not requested.shape or parameter.dimensions:
+        return
+    if version == "1.0":
+        raise EditError(f"{requested.whole} is an array, which parameter sets of SSP 1.0 do not have: upgrade it")
+    for extent in requested.shape:
+        parameter.add(ssc.Dimension.new(size=extent))
+
+
+def _value_text(value: Value, text: str) -> str:
     if isinstance(value, bool):
         return boolean.write(value)
     if isinstance(value, float):
         # What the user typed, if it was not converted.
-        return requested.text if value == requested.value and _is_double(requested.text) else number_text(value)
+        return text if _is_double(text) and double.read(text) == value else number_text(value)
     return str(value)
 
 
@@ -374,13 +322,13 @@ def _type_for(requested: RequestedValue, version: str) -> ssv.ParameterType:
 def _add(draft: Draft, requested: RequestedValue, entry: str | None, deciding: Use | None) -> str:
     """Add a parameter to a set that is bound, or to a new one; gives where that is."""
     _type_for(requested, draft.version)  # raises before anything is made
-    chosen = _choose(draft, requested.name, entry)
+    chosen = _choose(draft, requested.whole, entry)
     if chosen is None:
         chosen = _new_set(draft, entry)
     elif deciding is not None and not _beats(draft, chosen, deciding.bound):
         raise EditError(f"{requested.name} = {requested.text} in {chosen} would not count: {deciding.bound} decides it")
     local = ".".join(chosen.place.path)
-    name = requested.name.removeprefix(f"{local}." if local else "").removeprefix(chosen.binding.prefix)
+    name = requested.whole.removeprefix(f"{local}." if local else "").removeprefix(chosen.binding.prefix)
     _add_to(chosen.values, name, requested)
     return str(chosen)
 
@@ -395,7 +343,7 @@ def _beats(draft: Draft, one: BoundSet, other: BoundSet) -> bool:
 def _add_to(values: ssv.ParameterSet, name: str, requested: RequestedValue) -> None:
     parameter = ssv.Parameter.new(name=name)
     unit = use_unit(values, requested.unit) if is_float(requested.target.type) else None
-    _write(parameter, requested.value, unit, requested, values.version)
+    _write(parameter, requested.values, unit, requested, values.version)
     values.add(parameter)
 
 
@@ -434,12 +382,12 @@ def _new_set(draft: Draft, entry: str | None) -> BoundSet:
 def _edit_unbound(draft: Draft, requested: RequestedValue, entry: str) -> None:
     """Set a parameter in a set that the structure does not use; its names are full names."""
     values = draft.archive.document(entry).root_as(ssv.ParameterSet)
-    parameter = next((each for each in values.parameters if each.name == requested.name), None)
+    parameter = next((each for each in values.parameters if each.name == requested.whole), None)
     if parameter is None:
-        _add_to(values, requested.name, requested)
+        _add_to(values, requested.whole, requested)
     else:
         unit = use_unit(values, requested.unit) if is_float(requested.target.type) else None
-        _write(parameter, requested.value, unit, requested, values.version)
+        _write(parameter, requested.values, unit, requested, values.version)
     draft.note(f"set {requested} in {entry}, which {draft.document.name} does not bind")
 
 
@@ -452,13 +400,46 @@ def _entry(draft: Draft, into: str) -> str:
     return into if into.startswith(f"{RESOURCES}/") else f"{RESOURCES}/{into}"
 
 
-def _others(requested: RequestedValue, before: dict[Signal, Value], after: dict[Signal, Value]) -> list[str]:
-    """The other variables whose values changed; the one that was meant has to have its value now."""
-    signal = requested.target.signal
-    if signal not in after or not requested.granted_by(after[signal]):
-        found = repr(after[signal]) if signal in after else "none"
-        raise EditError(f"{requested.name} has the value {found} now, not {requested.text}: please report this system")
-    return sorted(str(each) for each in after if each != signal and after[each] != before.get(each))
+def _require_satisfied(requested: RequestedValue, network: Network) -> None:
+    """Refuse an edit that gives the variable another value than the requested one, and say what decides its value."""
+    assignments = {**network.boundary_assignments, **network.assignments}
+    found = [assignments[signal] for signal in requested.signals if signal in assignments]
+    if len(found) == len(requested.signals) and requested.satisfied_by(one.value for one in found):
+        return
+    if not found:
+        raise EditError(f"{requested.name} would have no value, as nothing reads {requested.text} where it can be set")
+    origin = found[0].chain[0]
+    connection = next((step for step in found[0].chain if step.kind is StepKind.CONNECTION), None)
+    if connection is None:
+        raise EditError(
+            f"{requested.name} = {requested.text} would not count: {origin.name} ({origin.position}) gives it "
+            f"{_text(found[0].value)}"
+        )
+    source = next((str(wire.source) for wire in _wires_to(requested, network)), origin.name)
+    raise EditError(
+        f"{requested.name} cannot be {requested.text}: a connection ({connection.position}) gives it the value of "
+        f"{source}, {_text(found[0].value)}; set {source}, or disconnect {source} and {requested.name}"
+    )
+
+
+def _wires_to(requested: RequestedValue, network: Network) -> Iterator[Wire]:
+    signals = frozenset(requested.signals)
+    return (wire for wire in network.wires if wire.destination in signals)
+
+
+def _driven(requested: RequestedValue, network: Network) -> Iterator[str]:
+    """That the value holds only until a component gives another one."""
+    for wire in _wires_to(requested, network):
+        if wire.source.component:
+            yield f"{wire.source} is connected to {wire.destination}: the value holds until the run exchanges values"
+
+
+def _also_changed(requested: RequestedValue, before: Network, after: Network) -> Iterator[str]:
+    """The other variables whose values changed."""
+    was, own = values_by_signal(before), frozenset(requested.signals)
+    for signal, value in sorted(values_by_signal(after).items(), key=lambda item: str(item[0])):
+        if signal not in own and value != was.get(signal):
+            yield f"that changes {signal} as well"
 
 
 def _shared(draft: Draft, where: str) -> str:

@@ -177,7 +177,7 @@ def test_nothing_is_written_through_a_link_out_of_the_folder(tmp_path, folder):
     (tmp_path / "outside").mkdir()
     (tmp_path / "target").mkdir()
     (tmp_path / "target" / "resources").symlink_to(tmp_path / "outside")
-    with pytest.raises(EditError, match="link"):
+    with pytest.raises(ssptool.LinkLeadsOut, match="link"):
         ssptool.unpack(packed, tmp_path / "target", force=True)
     assert contents(tmp_path / "outside") == {}
     assert not (tmp_path / "target" / "SystemStructure.ssd").exists()

@@ -272,3 +272,34 @@ def test_a_value_that_goes_back_through_a_mapping_has_no_digits_of_rounding(tmp_
         made.set("P.k", "0.0149995")
         assert "value='14.9995'" in changed_lines(made)[1]
     assert value_of(path, "P.k") == pytest.approx(0.0149995, rel=1e-15)
+
+
+def driven(folder):
+    """The parameter `p` of the system is connected to `A.k`, the output `A.y` to `B.u`."""
+    fmu = model('output y Real unit="m"; parameter k Real unit="m" start="1"; input u Real unit="m" start="0"')
+    connectors = "output y Real m, parameter k Real m, input u Real m"
+    parts = [component(name, "M", connectors) for name in "AB"]
+    package(folder, ssd(content("parameter p Real m", parts, ["p -> A.k", "A.y -> B.u"])), {"M": fmu})
+    return folder
+
+
+def test_a_parameter_that_a_connection_drives_is_not_set_in_vain(tmp_path):
+    path = driven(tmp_path / "system")
+    with ssptool.edit(path) as made:
+        made.set("p", 2)
+    why = r"A\.k cannot be 3: a connection \(SystemStructure\.ssd:\d+\) gives it the value of p, 2; set p, or "
+    before = snapshot(path)
+    with pytest.raises(EditError, match=why), ssptool.edit(path) as made:
+        made.set("A.k", 3)
+    assert snapshot(path) == before
+    with ssptool.edit(path) as made:
+        made.disconnect("p", "A.k").set("A.k", 3)
+    assert value_of(path, "A.k") == 3.0
+
+
+def test_a_start_value_of_a_driven_input_is_set_with_a_note(tmp_path):
+    path = driven(tmp_path / "system")
+    with ssptool.edit(path) as made:
+        made.set("B.u", 4)
+        assert made.notes[-1] == "A.y is connected to B.u: the value holds until the run exchanges values"
+    assert value_of(path, "B.u") == 4.0

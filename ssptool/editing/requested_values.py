@@ -1,0 +1,214 @@
+"""Values that a user requests for variables and connectors: scalars, whole arrays, or one element of an array."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import isclose, isnan, prod
+
+from ssptool.documents.vocabulary import boolean, hex_binary, number_text
+from ssptool.editing.bind import Addressees
+from ssptool.editing.changes import EditError, UnknownName
+from ssptool.editing.draft import Draft
+from ssptool.editing.units import unit_named
+from ssptool.errors import counted
+from ssptool.fmu.description import Shape, Value, element_names, shape_text
+from ssptool.fmu.units import PhysicalUnit
+from ssptool.network.conversion import IncompatibleUnits, InvalidValue, conversion, from_text, is_float, split_values
+from ssptool.network.network import Network, Signal
+from ssptool.network.targets import Target
+
+ROUNDING = 1e-12
+"""Relative; a value that went to another unit and back is the same to within a few roundings."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedValue:
+    """A value for a target; of an array all values, row by row, or with `index` that of one element.
+
+    `name` is what the user calls it, `whole` the variable that a parameter gives a value; `texts` are the values as the
+    user wrote them. `unit` is the one the values are in, `stated` whether the user said so.
+    """
+
+    name: str
+    whole: str
+    texts: tuple[str, ...]
+    values: tuple[Value, ...]
+    target: Target
+    unit: PhysicalUnit | None
+    stated: bool
+    shape: Shape = ()
+    index: int | None = None
+
+    def __str__(self) -> str:
+        unit = self.unit if is_float(self.target.type) else None
+        return f"{self.name} = {self.text}" + ("" if unit is None else f" {unit.name}")
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.texts)
+
+    @property
+    def size(self) -> int:
+        """The number of values of a parameter that gives it."""
+        return prod(self.shape)
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """Of the flat network, for each of the values."""
+        array = self.target.signal
+        names = element_names(array.variable, self.shape)
+        meant = names if self.index is None else (names[self.index],)
+        return tuple(Signal(array.component, name) for name in meant)
+
+    @property
+    def in_target_unit(self) -> tuple[Value, ...]:
+        """The values as the target takes them."""
+        return tuple(map(self.to_target, self.values))
+
+    def to_target(self, value: Value) -> Value:
+        """One of the values as the target takes it."""
+        if not self.stated or not isinstance(value, float):
+            return value
+        return self.converted(value, self.unit, self.target.unit)
+
+    def converted(self, value: float, source: PhysicalUnit | None, target: PhysicalUnit | None) -> float:
+        """Raises EditError if the units do not fit."""
+        try:
+            return conversion(source, target, self.target.relative)(value)
+        except IncompatibleUnits as problem:
+            raise EditError(f"{self.name} = {self.text}: {problem}") from problem
+
+    def satisfied_by(self, values: Iterable[Value]) -> bool:
+        """Whether the target has the requested values if it has these."""
+        return all(map(self._is_satisfied_by, self.in_target_unit, values))
+
+    def _is_satisfied_by(self, wanted: Value, value: Value) -> bool:
+        if isinstance(value, float) and isinstance(wanted, int | float):
+            both_nan = isnan(value) and isnan(wanted)
+            return both_nan or isclose(value, wanted, rel_tol=ROUNDING, abs_tol=ROUNDING)
+        return value == wanted or self.target.items.get(str(wanted)) == value
+
+    def completed(self, network: Network) -> "RequestedValue":
+        """The whole array with this element in it, the others as they are now: where no parameter gives it yet."""
+        if self.index is None:
+            return self
+        every = replace(self, name=self.whole, index=None)
+        values = [_present(network, signal) for signal in every.signals]
+        values[self.index] = self.in_target_unit[0]
+        texts = [_as_text(value) for value in values if value is not None]
+        if len(texts) < len(values):
+            raise EditError(
+                f"{self.whole} has no values yet, so {self.name} cannot be set alone: "
+                f"give {counted(self.size, 'value')}, as in '{self.whole}={' '.join(['0'] * self.size)}'"
+            )
+        known = tuple(_read(self.whole, text, self.target) for text in texts)
+        return replace(every, texts=tuple(texts), values=known, unit=self.target.unit, stated=False)
+
+
+def _present(network: Network, signal: Signal) -> Value | None:
+    """The value that a variable has now; None if nothing gives it one."""
+    if signal in network.assignments:
+        return network.assignments[signal].value
+    if signal.component in network.components:
+        return network.variable(signal).start
+    return None
+
+
+def requested_value(
+    draft: Draft, addressees: Addressees, network: Network, name: str, value: object, unit: str | None
+) -> RequestedValue:
+    """A value that a variable or connector called `name` is to have, given as such or as text.
+
+    Of an array these are all of its values, row by row: a sequence, nested or not, or a text with blanks between them.
+    A name that ends with an index, as in `x0[2]` or `A[1,2]`, means one element.
+
+    Raises
+    ------
+    UnknownName
+        There is no such variable, or no such unit.
+    InvalidValue
+        The value is not of the target's type, or an array has another number of values.
+    EditError
+        The variable takes no value, not in this unit, or none of this size.
+    """
+    whole, target = _target(addressees, name)
+    if not target.settable:
+        raise EditError(f"{name} takes no value: its FMU calculates it")
+    if unit is not None and not is_float(target.type):
+        raise EditError(f"{name} is of type {target.type}, which has no unit")
+    shape = network.arrays.get(target.signal, ())
+    index = None if name == whole else _index(name, whole, target, shape)
+    texts = _texts(name, value, target.type, shape if index is None else ())
+    read = tuple(_read(name, text, target) for text in texts)
+    given = target.unit if unit is None else unit_named(draft, unit)
+    requested = RequestedValue(name, whole, texts, read, target, given, unit is not None, shape, index)
+    _require_within(requested)
+    return requested
+
+
+def _target(addressees: Addressees, name: str) -> tuple[str, Target]:
+    """What a name means, with the name of the array if it is that of an element."""
+    array = name.rpartition("[")[0] if name.endswith("]") else ""
+    for whole in (name, array):
+        if whole and (targets := addressees.of(whole)):
+            return whole, targets[0]
+    raise UnknownName("variable or connector", name, addressees.names())
+
+
+def _index(name: str, whole: str, target: Target, shape: Shape) -> int:
+    """The place of an element among the values of its array."""
+    array = target.signal.variable
+    elements = [element.removeprefix(array) for element in element_names(array, shape)] if shape else []
+    index = name.removeprefix(whole).replace(" ", "")
+    if index not in elements:
+        what = f"is {shape_text(shape)}: its elements are {elements[0]} to {elements[-1]}" if shape else "is no array"
+        raise EditError(f"there is no element {name!r}: {whole} {what}")
+    return elements.index(index)
+
+
+def _texts(name: str, value: object, type: str, shape: Shape) -> tuple[str, ...]:
+    """The values of a variable as texts, as many as it has."""
+    if not shape:
+        return (value.strip() if isinstance(value, str) and type != "String" else _as_text(value),)
+    texts = split_values(name, value) if isinstance(value, str) else list(map(_as_text, _flat(value)))
+    if len(texts) != prod(shape):
+        found = value if isinstance(value, str) else " ".join(texts)
+        raise InvalidValue(name, found, f"{counted(prod(shape), 'value')} for {shape_text(shape)}, apart by blanks")
+    return tuple(texts)
+
+
+def _flat(value: object) -> Iterable[object]:
+    """The items of a sequence, row by row; arrays of numpy are sequences as well."""
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        yield value.item() if hasattr(value, "item") else value
+        return
+    for item in value:
+        yield from _flat(item)
+
+
+def _read(name: str, text: str, target: Target) -> Value:
+    value = from_text(name, text, target.type, target.items)
+    if target.type == "Enumeration":
+        # The item's name is written, not its number.
+        return next((item for item, number in target.items.items() if number == value), text)
+    return value
+
+
+def _require_within(requested: RequestedValue) -> None:
+    lowest, highest = requested.target.bounds
+    for text, value in zip(requested.texts, requested.in_target_unit, strict=True):
+        if isinstance(value, int | float) and not isinstance(value, bool) and not lowest <= value <= highest:
+            raise EditError(f"{requested.name} cannot be {text}: its FMU allows {lowest:g} to {highest:g}")
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, bool):
+        return boolean.write(value)
+    if isinstance(value, bytes):
+        return hex_binary.write(value)
+    return number_text(value) if isinstance(value, float) else str(value)
+
+
+def values_by_signal(network: Network) -> Mapping[Signal, Value]:
+    """The values in force, of variables and of connectors of systems."""
+    found = {**network.boundary_assignments, **network.assignments}
+    return {signal: assignment.value for signal, assignment in found.items()}
