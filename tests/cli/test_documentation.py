@@ -3,6 +3,7 @@
 import re
 import shlex
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,7 @@ def test_python_compiles_and_calls_what_there_is(page):
 def transcripts(page: Path) -> list[tuple[str, list[str]]]:
     """Commands in indented code, each with what it is said to print."""
     blocks = re.findall(
-        r"^    \$ ssptool (.*)\n((?:    .+\n|\n(?=    (?!\$)))*)", page.read_text(encoding="utf-8"), re.MULTILINE
+        r"^    \$ ssptool (.*)\n((?:    (?!\$ ).+\n|\n(?=    (?!\$)))*)", page.read_text(encoding="utf-8"), re.MULTILINE
     )
     return [(command, [line[4:] for line in printed.splitlines()]) for command, printed in blocks]
 
@@ -96,15 +97,68 @@ def pattern(expected: list[str]) -> str:
     return re.sub(r"steps,\\ .*real\\ time", "steps,.*real\\\\ time", "".join(parts))
 
 
-@pytest.mark.parametrize(("command", "expected"), transcripts(ROOT / "README.md"), ids=lambda value: str(value)[:30])
-def test_the_readme_shows_what_is_printed(ssptool, tmp_path, command, expected):
-    (tmp_path / "systems").symlink_to(ROOT / "systems")
-    shutil.copytree(ROOT / "systems" / "dual_mass_oscillator", tmp_path / "broken")
-    structure = tmp_path / "broken" / "SystemStructure.ssd"
-    text = structure.read_text(encoding="utf-8")
-    structure.write_text(text.replace('startConnector="x1"', 'startConnector="y1"'), encoding="utf-8")
-    _, out, err = ssptool(*shlex.split(command))
-    assert re.fullmatch(pattern(expected), out.rstrip("\n") + "\n"), out + err
+# -- what the transcripts need: each page shows commands on small systems of the reader ---------------------------
+
+
+def systems_of_the_reader(folder: Path) -> None:
+    """The example systems; one with a misspelt connector, one with a connection that stands twice."""
+    (folder / "systems").symlink_to(ROOT / "systems")
+    example = ROOT / "systems" / "dual_mass_oscillator"
+    text = (example / "SystemStructure.ssd").read_text(encoding="utf-8")
+    (connection,) = re.findall(r".*startConnector=\"x1\".*/>\n", text)
+    twice = connection + connection.replace("/>", ' suppressUnitConversion="true"/>')
+    mistakes = {"broken": ('startConnector="x1"', 'startConnector="y1"'), "plant": (connection, twice)}
+    for name, (right, wrong) in mistakes.items():
+        shutil.copytree(example, folder / name)
+        (folder / name / "SystemStructure.ssd").write_text(text.replace(right, wrong), encoding="utf-8")
+
+
+def files_of_the_pages(folder: Path) -> None:
+    """A table, an FMU with a parameter set inside, two systems of them, and a study with two mistakes."""
+    (folder / "push.csv").write_text("time,F [N]\n0,0\n2,10\n", encoding="utf-8")
+    oscillator = ROOT / "systems" / "one_dof_oscillator"
+    shutil.copy(oscillator / "resources" / "Mass.fmu", folder / "mass.fmu")
+    with zipfile.ZipFile(folder / "mass.fmu", "a") as fmu:
+        fmu.writestr("extra/org.example.sets/heavy.ssv", HEAVY)
+    with library.new(folder / "plant.ssp", folder / "mass.fmu"):
+        pass
+    library.pack(oscillator, folder / "oscillator.ssp")
+    (folder / "points.csv").write_text("System2.k2,System1.c1\n5,abc\n", encoding="utf-8")
+    (folder / "points.toml").write_text(POINTS, encoding="utf-8")
+
+
+HEAVY = """<?xml version="1.0" encoding="UTF-8"?>
+<ssv:ParameterSet xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues" version="1.0" name="Heavy">
+  <ssv:Parameters>
+    <ssv:Parameter name="m"><ssv:Real value="2"/></ssv:Parameter>
+    <ssv:Parameter name="k"><ssv:Real value="2"/></ssv:Parameter>
+  </ssv:Parameters>
+</ssv:ParameterSet>
+"""
+POINTS = """system = "systems/dual_mass_oscillator"
+
+[results]
+peak = 'max("System1.x1")'
+
+[design]
+kind = "table"
+file = "points.csv"
+
+[factors]
+"System1.m1" = {}
+"""
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if transcripts(page)], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
+def test_the_pages_show_what_is_printed(ssptool, tmp_path, page):
+    """Commands of a page in their order, in one folder."""
+    systems_of_the_reader(tmp_path)
+    files_of_the_pages(tmp_path)
+    for command, expected in transcripts(page):
+        _, out, err = ssptool(*shlex.split(command))
+        assert not expected or re.fullmatch(pattern(expected), (out + err).rstrip("\n") + "\n"), out + err
 
 
 @where_wheels_are
