@@ -295,7 +295,7 @@ def component_graph(network: Network) -> "DiGraph[str]":
 
     graph: DiGraph[str] = DiGraph()
     graph.add_nodes_from(network.components)
-    ends = ((wire.source.component, wire.destination.component) for wire in network.wires)
+    ends = dict.fromkeys((wire.source.component, wire.destination.component) for wire in network.wires)
     graph.add_edges_from((source, destination) for source, destination in ends if source and destination)
     return graph
 

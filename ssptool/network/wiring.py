@@ -6,13 +6,13 @@ transformation.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import NamedTuple
 
 from ssptool.documents import ssc
 from ssptool.documents.diagnostics import Position
-from ssptool.documents.ssd import ConnectorKind, ConnectorRef
+from ssptool.documents.ssd import ConnectorKind
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.arrays import Unpaired, by_element, pairs_of_elements, shapes
 from ssptool.network.connectors import ConnectorKey, FlatConnector, Owner, leads_forward
@@ -23,7 +23,8 @@ from ssptool.network.tree import ElementPath, ReferencePlace, SystemPlace, Tree
 
 class Segment(NamedTuple):
     """One connection of the system at `owner`, directed; or the step through the boundary of a system that a component
-    refers to. `number` counts the segments in document order.
+    refers to. `number` counts the segments in document order. The indices pick an element of an array at the source, at
+    the destination.
     """
 
     kind: LegKind
@@ -34,14 +35,13 @@ class Segment(NamedTuple):
     position: Position
     suppress_unit_conversion: bool = False
     transformation: Conversion = IDENTITY
+    source_indices: tuple[int, ...] | None = None
+    destination_indices: tuple[int, ...] | None = None
 
-
-class Picked(NamedTuple):
-    """A segment of arrays, or of the elements that indices pick at its source and at its destination."""
-
-    segment: Segment
-    start: tuple[int, ...] | None = None
-    end: tuple[int, ...] | None = None
+    @property
+    def is_whole(self) -> bool:
+        """Whether no index picks an element."""
+        return self.source_indices is None and self.destination_indices is None
 
 
 class Flow(NamedTuple):
@@ -73,36 +73,35 @@ class Wiring:
         self.driven: set[ConnectorKey] = set()
         self._conversions: dict[tuple[int, int, bool], Conversion | IncompatibleUnits] = {}
         numbers = count()
-        within = [picked for place in tree.systems for picked in _segments(place, connectors, tree, numbers)]
-        through = [picked for place in tree.references for picked in _through_dictionary(place, connectors, numbers)]
-        whole = (one for one in (*within, *through) if one.start is None and one.end is None)
-        self.shapes = shapes(tree, connectors, ((one.segment.source, one.segment.destination) for one in whole))
+        within = [segment for place in tree.systems for segment in _segments(place, connectors, tree, numbers)]
+        through = [one for place in tree.references for one in _through_dictionary(place, connectors, numbers)]
+        whole = ((one.source, one.destination) for one in (*within, *through) if one.is_whole)
+        self.shapes = shapes(tree, connectors, whole)
         self.connectors = by_element(connectors, self.shapes)
-        for picked in within:
-            plain = not self.shapes and picked.start is None and picked.end is None
-            for segment in (picked.segment,) if plain else self._single(picked):
+        for stated in within:
+            for segment in self._single(stated):
                 self._connect(segment)
-        for picked in through:
-            for segment in self._single(picked):
+        for stated in through:
+            for segment in self._single(stated):
                 writes = segment.destination.dictionary is not None
                 if segment.source in self.driven if writes else segment.destination in self._leaving:
                     self._connect(segment)
         self._deduce()
 
-    def _single(self, picked: "Picked") -> Iterator[Segment]:
+    def _single(self, segment: Segment) -> Iterable[Segment]:
         """The segments of single elements, in place of one of arrays."""
-        segment, known = picked.segment, self.shapes
-        ends = ((segment.source, picked.start), (segment.destination, picked.end))
-        if all(key not in known and indices is None for key, indices in ends):
-            yield segment
-            return
+        known = self.shapes
+        if segment.is_whole and segment.source not in known and segment.destination not in known:
+            return (segment,)
+        ends = ((segment.source, segment.source_indices), (segment.destination, segment.destination_indices))
         try:
             source, destination = ((key, known.get(key, ()), indices) for key, indices in ends)
-            for start, end in pairs_of_elements(source, destination):
-                yield segment._replace(source=start, destination=end)
+            pairs = pairs_of_elements(source, destination)
+            return [segment._replace(source=start, destination=end) for start, end in pairs]
         except Unpaired as problem:
-            rules = ("SSD-CONN-009",) if picked.start is picked.end is None else ("SSD-CONN-010", "SSD-CONN-011")
+            rules = ("SSD-CONN-009",) if segment.is_whole else ("SSD-CONN-010", "SSD-CONN-011")
             self._tree.refuse(segment.position, str(problem), rules=rules)
+            return ()
 
     def leads_on(self, key: ConnectorKey) -> bool:
         """Whether a connection leads away from a connector."""
@@ -239,10 +238,11 @@ def _the_unit(connectors: list[FlatConnector]) -> PhysicalUnit | None:
 
 def _segments(
     place: SystemPlace, connectors: Mapping[ConnectorKey, FlatConnector], tree: Tree, numbers: Iterator[int]
-) -> Iterator[Picked]:
+) -> Iterator[Segment]:
     version, survey = place.scope.document.version, place.scope.survey
     for connection in place.system.connections:
-        start, end = _end(place, connectors, connection.start), _end(place, connectors, connection.end)
+        start = _end(place, connectors, connection.start_element, connection.start_connector)
+        end = _end(place, connectors, connection.end_element, connection.end_connector)
         if start is None or end is None:
             continue
         forward = leads_forward(start[0], _directed_kind(*start), end[0], _directed_kind(*end), version)
@@ -253,7 +253,8 @@ def _segments(
             continue
         source, destination = (start[1], end[1]) if forward else (end[1], start[1])
         position = survey.position(connection)
-        segment = Segment(
+        indices = connection.start_indices, connection.end_indices
+        yield Segment(
             LegKind.CONNECTION,
             next(numbers),
             place.path,
@@ -263,9 +264,8 @@ def _segments(
             position,
             connection.suppress_unit_conversion,
             _transformation(connection.transformation, source, destination) if len(connection) else IDENTITY,
+            *(indices if forward else reversed(indices)),
         )
-        indices = connection.start_indices, connection.end_indices
-        yield Picked(segment, *(indices if forward else reversed(indices)))
     yield from _through_boundary(place, connectors, numbers)
 
 
@@ -279,12 +279,12 @@ def _directed_kind(owner: Owner, connector: FlatConnector) -> ConnectorKind:
 
 
 def _end(
-    place: SystemPlace, connectors: Mapping[ConnectorKey, FlatConnector], end: ConnectorRef
+    place: SystemPlace, connectors: Mapping[ConnectorKey, FlatConnector], element: str, name: str
 ) -> tuple[Owner, FlatConnector] | None:
-    if end.element:
-        owner, key = Owner.ELEMENT, ConnectorKey((*place.path, end.element), end.connector)
+    if element:
+        owner, key = Owner.ELEMENT, ConnectorKey((*place.path, element), name)
     else:
-        owner, key = Owner.SYSTEM, ConnectorKey(place.path, end.connector, inner=place.host is not None)
+        owner, key = Owner.SYSTEM, ConnectorKey(place.path, name, inner=place.host is not None)
     connector = connectors.get(key)
     return None if connector is None else (owner, connector)
 
@@ -311,7 +311,7 @@ def _transformation(
 
 def _through_dictionary(
     place: ReferencePlace, connectors: Mapping[ConnectorKey, FlatConnector], numbers: Iterator[int]
-) -> Iterator[Picked]:
+) -> Iterator[Segment]:
     """From the connectors of a reference to the entries of its dictionary, and from these to the connectors."""
     dictionary = place.dictionary
     if dictionary is None:
@@ -321,8 +321,8 @@ def _through_dictionary(
         outward = ConnectorKey(place.path, connector.name)
         if entry in connectors:
             inward, kind = outward._replace(inner=True), LegKind.DICTIONARY
-            yield Picked(Segment(kind, next(numbers), place.path, inward, entry, connectors[entry].position))
-            yield Picked(Segment(kind, next(numbers), place.path, entry, outward, connectors[outward].position))
+            yield Segment(kind, next(numbers), place.path, inward, entry, connectors[entry].position)
+            yield Segment(kind, next(numbers), place.path, entry, outward, connectors[outward].position)
 
 
 _INWARD = ("input", "parameter", "structuralParameter")
@@ -330,7 +330,7 @@ _INWARD = ("input", "parameter", "structuralParameter")
 
 def _through_boundary(
     place: SystemPlace, connectors: Mapping[ConnectorKey, FlatConnector], numbers: Iterator[int]
-) -> Iterator[Picked]:
+) -> Iterator[Segment]:
     """The connectors of a component that refers to a system are those of that system with the same name."""
     if place.host is None:
         return
@@ -340,4 +340,4 @@ def _through_boundary(
             inward = connectors[inside].kind in _INWARD
             source, destination = (outside, inside) if inward else (inside, outside)
             at = connectors[inside].position
-            yield Picked(Segment(LegKind.BOUNDARY, next(numbers), place.path, source, destination, at))
+            yield Segment(LegKind.BOUNDARY, next(numbers), place.path, source, destination, at)
