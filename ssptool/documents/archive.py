@@ -313,7 +313,7 @@ class Archive:
 
     def _allowed(self, reference: str, name: str) -> str:
         if name.startswith(uri.UP) and self._now.surroundings.path(name) is None:
-            raise UnresolvableUri(reference, "it leads out of the archive, into a folder that is not allowed")
+            raise UnresolvableUri(reference, "it lies outside the archive, in a folder that is not allowed")
         return name
 
     def outside(self, document_name: str, reference: str) -> Path:
@@ -361,7 +361,8 @@ class Archive:
         if isinstance(self._entries, GeneratedEntries) and absolute(target) == self._place:
             made = self.path.stem + ".ssp"
             raise WrongValue(
-                f"{self.path} is no SSP, and is not changed; `ssptool convert {self.path} {made}` makes one"
+                f"{self.path} is not an SSP file and cannot be changed; "
+                f"make one with `ssptool convert {self.path} {made}`"
             )
         self._edited()
         with self._exclusive(absolute(target)):
@@ -406,9 +407,9 @@ class Archive:
         """The documents that were edited; none of a package inside may be, as nothing would come of it."""
         edited = {name for name, document in self._documents.items() if document.changed}
         if around := sorted(name for name in edited if name.startswith(uri.UP)):
-            raise WrongValue(f"{around[0]} is outside of {self.path}: edit it by itself")
+            raise WrongValue(f"{around[0]} lies outside {self.path}: open that file to edit it")
         if inside := sorted(name for name in edited if not self._now.has(name)):
-            raise WrongValue(f"{inside[0]} is in a package inside: edit that package, and put it here")
+            raise WrongValue(f"{inside[0]} is part of a nested package: edit that package, then replace it here")
         return edited
 
     def _forget(self, name: str) -> None:
@@ -450,7 +451,9 @@ class Archive:
         if not self._is_lone:
             raise WrongValue(f"{self.path} has more than one file and cannot be saved as {target.name}")
         if target.suffix.lower() != self._place.suffix.lower():
-            raise WrongValue(f"{self.path} is a lone file, and may need others: open the folder to save that")
+            raise WrongValue(
+                f"{self.path} is a single file and may refer to others: open its folder to save all of them"
+            )
         if _is_same(target, self._place):
             self._save_edits(target.parent)
             return
@@ -545,7 +548,7 @@ def _no_default(archive: Archive) -> InvalidDocument:
     found = [name for name in archive.names() if name.lower().endswith(".ssd")]
     inside = next((name for name in found if name.endswith("/" + DEFAULT_STRUCTURE)), None)
     if inside:
-        advice = f"there is {inside}: pack or open the contents of that folder, not the folder"
+        advice = f"there is {inside}: pack or open the contents of that folder"
     elif found:
         advice = f"rename the default variant to {DEFAULT_STRUCTURE}; found {', '.join(found[:5])}"
     else:

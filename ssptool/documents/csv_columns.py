@@ -52,7 +52,7 @@ def read_columns(path: Path, name: str | None = None) -> tuple[list[CsvColumn], 
             reader = csv.reader(file, skipinitialspace=True)
             rows = [(reader.line_num, row) for row in reader if row]
     except (UnicodeDecodeError, csv.Error) as error:
-        find(1, "", f"it is no CSV file in UTF-8: {error}")
+        find(1, "", f"not a CSV file in UTF-8: {error}")
         return [], findings
     if rows and rows[0][1][0].startswith("sep="):
         del rows[0]  # which tells spreadsheets the separator
@@ -73,12 +73,12 @@ def read_columns(path: Path, name: str | None = None) -> tuple[list[CsvColumn], 
 def _check_header(header: list[str], find: Any) -> bool:
     if not header or re.fullmatch(r"time(\s*\[s\])?", header[0], re.IGNORECASE) is None:
         hint = "; columns are separated by commas" if header and re.search(r"[;\t]", header[0]) else ""
-        find(1, "", f"the first column must be time [s], found {header[0]!r}{hint}" if header else "it is empty")
+        find(1, "", f"the first column must be time [s], found {header[0]!r}{hint}" if header else "the file is empty")
         return False
     if len(header) == 1:
-        find(1, "", "there is no column besides time")
+        find(1, "", "the file has no column besides time")
     for name in sorted({name for name in header if header.count(name) > 1}):
-        find(1, name, "there are several columns of this name")
+        find(1, name, "several columns have this name")
     return len(header) == len(set(header))
 
 
@@ -87,7 +87,7 @@ def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any) -> An
     body: list[tuple[int, list[str]]] = []
     times: list[float] = []
     if not rows:
-        find(1, "", "there are no rows below the header")
+        find(1, "", "the file has no rows below the header")
     for line, row in rows:
         if len(row) != len(header):
             find(line, "", f"{counted(len(header), 'value')} expected, found {len(row)}")
@@ -99,7 +99,7 @@ def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any) -> An
         if not math.isfinite(time):
             find(line, "time", f"found {row[0]!r}, expected a number of seconds")
         elif times and time < times[-1]:
-            find(line, "time", f"found {row[0]}, expected no less than {times[-1]!r} of the row before")
+            find(line, "time", f"found time {row[0]}, less than {times[-1]!r} in the row before")
         else:
             body.append((line, row))
             times.append(time)

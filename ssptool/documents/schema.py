@@ -186,7 +186,7 @@ def _must_be_empty(element: Element, _: str, __: str) -> str:
 
 def _wrong_root(element: Element, _: str, __: str) -> str:
     return (
-        f"{_tagged(element.tag)} is no root of an SSP document; these are <ssd:SystemStructureDescription>, "
+        f"{_tagged(element.tag)} is not the root of an SSP document; expected <ssd:SystemStructureDescription>, "
         "<ssv:ParameterSet>, <ssm:ParameterMapping> and <ssb:SignalDictionary>"
     )
 

@@ -262,9 +262,7 @@ def _problems(file: str, infos: list[zipfile.ZipInfo], limits: ArchiveLimits, pr
             yield error("PKG-021", Position(prefix + name), f"{count} entries have this name", "keep one of them")
     names = {info.orig_filename for info in infos}
     for name in sorted(names.intersection(chain.from_iterable(map(_parents, names)))):
-        yield error(
-            "PKG-021", Position(prefix + name), "this is the name of a file and of a folder", "rename one of them"
-        )
+        yield error("PKG-021", Position(prefix + name), "a file and a folder have this name", "rename one of them")
     for info in infos:
         # zipfile cuts names at a zero byte and knows no other encryption than that of flag bit 0.
         name = info.orig_filename

@@ -48,9 +48,9 @@ def resolve(base: str, uri: str, *, upwards: bool = False) -> str:
     parts = _REFERENCE.match(uri.strip(" \t\r\n"))
     assert parts is not None  # every part is optional
     for part, reason in (
-        ("scheme", "only relative URIs are supported, and this one has a scheme"),
-        ("authority", "only relative URIs are supported, and this one names a host"),
-        ("query", "a query means nothing inside an archive"),
+        ("scheme", "it has a scheme; only relative URIs are supported"),
+        ("authority", "it names a host; only relative URIs are supported"),
+        ("query", "it has a query, which nothing in an archive answers"),
     ):
         if parts[part] is not None:
             raise UnresolvableUri(uri, reason)
@@ -94,7 +94,7 @@ def _merged(base: str, uri: str, segments: list[str], upwards: bool) -> str:
             elif upwards:
                 path.append("..")
             else:
-                raise UnresolvableUri(uri, "it leads out of the archive")
+                raise UnresolvableUri(uri, "it lies outside the archive")
         elif segment not in ("", "."):
             path.append(segment)
     return "/".join(path)

@@ -26,7 +26,7 @@ from ssptool.network.network import (
 
 
 def explanations_text(explained: Sequence[Explained]) -> str:
-    """Each in a paragraph: the value, how it came about step by step, what it overrode, where it goes."""
+    """Each in a paragraph: the value, set by step by step, what it overrode, where it goes."""
     return "\n\n".join("\n".join(_lines(each)) for each in explained)
 
 
@@ -48,8 +48,8 @@ EXPLANATION_RENDERERS: Mapping[str, Callable[[Sequence[Explained]], str]] = Mapp
 
 def _lines(explained: Explained) -> Iterator[str]:
     if isinstance(explained, Unmatched):
-        yield f"{explained.name} is the name of no variable"
-        yield f"  given at {explained.position}, and without effect"
+        yield f"the system has no variable {explained.name}"
+        yield f"  set at {explained.position}, without effect"
         if explained.near:
             yield f"  did you mean {' or '.join(explained.near)}?"
         return
@@ -66,7 +66,7 @@ def _lines(explained: Explained) -> Iterator[str]:
         yield from _section("otherwise", [f"{value}, the start value in the FMU{_at(explained)}"])
     if explained.refused:
         lines = [f"{item.feature}   {item.position}" for item in explained.refused]
-        yield from _section("it is given what is not supported", lines)
+        yield from _section("unsupported values", lines)
     yield from _section("during a run", explained.during)
     if explained.leaving:
         yield from _section("goes to", (line for wire in explained.leaving for line in _onward(wire)))
@@ -74,9 +74,9 @@ def _lines(explained: Explained) -> Iterator[str]:
 
 def _given(explanation: Explanation, assignment: Assignment) -> Iterator[str]:
     if explanation.origin is Origin.ASSIGNMENT:
-        yield from _section("how it came about", _steps(assignment.chain))
+        yield from _section("set by", _steps(assignment.chain))
     elif assignment.chain[-1].kind is not StepKind.CONNECTION:
-        yield from _section("it is given a value as well, but the connection wins", _steps(assignment.chain))
+        yield from _section("also set by a parameter, but the connection wins", _steps(assignment.chain))
     yield from _section("instead of", _losers(assignment))
 
 
@@ -108,22 +108,22 @@ def _why(explanation: Explanation) -> str:
         case Origin.NOTHING if explanation.during:
             return "nothing in the system sets it"
         case Origin.NOTHING if explanation.refused:
-            return "no value that is supported is given to it"
+            return "only unsupported values set it"
         case Origin.NOTHING if explanation.source:
             return "nothing sets it, and the FMU states no start value"
         case Origin.NOTHING:
-            return "nothing sets it: it is not connected, and not given a value"
+            return "not connected, and no parameter sets it"
         case Origin.DEFAULT:
-            why = "from which a run goes on" if explanation.during else _AT_DEFAULT.get(explanation.kind, _UNSET)
+            why = "where a run starts" if explanation.during else _AT_DEFAULT.get(explanation.kind, _UNSET)
             return f"the start value in the FMU{_at(explanation)}, {why}"
 
 
 _UNSET = "because nothing else sets it"
 _AT_DEFAULT = {
     "constant": "a constant",
-    "output": "from where the FMU calculates on",
-    "local": "from where the FMU calculates on",
-    "input": "which stays for the whole run, because it is not connected",
+    "output": "where the FMU's calculation starts",
+    "local": "where the FMU's calculation starts",
+    "input": "kept for the whole run, because the input is not connected",
 }
 
 
@@ -219,7 +219,7 @@ def quantity(value: Value, unit: str | None, item: str = "") -> str:
 def _row(explained: Explained) -> tuple[str, str, str, str, str]:
     if isinstance(explained, Unmatched):
         near = f"; did you mean {explained.near[0]}?" if explained.near else ""
-        return explained.name, "–", "", f"no variable, given at {explained.position}{near}", ""
+        return explained.name, "–", "", f"no such variable, set at {explained.position}{near}", ""
     value = "" if explained.value is None else quantity(explained.value, explained.unit, explained.item)
     during = "; changed during a run" if explained.during and explained.origin is not Origin.TABLE else ""
     return str(explained.signal), explained.kind, value, f"{_short(explained)}{during}", explained.description
@@ -241,7 +241,7 @@ def _short(explanation: Explanation) -> str:
         case Origin.TABLE:
             return f"{explanation.source}, {', '.join(explanation.during)}"
         case Origin.NOTHING:
-            return "only what is not supported" if explanation.refused else "nothing sets it"
+            return "unsupported values only" if explanation.refused else "nothing sets it"
 
 
 def _content(explained: Explained) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def unsafe_reason(library: Path) -> str:
     stated = max([table + size * number, *(offset + length for kind, offset, length in parts if kind == _LOADED)])
     if stated <= there:
         return ""
-    return f"it is cut off: it states {stated} bytes that are to be loaded and has {there}; get the FMU once more"
+    return f"it is truncated: it declares {stated} bytes to load, but has {there}; download or export the FMU again"
 
 
 def unloadable_reason(library: Path, error: Exception) -> str:
@@ -85,8 +85,8 @@ def unloadable_reason(library: Path, error: Exception) -> str:
     said = str(error).replace(f"{library.parent}/", "")
     if (missing := _MISSING_LIBRARY.search(said)) and missing["name"] != library.name:
         return (
-            f"it needs the library {missing['name']}, which is not found: install what has it, or name its folder in "
-            "LD_LIBRARY_PATH"
+            f"it needs the library {missing['name']}, which was not found: "
+            "install the package that provides it, or add its folder to LD_LIBRARY_PATH"
         )
     if missing := _MISSING_FUNCTION.search(said):
         return f"it has no function {missing['name']} ({said}); report it to the FMU's supplier"
@@ -98,13 +98,13 @@ def _foreign_file(library: Path) -> str:
     with library.open("rb") as file:
         head = file.read(20)
     if len(head) < 20 or head[:4] != b"\x7fELF":
-        return "it is no shared library of Linux; the FMU may be damaged"
+        return "it is not a shared library for Linux; the FMU may be damaged"
     order = "<" if head[5] == 1 else ">"
     (number,) = struct.unpack(f"{order}H", head[18:20])
     machine, own = _MACHINES.get(number, f"machine number {number} of ELF"), platform.machine()
     if machine == own or own not in _MACHINES.values():
         return ""
-    return f"it was built for {machine}, and this is {own}; ask for one that was built for this machine"
+    return f"it was built for {machine}, but this machine is {own}; ask for an FMU built for {own}"
 
 
 class _Prototype(NamedTuple):
@@ -195,9 +195,9 @@ class MissingBinary(Exception):
 
     def __init__(self, path: Path, wanted: str, present: tuple[str, ...], sources: bool = False) -> None:
         has = f"has binaries for {', '.join(present)}" if present else "has no binaries at all"
-        advice = "ask for one that was built for this platform"
+        advice = "ask for an FMU built for this platform"
         if sources:
-            advice = "it brings its sources: compile them with --compile (in Python compile=True)"
+            advice = "it contains its sources: compile them with --compile (in Python compile=True)"
         super().__init__(f"{shown(path)}: no {wanted}: the FMU {has}; {advice}")
         self.path = path
         self.wanted = wanted
@@ -463,7 +463,7 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
         return FmuBinary(path, description, path.resolve(), None, interface)
     for name in names:
         if reason := unsafe(name):
-            raise UnreadableFmu(path, f"the entry {name!r} {reason}, so that it may lead out of the folder")
+            raise UnreadableFmu(path, f"the entry {name!r} {reason}, so it could be written outside the folder")
     unpacked = TemporaryFolder()
     try:
         fmpy.extract(path, unpacked.name)

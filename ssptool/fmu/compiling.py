@@ -183,7 +183,7 @@ def _unpack(path: Path, folder: Path) -> None:
         with zipfile.ZipFile(path) as packed:
             for name in packed.namelist():
                 if reason := unsafe(name):
-                    raise UnreadableFmu(path, f"the entry {name!r} {reason}, so that it may lead out of the folder")
+                    raise UnreadableFmu(path, f"the entry {name!r} {reason}, so it could be written outside the folder")
             packed.extractall(folder)
     except (OSError, zipfile.BadZipFile, RuntimeError) as problem:
         raise UnreadableFmu(path, str(problem)) from problem

@@ -422,7 +422,7 @@ def clock_in_system(clock: FmuClock, variable: Variable, stated: tuple[tuple[str
             whose = "states" if own is not None else "decides on"
             raise ValueError(
                 f"clock {clock.name} ({clock.variability}): the system states the {what} {float(wanted):g} s, but the "
-                f"FMU {whose} its own; that can be chosen of fixed and tunable clocks whose interval the FMU states"
+                f"FMU {whose} its own; only fixed and tunable clocks whose interval the FMU states can be changed"
             )
         found[what] = wanted
         told.add(what)

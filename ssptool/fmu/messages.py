@@ -43,7 +43,7 @@ _PENDING = STATUS.index("pending")
 
 def status_word(status: int) -> str:
     """What FMI calls a status; an FMU may return one that it does not know."""
-    return STATUS[status] if 0 <= status < len(STATUS) else f"status {status}, which FMI does not know"
+    return STATUS[status] if 0 <= status < len(STATUS) else f"status {status}, which FMI does not define"
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,7 +275,7 @@ def _read_structure_of_fmi3(raw: Any, root: etree._Element, by_reference: Mappin
 def _at_index(variables: list[RawVariable], text: str, node: etree._Element) -> RawVariable:
     if not text.isdecimal() or int(text) < 1:
         raise UnusableXml(
-            f'{MODEL_DESCRIPTION}, line {source_line(node)}: "{text}" is no variable index; they count from 1'
+            f'{MODEL_DESCRIPTION}, line {source_line(node)}: "{text}" is not a variable index (indices count from 1)'
         )
     return variables[int(text) - 1]
 

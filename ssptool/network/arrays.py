@@ -157,7 +157,7 @@ def shapes(
         _deduce(extents, tuple(pairs))
     for key, known in extents.items():
         if None in known:
-            tree.refuse(connectors[key].position, f"the array {str(key.signal)!r}, of which nothing says the size")
+            tree.refuse(connectors[key].position, f"the array {str(key.signal)!r} of unknown size")
     return {key: tuple(int(extent or 0) for extent in known) for key, known in extents.items()}
 
 

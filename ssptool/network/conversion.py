@@ -318,7 +318,7 @@ def split_values(name: str, text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError:
-        raise InvalidValue(name, text, "values apart by blanks, and a quote at both ends of a text") from None
+        raise InvalidValue(name, text, "values separated by blanks, with each text in quotes") from None
 
 
 def _within_doubles(name: str, text: str, value: float) -> float:
@@ -360,7 +360,7 @@ def from_text(name: str, text: str, target: str, items: EnumerationItems) -> Val
         if target == "Binary":
             return hex_binary.read(text)
         if not is_text(text):
-            raise InvalidValue(name, text, "a text of Unicode without zeros, at which it would end")
+            raise InvalidValue(name, text, "a text without the character U+0000, which ends it")
         return text
     except InvalidValue:
         raise

@@ -360,15 +360,19 @@ def notes_on_inputs(network: Network, driven: Collection[Signal]) -> Iterator[st
         if fitting is not None:
             how = f"connect {'it' if len(loose) == 1 else 'e.g.'}: "
             how += f"ssptool connect SYSTEM {fitting.fitting} {fitting.signal}"
-        yield f"{_counted(loose, 'input', 'inputs')} not connected: {_named(loose)} all run ({how})"
+        yield f"{_counted(loose, 'input', 'inputs')} not connected and {_kept(loose)}: {_named(loose)} ({how})"
     outside = undriven_inputs(network, driven)
     if outside:
         what = _counted(outside, "input of the system", "inputs of the system")
-        yield f"{what} not driven: {_named(outside)} all run (--inputs FILE.csv drives inputs)"
+        yield f"{what} not driven and {_kept(outside)}: {_named(outside)} (--inputs FILE.csv drives inputs)"
 
 
 def _counted(inputs: Sequence[UndrivenInput], one: str, many: str) -> str:
     return f"1 {one} is" if len(inputs) == 1 else f"{len(inputs)} {many} are"
+
+
+def _kept(inputs: Sequence[UndrivenInput]) -> str:
+    return "keeps its start value" if len(inputs) == 1 else "keep their start values"
 
 
 def _named(inputs: Sequence[UndrivenInput]) -> str:

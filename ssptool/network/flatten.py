@@ -89,7 +89,7 @@ def read_annotated(document: Document) -> Annotated:
         if found.name in _FIXED_STEP:
             stated = _annotated_number(found, *_FIXED_STEP[found.name], notes=notes)
             if stated is not None and step_size is not None and stated.value != step_size.value:
-                notes.append(f"the step size {_told(stated)} is not used: {_told(step_size)} comes first")
+                notes.append(f"the step size {_told(stated)} is ignored: {_told(step_size)} takes precedence")
             step_size = step_size or stated
         elif found.name == _SOLVER:
             tolerance = tolerance or _annotated_number(found, "relativeTolerance", notes=notes)
@@ -150,7 +150,9 @@ def _annotated_number(found: _Found, *attributes: str, notes: list[str]) -> Stat
             value = float("nan")
         if 0 < value < float("inf"):
             return Stated(value, found.by, found.position)
-        notes.append(f'{found.position}: {found.by} states {attribute}="{text}", which is no positive number: not used')
+        notes.append(
+            f'{found.position}: {found.by} states {attribute}="{text}", which is not a positive number: ignored'
+        )
     return None
 
 
@@ -159,7 +161,7 @@ def _unused(found: _Found) -> Iterator[str]:
     node, where = found.node, f"{found.position}: {found.by}"
     if found.name in _OTHER_ALGORITHMS:
         tolerance = node.get("relativeTolerance", "RTOL")
-        yield f"{where} is not followed: the macro step keeps its size (--adaptive {tolerance} varies it)"
+        yield f"{where} is ignored: the macro step keeps its size (--adaptive {tolerance} varies it)"
         return
     followed = {*_FIXED_STEP.get(found.name, ()), *_WITHOUT_EFFECT}
     if found.name == _SOLVER:
@@ -173,7 +175,7 @@ def _unused(found: _Found) -> Iterator[str]:
         if name in followed or value.startswith(_NEUTRAL.get(name, "\0")):
             continue
         option = f" ({_OPTIONS[name]} sets it)" if name in _OPTIONS else ""
-        yield f'{where}: {name}="{value}" is not used{option}'
+        yield f'{where}: {name}="{value}" is ignored{option}'
 
 
 NO_START_VALUES: Mapping[str, str] = {}

@@ -86,13 +86,13 @@ def reason(winner: ValueSource, loser: ValueSource) -> str:
         case Priority.COMMAND_LINE:
             return "the command line wins over everything in the documents"
         case Priority.FILE if loser.authority is Priority.FILE:
-            return _later(winner, loser, "of the sets given in addition the last one wins")
+            return _later(winner, loser, "of several additional parameter sets the last one wins")
         case Priority.FILE:
-            return "a set given in addition wins over the system's own bindings"
+            return "an additional parameter set wins over the system's own bindings"
     if winner.level != loser.level:
-        return f"outer bindings win: {winner.owner or 'the root system'} is around {loser.owner}"
+        return f"outer bindings win: {winner.owner or 'the root system'} contains {loser.owner}"
     if winner.authority is not loser.authority:
-        return "the bindings of a component follow those of the system that it refers to"
+        return "the bindings of a component win over those of the system that it refers to"
     return _later(winner, loser, "of the bindings of one element the last one wins")
 
 
@@ -222,7 +222,7 @@ def unit_name(unit: PhysicalUnit | None) -> str | None:
 R = TypeVar("R", bound=Element)
 
 COMMAND_LINE = Position("--set")
-GIVEN_IN_ADDITION = "given in addition"
+GIVEN_IN_ADDITION = "additional parameter set"
 """Detail of the first step of a value from a parameter set outside of the package."""
 
 _SHOWN = 10
@@ -296,7 +296,7 @@ class Parameterization:
 
     def _override(self, name: str, text: str, target: Target, detail: str = "") -> None:
         if not target.settable:
-            raise InvalidValue(name, text, "no value at all: its FMU calculates this variable")
+            raise InvalidValue(name, text, "no value: the FMU calculates this variable")
         value, unit = from_text(name, text, target.type, target.items), unit_name(target.unit)
         _require_within(target.bounds, name, value)
         step = ProvenanceStep(StepKind.OVERRIDE, COMMAND_LINE, name, value, detail or f"{name}={text}", unit)
@@ -307,7 +307,9 @@ class Parameterization:
         names = element_names(name, shape)
         texts = split_values(name, text)
         if len(texts) != len(names):
-            raise InvalidValue(name, text, f"{counted(len(names), 'value')} for {shape_text(shape)}, apart by blanks")
+            raise InvalidValue(
+                name, text, f"{counted(len(names), 'value')} for {shape_text(shape)}, separated by blanks"
+            )
         for element, own in zip(names, texts, strict=True):
             for target in self._targets.named(element, ()):
                 self._override(element, own, target, f"{name}={text}" if len(names) <= _SHOWN else "")
@@ -421,7 +423,7 @@ class Parameterization:
     def _mismatch(self, at: Position, given: PendingParameter, path: ElementPath, shape: Shape) -> None:
         self._matched.add(at)
         what = ".".join((*path, given.name))
-        problem = f"the value of {what}: it is {shape_text(given.shape)}, where {shape_text(shape)} is needed"
+        problem = f"the value of {what}: found {shape_text(given.shape)}, expected {shape_text(shape)}"
         signals = [target.signal for target in self._targets.named(given.name, path)]
         for signal in signals or (None,):
             self._tree.refuse(at, problem, signal, ("SSD-PAR-021",))
@@ -448,7 +450,7 @@ class Parameterization:
         base = bound.base if inside else bound.scope.document.name
         try:
             if base is None:
-                raise UnresolvableUri(source, "sourceBase='component' on what is no component")
+                raise UnresolvableUri(source, "sourceBase='component' on an element that is not a component")
             return archive.document(archive.resolve(base, source)).root_as(kind)
         except (UnresolvableUri, MissingEntry, InvalidDocument) as problem:
             if inside:

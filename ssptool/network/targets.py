@@ -160,7 +160,9 @@ class UnknownVariable(WrongUsage, LookupError):
     """A name that is no variable of the system; `near` are names like it."""
 
     def __init__(self, name: str, near: tuple[str, ...]) -> None:
-        hint = f"; did you mean {' or '.join(near)}?" if near else "; `ssptool explain SYSTEM --all` lists those it has"
+        hint = (
+            f"; did you mean {' or '.join(near)}?" if near else "; `ssptool explain SYSTEM --all` lists all variables"
+        )
         super().__init__(f"the system has no variable {name!r}{hint}")
         self.name = name
         self.near = near

@@ -117,7 +117,7 @@ def sized(fmu: FmuDescription, sizes: Mapping[str, int], entry: str, tree: Tree)
     total = sum(prod(shape_of(variable, sizes)) for variable in fmu.variables.values() if variable.shape)
     position = Position(f"{entry.rstrip('/')}/{MODEL_DESCRIPTION}")
     if total > MOST_ELEMENTS:
-        tree.refuse(position, f"arrays with {total} elements together, where {MOST_ELEMENTS} are the limit")
+        tree.refuse(position, f"arrays with {total} elements in total, more than the limit of {MOST_ELEMENTS}")
         return fmu
     try:
         return with_array_elements(fmu, sizes)

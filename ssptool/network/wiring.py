@@ -248,7 +248,7 @@ def _segments(
         forward = leads_forward(start[0], _directed_kind(*start), end[0], _directed_kind(*end), version)
         if forward is None:
             if start[1].type == end[1].type == "Clock":
-                reason = "a connection of two clocks that tick at times of their own"
+                reason = "a connection of two time-based clocks"
                 tree.refuse(survey.position(connection), reason, rules=("SSD-CONN-003",))
             continue
         source, destination = (start[1], end[1]) if forward else (end[1], start[1])

@@ -37,13 +37,13 @@ def test_a_parameter_is_shown_with_every_step_its_place_and_what_it_overrode(exp
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert status == 0
     assert lines[0] == "S.A.k = 2.5 m"
-    assert [line.split(" bound")[0] for line in lines[lines.index("how it came about") + 1 :][:3]] == [
+    assert [line.split(" bound")[0] for line in lines[lines.index("set by") + 1 :][:3]] == [
         "binding A.k = 2500 mm resources/p.ssv:3",
         "prefix S.A.k = 2500 mm SystemStructure.ssd:2 'S.'",
         "unit S.A.k = 2.5 m resources/p.ssv:3 mm → m",
     ]
-    assert "0.25 m, because outer bindings win: the root system is around S" in lines
-    assert "1 m, because outer bindings win: the root system is around S.A" in lines
+    assert "0.25 m, because outer bindings win: the root system contains S" in lines
+    assert "1 m, because outer bindings win: the root system contains S.A" in lines
     assert any(
         line.startswith("1 m, the start value in the FMU (resources/m.fmu!modelDescription.xml:") for line in lines
     )
@@ -100,7 +100,7 @@ def test_json_has_the_same_facts(explain, nested):
 def test_a_parameter_without_a_variable_gets_its_near_misses(explain, nested):
     status, out, _ = explain(nested, "S.A.kk")
     assert status == 0
-    assert "is the name of no variable" in out
+    assert "the system has no variable" in out
     assert "resources/p.ssv:4" in out
     assert "did you mean S.A.k" in out
 

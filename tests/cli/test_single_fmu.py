@@ -135,7 +135,7 @@ def test_the_step_size_of_an_osp_annotation_is_followed_and_what_is_not_is_named
     assert (plan.interval.step, step.reason) == (approx(1e-4), "stated by osp:FixedStepAlgorithm")
     file, _, line = step.place.partition(":")
     assert "FixedStepAlgorithm" in Path("plant", file).read_text().splitlines()[int(line) - 1]
-    assert any('numWorkerThreads="4" is not used (--threads sets it)' in note for note in plan.notes)
+    assert any('numWorkerThreads="4" is ignored (--threads sets it)' in note for note in plan.notes)
     assert api.plan("plant", settings=api.Settings(step_size=0.01)).interval.step == 0.01
 
 
@@ -143,7 +143,7 @@ def test_the_fixed_step_master_of_omsimulator_gives_the_step_size(annotated):
     content = '<oms:FixedStepMaster description="oms-ma" stepSize="0.005" relativeTolerance="1e-4"/>'
     plan = api.plan(annotated(OMS.format(content=content)))
     assert plan.interval.step == approx(0.005)
-    assert any('relativeTolerance="1e-4" is not used' in note for note in plan.notes)
+    assert any('relativeTolerance="1e-4" is ignored' in note for note in plan.notes)
 
 
 def test_the_solver_of_omsimulator_gives_the_tolerance_of_model_exchange(annotated):
@@ -153,7 +153,7 @@ def test_the_solver_of_omsimulator_gives_the_tolerance_of_model_exchange(annotat
     tolerance = next(choice for choice in plan.choices if choice.setting == "tolerance")
     assert (tolerance.value, tolerance.reason) == ("1e-05", "stated by oms:VariableStepSolver")
     assert any("the solver euler is not available" in note for note in plan.notes)
-    assert any('maximumStepSize="0.1" is not used' in note for note in plan.notes)
+    assert any('maximumStepSize="0.1" is ignored' in note for note in plan.notes)
     assert any("no component is run as model exchange" in note for note in api.plan(system).notes)
 
 

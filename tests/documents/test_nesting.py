@@ -78,7 +78,7 @@ def test_references_are_resolved_in_the_package_that_they_are_in(archive):
     document = "resources/sub.ssp!SystemStructure.ssd"
     assert archive.resolve(document, "resources/a.txt") == "resources/sub.ssp!resources/a.txt"
     assert archive.resolve(document, "") == document
-    with pytest.raises(UnresolvableUri, match="leads out of the archive"):
+    with pytest.raises(UnresolvableUri, match="lies outside the archive"):
         archive.resolve(document, "../SystemStructure.ssd")
 
 

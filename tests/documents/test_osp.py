@@ -112,7 +112,7 @@ def test_power_bonds_of_connected_ports_choose_adaptive_steps(written):
 def test_ecco_is_named_as_not_followed_with_the_option_that_comes_nearest(written):
     plan = api.plan(written(algorithm="ecco"))
     assert plan.interval.step == approx(0.002)
-    assert any("osp:EccoAlgorithm is not followed" in note and "--adaptive 1e-5" in note for note in plan.notes)
+    assert any("osp:EccoAlgorithm is ignored" in note and "--adaptive 1e-5" in note for note in plan.notes)
 
 
 @pytest.mark.parametrize("function", ['<Sum name="s" inputCount="2"/>', '<VectorSum name="s" inputCount="2"/>'])

@@ -402,14 +402,14 @@ def loose(*ends):
         (
             ["System2.v1"],
             [
-                "1 input is not connected: System2.v1 = 0 m/s all run "
+                "1 input is not connected and keeps its start value: System2.v1 = 0 m/s "
                 "(connect it: ssptool connect SYSTEM System1.v1 System2.v1)"
             ],
         ),
         (
             ["System2.x1", "System1.F"],
             [
-                "2 inputs are not connected: System1.F = 0 N, System2.x1 = 0 m all run "
+                "2 inputs are not connected and keep their start values: System1.F = 0 N, System2.x1 = 0 m "
                 "(connect e.g.: ssptool connect SYSTEM System2.F System1.F)"
             ],
         ),

@@ -153,7 +153,7 @@ def test_connectors_of_systems_are_sized_by_the_connector_beside_them(flat):
 
 def test_a_size_that_nothing_gives_is_refused(flat):
     network = flat([part("A")], [], connectors=[connector("u", "input", None)])
-    assert refused(network) == ["the array 'u', of which nothing says the size"]
+    assert refused(network) == ["the array 'u' of unknown size"]
 
 
 # -- values --------------------------------------------------------------------------------------------------------

@@ -388,7 +388,7 @@ def test_a_set_inside_an_unpacked_fmu_is_read_from_there(tmp_path):
 
 @pytest.mark.parametrize(
     ("source", "what"),
-    [("p.ssv", "resources/plant.fmu has no entry 'p.ssv'"), ("../p.ssv", "it leads out of the archive")],
+    [("p.ssv", "resources/plant.fmu has no entry 'p.ssv'"), ("../p.ssv", "it lies outside the archive")],
 )
 def test_a_set_that_is_not_inside_the_fmu_is_refused(tmp_path, source, what):
     text = root("", bindings(f'sourceBase="component" source="{source}"'))

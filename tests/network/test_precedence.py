@@ -274,13 +274,13 @@ def test_what_loses_is_kept_with_the_reason_the_strongest_first(tmp_path):
     assert value == 5.0
     assert beaten == [
         (4.0, "of the bindings of one element the last one wins"),
-        (3.0, "outer bindings win: the root system is around S"),
-        (2.0, "outer bindings win: the root system is around S.A"),
-        (1.0, "outer bindings win: the root system is around S.A"),
+        (3.0, "outer bindings win: the root system contains S"),
+        (2.0, "outer bindings win: the root system contains S.A"),
+        (1.0, "outer bindings win: the root system contains S.A"),
     ]
     assert losers(flat(archive, parameter_files=[file]), "S.A", "k")[1][0] == (
         5.0,
-        "a set given in addition wins over the system's own bindings",
+        "an additional parameter set wins over the system's own bindings",
     )
 
 
@@ -297,7 +297,7 @@ def test_the_reason_names_the_reference_and_the_connection(tmp_path):
     network = flat(package(tmp_path, text, {"m": M}, {"Sub.ssd": sub}))
     assert losers(network, "P.A", "k") == (
         2.0,
-        [(1.0, "the bindings of a component follow those of the system that it refers to")],
+        [(1.0, "the bindings of a component win over those of the system that it refers to")],
     )
     assert losers(network, "S.A", "k") == (9.0, [(8.0, "a connection wins over a binding")])
 

@@ -75,7 +75,7 @@ class FmuProcess:
         if self._status is None:
             self._status = self._child.wait()
         if self._status >= 0:
-            return f"was ended from inside, with exit status {self._status}"
+            return f"exited with status {self._status}"
         number = -self._status
         return f"was ended by {signal.Signals(number).name} ({signal.strsignal(number)})"
 

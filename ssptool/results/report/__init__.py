@@ -87,25 +87,25 @@ def run_report_content(
         title=manifest.get("system", "Results without a manifest"),
         ok=manifest.get("status") == "completed",
         verdict=_verdict(manifest, failure),
-        failure=ReportTable("What happened", ("what", "value"), list(_failure(failure or {}))),
+        failure=ReportTable("Details", ("what", "value"), list(_failure(failure or {}))),
         messages=(failure or {}).get("messages", ()),
         diagrams=diagrams,
         findings=findings,
-        choices=ReportTable("What was chosen, and why", ("setting", "value", "reason"), _choices(manifest)),
+        choices=ReportTable("Choices and their reasons", ("setting", "value", "reason"), _choices(manifest)),
         notes=manifest.get("notes", ()),
         loops=_loops(manifest),
-        statistics=ReportTable("Numbers of the run", ("what", "value"), list(_statistics(manifest)), frozenset({1})),
+        statistics=ReportTable("Run statistics", ("what", "value"), list(_statistics(manifest)), frozenset({1})),
         calls=_calls(manifest),
         plots=plots,
         inputs=ReportTable(
-            "Files that went in", ("file", "SHA-256 begins with", "now"), list(_inputs(manifest, locate))
+            "Input files", ("file", "SHA-256 (first 16 digits)", "now"), list(_inputs(manifest, locate))
         ),
         overrides=ReportTable(
-            "Values other than those of the documents",
+            "Overridden values",
             ("name", "value", "by", "instead of", "at"),
             list(_overrides(manifest)),
         ),
-        settings=ReportTable("Settings other than the defaults", ("setting", "value"), list(_settings(manifest))),
+        settings=ReportTable("Settings that differ from the defaults", ("setting", "value"), list(_settings(manifest))),
         manifest=json.dumps(manifest, indent=1, ensure_ascii=False),
         tool=f"Simulated by ssptool {manifest.get('versions', {}).get('ssptool', '')}".rstrip() if manifest else "",
     )
@@ -113,7 +113,7 @@ def run_report_content(
 
 def _verdict(manifest: Mapping[str, Any], failure: Mapping[str, Any] | None) -> str:
     if not manifest:
-        return "Nothing is known of the run: it was killed, or the results are another tool's."
+        return "No manifest: the run was killed, or another tool wrote the results."
     interval = manifest["interval"]
     told = f": {failure['message']}" if failure and failure.get("message") else ""
     return f"{manifest['status']}, {interval['start']:g} to {interval['stop']:g} s, on {manifest['created']}{told}"
@@ -121,9 +121,9 @@ def _verdict(manifest: Mapping[str, Any], failure: Mapping[str, Any] | None) -> 
 
 _FAILURE = {
     "component": "component",
-    "function": "FMI function in flight",
+    "function": "FMI function called last",
     "time": "time of the run [s]",
-    "advice": "what to try",
+    "advice": "advice",
 }
 
 
@@ -157,18 +157,18 @@ def _loops(manifest: Mapping[str, Any]) -> ReportTable:
 _STATISTICS = {
     "steps": ("macro steps", "{:d}"),
     "iterations_mean": ("iterations per step, mean", "{:.3g}"),
-    "iterations_max": ("iterations per step, most", "{:d}"),
+    "iterations_max": ("iterations per step, maximum", "{:d}"),
     "unconverged": ("steps whose iteration did not converge", "{:d}"),
-    "residual": ("largest change in the last iteration of these, relative", "{:.2g}"),
+    "residual": ("largest relative change in their last iteration", "{:.2g}"),
     "rejected": ("rejected steps", "{:d}"),
     "events": ("events", "{:d}"),
     "evaluations": ("evaluations of the right-hand side", "{:d}"),
-    "loops_solved": ("times that loops were solved during the run", "{:d}"),
-    "loop_iterations": ("iterations of these loops", "{:d}"),
-    "loops_rescued": ("loops that needed a solver during the run", "{:d}"),
+    "loops_solved": ("loop solves", "{:d}"),
+    "loop_iterations": ("loop iterations", "{:d}"),
+    "loops_rescued": ("loop solves that needed the full solver", "{:d}"),
     "seconds": ("wall time of the run [s]", "{:.3g}"),
     "initialization_seconds": ("wall time of the initialization [s]", "{:.3g}"),
-    "real_time_factor": ("times faster than real time", "{:.3g}"),
+    "real_time_factor": ("real-time factor", "{:.3g}"),
 }
 
 

@@ -247,7 +247,7 @@ def study_report_content(
         absent=absent,
         findings=findings,
         settings=ReportTable("What is the same in all runs", ("setting", "value"), list(_settings(definition))),
-        files=ReportTable("Files that went in", ("file", "SHA-256 begins with"), list(_files(definition))),
+        files=ReportTable("Input files", ("file", "SHA-256 (first 16 digits)"), list(_files(definition))),
         definition=json.dumps(definition, indent=1, ensure_ascii=False),
         tool=f"Study of ssptool {definition.get('version', '')}".rstrip(),
     )

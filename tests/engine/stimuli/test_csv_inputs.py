@@ -77,14 +77,14 @@ def test_everything_that_is_wrong_with_a_file_is_told_at_once_with_its_line(driv
     ("text", "finding"),
     [
         ("", (1, "", "it is empty")),
-        ("time,push\n", (1, "", "there are no rows below the header")),
-        ("time\n0\n", (1, "", "there is no column besides time")),
+        ("time,push\n", (1, "", "the file has no rows below the header")),
+        ("time\n0\n", (1, "", "the file has no column besides time")),
         ("t,push\n0,1\n", (1, "", "the first column must be time [s], found 't'")),
         (
             "time;push\n0;1\n",
             (1, "", "the first column must be time [s], found 'time;push'; columns are separated by commas"),
         ),
-        ("time,push,push\n0,1,1\n", (1, "push", "there are several columns of this name")),
+        ("time,push,push\n0,1,1\n", (1, "push", "several columns have this name")),
         ("time,push\n0,1\n1,\n", (3, "push", "a value is missing")),
         ("time,push [m]\n0,1\n", (1, "push", "a value in m cannot be converted to N")),
         ("time,push [furlong]\n0,1\n", (1, "push", "a value in furlong cannot be converted to N")),
@@ -98,7 +98,7 @@ def test_a_file_that_cannot_be_used_says_why(drive, text, finding):
 def test_a_file_that_is_no_text_is_refused(pushed2, tmp_path):
     path = tmp_path / "push.csv"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ssptool.BadInputs, match=r"push\.csv:1: it is no CSV file in UTF-8"):
+    with pytest.raises(ssptool.BadInputs, match=r"push\.csv:1: not a CSV file in UTF-8"):
         ssptool.simulate(pushed2, inputs=path)
 
 

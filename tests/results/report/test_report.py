@@ -39,15 +39,15 @@ def test_a_report_tells_of_system_findings_loops_run_and_origin(run, tmp_path):
         "Findings",
         "Initialization and algebraic loops",
         "Results",
-        "How it was run",
-        "Where it comes from",
+        "Run",
+        "Origin",
     ]
     assert {"System1", "System2"} <= {text.text for text in root.xpath("//figure//*[name()='text']")}
     assert any("SSD-CONN-015" in item.text_content() for item in root.xpath("//ul[@class='findings']/li"))
     first = cells(root, "Algebraic loops at the start")[0]
     assert first[0] == "initialization"
     assert first[4] == "converged"
-    assert ["macro steps", "100"] in cells(root, "Numbers of the run")
+    assert ["macro steps", "100"] in cells(root, "Run statistics")
     assert any(row[1] == "fmi2DoStep" for row in cells(root, "Calls of FMI functions"))
 
 
@@ -63,7 +63,7 @@ def test_files_that_changed_or_vanished_since_the_run_are_named(run, tmp_path):
     with (changed / "resources" / "heavy_flange.ssv").open("a") as file:
         file.write("<!-- later -->\n")
     (changed / "NoFlange.ssd").unlink()
-    now = {row[0]: row[2] for row in cells(page(changed, results, tmp_path), "Files that went in")}
+    now = {row[0]: row[2] for row in cells(page(changed, results, tmp_path), "Input files")}
     assert now["resources/heavy_flange.ssv"] == "changed since the run"
     assert now["NoFlange.ssd"] == "not there"
     assert now["SystemStructure.ssd"] == "the same"
@@ -101,10 +101,10 @@ def test_a_run_that_crashed_says_where_and_what_to_try(broken, tmp_path, when, r
     ssptool.simulate(broken, start_values=start_values, settings=settings, output=tmp_path / "r.csv", isolated=True)
     assert len(ssptool.read_trace(tmp_path / "r.csv")) == rows
     root = page(broken, tmp_path / "r.csv", tmp_path)
-    told = dict(cells(root, "What happened"))
+    told = dict(cells(root, "Details"))
     assert told["component"] == "Bad"
-    assert told["FMI function in flight"].startswith("fmi2")
-    assert "supplier" in told["what to try"]
+    assert told["FMI function called last"].startswith("fmi2")
+    assert "supplier" in told["advice"]
     (marked,) = root.xpath("//*[name()='g'][contains(@class, 'block error')]")
     assert "SIGSEGV" in marked.xpath("./*[name()='title']")[0].text
     if not rows:
@@ -120,7 +120,7 @@ def test_algebraic_loops_stand_out_in_the_diagram(run, tmp_path):
 
 
 def test_only_settings_that_are_no_defaults_are_listed(run, tmp_path):
-    assert cells(page(*run, tmp_path), "Settings other than the defaults") == [["stop time", "0.1"]]
+    assert cells(page(*run, tmp_path), "Settings that differ from the defaults") == [["stop time", "0.1"]]
 
 
 def test_text_is_escaped_and_only_pictures_are_markup():

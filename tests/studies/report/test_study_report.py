@@ -58,7 +58,7 @@ def test_it_tells_of_design_runs_results_and_origin(root):
     assert never[2:] == ["-", "-", "-", "-", "0"]
     assert cells(root, "Results without a value")[0][:2] == ["3", "0, 1, 2"]
     assert ["step size", "0.01"] in cells(root, "What is the same in all runs")
-    assert any("System1.fmu" in row[0] for row in cells(root, "Files that went in"))
+    assert any("System1.fmu" in row[0] for row in cells(root, "Input files"))
 
 
 def test_it_has_every_plot_that_there_can_be_and_the_diagram(root):
