@@ -1,5 +1,5 @@
-"""The catalogue of semantic rules, and the report of what they find.
+"""The catalogue of semantic rules, and reports of findings.
 
-A rule is a generator over one kind of element; it knows neither how findings are stamped nor how they are shown.
-Start with `report.check_path`.
+A rule is a generator over one kind of element; codes, severities and formats of reports are no concern of it. Start
+with `report.check_path`.
 """

@@ -15,7 +15,7 @@ from ssptool.rules.subjects import Structure, around, found_once
 
 
 class ParameterTarget(NamedTuple):
-    """What a name stands for: a variable of an FMU, or a connector of another element."""
+    """A variable of an FMU, or a connector of another element, that a name addresses."""
 
     element: ssd.SystemElement
     name: str
@@ -25,7 +25,7 @@ class ParameterTarget(NamedTuple):
     connected: bool = False
     """Whether a connection gives it its value."""
     follows_from: frozenset[str] | None = None
-    """The variables of its FMU of which it is calculated at the start; None where the FMU does not say."""
+    """The variables from which its FMU calculates it at the start; None if undeclared."""
 
     def __str__(self) -> str:
         return f"{self.element.name}.{self.name}"
@@ -41,17 +41,17 @@ class ParameterUse(NamedTuple):
     name: str
     targets: tuple[ParameterTarget, ...]
     addressed: ssd.SystemElement | None
-    """The existing element that the start of the name means, where there are no targets."""
+    """The element that the start of the name addresses, if there are no targets."""
     rest: str
-    """What follows that element's name."""
+    """The rest of the name after that element's name."""
     offered: tuple[str, ...]
-    """The names that the element can be given values for, where there are no targets."""
+    """The names that can be set at the element, if there are no targets."""
     judged: bool
-    """False where the name leads into an element whose variables are not known."""
+    """False if the name addresses an element whose variables are unknown."""
 
 
 def variables_of(element: ssd.SystemElement, structure: Structure) -> list[str]:
-    """The names that an element can be given values for, without those of elements inside it."""
+    """The names that can be set at an element, without those of elements inside it."""
     description = structure.fmu_of(element)
     if description is not None:
         return [name for name, variable in description.variables.items() if settable(variable)]
@@ -62,7 +62,7 @@ def variables_of(element: ssd.SystemElement, structure: Structure) -> list[str]:
 
 @found_once
 def uses(structure: Structure) -> tuple[ParameterUse, ...]:
-    """Every parameter that a binding of the structure gives to some name."""
+    """Every parameter of every binding of the structure, with its targets."""
     found: list[ParameterUse] = []
     for binding in structure.all(ssd.ParameterBinding):
         owner = next(around(binding, ssd.SystemElement))
@@ -128,7 +128,7 @@ def _variable(
 
 
 def _connector(name: str, element: ssd.SystemElement, structure: Structure) -> Iterator[ParameterTarget]:
-    """The connector of an element; where that is a system of its own, one that only the system declares counts too."""
+    """The connector of an element; for a component that refers to a system, also one that only the system declares."""
     instance = instance_of(element, structure)
     places = (
         [(element, structure)] if instance is None else [(element, structure), (instance.system, instance.structure)]
@@ -144,7 +144,7 @@ def _connector(name: str, element: ssd.SystemElement, structure: Structure) -> I
 def _inside(
     name: str, element: ssd.SystemElement, structure: Structure
 ) -> Iterator[tuple[ssd.SystemElement, str, Structure]]:
-    """The children whose names the name starts with, the rest of it, and the structure in which they stand."""
+    """The children whose names are prefixes of the name, the rest of the name, and their structure."""
     for system, where in _system(element, structure):
         children = interface(system, where).elements
         dot = name.find(".")
@@ -155,7 +155,7 @@ def _inside(
 
 
 def _system(element: ssd.SystemElement, structure: Structure) -> Iterator[tuple[ssd.System, Structure]]:
-    """The system that an element is, in the document that holds it or in another one."""
+    """The system of an element, in its own document or in another one."""
     if isinstance(element, ssd.System):
         yield element, structure
     elif (instance := instance_of(element, structure)) is not None:
@@ -165,7 +165,7 @@ def _system(element: ssd.SystemElement, structure: Structure) -> Iterator[tuple[
 def _addressed(
     name: str, element: ssd.SystemElement, structure: Structure
 ) -> tuple[ssd.SystemElement | None, str, Structure]:
-    """The innermost element that the start of a name means, and the structure in which it stands."""
+    """The innermost element that the start of a name addresses, and its structure."""
     found: tuple[ssd.SystemElement | None, str, Structure] = (None, name, structure)
     for child, rest, where in _inside(name, element, structure):
         deeper = _addressed(rest, child, where)
@@ -187,7 +187,7 @@ def driven(structure: Structure) -> frozenset[tuple[ssd.SystemElement, str]]:
 
 
 def _known(element: ssd.SystemElement, structure: Structure) -> bool:
-    """Whether all variables of an element are known: not of a component that is no FMU, or not a readable one."""
+    """Whether all variables of an element are known: false for a component without a readable FMU."""
     if not isinstance(element, ssd.Component):
         return True
     return structure.fmu_of(element) is not None or instance_of(element, structure) is not None

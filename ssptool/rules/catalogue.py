@@ -8,11 +8,11 @@ A rule is a generator with a docstring, declared once in its chapter::
     def unique_names(system: ssd.System, structure: Structure) -> Iterator[Finding]:
         '''The elements of a system have different names. …'''
 
-The type of its first parameter says what it runs over: the package (`Package`), one file of it (`File`; `Unreadable`
-if it cannot be opened), one system structure with all that it refers to (`Structure`), or every element of a class in
-the documents of a structure; then the second parameter is the structure. Rules over structures and elements may rely
-on schema-valid documents: for others they are not run. The docstring is the rule's page: one sentence, the reason,
-how to fix it; and of a rule that can be accepted, what a run makes of a violation.
+The type of its first parameter is the subject of the rule: the package (`Package`), one file of it (`File`;
+`Unreadable` if it cannot be opened), one system structure with all that it refers to (`Structure`), or every element of
+a class in the documents of a structure; then the second parameter is the structure. Rules over structures and elements
+run on schema-valid documents only. The docstring is the rule's page: one sentence, the reason, the fix, and the effect
+of a violation on a run if the rule can be accepted.
 """
 
 import inspect
@@ -39,7 +39,7 @@ _FIX_LIKENESS = 0.75  # one slip in a name of four letters
 
 
 class SetAttribute(NamedTuple):
-    """An attribute with another value; None: without it."""
+    """Set an attribute; None removes it."""
 
     element: Element
     name: str
@@ -47,13 +47,13 @@ class SetAttribute(NamedTuple):
 
 
 class Delete(NamedTuple):
-    """An element goes, and a container that becomes empty with it."""
+    """Delete an element, and its container if that becomes empty."""
 
     element: Element
 
 
 class Define(NamedTuple):
-    """The unit that an element names is added to those that its document defines, where it is not there yet."""
+    """Add the unit that an element names to the units of its document, unless the document defines it."""
 
     element: Element
     root: Element
@@ -61,7 +61,7 @@ class Define(NamedTuple):
 
 
 class Rewrite(NamedTuple):
-    """A file that cannot be read gets other bytes."""
+    """Replace the bytes of an unreadable file."""
 
     archive: Archive
     name: str
@@ -119,14 +119,13 @@ def repaired(archive: Archive, name: str, repair: Repair | None) -> Fix | None:
 
 
 def repeats(element: Element, other: Element) -> Fix | None:
-    """Delete an element that says word for word what another says already; ids, to which others refer, count."""
+    """Delete an element that equals another one, `id` included; None if they differ."""
     return deleted(element) if content_of(element) == content_of(other) else None
 
 
 def renamed(element: Element, attribute: str, known: Collection[str]) -> Fix | None:
-    """Write the known name that is meant: certainly if it differs in blanks around it only, else perhaps the nearest.
-
-    None if none, or more than one, is near.
+    """Write the known name that is meant: a safe fix if only blanks around it differ, else the nearest name. None if no
+    name, or more than one, is near.
     """
     name = element.get(attribute, "")
     same = [other for other in known if other.strip() == name.strip()]
@@ -138,12 +137,12 @@ def renamed(element: Element, attribute: str, known: Collection[str]) -> Fix | N
 
 @lru_cache(maxsize=64)
 def nearest(name: str, known: tuple[str, ...], number: int, likeness: float) -> tuple[str, ...]:
-    """The names most like a wrong one, which often stands in many places; to compare it with all others is slow."""
+    """The known names most similar to a wrong one. Cached, because one wrong name often stands in many places."""
     return tuple(get_close_matches(name, known, number, likeness))
 
 
 def content_of(element: etree._Element) -> object:
-    """Everything that an element says, in a form that can be compared; comments and white space aside."""
+    """Tag, attributes, text and children of an element as a comparable value, without comments and white space."""
     children = tuple(content_of(child) for child in element.iterchildren("*"))
     return element.tag, frozenset(element.attrib.items()), children, (text_of(element) or "").strip()
 
@@ -154,7 +153,7 @@ ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
 
 
 class Basis(StrEnum):
-    """What a rule rests on. Rules on the last three are ours to switch off."""
+    """The basis of a rule. Rules with one of the last three can be switched off."""
 
     MUST = "must"  # a normative keyword
     TEXT = "text"  # declarative text
@@ -169,11 +168,10 @@ MUST, TEXT, XSD, SHOULD, DERIVED, POLICY = Basis
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule saw: where, what is wrong there, and what to try.
+    """A violation of a rule: its place, a message and advice.
 
-    `attribute` names the attribute of the element that is to blame, if it is one. `severity` is for the few rules
-    whose violations differ in weight (their pages say how); else that of the rule holds. `fix` mends it, if a program
-    can.
+    `attribute` is the attribute at fault, if there is one. `severity` replaces that of the rule, for the few rules
+    whose violations differ in severity. `fix` is the automatic fix, if there is one.
     """
 
     place: Element | Position
@@ -186,7 +184,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One entry of the catalogue. `severity` holds one per version of SSP that the rule concerns.
+    """A rule of the catalogue. `severity` maps the versions of SSP that the rule concerns to severities.
 
     `blocks_run`: a system with such an error cannot be run, even if the user accepts the finding.
     """
@@ -200,11 +198,11 @@ class Rule:
     find: Callable[..., Iterator[Finding]]
     blocks_run: bool = False
     tools: Mapping[str, str] = field(default_factory=dict)
-    """For a limit of other tools: tool → the effect there. Such a rule is applied for these tools only."""
+    """For a limit of other tools: tool → effect there. The rule is applied for these tools only."""
 
     @property
     def page(self) -> str:
-        """What the rule demands, why, and how to fix a violation."""
+        """The docstring of the rule: requirement, reason and fix."""
         return inspect.getdoc(self.find) or ""
 
     @property
@@ -214,17 +212,17 @@ class Rule:
 
     @property
     def rationale(self) -> str:
-        """Why it is demanded, and what else is to be known; empty if the title says all."""
+        """The reason and further details; empty if the title suffices."""
         return "\n\n".join(part for part in self.page.split("\n\n")[1:] if not part.startswith(_PARAGRAPHS))
 
     @property
     def fix(self) -> str:
-        """How to mend a violation."""
+        """The fix of a violation."""
         return self._paragraph("Fix: ")
 
     @property
     def accepted(self) -> str:
-        """Of a rule that does not block a run: what becomes of a violation in a system that is run all the same."""
+        """The effect of an accepted violation on a run; empty for rules that block a run."""
         return self._paragraph("Accepted: ")
 
     def _paragraph(self, start: str) -> str:
@@ -232,7 +230,7 @@ class Rule:
 
     @property
     def optional(self) -> bool:
-        """Whether it rests on less than the words of the standard."""
+        """Whether the basis is less than the words of the standard."""
         return self.basis in (SHOULD, DERIVED, POLICY)
 
 
@@ -242,7 +240,7 @@ TOOLS = {
     "libcosim": "libcosim (libcosimpy 0.0.6)",
     "ecos": "ecos 0.7.2",
 }
-"""Other tools whose limits are known, each with the version in which they were seen."""
+"""Other tools with known limits, and the versions in which these were found."""
 
 RULES: dict[str, Rule] = {}
 """All rules by code; complete once `ssptool.rules.chapters` is imported."""
@@ -254,7 +252,7 @@ _LIKENESS = 0.5  # a slip in a name of two letters still leaves half of it
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A heading of the catalogue, and the clause of the standard that its rules rest on if they name none."""
+    """A chapter of the catalogue; `section` is the default source of its rules."""
 
     title: str
     section: str = ""
@@ -270,7 +268,7 @@ class Chapter:
         blocks_run: bool = False,
         tools: Mapping[str, str] = MappingProxyType({}),
     ) -> Callable[[Check], Check]:
-        """Enter a generator into the catalogue.
+        """Decorator: enter a generator into the catalogue.
 
         Parameters
         ----------
@@ -279,13 +277,13 @@ class Chapter:
         severity
             One for all, or one per SSP version.
         source
-            The clause of the standard that says so; that of the chapter if none is given.
+            The clause of the standard; by default that of the chapter.
         versions
             The SSP versions of documents that the rule concerns.
         blocks_run
-            Without what the rule demands there is nothing to run: no FMU, no connector, no readable document.
+            A violation makes a run impossible: no FMU, no connector, no readable document.
         tools
-            For a limit of other tools: name in `TOOLS` → what happens there, to end the message of a finding.
+            For a limit of other tools: name in `TOOLS` → effect there, which ends the message of a finding.
         """
         severities = severity if isinstance(severity, Mapping) else dict.fromkeys(versions, severity)
 
@@ -308,7 +306,7 @@ def rules_over(kind: type) -> tuple[Rule, ...]:
 
 
 def near(name: str, known: Collection[str]) -> str:
-    """Advice for a name that is not known: the nearest known ones, or else all of them if they are few."""
+    """Advice for an unknown name: the nearest known names, or all known names if they are few."""
     matches = nearest(name, tuple(sorted(known)), 3, _LIKENESS)
     if matches:
         return "did you mean " + " or ".join(f"'{match}'" for match in matches) + "?"
@@ -318,7 +316,7 @@ def near(name: str, known: Collection[str]) -> str:
 
 
 class UnknownRule(WrongUsage, LookupError):
-    """A code, or the beginning of one, that no rule has."""
+    """No rule has this code, or a code that starts with it."""
 
     def __init__(self, code: str) -> None:
         self.code = code

@@ -79,7 +79,7 @@ ELSEWHERE: Mapping[str, tuple[str, str]] = MappingProxyType(
         "XML-010": ("The children of an element stand in the order of the schema.", _SCHEMA),
     }
 )
-"""Code → what the standard says, and where that is checked instead."""
+"""Code → requirement of the standard, and the check that covers it."""
 
 
 _WIDTH = 100
@@ -94,7 +94,7 @@ BASES = {
 
 
 def rule_page(code: str) -> str:
-    """Everything about a rule: what it demands, of which versions, how bad a violation is, why, and how to fix it.
+    """The page of a rule: requirement, reason, fix, severity, basis and source.
 
     Raises
     ------
@@ -116,12 +116,12 @@ def rule_page(code: str) -> str:
 
 
 def rule_list() -> str:
-    """All rules, a line each."""
+    """One line for each rule."""
     return "\n".join(f"{code:<14}{RULES[code].title}" for code in sorted(RULES))
 
 
 def catalogue_page() -> str:
-    """The catalogue in Markdown: every rule by chapter, and what is not checked by a rule of its own."""
+    """The catalogue in Markdown: the rules by chapter, and the requirements without a rule of their own."""
     return "\n".join(_catalogue())
 
 
@@ -186,7 +186,7 @@ def _fact(name: str, value: str) -> str:
 
 
 def _run(rule: Rule) -> str:
-    """Whether a system with a violation can be run, and what becomes of the violation then."""
+    """Whether a system with a violation can be run, and the effect of the violation."""
     if rule.blocks_run:
         return "a system with this error cannot be run; --accept does not help"
     return f"--accept {rule.code} runs a system all the same: {_joined(rule.accepted)}" if rule.accepted else ""

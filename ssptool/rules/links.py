@@ -1,7 +1,7 @@
-"""Links: connections with what stands at their ends, and the interfaces that components and systems declare.
+"""Links: connections with the connectors at their ends, and the interfaces of components and systems.
 
-A component can be a system of its own (SSP 2.0 §5.4); its connectors are those of that system. `signal_flow` is the
-graph of what feeds what, FMUs being single vertices: far smaller than the graph of all signals."""
+A component may refer to a system (SSP 2.0 §5.4); its connectors are those of that system. `signal_flow` is the graph of
+connections with one vertex for each FMU, which is far smaller than the graph of all signals."""
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
@@ -19,7 +19,8 @@ from ssptool.rules.subjects import Instance, Structure, around, first, found_onc
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Statement:
-    """What a connector states besides its name: a large system has few of these, so that rules judge each one once.
+    """The attributes of a connector besides its name. A large system has few different ones, so rules check each one
+    once.
 
     `type` is that of one of the connectors; those of the others have the same attributes. `sizes` and
     `size_connectors` have one entry per dimension, `clocks` the names of those to which the connector belongs.
@@ -73,13 +74,13 @@ def declared(element: ssd.SystemElement, structure: Structure) -> tuple[Declared
 
 @remembered
 def by_name(element: ssd.SystemElement, structure: Structure) -> Mapping[str, Declared]:
-    """The connectors of an element; of those with one name the first."""
+    """The connectors of an element by name, the first of each name."""
     return {one.name: one for one in reversed(declared(element, structure))}
 
 
 @remembered
 def interface(system: ssd.System, structure: Structure) -> SystemInterface:
-    """The elements and connectors that connections of a system can lead to; of those with one name the first."""
+    """The elements and connectors that connections of a system can refer to, the first of each name."""
     elements: dict[str, ssd.SystemElement] = {}
     connectors = {"": by_name(system, structure)}
     for element in system.elements:
@@ -106,7 +107,9 @@ def _statement(connector: ssd.Connector) -> Statement:
 
 
 def instance_of(element: Element | None, structure: Structure) -> Instance | None:
-    """The system that a component is; None if it is none, cannot be read, or contains the component (SSD-COMP-008)."""
+    """The system that a component refers to; None if there is none, or it is unreadable or contains the component
+    (SSD-COMP-008).
+    """
     found = structure.instance(element)
     return None if found is None or not isinstance(element, ssd.Component) or recursive(element, structure) else found
 
@@ -122,7 +125,7 @@ def recursive(component: ssd.Component, structure: Structure) -> bool:
 
 @remembered
 def _systems_inside(system: ssd.System, structure: Structure) -> frozenset[ssd.System]:
-    """A system and those inside it, the ones that components are instances of included."""
+    """A system and all systems inside it, including those that components refer to."""
     found, waiting = {system}, [Instance(system, structure)]
     while waiting:
         around = waiting.pop()
@@ -136,7 +139,7 @@ def _systems_inside(system: ssd.System, structure: Structure) -> frozenset[ssd.S
 
 
 class Carried(NamedTuple):
-    """What is known of the value of a connector: what it states itself, else what the FMU's variable says.
+    """Type, unit and dimensions of a connector's value: as the connector states, else as the FMU's variable has them.
 
     `type` has FMI 3.0's spelling; `items` are those of an enumeration. None: not known.
     """
@@ -158,7 +161,7 @@ StatedShape = tuple[int | None, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Side:
-    """What an end of a connection has in common with others: one value for all connectors that are alike.
+    """The properties of an end of a connection that rules compare; equal connectors share one value.
 
     `ticks`: it is a clock of an element that ticks by itself, which counts as an output. `shape` are the extents, None
     where unknown; () for a scalar; None if even the rank is not known.
@@ -198,7 +201,7 @@ class LinkEnd:
 
 
 class StatedConnection(NamedTuple):
-    """What a connection says: the addresses of both connectors, and indices there."""
+    """A connection as it is written: the addresses of both connectors, and indices."""
 
     connection: ssd.Connection
     start: ssd.ConnectorRef
@@ -243,13 +246,13 @@ def links(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
 
 
 def loose(system: ssd.System, structure: Structure) -> tuple[StatedConnection, ...]:
-    """The other connections of a system."""
+    """The connections of a system with an undeclared connector."""
     return _links(system, structure).loose
 
 
 @remembered
 def alike(system: ssd.System, structure: Structure) -> tuple[tuple[Link, ...], ...]:
-    """The links of a system, those together whose ends are alike: what follows from these alone holds for all."""
+    """The links of a system in groups with equal ends, so a rule on the ends checks each group once."""
     found: dict[tuple[Side, Side], list[Link]] = {}
     for link in links(system, structure):
         found.setdefault((link.start.side, link.end.side), []).append(link)
@@ -258,7 +261,7 @@ def alike(system: ssd.System, structure: Structure) -> tuple[tuple[Link, ...], .
 
 @remembered
 def indexed(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
-    """The links at an end of which there are indices."""
+    """The links with indices at an end."""
     found = links(system, structure)
     return tuple(link for link in found if link.start_indices is not None or link.end_indices is not None)
 
@@ -282,12 +285,12 @@ def _links(system: ssd.System, structure: Structure) -> Links:
 
 
 def both_ticking(link: Link) -> bool:
-    """Whether a connection makes two clocks of elements tick together that tick by themselves."""
+    """Whether a connection joins two clocks of elements that both tick by themselves."""
     return link.start.side.ticks and link.end.side.ticks
 
 
 def carried_by(connector: Declared, owner: ssd.SystemElement, structure: Structure) -> Carried:
-    """What is known of the value of a connector of a component, system or dictionary reference."""
+    """Type, unit and dimensions of the value of a connector of a component, system or dictionary reference."""
     stated, has_unit = stated_by(connector.says, structure), connector.says.unit is not None
     description = structure.fmu_of(owner)
     variable = None if description is None else description.variables.get(connector.name)
@@ -309,14 +312,16 @@ def carried_by(connector: Declared, owner: ssd.SystemElement, structure: Structu
 
 
 def carried_inside(name: str, component: ssd.Component, structure: Structure) -> Carried | None:
-    """What is known of the connector of this name of the system that a component is; None if there is none."""
+    """Type, unit and dimensions of the inner connector of this name of a component that refers to a system; None
+    without one.
+    """
     instance = instance_of(component, structure)
     inner = None if instance is None else by_name(instance.system, instance.structure).get(name)
     return None if instance is None or inner is None else carried_by(inner, instance.system, instance.structure)
 
 
 def _completed(stated: Carried, inside: tuple[Carried, ...], has_unit: bool) -> Carried:
-    """What a system's connector leaves open is that of the connectors behind it, if these agree (SSP 2.0 §4.5.1)."""
+    """Complete a system's connector from the connectors behind it, if these agree (SSP 2.0 §4.5.1)."""
     types, units = distinct_types(inside), distinct_units(inside)
     type = stated.type or (types[0] if len(types) == 1 else None)
     unit = stated.unit or (units[0] if len(units) == 1 and not has_unit else None)
@@ -338,7 +343,7 @@ def distinct_units(values: tuple[Carried, ...]) -> list[PhysicalUnit]:
 
 @remembered
 def attached(system: ssd.System, structure: Structure) -> Mapping[str, tuple[Carried, ...]]:
-    """For each connector of a system, what is known of the connectors of elements that it is connected to inside."""
+    """For each connector of a system, the values of the inner connectors that it is connected to."""
     seen = interface(system, structure)
     found: dict[str, tuple[Carried, ...]] = {}
     for stated in connections(system, structure):
@@ -361,14 +366,14 @@ def by_variable(description: FmuDescription, variable: Variable) -> Carried:
 
 
 def stated_by(says: Statement, structure: Structure) -> Carried:
-    """What a connector says itself of its value."""
+    """Type, unit and dimensions that a connector states itself."""
     type = says.type
     return NOTHING if type is None else _by_words((type.type_name, type.get("unit"), type.get("name")), structure)
 
 
 @remembered
 def _by_words(words: tuple[str, str | None, str | None], structure: Structure) -> Carried:
-    """What the name of a type, and those of a unit and of an enumeration of the SSD, say."""
+    """Type, unit and items by the names in the SSD."""
     type_name, unit, enumeration = words
     # A unit of which only the name is known is the finding of another rule; nothing follows from it.
     return Carried(
@@ -455,9 +460,7 @@ def _shape(connector: Declared, owner: ssd.SystemElement, structure: Structure) 
 
 @found_once
 def signal_flow(structure: Structure) -> Mapping[Hashable, Collection[Hashable]]:
-    """What each vertex feeds. Vertices are FMUs, by their components, and the connectors of what is no FMU, by their
-    owners and names.
-    """
+    """The graph of connections. Vertices are FMUs, by component, and connectors of systems, by owner and name."""
     flows = (link.flow for system in structure.root.systems() for link in links(system, structure))
     fed: dict[Hashable, dict[Hashable, None]] = {}
     for source, destination in (flow for flow in flows if flow is not None):

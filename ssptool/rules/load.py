@@ -1,4 +1,4 @@
-"""Read what the rules look at: the structures of an archive, the files these name, and the model descriptions."""
+"""Load the subjects of rules: structures of an archive, the files that they name, and model descriptions."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -32,12 +32,12 @@ _Naming = ssd.ParameterBinding | ssd.ParameterMapping | ssd.SignalDictionary
 
 
 def load(archive: Archive, variant: str | None = None) -> Package:
-    """Everything of an archive that rules look at; what cannot be read is there as problems.
+    """Load everything that rules apply to; unreadable files become problems.
 
     Parameters
     ----------
     variant
-        The only structure to look at; None: all at the root, and everything that they refer to.
+        The only structure to load; None: all structures at the root, and everything that they refer to.
 
     Raises
     ------
@@ -69,12 +69,12 @@ _LONE_ROOTS: Mapping[str, type[ssc.TopLevel]] = {
 
 
 def _lone_root(archive: Archive) -> type[ssc.TopLevel] | None:
-    """The kind of the document that an archive is alone of; None of a system."""
+    """The root class of a single document; None for a system."""
     return _LONE_ROOTS.get(archive.default[archive.default.rfind(".") :].lower())
 
 
 def root_structures(archive: Archive) -> list[str]:
-    """The SSDs at the root of the archive, the default one first; of a lone SSD that alone."""
+    """The SSDs at the root of the archive, the default one first; or the lone SSD."""
     others = (name for name in archive.names() if "/" not in name and name.lower().endswith(".ssd"))
     if archive.default != DEFAULT_STRUCTURE:
         return [archive.default]
@@ -82,7 +82,7 @@ def root_structures(archive: Archive) -> list[str]:
 
 
 def _in_package(name: str, archive: Archive) -> bool:
-    """Whether an entry is that of a package inside the archive; that is checked as a package of its own."""
+    """Whether an entry belongs to a nested package, which is checked separately."""
     return NESTING_MARK in name and name not in archive.names()
 
 
@@ -155,7 +155,7 @@ class _Reader:
                 yield reference.entry, kind
 
     def _inner(self, users: tuple[Element, ...], base: str) -> Iterator[str]:
-        """The SSDs that components are made of, in the archive and in packages inside it."""
+        """The SSDs that components refer to, in the archive and in nested packages."""
         for component in _structures(users):
             reference = resolve(component.source or "", base, self.archive.resolve)
             if reference.reach is Reach.INSIDE:
@@ -180,7 +180,7 @@ _FILES: tuple[tuple[type[_Naming], str, type[ssc.TopLevel]], ...] = (
     (ssd.ParameterMapping, PARAMETER_MAPPING, ssm.ParameterMapping),
     (ssd.SignalDictionary, SIGNAL_DICTIONARY, ssb.SignalDictionary),
 )
-"""Which elements name files, of which media type, and what these are."""
+"""Elements that name files, with media type and root class of the files."""
 _USERS: tuple[type[Element], ...] = (ssd.Component, *(user for user, _, _ in _FILES))
 
 
@@ -204,7 +204,7 @@ def _structures(users: Iterable[Element]) -> list[ssd.Component]:
 
 
 def _packages(structure: Structure) -> Iterator[str]:
-    """The packages inside the archive that components of a structure are made of."""
+    """The nested packages that components of a structure refer to."""
     for component in _structures(structure.all(ssd.Component)) if structure.file.valid else ():
         reference = structure.reference(component, component.source or "")
         inside = reference.reach is Reach.INSIDE and structure.archive.has(reference.entry)

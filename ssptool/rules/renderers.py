@@ -1,7 +1,7 @@
-"""Formats of a report, by name; none of them checks anything.
+"""Renderers of reports, by name of the format.
 
-The text for people is made by `report_text`, which loads with its first use: its library for coloured text takes longer
-to load than a small system to check.
+The text format is in `report_text`, imported on first use: the library for coloured text takes longer to load than a
+small system takes to validate.
 """
 
 import json
@@ -31,7 +31,7 @@ _FIXES = {True: "safe", False: "unsafe", None: None}
 def render_json(report: Report) -> str:
     """The report as one JSON object with sorted keys; `line` is null where no line is to blame.
 
-    `region` is the part of the text that is: it may start below `line`, which is that of the element.
+    `region` is the part of the text at fault; it may start below `line`, the line of the element.
     """
     content = {
         "schema": SCHEMA_VERSION,
@@ -71,14 +71,14 @@ def _json_diagnostic(report: Report, diagnostic: Diagnostic) -> dict[str, Any]:
 
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 SARIF_ROOT = "%SRCROOT%"
-"""What relative paths are relative to, by the name that services for code scanning know."""
+"""The base of relative paths, by the name that code scanning services use."""
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
 def render_sarif(report: Report) -> str:
-    """One run; ignored rules that rest on the words of the standard are results that are suppressed.
+    """One SARIF run; ignored findings of rules that rest on the words of the standard are suppressed results.
 
-    Files are named as they stand on disk. Of a zip that is the package; where inside it is a logical location.
+    Artifacts are files on disk. Entries of a zip are logical locations in the package.
     """
     return json.dumps(
         {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [_sarif_run(report)]},
@@ -156,7 +156,7 @@ def _sarif_location(report: Report, position: Position) -> dict[str, Any]:
 
 
 def _sarif_notifications(report: Report) -> list[dict[str, Any]]:
-    """What could not be checked."""
+    """Documents that could not be checked."""
     return [
         {
             "level": "note",
@@ -232,7 +232,7 @@ def _test_case(suite: etree._Element, report: Report, file: str, code: str) -> e
 
 
 def _state_counts(element: etree._Element) -> None:
-    """State how many cases are below, in how many ways."""
+    """Write the numbers of test cases by outcome into an element."""
     cases = list(element.iter("testcase"))
     failed = sum(case.find("failure") is not None for case in cases)
     skipped = sum(case.find("skipped") is not None for case in cases)
@@ -248,7 +248,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def render_github(report: Report) -> str:
-    """One command per diagnostic, and the summary as a last line. Of a zip the package itself is annotated."""
+    """One workflow command for each diagnostic, and the summary. Findings in a zip annotate the package."""
     return "\n".join([*_commands(report), summary(report)])
 
 

@@ -1,4 +1,4 @@
-"""Reports of a check: diagnostics, the lines that they are about, and the HTML that notebooks show."""
+"""Reports of a validation: diagnostics, source lines, and HTML for notebooks."""
 
 import re
 from collections import Counter
@@ -20,10 +20,9 @@ _ATTRIBUTE = re.compile(r"/@([\w\-]+)$")
 
 
 class Excerpt(NamedTuple):
-    """One line of a document; the characters `start` to `end` of it, counted from 0, are to blame.
+    """One line of a document, with the characters `start` to `end` (from 0) at fault.
 
-    `line` is its number; not that of the finding, where the attribute to blame stands on a later line than the name of
-    its element.
+    `line` is its number, which differs from that of the finding if the attribute stands below the name of its element.
     """
 
     text: str
@@ -33,9 +32,9 @@ class Excerpt(NamedTuple):
 
 
 def excerpt(line: str, position: Position, following: Sequence[str] = ()) -> Excerpt:
-    """The place that an address means: the attribute or else the element; if unsure, the line.
+    """The attribute or element of an address in its line; the whole line if it is not found.
 
-    `following` are the lines below, on which the start tag may go on.
+    `following` are the lines below, to which the start tag may extend.
     """
     line = line.rstrip()
     address, attribute = _split(position.address)
@@ -53,7 +52,7 @@ def excerpt(line: str, position: Position, following: Sequence[str] = ()) -> Exc
 
 
 def _of_tag(line: str, tag: tuple[int, int], following: Sequence[str]) -> Iterator[str]:
-    """The lines below that a start tag goes on to."""
+    """The following lines to which a start tag extends."""
     if line.endswith(">", *tag):
         return
     for below in following:
@@ -68,9 +67,9 @@ def _split(address: str) -> tuple[str, str]:
 
 
 def _tag(line: str, address: str) -> tuple[int, int] | None:
-    """Where in the line the start tag of the element stands, by its name and what the address says identifies it.
+    """The columns of the start tag of an element, found by its name and the identifying attributes of the address.
 
-    Elements around it that the address tells from others may stand on the same line: it is behind these.
+    Enclosing elements may stand on the same line, before it.
     """
     steps = [step for part in _steps(address) if (step := _STEP.search(part)) is not None]
     if not steps or _STEP.search(address) is None:
@@ -83,12 +82,12 @@ def _tag(line: str, address: str) -> tuple[int, int] | None:
 
 
 def _steps(address: str) -> list[str]:
-    """The steps of an address; a slash may also stand in what identifies an element."""
+    """The steps of an address; quoted values may contain slashes."""
     return re.findall(r"(?:[^/'\"]|'[^']*'|\"[^\"]*\")+", address)
 
 
 def _first(line: str, step: re.Match[str], at: int) -> tuple[int, int] | None:
-    """The first start tag from `at` on that is what a step says."""
+    """The first start tag from `at` on that matches a step."""
     wanted = [(key, one or two) for key, one, two in _STATED.findall(step["stated"])]
     tags = re.compile(rf"<(\w[\w.\-]*:)?{re.escape(step['name'])}(?=[\s/>]|$)[^<>]*>?").finditer(line, at)
     for tag in tags:
@@ -102,7 +101,7 @@ _COLOURS = {"error": "#b3261e", "warning": "#8a5000", "info": "#0b5394"}
 
 
 def report_html(subject: str, diagnostics: Sequence[Diagnostic]) -> str:
-    """Severity, code, place and message of every diagnostic, or that there is none."""
+    """A table of severity, code, place and message of every diagnostic."""
     if not diagnostics:
         return f"<p>{escape(subject)}: no findings.</p>"
     rows = "".join(
@@ -116,14 +115,14 @@ def report_html(subject: str, diagnostics: Sequence[Diagnostic]) -> str:
 
 
 class Skipped(NamedTuple):
-    """Rules that could not be applied to a document, and why."""
+    """A document to which rules were not applied, and the reason."""
 
     file: str
     reason: str
 
 
 class Region(NamedTuple):
-    """Where in a file something stands: line and columns, counted from 1; the last column is the one behind it."""
+    """A region of a file: line and columns, counted from 1; the end column is exclusive."""
 
     line: int
     columns: tuple[int, int] | None = None
@@ -134,10 +133,9 @@ class Region(NamedTuple):
 class Report:
     """All diagnostics of a package in the order of files and lines.
 
-    `subject` is the path that was checked, `files` the documents of it that were looked at, `excerpts` the source
-    line of each position that has one. `withheld` are diagnostics that are not wanted, of rules that rest on the
-    words of the standard. `fixable` are those that a program can mend, and whether that is safe. `folder` is where
-    the files stand on disk; None if they are in a zip.
+    `subject` is the validated path, `files` its documents, `excerpts` the source lines of positions. `withheld` are
+    ignored diagnostics of rules that rest on the words of the standard. `fixable` maps diagnostics with an automatic
+    fix to whether the fix is safe. `folder` contains the files on disk; None for a zip.
     """
 
     subject: str
@@ -163,11 +161,11 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether there is no error. Warnings do not keep a system from running."""
+        """Whether there is no error. A system with warnings can be run."""
         return not self.errors
 
     def __bool__(self) -> bool:
-        """Whether there is no error, as `ok`."""
+        """The same as `ok`."""
         return self.ok
 
     def __repr__(self) -> str:
@@ -186,13 +184,13 @@ class Report:
         return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity is severity)
 
     def on_disk(self, file: str) -> str:
-        """The path of a file that other tools can open, with forward slashes: of the package if it is inside a zip."""
+        """The path of a file on disk, with forward slashes; for a file inside a zip that of the package."""
         if self.folder is None:
             return Path(self.subject).as_posix()
         return Path(self.folder, file.partition(NESTING_MARK)[0] if _in_zip(file) else file).as_posix()
 
     def region(self, position: Position) -> Region | None:
-        """The offending part of a file, as exactly as it is known; None if no line of it is to blame."""
+        """The region of a finding; None without a line."""
         if not position.line:
             return None
         shown = self.excerpts.get(position)
@@ -201,17 +199,17 @@ class Report:
         return Region(shown.line or position.line, (shown.start + 1, shown.end + 1), shown.text)
 
     def region_on_disk(self, position: Position) -> Region | None:
-        """The same of the file of `on_disk`: that may be a zip, which has no lines."""
+        """The region in the file of `on_disk`; None for a zip, which has no lines."""
         return None if self.folder is None or _in_zip(position.file) else self.region(position)
 
 
 def _in_zip(file: str) -> bool:
-    """Whether this names an entry of a package or FMU inside the package that was checked."""
+    """Whether a name is that of an entry of a nested package or FMU."""
     return any(ending + NESTING_MARK in file.lower() for ending in (".ssp", ".fmu"))
 
 
 def summary(report: Report) -> str:
-    """How much was found, and where."""
+    """Numbers of findings and their files."""
     where = _files_named(report)
     ignored = f" ({len(report.withheld)} more ignored)" if report.withheld else ""
     if not report.diagnostics:

@@ -1,4 +1,4 @@
-"""A report as text, for people: coloured on a terminal, plain elsewhere."""
+"""Render a report as text, coloured on a terminal."""
 
 import io
 import re
@@ -21,10 +21,10 @@ _INDENT = " " * 4
 
 
 def render_text(report: Report, *, colour: bool | None = None, width: int | None = None) -> str:
-    """The report as lines: per diagnostic its severity, code, place, message, source line and advice; a summary.
+    """Severity, code, place, message, source line and advice of each diagnostic, and a summary.
 
-    `colour` None: as standard output can show it. `width` is that of the terminal, where lines are broken; None: of
-    standard output, or if that is none, unlimited.
+    `colour` None: as standard output supports it. `width` is the width at which lines are wrapped; None: that of the
+    terminal, unlimited without one.
     """
     terminal = sys.stdout.isatty()
     if width is None and terminal:
@@ -70,7 +70,7 @@ def _diagnostic(diagnostic: Diagnostic, excerpt: Excerpt | None, width: int | No
 
 
 def _wrapped(text: Text, width: int | None) -> Text:
-    """Broken between words; what goes on in the next line is indented. A path without blanks is left in one piece."""
+    """Wrap between words with an indent; a path without blanks is not broken."""
     if width is None or text.cell_len <= width:
         return text
     lines, at = [0], 0
@@ -87,7 +87,7 @@ def _wrapped(text: Text, width: int | None) -> Text:
 
 
 def _excerpt(excerpt: Excerpt, line: int, style: str, width: int) -> Text:
-    """The source line, cut to what fits around the offending place, and that underlined."""
+    """The source line, cut to the width around the underlined place."""
     room = width - _GUTTER - len(" | ")
     source, start, end = _expanded(excerpt)
     indent = len(source) - len(source.lstrip())
@@ -105,7 +105,7 @@ def _excerpt(excerpt: Excerpt, line: int, style: str, width: int) -> Text:
 
 
 def _expanded(excerpt: Excerpt) -> tuple[str, int, int]:
-    """The line with blanks for tabs, and the offending characters of that."""
+    """The line with expanded tabs, and the columns of the place in it."""
     start, end = (len(excerpt.text[:at].expandtabs(4)) for at in (excerpt.start, excerpt.end))
     return excerpt.text.expandtabs(4), start, end
 
@@ -125,7 +125,7 @@ def _fixable(report: Report) -> str:
 
 
 def _withheld(report: Report) -> str:
-    """The findings that are not wanted, although they are against the words of the standard."""
+    """Ignored findings of rules that rest on the words of the standard."""
     counts = Counter(diagnostic.code for diagnostic in report.withheld)
     listed = ", ".join(f"{code} ({number})" for code, number in sorted(counts.items()))
     return f"although required by the standard: {listed}"

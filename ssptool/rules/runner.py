@@ -1,4 +1,4 @@
-"""Application of the rules to files, packages and structures, and of the fixes that findings offer."""
+"""Apply rules to files, packages and structures, and apply the fixes of findings."""
 
 import codecs
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,14 +21,14 @@ from ssptool.rules.subjects import File, LoneDocument, Package, Structure, Unrea
 from ssptool.working_directory import absolute
 
 INTERNAL = "INTERNAL"
-"""The code of a rule that failed: a fault of ours, not of the document."""
+"""The code of findings about a rule that raised an exception: a fault of ssptool, not of the document."""
 
 
 class ValidationRun:
     """One pass over a package.
 
-    `unguarded` lets a rule that fails raise, as tests want it; else the failure becomes a finding of its own and the
-    other rules go on. `tools` are those whose limits are to be respected.
+    `unguarded`: an exception in a rule is raised, for tests; else it becomes a finding and the other rules are applied.
+    `tools` are the tools whose limits are checked.
     """
 
     def __init__(self, *, unguarded: bool, tools: Collection[str] = ()) -> None:
@@ -36,14 +36,14 @@ class ValidationRun:
         self._tools = tools
         self._files: dict[str, File] = {}
         self.fixes: dict[Diagnostic, Fix] = {}
-        """How to mend what was found, where a program can."""
+        """Automatic fixes of findings."""
 
     def package(self, package: Package) -> set[Diagnostic]:
         self._files = {file.name: file for file in package.files}
         return set(self._package(package))
 
     def unreadable(self, unreadable: Unreadable) -> Iterator[Diagnostic]:
-        """What kept a file from being opened; under codes that no rule has, as the reader said it."""
+        """Problems that kept a file from being opened; unchanged if no rule has their code."""
         yield from self._apply(rules_over(Unreadable), "", unreadable)
         yield from (problem for problem in unreadable.problems if problem.code not in RULES)
 
@@ -106,7 +106,7 @@ class ValidationRun:
 
 
 def _judged(kind: type[Element] = Element) -> Iterator[str]:
-    """The tags of the kinds of elements that there are rules for."""
+    """Tags of the elements that rules apply to."""
     for below in kind.__subclasses__():
         if below.qualified_name and rules_over(below):
             yield below.qualified_name
@@ -118,7 +118,7 @@ def _weight(severity: Severity) -> int:
 
 
 def _internal(rule: Rule, subject: Any, problem: Exception) -> Diagnostic:
-    """A failed rule leaves the document unjudged, which is no reason to refuse it, but to be told."""
+    """The finding about a rule that raised an exception."""
     position = subject.position if isinstance(subject, Element) else Position("")
     message = f"the rule {rule.code} could not be applied: {type(problem).__name__}: {problem}"
     advice = "this is a fault of ssptool: please report it; all other rules were applied"
@@ -126,7 +126,7 @@ def _internal(rule: Rule, subject: Any, problem: Exception) -> Diagnostic:
 
 
 MOST_LINES = 30
-"""So far below the name of an element its attributes are looked for."""
+"""Lines below the name of an element in which its attributes are searched."""
 
 
 def check_path(
@@ -148,7 +148,7 @@ def check_path(
     switches
         Which findings are shown.
     unguarded
-        Let a rule that fails raise, instead of reporting that under the code INTERNAL.
+        Raise an exception of a rule, instead of reporting it under the code INTERNAL.
     outside
         Folders in which a zip may read files around it.
 
@@ -171,7 +171,7 @@ def check_path(
 
 
 def open_checked(path: Path | str, outside: Sequence[Path] = (), *, exclusive: bool = False) -> Archive:
-    """What is checked: a system, or a document that can be judged by itself. Raises as `Archive.open`."""
+    """Open a system, or a single document. Raises as `Archive.open`."""
     if Path(path).suffix.lower() in LONE_SUFFIXES and not absolute(Path(path)).is_dir():
         return Archive.of_document(path, exclusive=exclusive)
     return Archive.open(path, outside=outside, exclusive=exclusive)
@@ -180,7 +180,7 @@ def open_checked(path: Path | str, outside: Sequence[Path] = (), *, exclusive: b
 def check(
     archive: Archive, variant: str | None = None, *, switches: Switches = EVERYTHING, unguarded: bool = False
 ) -> Report:
-    """Check an archive that is open; see `check_path`."""
+    """Check an open archive; see `check_path`."""
     with garbage_collection_paused():
         found = examine(archive, variant, unguarded=unguarded, tools=switches.tools)
     listed, withheld = switches.apply(_sorted(found.diagnostics))
@@ -198,7 +198,7 @@ def check(
 
 
 def fixes_of(listed: Iterable[Diagnostic], fixes: Mapping[Diagnostic, Fix]) -> dict[Diagnostic, Fix]:
-    """The fixes of those that are listed, whose severity may have been raised since they were found."""
+    """The fixes of listed diagnostics, whose severity may have been raised."""
     known = {_essence(diagnostic): fix for diagnostic, fix in fixes.items()}
     return {diagnostic: known[_essence(diagnostic)] for diagnostic in listed if _essence(diagnostic) in known}
 
@@ -209,7 +209,7 @@ def _essence(diagnostic: Diagnostic) -> tuple[str, Position, str]:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found in a package and in those inside it."""
+    """Findings in a package and its nested packages."""
 
     diagnostics: set[Diagnostic]
     files: tuple[str, ...] = ()
@@ -237,13 +237,13 @@ def examine(
 
 
 def editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagnostic, Fix]:
-    """Those of documents of the archive itself, not of such in an FMU or package inside it."""
+    """Diagnostics of the archive's own documents, without those in FMUs and nested packages."""
     own = set(archive.names()) if fixes else set()
     return {diagnostic: fix for diagnostic, fix in fixes.items() if diagnostic.position.file in own}
 
 
 def _inside(archive: Archive, name: str, unguarded: bool, tools: Collection[str], depth: int) -> Found:
-    """What is wrong in a package inside an archive: it obeys the same rules (SSP 2.0 §3)."""
+    """Findings in a nested package, which obeys the same rules (SSP 2.0 §3)."""
     if depth > ArchiveLimits().depth:
         reason = f"packages are nested deeper than {ArchiveLimits().depth} levels: check it by itself"
         return Found(set(), skipped=(Skipped(name, reason),))
@@ -258,7 +258,7 @@ def _inside(archive: Archive, name: str, unguarded: bool, tools: Collection[str]
 
 
 def _prefixed(found: Found, name: str, file: str) -> Found:
-    """The same with the names of files as the archive around it has them; `file` is what the package is on disk."""
+    """The same findings with file names relative to the outer archive; `file` is the nested package."""
 
     def outside(position: Position) -> Position:
         whole = position.file in (file, name)
@@ -284,7 +284,7 @@ def _joined(found: list[Found]) -> Found:
 
 
 def _folder(path: Path) -> str | None:
-    """Where the files of an archive stand on disk; None if they are in a zip."""
+    """The folder of an archive's files on disk; None for a zip."""
     if absolute(path).is_dir():
         return str(path)
     return str(path.parent) if path.suffix.lower() in (".ssd", *LONE_SUFFIXES) else None
@@ -308,7 +308,7 @@ def _skipped(package: Package) -> Iterator[Skipped]:
 
 
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-"""A document in UTF-16 is an error; what is shown of it is legible all the same."""
+"""Decodes UTF-16 for excerpts, although such a document is an error."""
 
 
 def _excerpts(package: Package, diagnostics: set[Diagnostic]) -> dict[Position, Excerpt]:
@@ -325,7 +325,7 @@ def _excerpts(package: Package, diagnostics: set[Diagnostic]) -> dict[Position, 
 
 
 def _lines(package: Package, file: str) -> list[str]:
-    """The lines of a file of the package, counted as XML parsers do; none if it is not a text."""
+    """Lines of a file of the package, split as XML parsers do; none if it is not text."""
     try:
         content = package.archive.read(file)
     except (LookupError, InvalidDocument):
@@ -336,12 +336,12 @@ def _lines(package: Package, file: str) -> list[str]:
 
 
 MOST_ROUNDS = 20
-"""One fix may uncover what another rule has to say; nothing should take that many."""
+"""Rounds of fixes: one fix may lead to findings of other rules."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """What was mended, in this order, and the report of what is left. The edits are in the archive, not on disk."""
+    """Fixed diagnostics in order, and the report of the remaining ones. The edits are in the archive, not on disk."""
 
     diagnostics: tuple[Diagnostic, ...]
     report: Report
@@ -350,9 +350,9 @@ class Fixed:
 def fix(
     archive: Archive, variant: str | None = None, *, switches: Switches = EVERYTHING, unsafe: bool = False
 ) -> Fixed:
-    """Apply the fixes of all findings that are listed, those that are no guesses, or with `unsafe` all.
+    """Apply the safe fixes of all listed findings, or with `unsafe` all fixes.
 
-    Documents of packages inside the archive are left as they are: they are to be mended as archives of their own.
+    Documents of nested packages are not changed; fix those packages separately.
     """
     done: list[Diagnostic] = []
     for _ in range(MOST_ROUNDS):
@@ -364,7 +364,7 @@ def fix(
 
 
 def _round(archive: Archive, variant: str | None, switches: Switches, unsafe: bool) -> list[Diagnostic]:
-    """Apply as many fixes as there are that do not touch the same elements, in the order of files and lines."""
+    """Apply fixes that touch different elements, in the order of files and lines."""
     found = examine(archive, variant, tools=switches.tools)
     listed, _ = switches.apply(found.diagnostics)
     own = editable(found.fixes, archive)
@@ -379,7 +379,7 @@ def _round(archive: Archive, variant: str | None, switches: Switches, unsafe: bo
 
 
 def _free(wanted: Fix, touched: set[Element]) -> bool:
-    """Whether nothing of it has been edited in this round, nor stands in something that has."""
+    """Whether no element of a fix, and no element around it, was edited in this round."""
     around = {ancestor for element in wanted.touched for ancestor in (element, *element.iterancestors())}
     below = {inner for element in wanted.touched for inner in element.iter("*")}
     return touched.isdisjoint(around) and touched.isdisjoint(below)

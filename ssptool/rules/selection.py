@@ -1,4 +1,4 @@
-"""Selection of rules: options of a check, settings in files, and findings in spite of which a system is run."""
+"""Selection of rules by options and settings files, and accepted errors."""
 
 import re
 import tomllib
@@ -19,7 +19,7 @@ from ssptool.working_directory import absolute
 
 
 class UnknownTool(WrongUsage, LookupError):
-    """The name of a tool whose limits are not known."""
+    """No limits are known for a tool of this name."""
 
     def __init__(self, tool: str) -> None:
         self.tool = tool
@@ -31,7 +31,7 @@ class UnknownTool(WrongUsage, LookupError):
 
 
 class Shown(StrEnum):
-    """What happens to what a rule finds."""
+    """The treatment of a rule's findings."""
 
     LISTED = "listed"
     WITHHELD = "hidden, but counted: the rule rests on the words of the standard"
@@ -40,11 +40,12 @@ class Shown(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RuleChoice:
-    """What one place, a file or a command line, says. `select` and `ignore` are codes or beginnings of codes.
+    """Selection by one source, a settings file or a command line. `select` and `ignore` are codes or beginnings of
+    codes.
 
-    Of two that match a code the longer counts, and of equal ones `ignore`; with a selection everything else is off.
-    `tools` are those whose limits are respected (names in `TOOLS`), `allow_outside` folders in which a zip may read
-    files around it.
+    The longest match counts, and `ignore` wins over an equal `select`; with a selection all other rules are off.
+    `tools` are names in `TOOLS` whose limits are checked, `allow_outside` folders in which a zip may read files outside
+    it.
     """
 
     select: tuple[str, ...] = ()
@@ -62,7 +63,7 @@ class RuleChoice:
                 raise UnknownRule(prefix)
 
     def wants(self, code: str) -> bool | None:
-        """Whether the findings of a rule are wanted; None if nothing is said about it."""
+        """Whether the findings of a rule are selected; None if neither list matches it."""
         selected, ignored = _longest(self.select, code), _longest(self.ignore, code)
         if selected or ignored:
             return selected > ignored
@@ -71,7 +72,7 @@ class RuleChoice:
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """What all places say, the strongest first: the command line, then a settings file."""
+    """Selections in order of precedence: the command line, then a settings file."""
 
     choices: tuple[RuleChoice, ...] = ()
 
@@ -81,11 +82,13 @@ class Switches:
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """The tools whose limits are respected, of the strongest place that names any."""
+        """The tools of the first selection that names any."""
         return next((choice.tools for choice in self.choices if choice.tools), ())
 
     def shown(self, code: str) -> Shown:
-        """Rules on the words of the standard are never lost silently; findings that no rule has are always listed."""
+        """The treatment of a code. Findings of rules on the words of the standard are at least counted; codes without a
+        rule are always listed.
+        """
         rule = RULES.get(code)
         wanted = next((wants for choice in self.choices if (wants := choice.wants(code)) is not None), True)
         if wanted or rule is None:
@@ -93,7 +96,7 @@ class Switches:
         return Shown.DROPPED if rule.optional else Shown.WITHHELD
 
     def apply(self, diagnostics: Iterable[Diagnostic]) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
-        """Those that are listed, raised to errors if that is wanted, and those that are withheld."""
+        """Listed diagnostics (as errors with `strict`), and withheld ones."""
         listed, withheld = [], []
         for diagnostic in diagnostics:
             match self.shown(diagnostic.code):
@@ -110,7 +113,7 @@ EVERYTHING = Switches()
 
 
 def is_limit(code: str) -> bool:
-    """Whether a rule is a limit of other tools: `tools` switches it on, whatever is selected."""
+    """Whether a rule is a limit of other tools, which only `tools` switches on."""
     rule = RULES.get(code)
     return rule is not None and bool(rule.tools)
 
@@ -129,7 +132,7 @@ _EXAMPLES = {"for": ("tools", "fmpy"), "allow-outside": ("folders", "../fmus")}
 
 
 class InvalidSettings(Exception):
-    """A settings file that says something that there is not: `path`, `line`, what, and what to try."""
+    """An invalid entry of a settings file: `path`, `line`, message and advice."""
 
     def __init__(self, path: Path, line: int, message: str, advice: str = "") -> None:
         super().__init__(f"{path}:{line}: {message}" + (f" ({advice})" if advice else ""))
@@ -137,12 +140,12 @@ class InvalidSettings(Exception):
 
 
 def find_settings(start: Path) -> RuleChoice:
-    """What the nearest settings file says, from the folder of `start` (or `start`, if it is one) upwards.
+    """Read the nearest settings file, from the folder `start` (or that of the file `start`) upwards.
 
     Raises
     ------
     InvalidSettings
-        The file is no TOML, or has an unknown key, a value of the wrong type, or a code that no rule has.
+        The file is not TOML, or has an unknown key, a value of the wrong type, or an unknown code.
     """
     start = absolute(start)
     for folder in (start, *start.parents) if start.is_dir() else start.parents:
@@ -154,7 +157,7 @@ def find_settings(start: Path) -> RuleChoice:
 
 
 def _read(path: Path) -> RuleChoice | None:
-    """None if the file is no settings file of ours."""
+    """None if the file has no settings of ssptool."""
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     if path.name == PROJECT_FILE and "ssptool" not in text:
         return None  # most are none of ours, and may be as wrong as they like
@@ -213,7 +216,7 @@ def _is_list_of_texts(value: object) -> bool:
 
 
 def _line(text: str, key: str, ours: bool = False) -> int:
-    """Where a key stands; with `ours` below the header of our table."""
+    """The line of a key; with `ours` below the header of ssptool's table."""
     lines = text.split("\n")
     headers = (number for number, line in enumerate(lines) if re.match(r"\s*\[tool\.ssptool\]", line))
     first = next(headers, 0) if ours else 0
@@ -222,7 +225,7 @@ def _line(text: str, key: str, ours: bool = False) -> int:
 
 
 class Unacceptable(WrongUsage, ValueError):
-    """A rule whose errors keep a system from running, whatever the user accepts."""
+    """The errors of a rule cannot be accepted: they make a run impossible."""
 
     def __init__(self, code: str) -> None:
         super().__init__(
@@ -233,14 +236,14 @@ class Unacceptable(WrongUsage, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """Findings in spite of which a system is run, and the codes of their rules."""
+    """Accepted errors, and the codes of their rules."""
 
     findings: tuple[Diagnostic, ...] = ()
     codes: frozenset[str] = frozenset()
 
     @property
     def notes(self) -> Iterator[str]:
-        """A sentence for each rule: how many findings were accepted, where the first is, and what becomes of them."""
+        """For each rule a sentence with the number of accepted findings, the first position and the effect."""
         counts = Counter(finding.code for finding in self.findings)
         for code, count in counts.items():
             first = next(finding for finding in self.findings if finding.code == code)
@@ -253,23 +256,23 @@ NOTHING_ACCEPTED = Acceptance()
 
 
 def judge(report: Report, accept: Iterable[str], switches: Switches) -> tuple[tuple[Diagnostic, ...], Acceptance]:
-    """The errors that keep a system from running, and the findings in spite of which it is run.
+    """Separate the errors that prevent a run from accepted ones.
 
     Parameters
     ----------
     report
-        With everything that was found, whatever the switches say.
+        All findings, without any selection.
     accept
         Codes of rules, or beginnings of them.
     switches
-        Of a settings file: errors of rules that are not listed are accepted.
+        From a settings file: errors of rules that it ignores are accepted.
 
     Raises
     ------
     UnknownRule
         No rule has such a code.
     Unacceptable
-        A code is that of a rule whose errors keep every system from running.
+        The errors of a rule cannot be accepted.
     """
     asked = accepted_codes(accept)
     refused, accepted = [], []
@@ -284,7 +287,7 @@ def judge(report: Report, accept: Iterable[str], switches: Switches) -> tuple[tu
 
 
 def accepted_codes(accept: Iterable[str]) -> frozenset[str]:
-    """The codes of the rules that are meant. Raises as `judge`."""
+    """The codes of rules that match. Raises as `judge`."""
     codes = set[str]()
     for prefix in accept:
         meant = [code for code in RULES if prefix and code.startswith(prefix)]
@@ -297,5 +300,5 @@ def accepted_codes(accept: Iterable[str]) -> frozenset[str]:
 
 
 def acceptable(finding: Diagnostic) -> bool:
-    """Whether a system with this error can be run; never if no rule has the code: it could not be read."""
+    """Whether a system with this error can be run; never if no rule has the code, because a file is unreadable."""
     return finding.code in RULES and not RULES[finding.code].blocks_run

@@ -1,7 +1,7 @@
 """Subjects of rules: packages, files and structures, walks over their elements, and references from one to another.
 
 A URI of a `source` attribute follows SSP 2.0 §5.4 and RFC 3986. Several rules need the same results of one structure:
-these are found once and remembered for as long as the structure lives."""
+these are computed once and kept with the structure."""
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -53,10 +53,9 @@ def every(root: Element, *kinds: type[E]) -> Iterator[E]:
 
 
 def foreign_elements(root: Element) -> frozenset[etree._Element]:
-    """What stands where anything may stand and is none of our business, whatever it looks like.
+    """Elements that no schema of SSP covers.
 
-    That is the content of annotations and metadata, and what is written inline but is no document of SSP: no schema
-    has judged it.
+    They are the content of annotations and metadata, and inline content that is not a document of SSP.
     """
     return frozenset(element for holder in root.iter(*_HOLDERS) for element in _foreign_in(holder))
 
@@ -74,7 +73,7 @@ def _is_foreign(holder: etree._Element, child: etree._Element) -> bool:
 
 
 def first(element: Element, kind: type[E]) -> E | None:
-    """The first child of a kind; quicker than asking lxml for many tags."""
+    """The first child of a kind; faster than a search of lxml for many tags."""
     for child in element:
         if isinstance(child, kind):
             return child
@@ -89,7 +88,7 @@ def around(element: Element, kind: type[E]) -> Iterator[E]:
 
 
 def container(element: Element) -> ssc.TopLevel:
-    """The root of the document that an element belongs to: of the inline one if it is in such."""
+    """The root of the (possibly inline) document that contains an element."""
     return element if isinstance(element, ssc.TopLevel) else next(around(element, ssc.TopLevel))
 
 
@@ -109,7 +108,7 @@ class Reach(StrEnum):
 
 
 class Reference(NamedTuple):
-    """A URI seen from a file: `entry` is the path inside the archive if it leads there, `fragment` what follows `#`."""
+    """A URI resolved against a file: `entry` is the path inside the archive, `fragment` the part after `#`."""
 
     uri: str
     reach: Reach
@@ -119,7 +118,7 @@ class Reference(NamedTuple):
 
 
 def inside(reference: Reference) -> str:
-    """The entry of the system structure that a reference to a package means: that of its fragment, or the default."""
+    """The entry of the system structure in a referenced package: by the fragment, or the default one."""
     return f"{reference.entry}{NESTING_MARK}{unquote(reference.fragment) or DEFAULT_STRUCTURE}"
 
 
@@ -140,7 +139,7 @@ def resolve(uri: str, base: str, within: Callable[[str, str], str] = uris.resolv
 
 
 def refer(element: Element, uri: str, base: str, archive: Archive) -> Reference:
-    """Where a URI of an element of the file `base` leads: `sourceBase` may say into or beside another file."""
+    """Resolve a URI of an element in the file `base`, with regard to `sourceBase`."""
     holder = _base(element)
     if holder is None:
         return resolve(uri, base, archive.resolve)
@@ -153,7 +152,7 @@ def refer(element: Element, uri: str, base: str, archive: Archive) -> Reference:
 
 
 def _base(element: Element) -> Element | None:
-    """The element around another one to whose file that one's URI is relative; None if that is the document itself."""
+    """The enclosing element whose file is the base of a URI; None if the base is the document itself."""
     match getattr(element, "source_base", None):
         case ssd.SourceBase.COMPONENT:
             return next(around(element, ssd.Component), None)
@@ -172,14 +171,14 @@ DOCUMENT_ROOTS: tuple[type[ssc.TopLevel], ...] = (*WITH_UNITS, ssm.ParameterMapp
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """An archive, or the file of this `name` in it, that could not be opened; `problems` say why."""
+    """An archive, or its file `name`, that could not be opened because of `problems`."""
 
     problems: tuple[Diagnostic, ...]
     archive: Archive | None = None
     name: str = ""
 
     def reported(self, code: str, repair: Callable[[bytes], Repair | None] | None = None) -> Iterator[Finding]:
-        """What the reader said under this code, with the fix that may repair the file."""
+        """Problems of this code, with the fix that may repair the file."""
         for problem in self.problems:
             if problem.code == code:
                 fix = None
@@ -192,8 +191,8 @@ class Unreadable:
 class File:
     """One XML document of the package, readable or not.
 
-    `expected` is the root element that the reference to it promises; `problems` say why it has no tree;
-    `violations` are those of the schema of the version that it declares.
+    `expected` is the root element that the reference states; `problems` are reasons why the file has no tree;
+    `violations` are those of the schema of its declared version.
     """
 
     name: str
@@ -208,7 +207,7 @@ class File:
 
     @property
     def valid(self) -> bool:
-        """Whether rules may rely on its structure."""
+        """Whether the document is schema-valid."""
         return (
             self.document is not None
             and isinstance(self.document.root, self.expected)
@@ -221,9 +220,9 @@ class File:
 class Structure:
     """One (schema-valid) SSD with everything that it refers to.
 
-    `files` are the parameter sets, mappings and dictionaries it names, `fmus` the model descriptions of its
-    components or why there is none, `inner` the SSDs that components are made of, those in packages inside the archive
-    included; all by their path in the archive. `opened` gives such an SSD with what that refers to.
+    `files` are the parameter sets, mappings and dictionaries it names, `fmus` the model descriptions of its components
+    or why there is none, `inner` the SSDs that components are made of, those in packages inside the archive included;
+    all by their path in the archive. `opened` returns such an SSD as a structure.
     """
 
     archive: Archive
@@ -238,7 +237,7 @@ class Structure:
     _references: dict[str, Reference] = field(default_factory=dict, repr=False)
     _instances: "dict[Element, Instance | None]" = field(default_factory=dict, repr=False)
     memory: dict[Any, dict[Any, Any]] = field(default_factory=dict, repr=False)
-    """By function: what it found of the structure; see `ssptool.rules.subjects`."""
+    """Function → its result for the structure; see `remembered`."""
 
     @property
     def root(self) -> ssd.SystemStructureDescription:
@@ -256,7 +255,7 @@ class Structure:
         return self._found[kind]
 
     def tables(self) -> Iterator[str]:
-        """The entries of the files that components of type table name and that are there."""
+        """Existing entries that table components refer to."""
         for component in self.all(ssd.Component) if self.file.valid else ():
             if component.is_table:
                 reference = self.reference(component, component.source or "")
@@ -271,7 +270,7 @@ class Structure:
                 yield file.document.root_as(file.expected)
 
     def documents(self) -> Iterator[ssc.TopLevel]:
-        """The roots, and the documents written inline in them: each has units and enumerations of its own."""
+        """The roots and their inline documents, each with its own units and enumerations."""
         for root in self.roots():
             yield from every(root, *DOCUMENT_ROOTS)
 
@@ -288,7 +287,7 @@ class Structure:
         return self._units[root]
 
     def unit(self, root: Element, name: str | None) -> PhysicalUnit | None:
-        """The unit that a document means by a name; None if neither a definition nor the name tells it."""
+        """The unit of a name in a document, by its definition or else by the name; None if unknown."""
         unit = named(self.units(root), name)
         return None if unit is None or unit.exponents is None else unit
 
@@ -297,7 +296,7 @@ class Structure:
         return 0 if self.file.document is None else self.file.document.line_of(element)
 
     def reference(self, element: Element, uri: str) -> Reference:
-        """What the URI of an element of the SSD, or of a file that it names, refers to."""
+        """Resolve the URI of an element of the SSD, or of a file that it names."""
         if isinstance(element, ssc.MetaData | ssc.Signature):
             return refer(element, uri, element.position.file, self.archive)
         if isinstance(element, ssd.ParameterBinding | ssd.ParameterMapping):
@@ -318,7 +317,7 @@ class Structure:
         return self._components[element]
 
     def instance(self, element: Element | None) -> "Instance | None":
-        """The system that a component is an instance of; None if it is an FMU, or that system cannot be read."""
+        """The system that a component refers to; None for an FMU or an unreadable system."""
         if not isinstance(element, ssd.Component):
             return None
         if element not in self._instances:
@@ -354,7 +353,7 @@ class Structure:
             return []
 
     def parameter_set_of(self, binding: ssd.ParameterBinding) -> ssv.ParameterSet | None:
-        """The values of a binding, inline or in a file; None if they are not there or not an SSV."""
+        """The values of a binding, inline or in a file; None if missing or not an SSV."""
         if binding.type != PARAMETER_SET:
             return None
         if binding.source is None:
@@ -362,7 +361,7 @@ class Structure:
         return self._root_of(binding, binding.source, ssv.ParameterSet)
 
     def mapping_of(self, mapping: ssd.ParameterMapping) -> ssm.ParameterMapping | None:
-        """A mapping, inline or in a file; None if it is not there or not an SSM."""
+        """A mapping, inline or in a file; None if missing or not an SSM."""
         if mapping.type != PARAMETER_MAPPING:
             return None
         return (
@@ -370,7 +369,7 @@ class Structure:
         )
 
     def dictionary_of(self, dictionary: ssd.SignalDictionary) -> ssb.SignalDictionary | None:
-        """A dictionary, inline or in a file; None if it is not there or not an SSB."""
+        """A dictionary, inline or in a file; None if missing or not an SSB."""
         if dictionary.type != SIGNAL_DICTIONARY:
             return None
         if dictionary.source is None:
@@ -387,14 +386,14 @@ class Structure:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A system that a component is, in the structure where it stands."""
+    """A system that a component refers to, and its structure."""
 
     system: ssd.System
     structure: Structure
 
 
 class LoneDocument(Structure):
-    """A parameter set, parameter mapping or signal dictionary by itself, without a structure that refers to it."""
+    """A single parameter set, parameter mapping or signal dictionary, without a structure."""
 
     @property
     def root(self) -> Any:
@@ -404,9 +403,9 @@ class LoneDocument(Structure):
 
 @dataclass(frozen=True, eq=False)
 class Package:
-    """An archive with the structures in it that are checked, and all files that these refer to.
+    """An archive with its checked structures and all files that these refer to.
 
-    `packages` are those inside it, which are not looked into; `complete`: these are all structures at its root.
+    `packages` are nested packages, whose contents are not included; `complete`: all structures at the root are checked.
     """
 
     archive: Archive
@@ -422,17 +421,17 @@ class Package:
 
     @property
     def alone(self) -> bool:
-        """Whether it is no package, but one document by itself."""
+        """Whether it is a single document, not a package."""
         return any(isinstance(structure, LoneDocument) for structure in self.structures)
 
 
 def is_fmu(component: ssd.Component) -> bool:
-    """Whether a component says that it is an FMU."""
+    """Whether a component's type is that of an FMU."""
     return component.media_type == FMU and not _of_same_document(component)
 
 
 def is_structure(component: ssd.Component) -> bool:
-    """Whether a component says that it is a system of its own."""
+    """Whether a component refers to a system structure."""
     return component.media_type in STRUCTURE_TYPES or _of_same_document(component)
 
 
@@ -442,7 +441,7 @@ def _of_same_document(component: ssd.Component) -> bool:
 
 
 def is_packed(component: ssd.Component) -> bool:
-    """Whether a component that is a system of its own refers to a package; where ending and type differ, the ending."""
+    """Whether a component that refers to a system names a package; if ending and type differ, the ending counts."""
     ending = (component.source or "").partition("#")[0].lower().rpartition(".")[2]
     return ending == "ssp" or (ending != "ssd" and component.media_type == PACKAGE)
 
@@ -452,7 +451,7 @@ V = TypeVar("V")
 
 
 def remembered(find: Callable[[K, Structure], V]) -> Callable[[K, Structure], V]:
-    """A function of something in a structure that remembers its results for as long as the structure lives."""
+    """Decorator: cache results of a function of a subject and a structure with the structure."""
 
     def recall(key: K, structure: Structure) -> V:
         known: dict[K, V] = structure.memory.setdefault(find, {})
@@ -465,7 +464,7 @@ def remembered(find: Callable[[K, Structure], V]) -> Callable[[K, Structure], V]
 
 
 def found_once(find: Callable[[Structure], V]) -> Callable[[Structure], V]:
-    """The same for a function of a structure as a whole."""
+    """Decorator: cache the result of a function of a structure with the structure."""
 
     of_whole = remembered(lambda _whole, structure: find(structure))
 
@@ -477,12 +476,12 @@ def found_once(find: Callable[[Structure], V]) -> Callable[[Structure], V]:
 
 
 def pool(kind: type[V], structure: Structure) -> dict[Any, V]:
-    """The values of a class of which a structure needs one each, by what they are made of."""
+    """Values of a class by their arguments, one each per structure."""
     return structure.memory.setdefault(kind, {})
 
 
 def content(holder: Element | None) -> list[Element]:
-    """The inline content, metadata and signatures aside."""
+    """The inline content, without metadata and signatures."""
     if holder is None:
         return []
     children = [child for child in holder.iterchildren("*") if isinstance(child, Element)]
@@ -497,7 +496,7 @@ def wrong_number(holder: Element, source: str | None, inline: list[Element], wha
 
 
 def wrong_content(holder: Element, inline: list[Element], expected: type[Element]) -> Iterator[Finding]:
-    """Inline content that is there, but not one element of the expected kind."""
+    """A finding about inline content that is not one element of the expected kind."""
     if inline and not (len(inline) == 1 and isinstance(inline[0], expected)):
         found = ", ".join(child.tag.rpartition("}")[2] for child in inline[:3])
         name = expected.qualified_name.rpartition("}")[2]
