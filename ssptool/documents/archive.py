@@ -50,7 +50,7 @@ _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can state, for en
 
 
 class EntryEdit(NamedTuple):
-    """One entry that differs from what is on disk: whether it was there before, and whether it is there now."""
+    """An unsaved change of one entry: whether it exists on disk, and whether it exists in the archive."""
 
     name: str
     existed: bool
@@ -58,7 +58,7 @@ class EntryEdit(NamedTuple):
 
 
 class UnknownVariant(WrongUsage, LookupError):
-    """A variant that the archive does not have; `available` are the names of those that it has."""
+    """The archive has no such variant; `available` are the names of its variants."""
 
     def __init__(self, variant: str, available: tuple[str, ...]) -> None:
         super().__init__(f"there is no variant {variant!r}; available: {', '.join(available) or 'none'}")
@@ -67,7 +67,7 @@ class UnknownVariant(WrongUsage, LookupError):
 
 
 LONE_SUFFIXES = (".ssv", ".ssm", ".ssb")
-"""Of documents that can be checked and migrated without a system that refers to them."""
+"""Endings of documents that can be validated and migrated without a system."""
 
 
 class Archive:
@@ -115,21 +115,21 @@ class Archive:
         """Open a zip, a folder or a lone `.ssd`; or an FMU (zip or folder), which becomes a system of one component, or
         a system of the Open Simulation Platform (`OspSystemStructure.xml`, or the folder with it).
 
-        Documents of a folder or a lone `.ssd` may name files around it with `../`; those of a zip only such in the
-        folders `outside`.
+        Documents of a folder or a lone `.ssd` may name files outside it with `../`; documents of a zip only files in
+        the folders `outside`.
 
-        `exclusive`: until the archive is closed, others who open the system in this way wait, as this one for them.
+        `exclusive`: lock the system until the archive is closed; others who open it exclusively wait.
 
         Raises
         ------
         FileNotFoundError
-            There is nothing at `path`.
+            `path` does not exist.
         InvalidDocument
-            It is no readable zip (PKG-001, -002, -003), has unsafe or duplicate names (PKG-020, -021), exceeds the
-            limits (PKG-024), or has no `SystemStructure.ssd` (PKG-009); or a system of the platform has what
-            SSP lacks (OSP-101).
+            The zip is unreadable (PKG-001, -002, -003), has unsafe or duplicate names (PKG-020, -021), exceeds the
+            limits (PKG-024), or has no `SystemStructure.ssd` (PKG-009); or SSP lacks a feature of an
+            OspSystemStructure.xml (OSP-101).
         Locked
-            Another program edits the system for too long, if this is to be `exclusive`.
+            With `exclusive`: another program keeps the system locked for too long.
         """
         path = checked_path("system", path)
         place = absolute(path)
@@ -157,7 +157,7 @@ class Archive:
 
     @classmethod
     def of_document(cls, path: Path | str, *, exclusive: bool = False) -> Self:
-        """A lone `.ssv`, `.ssm` or `.ssb`, to be checked and mended by itself. Raises FileNotFoundError, or Locked."""
+        """Open a single `.ssv`, `.ssm` or `.ssb`. Raises FileNotFoundError, or Locked."""
         path = checked_path("system", path)
         if not absolute(path).is_file():
             raise FileNotFoundError(f"{path} does not exist")
@@ -168,12 +168,12 @@ class Archive:
 
     @classmethod
     def create(cls, path: Path | str, structure: bytes) -> Self:
-        """A new archive with this default structure; nothing is on disk before `save`.
+        """Create an archive with this default structure; `save` writes it to disk.
 
         Raises
         ------
         FileExistsError
-            There is something at `path` (an empty folder is fine).
+            `path` exists and is not an empty folder.
         """
         path = Path(path)
         _require_free(path)
@@ -197,45 +197,46 @@ class Archive:
         return f"<Archive {self.path}>"
 
     def close(self) -> None:
-        """Remove the unpacked files; documents that were read stay usable."""
+        """Remove the unpacked files; documents stay usable."""
         self._all.close()
         if self._unlock is not None:
             self._unlock()
 
     def names(self) -> tuple[str, ...]:
-        """All entries but folders: in the order of the zip, or sorted."""
+        """All entries except folders, in the order of the zip, or sorted."""
         return self._now.names()
 
     def has(self, name: str) -> bool:
         return self._all.has(name)
 
     def read(self, name: str) -> bytes:
-        """The bytes of an entry, without edits of a tree. Raises MissingEntry, or InvalidDocument if it is damaged."""
+        """The bytes of an entry, without edits of its tree. Raises MissingEntry, or InvalidDocument if it is damaged.
+        """
         self._see(name)
         return self._all.read(name)
 
     def local_path(self, name: str) -> Path:
-        """A file with the bytes of an entry, unpacked if need be; not to be written to. Raises as `read`."""
+        """A read-only file with the bytes of an entry, unpacked if necessary. Raises as `read`."""
         self._see(name)
         return self._all.local_path(name)
 
     @property
     def is_generated(self) -> bool:
-        """Whether the structure is generated from an FMU or another format, and is not to be saved in place."""
+        """Whether the structure is generated from an FMU or another format, and cannot be saved in place."""
         return isinstance(self._entries, GeneratedEntries)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a generated structure states in other words than its source."""
+        """Notes on differences between a generated structure and its source."""
         return self._entries.notes if isinstance(self._entries, GeneratedEntries) else ()
 
     def stated(self, name: str) -> str:
-        """The path that the user's file states for an entry that is not there."""
+        """The path of a missing entry as the user's file states it."""
         return self._entries.missing.get(name, name) if isinstance(self._entries, GeneratedEntries) else name
 
     @property
     def zip_facts(self) -> ZipFacts | None:
-        """What the directory of the zip says that is on disk; None of a folder or a lone `.ssd`."""
+        """Facts from the directory of the zip on disk; None for a folder or a lone `.ssd`."""
         return self._entries.facts if isinstance(self._entries, ZipEntries) else None
 
     def put(self, name: str, content: EntryContent) -> None:
@@ -244,7 +245,7 @@ class Archive:
         Raises
         ------
         WrongValue
-            The name is no safe relative path.
+            The name is not a safe relative path.
         """
         if reason := uri.unsafe(name):
             raise WrongValue(f"{name!r} cannot be the name of an entry: it {reason}")
@@ -253,34 +254,34 @@ class Archive:
         self._forget(name)
 
     def remove(self, name: str) -> None:
-        """Take an entry away; on disk at `save`. Raises MissingEntry."""
+        """Remove an entry; on disk at `save`. Raises MissingEntry."""
         self._now.remove(name)
         self._forget(name)
 
     def edits(self) -> tuple["EntryEdit", ...]:
-        """What `save` would change, by name: documents that were edited, entries added, replaced and removed."""
+        """Unsaved changes by name: edited documents, and entries added, replaced and removed."""
         names = sorted(self._edited() | set(self._now.added) | self._now.removed)
         return tuple(EntryEdit(name, self._entries.has(name), self._now.has(name)) for name in names)
 
     def before(self, name: str) -> bytes:
-        """The bytes of an entry as they are on disk; none of one that is new."""
+        """The bytes of an entry on disk; empty for a new entry."""
         return self._entries.read(name) if self._entries.has(name) else b""
 
     def content(self, name: str) -> bytes:
-        """The bytes of an entry with all edits, as `save` writes them; none of one that was removed."""
+        """The bytes of an entry with all edits, as `save` writes them; empty for a removed entry."""
         if not self.has(name):
             return b""
         document = self._documents.get(name)
         return self.read(name) if document is None else document.to_bytes()
 
     def document(self, name: str) -> Document:
-        """The document of this name, always the same object. Raises as `read`, or InvalidDocument if it is no XML."""
+        """The document of this name, always the same object. Raises as `read`, or InvalidDocument if it is not XML."""
         if name not in self._documents:
             self._documents[name] = Document(name, self.read(name))
         return self._documents[name]
 
     def variants(self) -> tuple[Document, ...]:
-        """All SSDs at the root, the default first; of a lone `.ssd` that alone."""
+        """All SSDs at the root, the default first; or the lone `.ssd`."""
         return tuple(self.document(name) for name in self._variant_names())
 
     def structure(self, variant: str | None = None) -> Document:
@@ -304,7 +305,7 @@ class Archive:
         Raises
         ------
         UnresolvableUri
-            The URI is not relative, or leads out of the package that the document is in.
+            The URI is not relative, or lies outside the package of the document.
         """
         if NESTING_MARK not in document_name:
             return self._allowed(reference, uri.resolve(document_name, reference, upwards=self._reaches_outside))
@@ -317,19 +318,19 @@ class Archive:
         return name
 
     def outside(self, document_name: str, reference: str) -> Path:
-        """Where a URI leads on disk that leads out of the archive, whether or not that is allowed."""
+        """The path on disk of a URI that leads outside the archive, whether or not that is allowed."""
         name = uri.resolve(document_name, reference, upwards=True)
         return Path(os.path.normpath(self._now.surroundings.folder / name))
 
     def inside(self, name: str, reference: str) -> str:
-        """The name of the entry to which a URI leads that is relative to the root of a package or FMU (AMB-10).
+        """The name of the entry of a URI relative to the root of a nested package or FMU (AMB-10).
 
-        `name` is that of the package, which may stand here unpacked as well, as a folder. Raises UnresolvableUri.
+        `name` is that of the package, a file or an unpacked folder. Raises UnresolvableUri.
         """
         return name.rstrip("/") + (NESTING_MARK if self.has(name) else "/") + uri.resolve("", reference)
 
     def names_inside(self, name: str) -> tuple[str, ...]:
-        """The entries of a package or FMU here, packed or as a folder, under the names that they have in there.
+        """The entries of a nested package or FMU, packed or as a folder, by their names inside it.
 
         Raises
         ------
@@ -342,7 +343,7 @@ class Archive:
         return tuple(entry.removeprefix(folder) for entry in self.names() if entry.startswith(folder))
 
     def save(self, path: Path | str | None = None) -> None:
-        """Write everything, edits included, to an `.ssp` or a folder (no suffix); of a lone `.ssd` that file alone.
+        """Write everything, edits included, to an `.ssp` or a folder (no suffix); or the lone `.ssd`.
 
         A file appears complete or not at all. Entries that were not edited keep their bytes and their order; equal
         archives give equal files. Without `path`, or onto itself, a folder or a lone `.ssd` gets the edits only, and
@@ -351,11 +352,11 @@ class Archive:
         Raises
         ------
         ChangedMeanwhile
-            Another program has changed, since it was read, what would be saved in place.
+            Another program has changed a file of the system since it was read.
         FileExistsError
             `path` is another folder that is not empty.
         WrongValue
-            An archive is to become a lone `.ssd`, or the reverse; or a document of a package inside was edited.
+            An archive cannot be saved as a lone `.ssd`, or the reverse; or a document of a nested package was edited.
         """
         target = Path(path) if path is not None else self._place
         if isinstance(self._entries, GeneratedEntries) and absolute(target) == self._place:
@@ -375,7 +376,7 @@ class Archive:
 
     @contextmanager
     def _exclusive(self, target: Path) -> Iterator[None]:
-        """Save in place only what nobody else has changed, and let nobody else save at the same time."""
+        """Lock the system while it is saved in place, and refuse if another program has changed it."""
         if not _is_same(target, self._place):
             yield
             return
@@ -404,7 +405,7 @@ class Archive:
         return (self._entries.base if isinstance(self._entries, FolderEntries) else self._place.parent) / name
 
     def _edited(self) -> set[str]:
-        """The documents that were edited; none of a package inside may be, as nothing would come of it."""
+        """Edited documents. Edits of nested packages are refused, because they cannot be saved."""
         edited = {name for name, document in self._documents.items() if document.changed}
         if around := sorted(name for name in edited if name.startswith(uri.UP)):
             raise WrongValue(f"{around[0]} lies outside {self.path}: open that file to edit it")
@@ -413,7 +414,7 @@ class Archive:
         return edited
 
     def _forget(self, name: str) -> None:
-        """What was read of an entry that is replaced or removed, and of what is inside it."""
+        """Forget what was read of a replaced or removed entry and of entries inside it."""
         self._all.forget(name)
         for known in list(self._documents):
             if known == name or known.startswith(name + NESTING_MARK):
@@ -441,7 +442,7 @@ class Archive:
         raise UnknownVariant(variant, tuple(titles[name] or name for name in candidates))
 
     def _title(self, name: str) -> str:
-        """The name of a system structure; empty if the file cannot be read, which matters only if it is wanted."""
+        """The name of a system structure; empty if the file cannot be read."""
         try:
             return self.document(name).root.get("name", "")
         except InvalidDocument:
@@ -484,7 +485,7 @@ class Archive:
                     files.delete(folder / edit.name)
 
     def _stored(self, name: str) -> EntryContent:
-        """What a file is to hold; large files are not read into memory."""
+        """The content of a file; large files are not read into memory."""
         return self.content(name) if name in self._documents else self._now.local_path(name)
 
     def _save_zip(self, target: Path) -> None:
@@ -505,7 +506,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _locked_file(place: Path) -> Path:
-    """The file by whose lock editors of a system wait for each other; where a system is yet to be made, its folder."""
+    """The file that editors of a system lock; for a new system its folder."""
     if not place.exists():
         return place.parent
     return place / DEFAULT_STRUCTURE if place.is_dir() else place
@@ -513,7 +514,7 @@ def _locked_file(place: Path) -> Path:
 
 @contextmanager
 def _lock_to_keep(place: Path | None) -> Iterator[Callable[[], None] | None]:
-    """Lock a system; if the block fails, it is unlocked, else whoever has the result unlocks it."""
+    """Lock a system; it is unlocked if the block fails, else by the owner of the result."""
     unlock = None if place is None else locked(_locked_file(place))
     try:
         yield unlock
@@ -529,7 +530,7 @@ def _require_free(path: Path) -> None:
 
 
 def _entries(path: Path, limits: ArchiveLimits) -> Entries:
-    """The files behind a path that is there."""
+    """Open the entries of an existing path."""
     place = absolute(path)
     if is_osp(place):
         return system_of_osp(place)

@@ -14,10 +14,10 @@ from ssptool.working_directory import absolute
 
 
 class CsvColumn(NamedTuple):
-    """One column as it is written: texts, with their times [s] and lines.
+    """One column of texts as written, with times [s] and line numbers.
 
-    `unit` is what the file beside the CSV file (which a run writes) says; `bracketed` are name and unit, if the header
-    looks like `name [unit]`.
+    `unit` is that of the JSON file that a run writes beside the CSV file; `bracketed` are name and unit of a header
+    such as `name [unit]`.
     """
 
     name: str
@@ -29,12 +29,12 @@ class CsvColumn(NamedTuple):
 
 
 def read_columns(path: Path, name: str | None = None) -> tuple[list[CsvColumn], list[DataFinding]]:
-    """What is in the file, and what is wrong with it, whatever its columns mean.
+    """Read the columns of a CSV file, with findings on its format.
 
     Parameters
     ----------
     name
-        Of the file, as findings have it, where that is not its path.
+        Name of the file in findings; by default its path.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def _check_header(header: list[str], find: Any) -> bool:
 
 
 def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any) -> Any:
-    """Rows of the right length with a time that can be, and these times; what else there is, is found."""
+    """Valid rows and their times; all other rows become findings."""
     body: list[tuple[int, list[str]]] = []
     times: list[float] = []
     if not rows:
@@ -107,7 +107,7 @@ def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any) -> An
 
 
 def _units_beside(path: Path) -> Mapping[str, str]:
-    """Column → unit, where a run has written the file."""
+    """Column → unit, if a run has written the file."""
     try:
         manifest: Any = json.loads(sidecar(absolute(path)).read_text(encoding="utf-8"))
         return {column["signal"]: column["unit"] for column in manifest["columns"] if column["unit"]}
@@ -116,12 +116,12 @@ def _units_beside(path: Path) -> Mapping[str, str]:
 
 
 def allow_fields_of(length: int) -> None:
-    """Let readers of CSV take fields of so many characters; without it, texts and bytes end at 131072 of them."""
+    """Raise the limit of Python's CSV reader (131072 characters) to fields of this length."""
     csv.field_size_limit(max(length, csv.field_size_limit()))
 
 
 def bracketed(header: str) -> tuple[str, str] | None:
-    """The name and the unit, if this is both."""
+    """The name and the unit of a header `name [unit]`; else None."""
     match = _BRACKETED.fullmatch(header)
     return None if match is None else (match["name"], match["unit"])
 
@@ -131,5 +131,5 @@ _BRACKETED = re.compile(r"(?P<name>.*\S)\s+\[(?P<unit>[^\]]*)\]")
 
 
 def sidecar(path: Path) -> Path:
-    """Where units, types, descriptions and the manifest of a CSV file are: `run.csv.json`."""
+    """The path of the JSON file with units, types, descriptions and manifest of a CSV file: `run.csv.json`."""
     return path.with_name(path.name + ".json")

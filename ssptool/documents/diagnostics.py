@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Severity(StrEnum):
-    """How bad a diagnostic is: an error refuses the document, a warning and an information do not."""
+    """Severity of a diagnostic. A document with errors is refused."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -29,7 +29,7 @@ class Position(NamedTuple):
 
 
 class DataFinding(NamedTuple):
-    """One thing that is wrong, and where: `line` is 0 where the data are not those of a file."""
+    """An error in data, with its place; `line` is 0 for data that are not from a file."""
 
     source: str
     line: int
@@ -43,7 +43,7 @@ class DataFinding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One thing that a reader of the document should know."""
+    """A finding in a document."""
 
     code: str
     severity: Severity
@@ -57,7 +57,7 @@ class Diagnostic:
 
 
 class InvalidDocument(Exception):
-    """A document or archive that cannot be read; `diagnostics` holds everything that was found."""
+    """A document or archive that cannot be read; `diagnostics` are all findings."""
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("\n".join(map(str, diagnostics)))

@@ -22,14 +22,14 @@ from ssptool.documents.vocabulary import NSMAP
 from ssptool.documents.xml_text import SourceText
 
 MANY_VALUES = 100_000
-"""Values, after which to look through them takes noticeable time."""
+"""Number of objects from which a garbage collection takes noticeable time."""
 
 
 @contextmanager
 def garbage_collection_paused() -> Iterator[None]:
-    """No garbage collection meanwhile: it takes a fifth of the time of a large network, and finds nothing.
+    """Pause garbage collection, which takes a fifth of the time of a large network and finds nothing.
 
-    If it is much, what was made counts as old afterwards, lest the next collection begins with all of it.
+    If many objects were made, they count as old afterwards, so the next collection does not examine all of them.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -68,9 +68,9 @@ ROOTS: dict[type[Element], Format] = {
 
 
 class Document:
-    """An XML file of an archive: `name` is its path there, `source` its bytes as read, `root` its tree, to be edited.
+    """An XML file of an archive: `name` is its path there, `source` its bytes as read, `root` its editable tree.
 
-    `lines` are those of the elements, in document order, if they come from another file.
+    `lines` are line numbers of the elements, in document order, if they come from another file.
 
     Raises
     ------
@@ -92,7 +92,7 @@ class Document:
 
     @cached_property
     def format(self) -> Format | None:
-        """What the root element says; None if it is not the root of an SSP document."""
+        """The format by the root element; None if it is not the root of an SSP document."""
         return ROOTS.get(type(self.root))
 
     @property
@@ -101,12 +101,12 @@ class Document:
         return self.root.get("version", "")
 
     def root_as(self, kind: type[R]) -> R:
-        """The root, if it is of this kind.
+        """The root, checked to be of this kind.
 
         Raises
         ------
         InvalidDocument
-            It is not (XML-003).
+            The root is of another kind (XML-003).
         """
         if not isinstance(self.root, kind):
             position = Position(self.name, self.line_of(self.root), "/")
@@ -131,12 +131,12 @@ class Document:
         return self.to_bytes() != self.source
 
     def to_bytes(self) -> bytes:
-        """The document with the edits of the tree; bytes that no edit concerns are those of `source`."""
+        """The edited document; everything else keeps the bytes of `source`."""
         return self._source.to_bytes()
 
     @property
     def lines(self) -> Mapping[etree._Element, int]:
-        """The lines of all that was read; see `line_of`."""
+        """The lines of all elements in `source`; see `line_of`."""
         return self._source.lines
 
     def line_of(self, element: etree._Element) -> int:
@@ -170,7 +170,7 @@ class _RootReached(Exception):
 
 
 def _refuse_dtd(name: str, source: bytes) -> None:
-    """Stop at a document type declaration, before any entity of it could be expanded."""
+    """Refuse a document type declaration before any of its entities is expanded."""
 
     def refuse(*_: object) -> None:
         raise InvalidDocument(
@@ -213,7 +213,7 @@ def _malformed(name: str, line: int, message: str) -> Diagnostic:
 
 
 class Positions:
-    """Positions in a document that is not edited meanwhile: the addresses of parents are worked out once.
+    """Positions in a document that is not being edited; addresses of parents are computed once.
 
     They are those that `Element.position` gives.
     """
@@ -271,10 +271,11 @@ def in_utf8(source: bytes) -> Repair | None:
 
 
 def decoded(source: bytes) -> tuple[str | None, bool]:
-    """The text of a document in any encoding (None if it cannot be read), and whether that is certain.
+    """The text of a document in any encoding (None if unreadable), and whether the encoding is certain.
 
-    The byte order mark or zero bytes tell UTF-16; else the declaration counts (XML 1.0 §4.3.3, appendix F). It is not
-    certain to be right where bytes beyond ASCII are also valid UTF-8, nor is a guess where it states UTF-8 or nothing.
+    The byte order mark or zero bytes tell UTF-16; else the declaration counts (XML 1.0 §4.3.3, appendix F). The
+    encoding is uncertain if bytes beyond ASCII are also valid UTF-8, or if it is a guess because the document states
+    UTF-8 or nothing.
     """
     wide = next((encoding for mark, encoding in _WIDE if source.startswith(mark)), None)
     if wide is not None:

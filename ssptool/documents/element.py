@@ -66,7 +66,7 @@ def insert_indented(parent: etree._Element, index: int, child: etree._Element) -
 
 
 def remove_with_line(parent: etree._Element, child: etree._Element) -> None:
-    """Remove `child`; what is left looks as if it had never been there."""
+    """Remove `child` with its line break and indentation."""
     index = parent.index(child)
     before, after = _before(parent, index), child.tail or ""
     parent.remove(child)
@@ -105,7 +105,7 @@ def _line_start(node: etree._Element) -> str:
 
 
 def _step(node: etree._Element) -> str:
-    """How much deeper each level is indented, by the example of the nearest levels above; else two spaces."""
+    """The indentation of one level, as in the nearest levels above; else two spaces."""
     lines = [_line_start(node), *map(_line_start, node.iterancestors())]
     if len(node) and "\n" in (first := _before(node, 0)) and _is_space(first):
         lines.insert(0, "\n" + first.rpartition("\n")[2])
@@ -143,14 +143,14 @@ class InvalidAttribute(InvalidDocument, ValueError):
 
 
 class MissingAttribute(InvalidAttribute):
-    """A required attribute that is not there."""
+    """A required attribute is missing."""
 
     def __init__(self, position: Position, attribute: str, expected: str) -> None:
         super().__init__(position, attribute, None, expected)
 
 
 class MissingChild(InvalidDocument, LookupError):
-    """A required child element that is not there."""
+    """A required child element is missing."""
 
     def __init__(self, position: Position, expected: str) -> None:
         self.position, self.expected = position, expected
@@ -170,7 +170,7 @@ PARSER = etree.XMLParser(
 
 
 class LineLookup(Protocol):
-    """What tells the line of an element of the document that it holds."""
+    """Look-up of the line of an element in its document."""
 
     def line_of(self, node: etree._Element) -> int: ...
 
@@ -229,7 +229,8 @@ def attribute(converter: Converter[T], *, default: T, name: str | None = None) -
 @overload
 def attribute(converter: Converter[T], *, default: None, name: str | None = None) -> Attribute[T | None]: ...
 def attribute(converter: Converter[Any], *, default: Any = _MISSING, name: str | None = None) -> Attribute[Any]:
-    """Declare an attribute: its type, its default (without one it is required), its name if it is not regular.
+    """Declare an attribute: its type, its default (without one it is required), and its name if that is not the Python
+    name in camelCase.
 
     Assigning a value edits this attribute alone; assigning None removes it.
     """
@@ -339,7 +340,7 @@ def children(*kinds: str, within: str | None = None, keep: bool = False) -> Chil
 def children(*kinds: Any, within: str | None = None, keep: bool = False) -> Children[Any]:
     """Declare any number of children, directly or `within` a plural container (`keep`: it stays even if empty).
 
-    Reading gives a tuple, which is a look at the tree now: hold it in a variable, do not index it in a loop.
+    Reading gives a tuple of the present children: keep it in a variable, do not index it in a loop.
     """
     return Children(kinds, within, keep)
 
@@ -350,7 +351,7 @@ def at_most_one(*kinds: type[E]) -> AtMostOne[E]:
 
 
 def child(kind: type[E]) -> Child[E]:
-    """Declare a child that has to be there."""
+    """Declare a required child."""
     return Child((kind,), None)
 
 
@@ -359,7 +360,7 @@ PARSER.set_element_class_lookup(_CLASSES)
 
 
 class Element(etree.ElementBase):
-    """Any element of a document; those that SSP does not define (annotations' content) are of just this class."""
+    """Base class of elements; elements that SSP does not define (content of annotations) have exactly this class."""
 
     PARSER = PARSER
     slots: ClassVar[tuple[Slot[Any], ...]] = ()
@@ -410,7 +411,7 @@ class Element(etree.ElementBase):
 
     @property
     def address(self) -> str:
-        """Where in the document, like an XPath: `/System/Elements/Component[@name='System1']`."""
+        """The address in the document, like an XPath: `/System/Elements/Component[@name='System1']`."""
         steps = []
         node: etree._Element = self
         while (parent := node.getparent()) is not None:
@@ -423,12 +424,12 @@ class Element(etree.ElementBase):
         return cast(Iterator[E], self.iter(kind.qualified_name))
 
     def add(self, child: "Element") -> None:
-        """Insert a new child where the schema wants it, in its container, indented like its neighbours.
+        """Insert a new child at the place that the schema demands, in its container, indented like its neighbours.
 
         Raises
         ------
         ValueError
-            This element has no place for such a child.
+            The element cannot contain such a child.
         """
         slot = next((slot for slot in self.slots if child.tag in slot.tags), None)
         if slot is None:
@@ -480,7 +481,7 @@ def _end_of(parent: etree._Element, tags: frozenset[str]) -> int:
 
 
 def step(node: etree._Element, parent: etree._Element) -> str:
-    """One step of an address: the identity of an element if it states one, else its number among its like."""
+    """One step of an address: the identifying attribute of an element, else its number among siblings of its kind."""
     name: str = getattr(node, "local_name", "")  # That of the class is at hand already.
     if not name:
         tag: object = node.tag

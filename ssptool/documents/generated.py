@@ -1,4 +1,4 @@
-"""System structures generated in memory for systems that are not written as SSP, with the files that they need.
+"""System structures generated in memory for systems in other formats, with their files.
 
 A single FMU is a system of one component, named like its file. All layers above see an archive like any other.
 """
@@ -22,15 +22,15 @@ STRUCTURE = "SystemStructure.ssd"
 MODEL_DESCRIPTION = "modelDescription.xml"
 _SIGNALS = etree.XPath("ModelVariables/*[@causality='input' or @causality='output']")
 _LARGEST = 256 * 1024 * 1024
-"""Bytes of a model description that are read at most, as everywhere."""
+"""Maximum size of a model description [bytes]."""
 
 
 class GeneratedEntries:
-    """The entries of a system that was generated: `made` are the contents of such files, `files` those on disk.
+    """The entries of a generated system: `made` are generated contents, `files` are files on disk.
 
-    Of `files` a folder stands for an FMU, which is packed when it is asked for. `documents` are structures that are
-    generated from an entry, under its name; `notes` say what they state in other words. `missing` are files that are
-    not there, by the name that they would have here: the paths that the user knows.
+    A folder in `files` is an unpacked FMU, packed on demand. `documents` are structures generated from an entry, under
+    its name; `notes` are their differences from the source. `missing` maps entries of missing files to the paths in the
+    user's file.
     """
 
     def __init__(
@@ -87,12 +87,12 @@ def _pack(folder: Path, target: Path) -> None:
 
 
 def is_fmu_folder(path: Path) -> bool:
-    """Whether a folder is an unpacked FMU, and not a system."""
+    """Whether a folder is an unpacked FMU, not a system."""
     return (path / MODEL_DESCRIPTION).is_file() and not (path / STRUCTURE).exists()
 
 
 def is_fmu(entries: ZipEntries) -> bool:
-    """Whether a zip is an FMU, and not a system."""
+    """Whether a zip is an FMU, not a system."""
     return entries.has(MODEL_DESCRIPTION) and not entries.has(STRUCTURE)
 
 
@@ -105,12 +105,12 @@ def system_of_fmu(path: Path) -> GeneratedEntries:
 
 
 def component_name(stem: str) -> str:
-    """The name of a component for a file name without its ending: a dot would look like a system around it."""
+    """The name of a component from a file name without its ending; dots are replaced, because they separate systems."""
     return stem.replace(".", "_") or "fmu"
 
 
 def _structure(name: str, source: str, signals: Iterator[tuple[str, str]]) -> str:
-    """Types, units and sizes of the connectors are not stated: then those of the FMU's variables hold (SSP 2.0)."""
+    """Connectors state no types, units and sizes, so those of the FMU's variables count (SSP 2.0)."""
     connectors = "".join(
         f"\n          <ssd:Connector name={quoted(variable)} kind={quoted(kind)}/>" for variable, kind in signals
     )
@@ -129,14 +129,14 @@ def _structure(name: str, source: str, signals: Iterator[tuple[str, str]]) -> st
 
 
 def fmu_facts(path: Path | None) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The model's name, and names and causalities of the inputs and outputs; nothing of an FMU that is not there."""
+    """The model's name, and names and causalities of inputs and outputs; empty for a missing FMU."""
     content = b"" if path is None else _model_description(path)
     root = _parse(content)
     return ("" if root is None else root.get("modelName", "")), tuple(_signals(content))
 
 
 def _model_description(path: Path) -> bytes:
-    """Nothing of one that cannot be read: the rules on FMUs say why."""
+    """The model description; empty if unreadable, which the rules on FMUs report."""
     try:
         if path.is_dir():
             return (path / MODEL_DESCRIPTION).read_bytes()
@@ -165,7 +165,7 @@ def parsed_model_description(description: bytes) -> etree._Element:
 
 
 _parsed: dict[bytes, etree._Element] = {}
-"""The latest one: whoever opens an FMU as a system reads all of its model description next."""
+"""The latest parsed model description, which is read again when an FMU is opened as a system."""
 
 
 def _parse(description: bytes) -> etree._Element | None:

@@ -58,7 +58,7 @@ class VariableGroup(NamedTuple):
 
 
 def is_osp(path: Path) -> bool:
-    """Whether a file or folder is a system of the platform, and no SSP."""
+    """Whether a file or folder is a system of the platform, not an SSP."""
     if path.is_dir():
         return (path / OSP_STRUCTURE).is_file() and not (path / "SystemStructure.ssd").exists()
     return path.suffix.lower() == ".xml"
@@ -70,8 +70,8 @@ def system_of_osp(path: Path) -> GeneratedEntries:
     Raises
     ------
     InvalidDocument
-        It is no XML (XML-001, -002, -011), no OspSystemStructure (XML-003), or has what SSP has no counterpart of
-        (OSP-101).
+        The file is not XML (XML-001, -002, -011), not an OspSystemStructure (XML-003), or uses a feature without
+        counterpart in SSP (OSP-101).
     """
     file = path / OSP_STRUCTURE if path.is_dir() else path
     source = file.read_bytes()
@@ -86,8 +86,8 @@ def system_of_osp(path: Path) -> GeneratedEntries:
 
 
 class _OspReader:
-    """Reads one OspSystemStructure; `problems` is what has no counterpart, `files` are the FMUs by entry, `missing` the
-    paths as stated of those that are not there.
+    """Reads one OspSystemStructure; `problems` are features without counterpart, `files` the FMUs by entry, `missing`
+    the stated paths of missing FMUs.
     """
 
     def __init__(self, file: Path, document: Document) -> None:
@@ -150,7 +150,7 @@ class _OspReader:
         made.end()
 
     def _connectors(self, name: str, links: tuple[OspConnection, ...]) -> dict[str, str]:
-        """Those of the FMU; of one that is not there, those that are connected."""
+        """Connectors of the FMU; for a missing FMU the connected ones."""
         if found := dict(self.causalities[name]):
             return found
         for link in links:
@@ -249,7 +249,7 @@ class _OspReader:
                 self._report(node, message, "connect its signals in and out, or remove it")
 
     def _link(self, first: OspEndpoint, second: OspEndpoint, node: etree._Element) -> OspConnection:
-        """From the output to the input as the FMUs say; if they do not, from the first to the second."""
+        """A connection from output to input by the FMUs' causalities; if unknown, from the first to the second."""
         for end in (first, second):
             self._known(end, node)
         turned = (
@@ -447,7 +447,7 @@ def _read_group(node: etree._Element) -> VariableGroup:
 
 
 def _paired(first: VariableGroup, second: VariableGroup) -> Iterator[tuple[str | None, str | None]]:
-    """Variables by their order, groups inside by kind and order; None where one side has more."""
+    """Pairs of variables by order, and of inner groups by kind and order; None if the numbers differ."""
     yield from zip_longest(first.variables, second.variables)
     for one, other in zip_longest(_ordered(first), _ordered(second), fillvalue=VariableGroup("", (), ())):
         yield from _paired(one, other)

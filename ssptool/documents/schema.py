@@ -1,7 +1,7 @@
 """Validation by XML Schema with the project's own schemas of SSP 1.0 and 2.0 (folder `schemas`), through libxml2.
 
-`schema_findings` checks a document with everything that is written inline in it, and states each violation of libxml2
-in words for the author of the document. Limits of libxml2:
+`schema_findings` checks a document with its inline content, and rewords each violation of libxml2 for the author of the
+document. Limits of libxml2:
 
 - Of an element whose children are wrong, only the first wrong child is reported; those behind it are not checked.
 - Lines beyond 65 535 are estimated; the element of a finding is exact, so ask `Document.line_of`.
@@ -82,7 +82,7 @@ def violation_message(element: Element, attribute: str, entry: etree._LogEntry) 
 
 
 def attribute_of(entry: etree._LogEntry) -> str:
-    """The name of the attribute that an entry is about, in lxml's notation; empty if it is about the element."""
+    """The name of the attribute at fault, in lxml's notation; empty if the element is at fault."""
     match = _ATTRIBUTE.search(entry.message)
     return match[1] if match else ""
 
@@ -236,7 +236,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 class DocumentPart(StrEnum):
-    """Where in a document a finding lies, because different rules speak of these parts."""
+    """The part of a document that a finding is about; each part has its own rules."""
 
     DOCUMENT = "the document itself"
     INLINE = "a parameter set, mapping or dictionary written inline"
@@ -244,7 +244,7 @@ class DocumentPart(StrEnum):
 
 
 class SchemaFinding(NamedTuple):
-    """One thing that the schema does not allow.
+    """A violation of the schema.
 
     Attributes
     ----------
@@ -273,10 +273,10 @@ class SchemaFinding(NamedTuple):
 
 
 def schema_findings(root: Element, version: str) -> list[SchemaFinding]:
-    """What the schemas of an SSP version do not allow in a document, in document order.
+    """Violations of the schemas of an SSP version in a document, in document order.
 
-    Content that is written inline is judged by the schema of the version that it declares itself if that is 1.0
-    or 2.0, else by the one of the document. Ids are compared among all that one version judges at once.
+    Inline content is checked by the schema of its own declared version if that is 1.0 or 2.0, else by that of the
+    document. Ids are compared among all content of one version.
 
     Parameters
     ----------
@@ -306,8 +306,8 @@ def load_schema(version: str, name: str = "all") -> etree.XMLSchema:
     version : str
         "1.0" or "2.0".
     name : str
-        "ssd", "ssv", "ssm" or "ssb": the format alone, blind for inline content of another format, as the standard's
-        own XML Schema files are. "all": inline content included; 2.0 also checks metadata beside it.
+        "ssd", "ssv", "ssm" or "ssb": the format alone, without inline content of other formats, as in the standard's
+        own XML Schema files. "all": inline content included; 2.0 also checks metadata beside it.
 
     Raises
     ------
@@ -349,7 +349,7 @@ def _guests(root: Element, version: str) -> Iterator[Element]:
 
 
 def _judged(root: Element, guests: list[Element], schema: etree.XMLSchema) -> Iterator[tuple[Element, etree._LogEntry]]:
-    """What a schema finds in a tree apart from the guests, each with its element."""
+    """Violations in a tree without the guests, each with its element."""
     if not guests and not root.xpath("boolean(descendant-or-self::*/@id)"):
         yield from cast(Iterator[tuple[Element, etree._LogEntry]], _errors(root, schema))
         return
@@ -380,7 +380,7 @@ def _stand_in(root: Element, guests: list[Element]) -> tuple[etree._Element, dic
 
 
 def _errors(root: etree._Element, schema: etree.XMLSchema) -> Iterator[tuple[etree._Element, etree._LogEntry]]:
-    """What a schema finds, each with its element."""
+    """Violations of a schema, each with its element."""
     with _ONE_AT_A_TIME:
         entries = [] if schema.validate(root) else list(cast(Iterable[etree._LogEntry], schema.error_log))
     if entries:

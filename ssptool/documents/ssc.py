@@ -53,7 +53,7 @@ class EnumerationItem(Element, tag="ssc:Item"):
 
 
 class SignalType(Element):
-    """What a connector or a dictionary entry carries."""
+    """The type of a connector or a dictionary entry."""
 
     @property
     def type_name(self) -> str:
@@ -191,7 +191,7 @@ class Dimension(Element, tag="ssc:Dimension"):
 
 
 class Transformation(Element):
-    """What happens to a value on a connection or mapping, after the conversion of units."""
+    """A transformation of a value on a connection or mapping, after the conversion of units."""
 
 
 class LinearTransformation(Transformation, tag="ssc:LinearTransformation"):
@@ -257,7 +257,7 @@ class SignatureRole(StrEnum):
 
 
 class MetaSourceBase(StrEnum):
-    """What the source of metadata or a signature is relative to; metadata itself knows only the first two."""
+    """The base of the source of metadata or a signature; metadata itself has only the first two."""
 
     FILE = "file"
     RESOURCE = "resource"

@@ -41,7 +41,7 @@ class ConnectorKind(StrEnum):
 
 
 class Implementation(StrEnum):
-    """Which interface of an FMU to use; scheduled execution is of 2.0."""
+    """The interface of an FMU to use; scheduled execution is of 2.0."""
 
     ANY = "any"
     MODEL_EXCHANGE = "ModelExchange"
@@ -50,7 +50,7 @@ class Implementation(StrEnum):
 
 
 class SourceBase(StrEnum):
-    """What a source URI is relative to: the SSD, or the inside of the component's own archive."""
+    """The base of a source URI: the SSD, or the archive of the component."""
 
     SSD = "SSD"
     COMPONENT = "component"
@@ -69,7 +69,7 @@ class Box(Element):
 
 
 class ElementGeometry(Box, tag="ssd:ElementGeometry"):
-    """Where an element stands in its parent's canvas; x1 > x2 or y1 > y2 mirrors it. Angles: degrees, ccw."""
+    """The place of an element in its parent's canvas; x1 > x2 or y1 > y2 mirrors it. Angles: degrees, ccw."""
 
     rotation = attribute(double, default=0.0)
     icon_source = attribute(any_uri, default=None)
@@ -90,7 +90,7 @@ class Note(Box, tag="ssd:Note"):
 
 
 class ConnectorGeometry(Element, tag="ssd:ConnectorGeometry"):
-    """Where a connector stands on its element, in fractions of the box; 2.0: elsewhere seen from inside."""
+    """The place of a connector on its element, in fractions of the box; 2.0: also its place inside a system."""
 
     x = attribute(double)
     y = attribute(double)
@@ -172,12 +172,12 @@ class Connection(ssc.Base, tag="ssd:Connection"):
 
     @property
     def ends(self) -> tuple[ConnectorRef, ConnectorRef]:
-        """Both addresses as they are written, which says nothing of a direction."""
+        """Both addresses as written; they imply no direction."""
         return self.start, self.end
 
 
 class ParameterValues(Element, tag="ssd:ParameterValues"):
-    """Inline parameters, in the format that the binding's `type` says."""
+    """Inline parameters, in the format of the binding's `type`."""
 
 
 class ParameterMapping(ssc.Base, tag="ssd:ParameterMapping"):
@@ -191,12 +191,12 @@ class ParameterMapping(ssc.Base, tag="ssd:ParameterMapping"):
 
     @property
     def inline(self) -> ssm.ParameterMapping | None:
-        """The inline mapping, if it is there and an SSM."""
+        """The inline mapping; None if missing or not an SSM."""
         return _inline(self, ssm.ParameterMapping)
 
 
 class ParameterBinding(ssc.Base, tag="ssd:ParameterBinding"):
-    """Gives parameters of one source to an element; inline or by `source`. Later bindings beat earlier ones."""
+    """Gives parameters of one source to an element; inline or by `source`. Later bindings win over earlier ones."""
 
     identity = ("source",)
     type = attribute(string, default=PARAMETER_SET)
@@ -211,7 +211,7 @@ class ParameterBinding(ssc.Base, tag="ssd:ParameterBinding"):
 
     @property
     def parameter_set(self) -> ssv.ParameterSet | None:
-        """The inline values, if they are there and an SSV."""
+        """The inline values; None if missing or not an SSV."""
         return _inline(self.parameter_values, ssv.ParameterSet)
 
 
@@ -226,7 +226,7 @@ class SignalDictionary(ssc.Base, tag="ssd:SignalDictionary"):
 
     @property
     def inline(self) -> ssb.SignalDictionary | None:
-        """The inline dictionary, if it is there and an SSB."""
+        """The inline dictionary; None if missing or not an SSB."""
         return _inline(self, ssb.SignalDictionary)
 
 
@@ -234,7 +234,7 @@ class SignalDictionary(ssc.Base, tag="ssd:SignalDictionary"):
 
 
 class SystemElement(ssc.Base):
-    """What a system is composed of; itself a system, a component or a reference to a signal dictionary."""
+    """An element of a system: a system, a component or a reference to a signal dictionary."""
 
     name = attribute(string)
     connectors = children(Connector, within="ssd:Connectors")
@@ -254,7 +254,7 @@ class Component(SystemElement, tag="ssd:Component"):
 
     @property
     def media_type(self) -> str:
-        """The `type` as it is to be compared; of a CSV file without one, that of tables."""
+        """The normalized `type`; for a CSV file without a type, that of tables."""
         if self.get("type") is None and (self.source or "").lower().endswith(".csv"):
             return TABLE
         return media_type(self.type)
@@ -266,7 +266,7 @@ class Component(SystemElement, tag="ssd:Component"):
 
 
 class SignalDictionaryReference(SystemElement, tag="ssd:SignalDictionaryReference"):
-    """Access to the signals of a dictionary of this system or of one around it."""
+    """Access to the signals of a dictionary of this system or of an enclosing one."""
 
     dictionary = attribute(string)
     annotations = children(ssc.Annotation, within="ssd:Annotations")

@@ -173,7 +173,7 @@ class String(Texts, tag="ssv:String"):
 
 
 class Enumeration(Texts, tag="ssv:Enumeration"):
-    """Item names; `name` is an enumeration of the same file, absent: the target variable knows."""
+    """Item names; `name` is an enumeration of the same file, without it that of the target variable counts."""
 
     name = attribute(string, default=None)
 
@@ -213,7 +213,7 @@ class Parameter(ssc.Base, tag="ssv:Parameter"):
     def value(self) -> Any:
         """The value as float, int, bool, str or bytes; of an array the tuple of its items, row by row.
 
-        None where the type, or the value of a text, is missing.
+        None if the type, or the value of a text, is missing.
         """
         entries = () if self.type is None else self.type.entries
         if self.dimensions or len(entries) > 1:

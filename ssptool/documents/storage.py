@@ -31,9 +31,9 @@ _LONGEST_END = 22 + 65_535
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
-    """What a zip may ask of the machine: number of entries, bytes unpacked in total, and per packed byte.
+    """Limits of a zip: number of entries, unpacked bytes in total, and unpacked bytes per packed byte.
 
-    The first two hold for it and the packages inside it together; these may be nested to a `depth`.
+    The first two include nested packages, which may be nested to a `depth`.
     """
 
     entries: int = 50_000
@@ -43,7 +43,7 @@ class ArchiveLimits:
 
 
 class EntryFacts(NamedTuple):
-    """What the directory of a zip says of an entry, beyond what reading it takes.
+    """Facts of an entry from the directory of a zip.
 
     `raw` are the bytes of its name, `utf8` whether they are said to be UTF-8 (flag bit 11), `needs` the version of
     the zip specification that is needed to read it, times ten.
@@ -57,7 +57,7 @@ class EntryFacts(NamedTuple):
 
 
 class ZipFacts(NamedTuple):
-    """What the directory of a zip says; `disks` are the numbers of all disks that it mentions, of one file only 0."""
+    """Facts from the directory of a zip; `disks` are the numbers of all mentioned disks, {0} for a single file."""
 
     entries: tuple[EntryFacts, ...]
     disks: frozenset[int]
@@ -65,7 +65,7 @@ class ZipFacts(NamedTuple):
 
 
 class MissingEntry(LookupError):
-    """A name that the archive does not have."""
+    """The archive has no entry of this name."""
 
     def __init__(self, name: str, archive: Path) -> None:
         super().__init__(f"{archive} has no entry {name!r}")
@@ -90,7 +90,7 @@ class Entries(Protocol):
 
 
 class FolderEntries:
-    """An unpacked archive; with `lone`, only that SSD, what stands in the standard folders, and what is asked for."""
+    """An unpacked archive; with `lone`, only that SSD, the standard folders and files asked for by name."""
 
     def __init__(self, base: Path, lone: str | None = None) -> None:
         self.base = absolute(base)
@@ -115,10 +115,10 @@ class FolderEntries:
         return self.base / name
 
     def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: a folder needs no closing."""
 
     def _below(self, folder: str) -> Iterator[str]:
-        """Names of the files in a folder and in those inside it; links to folders are not followed."""
+        """Names of the files in a folder, recursively; links to folders are not followed."""
         try:
             with os.scandir(self.base / folder) as found:
                 entries = list(found)
@@ -142,8 +142,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 class SurroundingFiles:
     """The files around an archive, which its documents may name with `../`.
 
-    `folder` is that of the archive; of a zip its own path. Only what is in one of the folders `allowed` can be read;
-    None: everything.
+    `folder` is that of the archive; for a zip its own path. Only files in the folders `allowed` can be read; None: all
+    files.
     """
 
     def __init__(self, folder: Path, allowed: Sequence[Path] | None) -> None:
@@ -151,7 +151,7 @@ class SurroundingFiles:
         self._allowed = None if allowed is None else [absolute(path).resolve() for path in allowed]
 
     def path(self, name: str) -> Path | None:
-        """Where a name that starts with `../` leads; None where nothing can be read."""
+        """The path of a name that starts with `../`; None if it is not allowed or missing."""
         if unsafe(without_ups(name)) is not None:
             return None
         path = Path(os.path.normpath(self.folder / name))
@@ -163,7 +163,7 @@ class SurroundingFiles:
 class ZipEntries:
     """A zip; files that must be on disk are unpacked, one at a time, into a private temporary folder.
 
-    `inside` is its name in the package around it, by which messages call it; empty if there is none.
+    `inside` is its name in the outer package, used in messages; empty without one.
     """
 
     def __init__(self, path: Path, limits: ArchiveLimits, inside: str = "") -> None:
@@ -182,7 +182,7 @@ class ZipEntries:
 
     @property
     def size(self) -> ArchiveLimits:
-        """What of the limits it uses up."""
+        """Entries and bytes that count against the limits."""
         infos = self._infos.values()
         return ArchiveLimits(entries=len(infos), unpacked_bytes=sum(info.file_size for info in infos))
 
@@ -298,7 +298,7 @@ def _exceeded(file: str, infos: list[zipfile.ZipInfo], limits: ArchiveLimits) ->
 
 
 class Overlay:
-    """The entries of an archive as they will be: those `below`, without the removed ones, and the added ones.
+    """The entries of an archive with unsaved edits: those of `below` without removed ones, and added ones.
 
     Files in its `surroundings` are no entries of it, but can be read under names that start with `../`.
     """
@@ -380,7 +380,7 @@ NESTING_MARK = "!"
 
 @dataclass(slots=True)
 class RemainingLimits:
-    """What is left of the limits, for a package and all those inside it together."""
+    """Remaining limits for a package and its nested packages together."""
 
     left: ArchiveLimits
 
@@ -394,7 +394,7 @@ class RemainingLimits:
 
 
 class NestedEntry(NamedTuple):
-    """Where an entry is: with `entries` as `name`; `prefix` is the name of the package around it, with a `!`."""
+    """The place of an entry: `name` in `entries`; `prefix` is the name of the outer package with a `!`."""
 
     entries: Entries
     prefix: str
@@ -402,7 +402,7 @@ class NestedEntry(NamedTuple):
 
 
 class NestedPackages:
-    """The entries of a package and of the packages inside, which are opened when they are asked for."""
+    """The entries of a package and of nested packages, which are opened on demand."""
 
     def __init__(self, around: Entries, allowance: RemainingLimits, prefix: str = "", depth: int = 0) -> None:
         self._around = around
@@ -412,7 +412,7 @@ class NestedPackages:
         self._opened: dict[str, NestedPackages] = {}
 
     def has(self, name: str) -> bool:
-        """Whether there is such an entry; there is none in what cannot be opened."""
+        """Whether an entry exists; false inside a package that cannot be opened."""
         try:
             place = self.place(name)
         except InvalidDocument:
@@ -428,7 +428,7 @@ class NestedPackages:
         return place.entries.local_path(place.name)
 
     def place(self, name: str) -> NestedEntry:
-        """Where an entry is or would be.
+        """The place of an entry, existing or not.
 
         Raises
         ------
@@ -443,7 +443,7 @@ class NestedPackages:
         return NestedEntry(self._around, self._prefix, name)
 
     def forget(self, name: str) -> None:
-        """The entry was replaced or removed: what was opened of it holds no longer."""
+        """Forget an opened package that was replaced or removed."""
         if name in self._opened:
             self._opened.pop(name).close()
 

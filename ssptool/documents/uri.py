@@ -10,7 +10,7 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
 class UnresolvableUri(ValueError):
-    """A URI that does not lead to an entry of the archive: `uri` and the `reason`."""
+    """The URI `uri` cannot be resolved to an entry of the archive, because of `reason`."""
 
     def __init__(self, uri: str, reason: str) -> None:
         super().__init__(f"cannot resolve the URI {uri!r}: {reason}")
@@ -19,7 +19,7 @@ class UnresolvableUri(ValueError):
 
 
 def unsafe(name: str) -> str | None:
-    """Why a path must not be used as the name of an entry; None if it may."""
+    """The reason why a path is unsafe as the name of an entry; None if it is safe."""
     if not name or name.startswith("/"):
         return "is absolute" if name else "is empty"
     if "\\" in name:
@@ -35,10 +35,10 @@ UP = "../"
 
 
 def resolve(base: str, uri: str, *, upwards: bool = False) -> str:
-    """The name of the entry to which `uri` leads, as used in the document that is the entry `base`.
+    """Resolve `uri` in the document `base` to the name of an entry.
 
-    The empty reference is the document itself. A fragment is not looked at: it points to something inside. With
-    `upwards` it may leave the archive; such a name starts with `../`.
+    The empty reference is the document itself. A fragment is ignored, because it points inside the document. With
+    `upwards` the name may lie outside the archive and start with `../`.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def _decoded(segment: str, uri: str) -> str:
 
 
 def without_ups(name: str) -> str:
-    """What of a name follows its leading `../`."""
+    """A name without its leading `../`."""
     while name.startswith(UP):
         name = name[len(UP) :]
     return name

@@ -30,13 +30,13 @@ PARAMETER_MAPPING = "application/x-ssp-parameter-mapping"
 SIGNAL_DICTIONARY = "application/x-ssp-signal-dictionary"
 MODELICA = "text/x-modelica"
 TABLE = "text/csv"
-"""Of a component whose outputs are the columns of a CSV file, as OMSimulator has them; not in the standard."""
+"""Type of a component whose outputs are the columns of a CSV file, as in OMSimulator; not in the standard."""
 TABLES = (TABLE, "application/table")
-"""With the one that OMSimulator wrote before."""
+"""Types of tables, with the one of older versions of OMSimulator."""
 
 
 def media_type(stated: str) -> str:
-    """What is stated, without parameters and in lower case, as upper case means the same (RFC 2045 §5.1)."""
+    """A media type without parameters, in lower case (RFC 2045 §5.1)."""
     return stated.partition(";")[0].strip().lower()
 
 
@@ -52,7 +52,7 @@ _SPACE = " \t\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Converter(Generic[T]):
-    """A simple type: `read` raises ValueError for a text that is not of the type, `expected` says what is."""
+    """A simple type: `read` raises ValueError for a text that is not of the type, `expected` describes valid texts."""
 
     read: Callable[[str], T]
     write: Callable[[T], str]
@@ -156,7 +156,7 @@ def number_text(value: float) -> str:
 
 
 class IntervalVariability(StrEnum):
-    """FMI 3.0 §2.2.8.3: what is known of the time from one tick to the next, and who says it."""
+    """Variability of the interval between ticks of a clock (FMI 3.0 §2.2.8.3)."""
 
     CONSTANT = "constant"
     FIXED = "fixed"

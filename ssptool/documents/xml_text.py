@@ -68,7 +68,7 @@ class Tags:
 
 
 def find_starts(source: bytes) -> "array[int]":
-    """Where each node starts, in a well-formed document without DTD; the same as `find_tags(source).start`, sooner."""
+    """The offset of each node in a well-formed document without DTD; a faster `find_tags(source).start`."""
     return array("q", (found.start() for found in _START.finditer(source) if found.lastgroup is None))
 
 
@@ -105,7 +105,7 @@ def tag_name(tag: bytes) -> bytes:
 
 
 def edited_tag(tag: bytes, node: etree._Element, pristine: etree._Element) -> bytes:
-    """A start tag with other attributes: those that stay keep their bytes, new ones follow the last."""
+    """A start tag with edited attributes: unchanged attributes keep their bytes, new ones follow the last."""
     missing, before = attributes(node), attributes(pristine)
     name = tag_name(tag)
     parts = [b"<", name if node.tag == pristine.tag else element_name(node, node.nsmap).encode()]
@@ -250,7 +250,7 @@ class _SourceWriter:
             yield self._bytes[self._tags.end[before[-1]] :]
 
     def _node(self, node: etree._Element, scope: Namespaces | None) -> Iterator[bytes]:
-        """A node without its tail. `scope` are the prefixes around it; None: it is where it was."""
+        """A node without its tail. `scope` are the prefixes in scope; None: the node has not moved."""
         number = self._number.get(node)
         if not is_element(node):
             yield self._aside(node, number)
@@ -261,7 +261,7 @@ class _SourceWriter:
             yield from self._known_element(node, number)
 
     def _in_other_scope(self, number: int, scope: Namespaces | None) -> bool:
-        """Whether a node was moved to where prefixes have other meanings, so that its bytes cannot be used."""
+        """Whether a node was moved into a scope with other prefixes, so that its bytes cannot be copied."""
         above = self._pristine[number].getparent()
         return scope is not None and (above is None or above.nsmap != scope)
 
@@ -353,7 +353,7 @@ def _lines_of_nodes(source: bytes) -> Iterator[int]:
 
 
 def _lines_at(source: bytes, offsets: "array[int]") -> Iterator[int]:
-    """The lines, from 1, of offsets that ascend."""
+    """The lines, from 1, of ascending offsets."""
     line, before = 1, 0
     for offset in offsets:
         line += source.count(b"\n", before, offset)
