@@ -18,7 +18,7 @@ def elements(array: Signal, shape: Shape) -> tuple[Signal, ...]:
 
 
 def whole(signal: Signal, arrays: Collection[Signal]) -> Signal:
-    """The array of which this is an element; the signal itself if it is none of these."""
+    """The array that contains a signal as element; the signal itself if it is not an element."""
     name, bracket, _ = signal.variable.rpartition("[")
     array = Signal(signal.component, name) if bracket and signal.variable.endswith("]") else signal
     return array if array in arrays else signal
@@ -33,9 +33,9 @@ def wholes(network: Network) -> dict[Signal, Signal]:
 
 
 def with_whole_arrays(network: Network) -> Network:
-    """The network for people: one port for each array, and one wire where arrays are connected as a whole.
+    """The network with one port for each array, and one wire for each connection of whole arrays, for display.
 
-    A wire of single elements stays. Descriptions and assignments stay as they are.
+    Wires of single elements, descriptions and assignments are unchanged.
     """
     if not network.arrays:
         return network
@@ -51,7 +51,7 @@ def with_whole_arrays(network: Network) -> Network:
 
 
 def connected(network: Network) -> tuple[tuple[Signal, Signal], ...]:
-    """The ends of all wires, once each, an element standing for its array."""
+    """The ends of all wires, once each, with arrays in place of elements."""
     arrays = network.arrays
     ends = ((whole(wire.source, arrays), whole(wire.destination, arrays)) for wire in network.wires)
     return tuple(dict.fromkeys(ends))
@@ -82,7 +82,7 @@ def _wires(wires: Iterable[Wire], known: Mapping[Signal, Signal], shapes: Mappin
 
 
 def _covers(wires: list[Wire], source: Signal, destination: Signal, shapes: Mapping[Signal, Shape]) -> bool:
-    """Whether these lead from each element of an array to its counterpart, all in the same way."""
+    """Whether wires lead from every element of an array to its counterpart, with the same conversion."""
     pairs = zip(elements(source, shapes[source]), elements(destination, shapes[destination]), strict=False)
     alike = all(wire.conversion == wires[0].conversion for wire in wires)
     return alike and shapes[source] == shapes[destination] and [(w.source, w.destination) for w in wires] == list(pairs)
@@ -95,13 +95,13 @@ def _leg(leg: Leg, known: Mapping[Signal, Signal]) -> Leg:
 
 
 def undivided(tree: Tree) -> dict[ConnectorKey, FlatConnector]:
-    """For what treats an array as one thing: the tree with no elements in place of arrays; and its connectors."""
+    """The tree and its connectors with whole arrays, without their elements."""
     tree.components[:] = [replace(place, elements=place.fmu) for place in tree.components]
     return {key: connector._replace(extents=()) for key, connector in flat_connectors(tree).items()}
 
 
 def check_stated(tree: Tree) -> None:
-    """Refuse connectors that state another size than their variable has here."""
+    """Refuse connectors whose stated size differs from that of their variable."""
     for place in tree.components:
         for connector in place.component.connectors if place.elements.arrays else ():
             shape = place.elements.arrays.get(connector.name)
@@ -131,7 +131,7 @@ def has_variable_sizes(tree: Tree, known: Mapping[ConnectorKey, FlatConnector]) 
 
 
 def resize(tree: Tree, given: Mapping[Signal, int]) -> None:
-    """Let these integers, by variable and connector, size the arrays of a tree."""
+    """Size the arrays of a tree by these values of variables and connectors."""
     tree.sizes = given
     known: dict[tuple[str, tuple[tuple[str, int], ...]], FmuDescription] = {}
     for number, place in enumerate(tree.components):
@@ -147,10 +147,10 @@ def resize(tree: Tree, given: Mapping[Signal, int]) -> None:
 def shapes(
     tree: Tree, connectors: Mapping[ConnectorKey, FlatConnector], pairs: Iterable[tuple[ConnectorKey, ConnectorKey]]
 ) -> dict[ConnectorKey, Shape]:
-    """Of all connectors that are arrays.
+    """The shapes of all connectors that are arrays.
 
-    What a system's connector leaves open it takes from what it is connected to as a whole: `pairs`. What stays open
-    is refused.
+    A system's connector without a size takes it from the connectors that it is connected to as a whole (`pairs`).
+    Arrays of unknown size are refused.
     """
     extents = {key: _stated(tree, connector) for key, connector in connectors.items() if connector.extents}
     if any(None in known for known in extents.values()):
@@ -162,7 +162,7 @@ def shapes(
 
 
 def element_key(key: ConnectorKey, name: str) -> ConnectorKey:
-    """Where an element of this name of the array at `key` is."""
+    """The key of an element of the array at `key`."""
     return key._replace(connector=name)
 
 
@@ -192,7 +192,7 @@ def pairs_of_elements(
     source: tuple[ConnectorKey, Shape, Sequence[int] | None],
     destination: tuple[ConnectorKey, Shape, Sequence[int] | None],
 ) -> Iterator[tuple[ConnectorKey, ConnectorKey]]:
-    """What a connection of two connectors, each with its shape and the indices that it picks, if any, connects.
+    """The pairs of elements that a connection of two connectors, with shapes and indices, connects.
 
     Raises
     ------
@@ -217,13 +217,13 @@ def _picked(key: ConnectorKey, shape: Shape, indices: Sequence[int] | None) -> t
 
 
 def _stated(tree: Tree, connector: FlatConnector) -> Extents:
-    """With the numbers that size connectors were given."""
+    """The extents of a connector, with the values of its size connectors."""
     beside, extents = connector.signal.component, connector.extents
     return tuple(tree.sizes.get(Signal(beside, each)) if isinstance(each, str) else each for each in extents)
 
 
 def _deduce(extents: dict[ConnectorKey, Extents], pairs: Sequence[tuple[ConnectorKey, ConnectorKey]]) -> None:
-    """Fill in what is open, from one end of a connection to the other, until nothing more follows."""
+    """Fill in unknown extents from the other ends of connections, until nothing changes."""
     arrays = [pair for pair in pairs if all(key in extents for key in pair)]
     while True:
         before = dict(extents)

@@ -21,7 +21,7 @@ from ssptool.network.tree import ComponentPlace, DictionaryPlace, ElementPath, R
 
 
 class Owner(StrEnum):
-    """Whose connector: that of the system which encloses the connection, or of one of its elements."""
+    """Owner of a connector: the system that contains the connection, or one of its elements."""
 
     SYSTEM = "S"
     ELEMENT = "E"
@@ -123,8 +123,8 @@ def _fits(connector: tuple[Owner, ConnectorKind], legal: tuple[Owner, ConnectorK
 class ConnectorKey(NamedTuple):
     """The address of a connector.
 
-    `inner`: on the inside of a system that a component refers to; or the side of a dictionary reference's connector
-    at which values arrive. `dictionary`: the name of the one of which this is an entry.
+    `inner`: on the inside of a system that a component refers to; or the receiving side of a dictionary reference's
+    connector. `dictionary`: the name of the dictionary of an entry.
     """
 
     path: ElementPath
@@ -134,7 +134,7 @@ class ConnectorKey(NamedTuple):
 
     @property
     def signal(self) -> Signal:
-        """The same in the flat network, where inside and outside of a system are one."""
+        """The signal in the flat network, in which inside and outside of a system are one."""
         path = self.path if self.dictionary is None else (*self.path, self.dictionary)
         return Signal(dotted(path), self.connector)
 
@@ -148,14 +148,13 @@ Extents: TypeAlias = tuple[int | str | None, ...]
 
 
 class FlatConnector(NamedTuple):
-    """A connector, with what its document or its FMU says of it.
+    """A connector with its properties from document and FMU.
 
-    `unit` is the one that a value has here as SSP sees it: the stated one, else that of the variable.
-    `variable` is None for the connectors of systems; then `type` and `unit` are None where the SSD does not
-    state them. `extents` are those of an array: a number, the name of the connector beside it that gives the number, or
-    None where nothing is stated; `array` is the name of that of which this is an element. `shared`: it belongs to a
-    signal dictionary, as an entry or a connector of a reference, and takes no parameters. `clock` are the attributes of
-    an `ssc:Clock`, as they are written.
+    `unit` is the stated unit, else that of the variable. `variable` is None for the connectors of systems; then `type`
+    and `unit` are None where the SSD does not state them. `extents` are those of an array: a number, the name of the
+    connector beside it that gives the number, or None where nothing is stated; `array` is the name of the array of an
+    element. `shared`: it belongs to a signal dictionary, as an entry or a connector of a reference, and takes no
+    parameters. `clock` are the attributes of an `ssc:Clock`, as they are written.
     """
 
     key: ConnectorKey
@@ -175,7 +174,7 @@ class FlatConnector(NamedTuple):
 
 
 def flat_connectors(tree: Tree) -> dict[ConnectorKey, FlatConnector]:
-    """All connectors; of an FMU, those that name one of its variables."""
+    """All connectors of a tree; for an FMU those with the name of a variable."""
     found: dict[ConnectorKey, FlatConnector] = {}
     for connector in _all(tree):
         found.setdefault(connector.key, connector)
@@ -193,9 +192,9 @@ def _all(tree: Tree) -> Iterator[FlatConnector]:
 
 
 def _of_reference(place: ReferencePlace, connector: ssd.Connector) -> Iterator[FlatConnector]:
-    """Both sides of a connector, and the entry of the dictionary behind it, which knows what the SSD leaves out.
+    """Both sides of a connector and its dictionary entry, which completes the connector.
 
-    Without an entry nothing leads from one side to the other.
+    Without an entry the sides are not connected.
     """
     dictionary = place.dictionary
     entry = None if dictionary is None else dictionary.entries.get(connector.name)
@@ -310,7 +309,7 @@ _KINDS = {
 
 
 def settable(variable: Variable) -> bool:
-    """Whether a value may be given to a variable before initialization (catalogue §1.6, step 6; AMB-14)."""
+    """Whether a variable can be set before initialization (catalogue §1.6, step 6; AMB-14)."""
     if variable.variability is Variability.CONSTANT:
         return False
     return variable.causality is Causality.INPUT or variable.initial in ("exact", "approx")

@@ -37,7 +37,7 @@ FLOAT_PRECISION: Mapping[str, int] = MappingProxyType({"Float32": 24, "Float64":
 
 
 def canonical(name: str) -> str:
-    """SSP's Real and Integer are Float64 and Int32; every other name stands for itself."""
+    """SSP's Real and Integer are Float64 and Int32; other names are unchanged."""
     return _CANONICAL.get(name, name)
 
 
@@ -54,7 +54,7 @@ def is_number(name: str) -> bool:
 
 
 class Relation(StrEnum):
-    """How the type of a source relates to the type of a destination."""
+    """Relation of the type of a source to the type of a destination."""
 
     IDENTICAL = "the same type"
     WIDENING = "converted without loss"
@@ -65,7 +65,7 @@ class Relation(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What to do about a pair of types. A mapping transformation turns a WARNING into OK."""
+    """Verdict on a pair of types. A mapping transformation turns a WARNING into OK."""
 
     OK = "ok"
     INFO = "info"
@@ -88,7 +88,7 @@ VERDICTS: Mapping[Relation, Verdict] = MappingProxyType(
 def relation(source: str, destination: str) -> Relation:
     """The relation of two types by their names in SSP.
 
-    Two enumerations are IDENTICAL here; whether their items agree is another question.
+    Two enumerations are IDENTICAL here; their items are compared elsewhere.
     """
     source, destination = canonical(source), canonical(destination)
     if source == destination:
@@ -104,7 +104,7 @@ def relation(source: str, destination: str) -> Relation:
 
 
 def verdict(source: str, destination: str) -> Verdict:
-    """What table 2.5.2 says of a connection from one type to another."""
+    """The verdict of table 2.5.2 on a connection from one type to another."""
     return VERDICTS[relation(source, destination)]
 
 
@@ -120,7 +120,7 @@ def _lossless(source: str, destination: str) -> bool:
 
 
 class IncompatibleUnits(ValueError):
-    """Two units between which there is no conversion."""
+    """Two units cannot be converted."""
 
     def __init__(self, source: PhysicalUnit, target: PhysicalUnit) -> None:
         super().__init__(f"a value in {source.name} cannot be converted to {target.name}")
@@ -131,7 +131,7 @@ class IncompatibleUnits(ValueError):
 def document_units(
     root: ssd.SystemStructureDescription | ssv.ParameterSet | ssb.SignalDictionary,
 ) -> Mapping[str, PhysicalUnit]:
-    """The units that a document defines, by name; of two with one name the first (see rule UNIT-001)."""
+    """The units that a document defines, by name, the first of each name (see rule UNIT-001)."""
     units: dict[str, PhysicalUnit] = {}
     for element in root.units:
         units.setdefault(element.name, _unit(element))
@@ -145,7 +145,7 @@ def _unit(element: ssc.Unit) -> PhysicalUnit:
 
 
 def notes_on_units(assumed: Sequence[PhysicalUnit]) -> Iterator[str]:
-    """In words, which units are read by their names because nothing defines them."""
+    """Notes on undefined units that are read by their names."""
     if assumed:
         what = "1 unit has" if len(assumed) == 1 else f"{len(assumed)} units have"
         meanings = {unit.name: unit.in_base_units for unit in assumed}
@@ -178,8 +178,8 @@ def convertible(a: PhysicalUnit, b: PhysicalUnit) -> bool:
 
 
 def _by_name(a: PhysicalUnit, b: PhysicalUnit) -> bool:
-    """Whether the names alone tell how to convert, as one of the units is not defined: they are the same, or FMI 1.0
-    says how to show one in the other.
+    """Whether undefined units can be converted by name: the names are equal, or one is a display unit of the other (FMI
+    1.0).
     """
     same = a.name == b.name or a.display(b.name) is not None or b.display(a.name) is not None
     return same and not (a.defined and b.defined)
@@ -188,13 +188,13 @@ def _by_name(a: PhysicalUnit, b: PhysicalUnit) -> bool:
 def conversion(source: PhysicalUnit | None, target: PhysicalUnit | None, relative: bool = False) -> Conversion:
     """The conversion of values in `source` to values in `target`: u = (f_s·v + o_s − o_t)/f_t.
 
-    Without a unit on one side the value is passed on as it is. `relative` (FMI's relativeQuantity) leaves out
-    the offsets, as a difference of temperatures in °C is the same in K.
+    Without a unit on one side the value passes unchanged. `relative` (FMI's relativeQuantity) leaves out the offsets,
+    as a difference of temperatures in °C is the same in K.
 
     Raises
     ------
     IncompatibleUnits
-        The exponents differ, or of one unit only the name is known and it is not that of the other.
+        The exponents differ, or a unit is undefined and the names differ.
     """
     if source is None or target is None:
         return IDENTITY
@@ -208,7 +208,7 @@ def conversion(source: PhysicalUnit | None, target: PhysicalUnit | None, relativ
 
 
 def _shown(source: PhysicalUnit, target: PhysicalUnit, relative: bool) -> Conversion:
-    """Between a unit and one in which FMI 1.0 says how to show it; else they have the same name, and are the same."""
+    """Conversion between a unit and its display unit (FMI 1.0), or between units of the same name."""
     if source.name == target.name:
         return IDENTITY
     if (shown := target.display(source.name)) is not None:
@@ -222,7 +222,7 @@ V = TypeVar("V", bool, int, str)
 
 
 def transformed(value: Value, transformation: ssc.Transformation, items: Mapping[str, int]) -> tuple[Value, str]:
-    """The transformed value, and in words what was done. Values that a mapping does not list pass unchanged.
+    """The transformed value, and a description of the transformation. Values without a mapping entry pass unchanged.
 
     `items` are those of the enumeration that the value is of: an integer mapping acts on their numbers.
     """
@@ -254,7 +254,7 @@ NO_ITEMS: EnumerationItems = {}
 
 
 class InvalidValue(WrongUsage, ValueError):
-    """A value that the variable `name` cannot take: what was `found`, and what was `expected`."""
+    """The variable `name` cannot take the value `found`; `expected` describes valid values."""
 
     def __init__(self, name: str, found: object, expected: str) -> None:
         super().__init__(f"{name} cannot be {found!r}: expected {expected}")
@@ -264,7 +264,7 @@ class InvalidValue(WrongUsage, ValueError):
 
 
 def expected(type_name: str, items: EnumerationItems = NO_ITEMS) -> str:
-    """In words, what a variable of this type takes."""
+    """A description of the values of a type."""
     if type_name == "Enumeration":
         return "one of " + ", ".join(items) if items else "an item of its enumeration"
     if type_name in INTEGER_RANGES:
@@ -277,8 +277,8 @@ def expected(type_name: str, items: EnumerationItems = NO_ITEMS) -> str:
 def convert(name: str, value: Value, target: str, items: EnumerationItems = NO_ITEMS) -> Value:
     """`value` as the machine type of `target`; an enumeration's items become its numbers.
 
-    Integers become floating-point numbers, and numbers of one width another as long as the value fits;
-    nothing else is converted.
+    Integers are converted to floating-point numbers, and numbers to another width if the value fits; no other values
+    are converted.
 
     Raises
     ------
@@ -308,7 +308,7 @@ def _item(name: str, value: Value, items: EnumerationItems) -> Value:
 
 
 def split_values(name: str, text: str) -> list[str]:
-    """The values of an array, apart by white space; one with white space in it stands in quotes.
+    """The values of an array, separated by white space; values with white space are in quotes.
 
     Raises
     ------
@@ -322,14 +322,14 @@ def split_values(name: str, text: str) -> list[str]:
 
 
 def _within_doubles(name: str, text: str, value: float) -> float:
-    """Infinity has to be meant: what is too large for a double would silently become that."""
+    """Refuse numbers too large for a double, which would silently become infinity."""
     if math.isinf(value) and "inf" not in text.lower():
         raise InvalidValue(name, text, "a number that a double can hold, up to 1.8e308")
     return value
 
 
 def from_cell(name: str, text: str, target: str, items: EnumerationItems) -> Value:
-    """The same of a cell of a table, in which all may be written as doubles. Raises InvalidValue."""
+    """The value of a cell of a table, in which numbers may be written as doubles. Raises InvalidValue."""
     if target == "Boolean" and text in ("0.0", "1.0"):
         text = text[0]
     elif not is_float(target) and target != "String":
@@ -338,7 +338,7 @@ def from_cell(name: str, text: str, target: str, items: EnumerationItems) -> Val
 
 
 def from_text(name: str, text: str, target: str, items: EnumerationItems) -> Value:
-    """The value of a variable of type `target` that a text states, as a person types it.
+    """The value of type `target` of a text, as a person types it.
 
     Raises
     ------

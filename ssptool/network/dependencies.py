@@ -1,8 +1,8 @@
-"""The dependency graph of a system: which signal needs which at the same instant, evaluation order and cycles.
+"""The dependency graph of a system: needs between signals at one instant, evaluation order and cycles.
 
 There are cycles at two levels. A component cycle decides how a master algorithm couples; an algebraic loop has to be
 solved. The first does not imply the second: an output that does not depend on an input lets the loop be evaluated in
-sequence. `analyze` gives all of it in one value."""
+sequence. `analyze` returns all of this in one value."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Stage(StrEnum):
-    """When: an FMU states the dependencies of its initialization mode apart from the others."""
+    """The stage of dependencies: an FMU states those of initialization mode separately."""
 
     INITIALIZATION = "initialization"
     COMMUNICATION = "communication"
@@ -40,12 +40,12 @@ class Stage(StrEnum):
 
 
 class Need(StrEnum):
-    """Why one signal needs another; what stands at an edge."""
+    """The reason why one signal needs another: an attribute of an edge."""
 
     WIRE = "wire"
     DECLARED = "declared feedthrough"
     UNDECLARED = "undeclared feedthrough"
-    """The FMU does not state what the output depends on, so that it may depend on every input."""
+    """The FMU declares no dependencies of the output, so it may depend on every input."""
 
 
 DependencyGraph: TypeAlias = "DiGraph[Signal]"
@@ -124,9 +124,9 @@ def port_kinds(network: Network) -> Mapping[Signal, str]:
 
 
 def needs(component: FlatComponent, output: str, stage: Stage) -> frozenset[str] | None:
-    """What an output, which may be an array, depends on at one instant, arrays being whole.
+    """The signals that an output (or whole array) depends on at one instant; arrays are whole.
 
-    None if the FMU declares nothing: on everything.
+    None if the FMU declares no dependencies: on all inputs.
     """
     fmu = component.description
     variable = (fmu.whole or fmu.variables).get(output)
@@ -163,7 +163,7 @@ class Block(NamedTuple):
 def evaluation_order(graph: DependencyGraph) -> tuple[Block, ...]:
     """Strongly connected components in topological order: every edge leads forward or stays in its block.
 
-    Of blocks that could come next the one with the first name does, so that equal graphs give equal orders.
+    Independent blocks are in the order of their names, so equal graphs give equal orders.
     """
     order = topological_order(graph)
     if len(order) == len(graph):
@@ -196,8 +196,8 @@ def tear(loop: DependencyGraph) -> tuple[Signal, ...]:
 
     These few signals have to be guessed for the others to follow in sequence. Outputs (signals that a component
     computes: an edge inside of it leads to them) are preferred to inputs, because they are what a guess can be compared
-    with. Discrete signals cannot be calculated with: where they are all that closes the cycles, few of them are torn;
-    where real ones do as well, all of them are, so that what is left between real unknowns is smooth. Equal loops give
+    with. Discrete signals have no residuals: if only they close the cycles, few of them are torn; if real signals close
+    cycles too, all discrete ones are torn, so that the equations of the real unknowns are smooth. Equal loops give
     equal results.
     """
     outputs = {node for _, node, need in needs_in(loop) if need is not Need.WIRE}
@@ -244,7 +244,7 @@ class Dependence(NamedTuple):
 
 
 class Independence(NamedTuple):
-    """A declared fact: this output does not depend on this input of the same component at one instant."""
+    """A declared independence: an output does not depend on an input of the same component at one instant."""
 
     output: Signal
     input: Signal
@@ -261,7 +261,7 @@ class AlgebraicLoop(NamedTuple):
 
     @property
     def outputs(self) -> tuple[Signal, ...]:
-        """Those of its signals that components compute, sorted: the unknowns of the loop."""
+        """The signals that components compute, sorted: the unknowns of the loop."""
         return tuple(sorted({edge.destination for edge in self.closed_by if edge.need is not Need.WIRE}))
 
     @property
@@ -270,7 +270,7 @@ class AlgebraicLoop(NamedTuple):
 
 
 class ComponentCycle(NamedTuple):
-    """Components that feed each other, the algebraic loops among them, and, if there is none, why not."""
+    """Mutually coupled components, their algebraic loops, and without loops the independences that prevent them."""
 
     components: tuple[str, ...]
     loops: tuple[AlgebraicLoop, ...]
@@ -290,7 +290,7 @@ def _dependences(graph: DependencyGraph, block: Block) -> Iterator[Dependence]:
 
 
 def component_graph(network: Network) -> "DiGraph[str]":
-    """The components, in their order; an edge leads from one to another that has an input from it."""
+    """The graph of components; an edge leads from a component to one with an input from it."""
     from networkx import DiGraph
 
     graph: DiGraph[str] = DiGraph()
@@ -301,7 +301,7 @@ def component_graph(network: Network) -> "DiGraph[str]":
 
 
 def component_cycles(network: Network) -> tuple[tuple[str, ...], ...]:
-    """Sets of components that feed each other, directly or through others; sorted."""
+    """Sets of mutually coupled components, directly or through others; sorted."""
     graph = component_graph(network)
     return tuple(sorted(tuple(sorted(names)) for names in cyclic_components(graph.adj)))
 
@@ -341,7 +341,7 @@ class SystemGraph:
     """A network, its component cycles with their algebraic loops, and the order in which its signals follow.
 
     `feedthrough` holds every dependence of an output on an input at one instant. Arrays are single signals, also in the
-    `network`, where only wires of their elements alone name these. `dependencies` is what all this was found in.
+    `network`, except in wires of single elements. `dependencies` is the analyzed graph.
     """
 
     network: Network

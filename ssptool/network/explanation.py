@@ -34,7 +34,7 @@ from ssptool.network.targets import UnknownVariable
 
 
 class Origin(StrEnum):
-    """Where a value comes from; what is listed first wins."""
+    """Origin of a value; the first applicable one counts."""
 
     CONNECTION = "connection"
     ASSIGNMENT = "assignment"
@@ -49,7 +49,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """The start value that an FMU states, and where."""
+    """The start value in an FMU, and its position."""
 
     value: Value
     position: Position
@@ -57,11 +57,11 @@ class Default:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One variable or connector, where its value comes from, and where it goes.
+    """A variable or connector with the origin and the destinations of its value.
 
-    `kind` is that of the connector, or the causality where there is none. `value` is the one at the start, None if it
-    is not known before the run; `item` its name if it is that of an enumeration. `assignment` may be there beside an
-    `arriving` wire, which then wins (AMB-12); `brought` is the one at the source of that wire.
+    `kind` is that of the connector, else the causality. `value` is the start value, None if it is unknown before the
+    run; `item` is the name of an enumeration value. An `arriving` wire wins over an `assignment` (AMB-12); `brought` is
+    the value at the source of that wire.
     """
 
     signal: Signal
@@ -80,30 +80,30 @@ class Explanation:
     brought: Assignment | None = None
     leaving: tuple[Wire, ...] = ()
     refused: tuple[UnsupportedFeature, ...] = ()
-    """What it is given as well, but this version cannot take."""
+    """Unsupported values of it."""
     during: tuple[str, ...] = ()
-    """What acts on it from outside during a run, if that is known."""
+    """Inputs and scenarios that change it during a run, if known."""
 
 
 Explained: TypeAlias = Explanation | Unmatched
-"""An Unmatched is a parameter of that name that is no variable's."""
+"""An Unmatched is a parameter of that name that matches no variable."""
 
 
 def explain(network: Network, *names: str) -> tuple[Explained, ...]:
     """Explain variables and connectors by their full names, such as `System1.m1`.
 
-    A name that is that of several variables gives all of them.
+    A name of several variables gives all of them.
 
     Raises
     ------
     UnknownName
-        Nothing has one of the names, neither a variable nor a parameter in a set.
+        No variable and no parameter has one of the names.
     """
     return _Explainer(network).named(names)
 
 
 def explain_all(network: Network) -> tuple[Explained, ...]:
-    """Every connector, every parameter of an FMU, everything that is given a value, and what matched nothing."""
+    """Explain all connectors, parameters of FMUs, variables with assigned values, and unmatched parameters."""
     explainer = _Explainer(network)
     return (*map(explainer.explanation, explainer.all()), *network.unmatched)
 
@@ -232,7 +232,7 @@ class _Explainer:
         )
 
     def _table(self, signal: Signal) -> tuple[TableComponent, TableOutput] | tuple[None, None]:
-        """The table of which this is an output, and the column."""
+        """The table and the column of an output."""
         found = ((table, table.outputs[signal]) for table in self.network.tables.values() if signal in table.outputs)
         return next(found, (None, None))
 
@@ -240,14 +240,14 @@ class _Explainer:
         return tuple(self.refused.get(signal, ()))
 
     def _brought(self, wire: Wire | None) -> Assignment | None:
-        """What was given to the source of a wire."""
+        """The value assigned to the source of a wire."""
         if wire is None:
             return None
         given, inside = self.network.assignments, self.network.boundary_assignments
         return given.get(wire.source, inside.get(wire.source))
 
     def _carried(self, wire: Wire) -> Value | None:
-        """What a wire brings, where its source is known before the run: set on a system, or a constant."""
+        """The value at the source of a wire, if known before the run: set on a system, or a constant."""
         source = self.explanation(wire.source)
         value, fixed = source.value, source.kind in ("constant", "parameter", "structuralParameter")
         if source.source and not fixed:
@@ -285,7 +285,7 @@ def _composed(legs: tuple[Leg, ...]) -> Conversion:
 
 
 NAMED = 4
-"""Inputs that a note names; it counts the others."""
+"""Inputs that a note names; the others are counted."""
 
 
 class UndrivenInput(NamedTuple):
@@ -294,11 +294,11 @@ class UndrivenInput(NamedTuple):
     Attributes
     ----------
     signal
-        The connector to connect: of a component, or of the nested system through which the component would get a value.
+        The connector to connect: of a component, or of the nested system that contains it.
     value, unit
-        The start value that the system or the FMU gives; None: there is none.
+        The start value in the system or the FMU; None without one.
     fitting
-        An output beside it with the same type and unit: the one of the same name, or else the only one.
+        A suitable output in the same system with equal type and unit: of the same name, or else the only one.
     """
 
     signal: Signal
@@ -325,7 +325,7 @@ def _text(value: Value) -> str:
 
 
 def unconnected_inputs(network: Network, driven: Collection[Signal] = ()) -> tuple[UndrivenInput, ...]:
-    """Inputs of components to which no connection leads, and that are not among those that are `driven` in a run."""
+    """Inputs of components without a connection that are not `driven` in a run."""
     inside = (wire.destination for wire in network.dangling if wire.source.component in network.components)
     fed = {*(wire.destination for wire in network.wires), *inside, *driven}
     entrances = {wire.destination: wire.source for wire in network.dangling}
@@ -340,7 +340,7 @@ def unconnected_inputs(network: Network, driven: Collection[Signal] = ()) -> tup
 
 
 def undriven_inputs(network: Network, driven: Collection[Signal] = ()) -> tuple[UndrivenInput, ...]:
-    """Inputs of the system itself that are not among those that are `driven` in a run."""
+    """Inputs of the system itself that are not `driven` in a run."""
     starts = {w.source: _start_of(network, w.destination) for w in reversed(network.wires) if w.conversion == IDENTITY}
     found: dict[Signal, UndrivenInput] = {}
     for port in network.ports:
@@ -352,7 +352,7 @@ def undriven_inputs(network: Network, driven: Collection[Signal] = ()) -> tuple[
 
 
 def notes_on_inputs(network: Network, driven: Collection[Signal]) -> Iterator[str]:
-    """In words, for a run in which these are `driven`: what stays as it is, and how to change that."""
+    """Notes on inputs that keep their start values in a run with these `driven`, with advice."""
     loose = unconnected_inputs(network, driven)
     if loose:
         fitting = next((one for one in loose if one.fitting is not None), None)
@@ -381,7 +381,7 @@ def _named(inputs: Sequence[UndrivenInput]) -> str:
 
 
 def _start_of(network: Network, signal: Signal) -> Value | None:
-    """Of an input of a component."""
+    """The start value of an input of a component."""
     given, component = network.assignments.get(signal), network.components.get(signal.component)
     if given is not None:
         return given.value

@@ -1,7 +1,7 @@
-"""Flatten a system structure and its FMUs to a network, with the settings of a run that annotations state.
+"""Flatten a system structure and its FMUs to a network, and read run settings from annotations.
 
-Annotations that are read are those of the Open Simulation Platform (`osp:Algorithm`, `osp:SimulationInformation`) and
-of OMSimulator (`oms:SimulationInformation`). Elements are found by their names: tools bind the prefixes to several
+Supported annotations are those of the Open Simulation Platform (`osp:Algorithm`, `osp:SimulationInformation`) and of
+OMSimulator (`oms:SimulationInformation`). Elements are found by their names: tools bind the prefixes to several
 namespaces.
 """
 
@@ -63,7 +63,7 @@ _NEUTRAL = {"numWorkerThreads": "-1", "signalFilter": ".*", "loggingInterval": "
 
 
 Holder: TypeAlias = ssd.DefaultExperiment | ssd.SystemStructureDescription | ssd.System | ssd.Component | ssd.Connection
-"""An element with annotations that can state something of a run."""
+"""An element whose annotations can state run settings."""
 
 
 class _Found(NamedTuple):
@@ -80,7 +80,7 @@ class _Found(NamedTuple):
 
 
 def read_annotated(document: Document) -> Annotated:
-    """What the annotations of an SSD state; outer systems come before inner ones, the default experiment first."""
+    """Read the annotations of an SSD: the default experiment first, outer systems before inner ones."""
     root = document.structure
     step_size: Stated | None = None
     tolerance: Stated | None = None
@@ -106,7 +106,7 @@ def read_annotated(document: Document) -> Annotated:
 
 
 def _power_bonds(document: Document) -> tuple[tuple[str, str], ...]:
-    """Pairs of connections of the root system that name the same bond; each is known by where it starts."""
+    """Pairs of sources of connections of the root system that name the same bond."""
     bonds: dict[str, list[str]] = {}
     for connection in document.structure.system.connections:
         for found in _elements(document, [connection]):
@@ -139,7 +139,7 @@ def _elements(document: Document, holders: Iterable[Holder]) -> Iterator[_Found]
 
 
 def _annotated_number(found: _Found, *attributes: str, notes: list[str]) -> Stated | None:
-    """The first of these attributes that is there, if it is a positive number."""
+    """The first of these attributes that is stated, if it is a positive number."""
     for attribute in attributes:
         text = found.node.get(attribute)
         if text is None:
@@ -157,7 +157,7 @@ def _annotated_number(found: _Found, *attributes: str, notes: list[str]) -> Stat
 
 
 def _unused(found: _Found) -> Iterator[str]:
-    """What an element states that has no part in a run."""
+    """Stated attributes that a run ignores."""
     node, where = found.node, f"{found.position}: {found.by}"
     if found.name in _OTHER_ALGORITHMS:
         tolerance = node.get("relativeTolerance", "RTOL")
@@ -192,8 +192,8 @@ def build_network(
 ) -> Network:
     """Flatten a system structure.
 
-    Components whose FMU cannot be read and connections that are not legal are left out: the rules report
-    them. What the documents ask for and this version cannot do is listed in `Network.unsupported`.
+    Components with unreadable FMUs and illegal connections are left out; the rules report them. Unsupported features of
+    the documents are listed in `Network.unsupported`.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def build_network(
     InvalidDocument
         A required attribute is missing or has an impossible value, or a parameter file cannot be read.
     UnknownName, InvalidValue
-        An override names no variable, or one that takes no value; or the text is no value of its type.
+        A start value names an unknown variable, or one that cannot be set; or its text is not a value of the type.
     """
     with garbage_collection_paused():
         return _build(archive, structure, start_values, parameter_files)
@@ -252,7 +252,7 @@ def _build(
 
 
 def _with_tables(network: Network, tree: Tree) -> Network:
-    """Take tables out of the components: their outputs become inputs of the system, of the same full names."""
+    """Replace tables by inputs of the system with the full names of their outputs."""
     components, ports = dict(network.components), list(network.ports)
     tables: dict[str, TableComponent] = {}
     for place in tree.components:
@@ -281,7 +281,7 @@ def _sized(
     start_values: Mapping[str, str],
     parameter_files: Sequence[FilePath],
 ) -> dict[ConnectorKey, FlatConnector]:
-    """Give arrays the sizes that parameters say, all other values being left for later; the connectors after that."""
+    """Size arrays by parameters (other values are applied later), and return the connectors."""
     # What cannot be is refused when all values are looked at.
     scratch = replace(tree, unsupported=[], assumed_units={})
     parameters = Parameterization(scratch, Wiring(scratch, known))
@@ -295,7 +295,7 @@ def _sized(
 
 
 def _arrays(tree: Tree, wiring: Wiring) -> dict[Signal, Shape]:
-    """Of connectors and of variables without one."""
+    """Shapes of connectors, and of variables without one."""
     shapes = {key.signal: shape for key, shape in wiring.shapes.items()}
     for place in tree.components:
         name = dotted(place.path)

@@ -1,4 +1,4 @@
-"""Graph algorithms that networkx lacks: components with cycles in a settled order, and small feedback vertex sets.
+"""Graph algorithms that networkx lacks: components with cycles in deterministic order, and small feedback vertex sets.
 
 Graphs are `networkx.DiGraph`. Where the order of results matters it follows from the order of the nodes and edges or
 from names; networkx's own subgraph views and sets of nodes have no order that repeats from process to process. networkx
@@ -50,7 +50,7 @@ def _is_acyclic(neighbours: Mapping[Any, Iterable[Any]]) -> bool:
 
 
 def topological_order(graph: DiGraph[Ordered]) -> list[Ordered]:
-    """Every node after all that lead to it; of those that could come next, the least. Nodes behind cycles are left out.
+    """Every node after its predecessors; of several possible next nodes the least. Nodes behind cycles are left out.
 
     networkx's `lexicographical_topological_sort` gives the same order, and takes four times as long.
     """
@@ -69,11 +69,10 @@ def topological_order(graph: DiGraph[Ordered]) -> list[Ordered]:
 
 
 def cyclic_components(after: Mapping[Node, Iterable[Node]]) -> Iterator[list[Node]]:
-    """The strong components with a cycle: those of more nodes than one, or of one that leads to itself.
+    """Strong components with a cycle: more than one node, or a node with an edge to itself.
 
-    `after` has the successors of every node, as the `adj` of a graph of networkx. Components are looked for where
-    they can be: among what is left when the nodes that no other leads to are taken away, again and again, and those
-    that lead to no other. Nodes come in the order of a depth-first search.
+    `after` has the successors of every node, as the `adj` of a graph of networkx. Nodes without predecessors or without
+    successors are removed repeatedly before the search. Nodes are in the order of a depth-first search.
     """
     left = between_cycles(after)
     if not left:
@@ -91,7 +90,7 @@ def cyclic_components(after: Mapping[Node, Iterable[Node]]) -> Iterator[list[Nod
 
 
 def between_cycles(after: Mapping[Node, Iterable[Node]]) -> Collection[Node]:
-    """The nodes of cycles, and those on ways from one cycle to another, in the order of the graph.
+    """The nodes on cycles and on paths between cycles, in the order of the graph.
 
     `after` has the successors of every node.
     """
@@ -105,7 +104,7 @@ def between_cycles(after: Mapping[Node, Iterable[Node]]) -> Collection[Node]:
 
 
 def _peeled(after: Mapping[Node, Iterable[Node]]) -> Collection[Node]:
-    """The nodes without those to which no other leads, again and again."""
+    """The nodes left after repeated removal of nodes without predecessors."""
     arriving = dict.fromkeys(after, 0)
     for others in after.values():
         for other in others:
@@ -122,10 +121,10 @@ def _peeled(after: Mapping[Node, Iterable[Node]]) -> Collection[Node]:
 
 
 def feedback_vertex_set(graph: DiGraph[Ordered], choice: AbstractSet[Ordered]) -> set[Ordered]:
-    """A small set of nodes of the choice without which there is no cycle; every cycle has one of the choice.
+    """A small set of nodes of `choice` that breaks all cycles; every cycle has a node of `choice`.
 
-    A smallest one is NP-hard to find in general; the reductions keep the optimum, and what they leave is searched
-    exhaustively while it is small. Equal graphs give equal results.
+    A smallest one is NP-hard to find in general; the reductions keep the optimum, and a small rest is searched
+    exhaustively. Equal graphs give equal results.
 
     References
     ----------
@@ -225,7 +224,7 @@ class _Contraction:
 
 
 def _irredundant(graph: DiGraph[Ordered], candidates: list[Ordered], ranks: set[int]) -> set[int]:
-    """Put back, last name first, what the others already cut."""
+    """Remove redundant nodes from the set, last name first."""
     kept = set(ranks)
     removed = {candidates[rank] for rank in ranks}
     for rank in sorted(ranks, reverse=True):
@@ -236,7 +235,7 @@ def _irredundant(graph: DiGraph[Ordered], candidates: list[Ordered], ranks: set[
 
 
 def _closes_cycle(graph: DiGraph[Ordered], node: Ordered, removed: set[Ordered]) -> bool:
-    """Whether a way leads from a removed node back to it past all others that are removed."""
+    """Whether a removed node is on a cycle that avoids all other removed nodes."""
     reached: set[Ordered] = set()
     frontier = [node]
     while frontier:

@@ -15,7 +15,7 @@ from ssptool.network.network import Experiment, FlatComponent, Network, Port, Si
 
 
 class UnknownComponent(WrongUsage, LookupError):
-    """The system has no component of this name; `near` are the likeliest."""
+    """The system has no component of this name; `near` are similar names."""
 
     def __init__(self, name: str, components: tuple[str, ...]) -> None:
         near = tuple(get_close_matches(name, components)) or components[:MOST_NAMED]
@@ -29,7 +29,7 @@ class UnknownComponent(WrongUsage, LookupError):
 
 
 MOST_NAMED = 6
-"""Components that a message names where none has a similar name."""
+"""Components that a message names if no name is similar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class VariableEntry:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """The contents of one variant, and which others the package has. `variables` are those that were asked for."""
+    """The contents of one variant, and the other variants of the package. `variables` are the requested ones."""
 
     path: str
     variant: VariantEntry
@@ -117,7 +117,7 @@ class Inventory:
 
 
 def take_inventory(archive: Archive, structure: Document, network: Network) -> Inventory:
-    """Count and name what there is; reads no more than the documents and model descriptions."""
+    """Take the inventory of a system from its documents and model descriptions."""
     root = structure.root_as(ssd.SystemStructureDescription)
     return Inventory(
         path=str(archive.path),
@@ -176,7 +176,7 @@ _KINDS = ("ssv", "ssm", "ssb", "srmd")
 
 
 def _documents(component: FlatComponent, archive: Archive) -> Iterator[InsideEntry]:
-    """What of SSP is in an FMU, as `extra/` and `resources/` may hold it (FMI 3.0 §2.5.1, SSP 2.0 §5.2.3)."""
+    """Documents of SSP in `extra/` and `resources/` of an FMU (FMI 3.0 §2.5.1, SSP 2.0 §5.2.3)."""
     try:
         names = archive.names_inside(component.source)
     except InvalidDocument:
@@ -202,7 +202,7 @@ def _inside(file: str, kind: str, component: FlatComponent, archive: Archive) ->
 
 
 def _capabilities(fmu: FmuDescription) -> tuple[str, ...]:
-    """What the co-simulation interface can do beyond the minimum: it decides which masters can drive the FMU."""
+    """Optional capabilities of the co-simulation interface, which decide the available masters."""
     interface = fmu.co_simulation
     if interface is None:
         return ()

@@ -1,4 +1,4 @@
-"""The flat network: components, ports and wires, with the start values and what led to each of them.
+"""The flat network: components, ports and wires, with start values and their provenance.
 
 These are values: `build_network` makes them from documents, and every later layer reads them. A signal is named by its
 component and its variable; the component "" is the root system."""
@@ -34,8 +34,8 @@ class Signal(NamedTuple):
 class Conversion:
     """v ↦ factor · v + offset: unit conversion, then linear transformation (SSP 2.0 §4.5.2.1, §5.3.2).
 
-    Or, of booleans, integers and the values of enumerations: v ↦ what `table` pairs it with, else v unchanged
-    (SSP 2.0 §4.5.2.2–4); false and true are 0 and 1 there.
+    Or, for Booleans, integers and enumeration values: v ↦ `table` entry, else v unchanged (SSP 2.0 §4.5.2.2–4); false
+    and true are 0 and 1 there.
     """
 
     factor: float = 1.0
@@ -49,7 +49,7 @@ class Conversion:
         return value if (self.factor, self.offset) == (1.0, 0.0) else self.factor * value + self.offset
 
     def carry(self, value: Value) -> Value:
-        """What becomes of a value of any type: only numbers are calculated with, and only integers looked up."""
+        """Convert a value of any type: `factor` and `offset` apply to numbers, `table` to integers."""
         if isinstance(value, float):
             return self(value)
         return type(value)(self(value)) if self.table and isinstance(value, int) else value
@@ -58,7 +58,7 @@ class Conversion:
         return self.formula("v")
 
     def formula(self, name: str) -> str:
-        """What becomes of a quantity of this name, e.g. `0.001·T + 273.15`."""
+        """The conversion as a formula of a name, e.g. `0.001·T + 273.15`."""
         if self.table:
             return f"{name} with {', '.join(f'{source} → {target}' for source, target in self.table)}"
         factor = "" if self.factor == 1 else f"{self.factor:.12g}·"
@@ -82,7 +82,7 @@ IDENTITY = Conversion()
 
 
 class LegKind(StrEnum):
-    """What a signal passes through on one leg of its way."""
+    """The kind of a leg of a wire."""
 
     CONNECTION = "connection"
     BOUNDARY = "boundary"
@@ -131,7 +131,7 @@ class Wire(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """A number that a document states; `by` names the element that does."""
+    """A number in a document; `by` names the element that states it."""
 
     value: float
     by: str
@@ -140,10 +140,10 @@ class Stated(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """What annotations state of a run.
+    """Run settings from annotations.
 
-    `tolerance` is the relative one of an integrator of model exchange; `step_sizes` are those of single components,
-    by name [s]. `power_bonds` are pairs of outputs. `notes` name what is stated and cannot be followed.
+    `tolerance` is the relative one of an integrator of model exchange; `step_sizes` are those of single components, by
+    name [s]. `power_bonds` are pairs of outputs. `notes` name ignored settings.
     """
 
     step_size: Stated | None = None
@@ -154,11 +154,11 @@ class Annotated:
 
 
 class Port(NamedTuple):
-    """A connector of a component or of the root system, with everything deduced that the SSD may leave out.
+    """A connector of a component or of the root system, completed with everything that the SSD may leave out.
 
-    `kind` has SSP's spelling (`input`, `output`, `parameter` …); `type` has FMI 3.0's (`Float64` for `Real`);
-    `unit` is the one that the signal's value is in while the system runs: that of the FMU variable. `clock` are the
-    attributes that the SSD states of a connector of type Clock, as they are written.
+    `kind` has SSP's spelling (`input`, `output`, `parameter` …); `type` has FMI 3.0's (`Float64` for `Real`); `unit` is
+    the unit of the value during a run: that of the FMU variable. `clock` are the attributes that the SSD states of a
+    connector of type Clock, as they are written.
     """
 
     signal: Signal
@@ -192,7 +192,7 @@ class FlatComponent:
 class TableOutput(NamedTuple):
     """One column of a table: times [s], not descending, and the values at them, in the type and unit of its port.
 
-    `linear`: between rows it is on the line from one to the next; else the earlier one is held.
+    `linear`: values are interpolated linearly between rows; else the earlier one is held.
     """
 
     column: str
@@ -221,7 +221,7 @@ class TableComponent(NamedTuple):
 
 
 class StepKind(StrEnum):
-    """What happened to a parameter value on its way (SSP 2.0 §5.2.3; catalogue §1.6)."""
+    """The kind of a step from a parameter set to a variable (SSP 2.0 §5.2.3; catalogue §1.6)."""
 
     BINDING = "binding"
     PREFIX = "prefix"
@@ -233,7 +233,7 @@ class StepKind(StrEnum):
 
 
 class ProvenanceStep(NamedTuple):
-    """One step: what was done, where it is written, what the name, the value and its unit were afterwards."""
+    """One step of provenance: its kind and position, and name, value and unit after it."""
 
     kind: StepKind
     position: Position
@@ -246,7 +246,7 @@ class ProvenanceStep(NamedTuple):
 class Assignment(NamedTuple):
     """The value of one parameter or start value, with the chain of steps that gave it.
 
-    `overridden` are the assignments to the same variable that lost, the strongest first.
+    `overridden` are the overridden assignments to the same variable, the strongest first.
     """
 
     target: Signal
@@ -257,14 +257,14 @@ class Assignment(NamedTuple):
 
 
 class OverriddenAssignment(NamedTuple):
-    """An assignment that lost, and in words the rule of precedence by which it did."""
+    """An overridden assignment, and the rule of precedence as text."""
 
     assignment: Assignment
     reason: str
 
 
 class Experiment(NamedTuple):
-    """SSD's DefaultExperiment; None where it is silent. [s]"""
+    """The DefaultExperiment of the SSD [s]; None for times that it does not state."""
 
     start: float | None
     stop: float | None
@@ -272,10 +272,10 @@ class Experiment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedFeature:
-    """Something that the documents ask for and this version cannot do: a system that has any is not run.
+    """A feature of the documents that ssptool does not support: a system with such a feature is not run.
 
-    `signal` is the variable or connector that goes without a value for it, if it is about one. `rules` are the codes
-    of those that report it: a run that accepts the findings of one of them goes without what is asked for here.
+    `signal` is the variable or connector that lacks a value because of it, if there is one. `rules` are the codes of
+    rules that report it: if errors of one of them are accepted, a run leaves the feature out.
     """
 
     position: Position
@@ -288,7 +288,7 @@ class UnsupportedFeature:
 
 
 class Unmatched(NamedTuple):
-    """A parameter whose name (after prefix and mapping) is that of no variable; `near` are names like it."""
+    """A parameter whose name (after prefix and mapping) matches no variable; `near` are similar names."""
 
     position: Position
     name: str
@@ -302,13 +302,12 @@ class Network:
     Components, ports and wires are in document order; a destination has at most one wire. `assignments` holds the
     winning value per variable; `ports` those of the root system itself (component "").
 
-    What follows `unmatched` matters to explanations only. `boundaries` are the connectors of the systems inside,
-    `boundary_assignments` the values that these were given, and `dangling` the flows that begin or end at one.
+    The fields from `unmatched` on serve explanations only. `boundaries` are the connectors of nested systems,
+    `boundary_assignments` their assigned values, and `dangling` the flows that begin or end at one.
 
-    Arrays are there as their elements, one signal each; `arrays` are the extents of those that these are elements of.
-    `annotated` is what annotations of other tools state of a run; `assumed_units` are those without a definition, in
-    which values are converted. `tables` are no `components`: each of their outputs is an input of the root system, in
-    `ports`, that has the full name of the output.
+    Arrays appear as their elements, one signal each; `arrays` maps arrays to their extents. `annotated` are run
+    settings from annotations; `assumed_units` are undefined units that are read by name. `tables` are no `components`:
+    each of their outputs is an input of the root system, in `ports`, that has the full name of the output.
     """
 
     name: str
@@ -333,17 +332,17 @@ class Network:
         return f"<Network of {self.name}: {', '.join(f'{len(found)} {name}' for name, found in counts.items())}>"
 
     def accepting(self, accepted: Set[str]) -> "Network":
-        """The same without refusals that these rules report: what they are about is left out of the network."""
+        """The network without the unsupported features that these rules report."""
         return replace(self, unsupported=tuple(item for item in self.unsupported if not set(item.rules) & accepted))
 
     def variable(self, signal: Signal) -> Variable:
-        """What the FMU of a component says of it."""
+        """The variable of a signal in the FMU of its component."""
         return self.components[signal.component].description.variables[signal.variable]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scope:
-    """A document in its archive: where relative references start and the names of units mean something."""
+    """A document in its archive: the scope of relative references and unit names."""
 
     archive: Archive
     document: Document

@@ -1,4 +1,4 @@
-"""Parameters: the value of every variable, and the steps that led to it (SSP 2.0 §5.2.3; rule catalogue §1.6)."""
+"""Parameters: the value of every variable, and its provenance (SSP 2.0 §5.2.3; rule catalogue §1.6)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -51,7 +51,7 @@ from ssptool.working_directory import absolute
 
 
 class Priority(IntEnum):
-    """Who gives a value, the weakest first."""
+    """Precedence of values, the weakest first."""
 
     BINDING = 0
     HOST_BINDING = 1
@@ -64,7 +64,7 @@ class Priority(IntEnum):
 
 
 class ValueSource(NamedTuple):
-    """Who gives a value: by which authority, on how many levels below the root, at which binding or file."""
+    """The source of a value: its priority, its level below the root, and its binding or file."""
 
     authority: Priority
     level: int = 0
@@ -73,13 +73,13 @@ class ValueSource(NamedTuple):
 
     @property
     def rank(self) -> tuple[int, int, int]:
-        """The greater one wins; among equals the later one."""
+        """The greater rank wins; of equal ones the later value."""
         bound = self.authority <= Priority.HOST_BINDING
         return (0, -self.level, self.authority) if bound else (1, 0, self.authority)
 
 
 def reason(winner: ValueSource, loser: ValueSource) -> str:
-    """Why the one wins over the other."""
+    """The reason why one source wins over another."""
     match winner.authority:
         case Priority.CONNECTION:
             return "a connection wins over a binding"
@@ -101,14 +101,14 @@ def _later(winner: ValueSource, loser: ValueSource, why: str) -> str:
 
 
 class Candidate(NamedTuple):
-    """A value that someone gives to a variable."""
+    """A value for a variable, with its source."""
 
     giver: ValueSource
     assignment: Assignment
 
 
 def settle(claims: list[Candidate]) -> Assignment:
-    """The winning assignment, with those that it overrides, the strongest first."""
+    """The winning assignment, with overridden ones, the strongest first."""
     ranked = sorted(claims, key=lambda claim: claim.giver.rank)
     winner = ranked.pop()
     losers = (OverriddenAssignment(claim.assignment, reason(winner.giver, claim.giver)) for claim in reversed(ranked))
@@ -120,8 +120,8 @@ def settle(claims: list[Candidate]) -> Assignment:
 class PendingParameter:
     """A value on its way from a parameter set to its targets.
 
-    Of an array each element goes this way by itself: `name` is that of the array, `element` what follows it in the
-    name of the element, as in `[2,3]`, and `shape` the extents of the array.
+    Elements of arrays are separate values: `name` is that of the array, `element` the indices such as `[2,3]`, and
+    `shape` the extents of the array.
     """
 
     name: str
@@ -139,7 +139,7 @@ class PendingParameter:
         return self.name + self.element
 
     def after(self, kind: StepKind, position: Position, detail: str = "", **changes: object) -> "PendingParameter":
-        """This value one step on; `changes` may set `name`, `value` and `unit`."""
+        """The value after one more step; `changes` may set `name`, `value` and `unit`."""
         moved = replace(self, **changes)  # type: ignore[arg-type]
         step = ProvenanceStep(kind, position, moved.full_name, moved.value, detail, unit_name(moved.unit))
         return replace(moved, chain=(*self.chain, step))
@@ -199,7 +199,7 @@ def converted_for(given: PendingParameter, target: Target, entry: ssm.MappingEnt
     Raises
     ------
     IncompatibleUnits, InvalidValue
-        The target does not take this value.
+        The target cannot take this value.
     """
     at = given.position if entry is None else entry.position
     if isinstance(given.value, float) and not (entry is not None and entry.suppress_unit_conversion):
@@ -223,10 +223,10 @@ R = TypeVar("R", bound=Element)
 
 COMMAND_LINE = Position("--set")
 GIVEN_IN_ADDITION = "additional parameter set"
-"""Detail of the first step of a value from a parameter set outside of the package."""
+"""Detail of the first step of a value from a parameter set outside the package."""
 
 _SHOWN = 10
-"""As many values of an array are repeated in the provenance of each of them."""
+"""Maximum number of array values that the provenance of each element repeats."""
 
 
 class Bound(NamedTuple):
@@ -269,14 +269,14 @@ class Parameterization:
             self._apply(given, (), None, giver)
 
     def apply_start_values(self, start_values: Mapping[str, str]) -> None:
-        """Full names and values as text.
+        """Apply start values: full names and values as text.
 
         Raises
         ------
         UnknownName
             There is no such variable.
         InvalidValue
-            The text is no value of its type, it is outside of the FMU's min and max, or the variable takes none.
+            The text is not a value of the type, or is outside the FMU's min and max, or the variable cannot be set.
         """
         for name, text in start_values.items():
             targets, shapes = self._targets.named(name, ()), self._targets.shapes(name, ())
@@ -288,7 +288,7 @@ class Parameterization:
                 self._override_array(name, text, shape)
 
     def apply_sizes(self, start_values: Mapping[str, str]) -> None:
-        """Of the start_values those that give integers to what there is: some of them size arrays."""
+        """Apply integer start values, some of which size arrays."""
         for name, text in start_values.items():
             for target in self._targets.named(name, ()):
                 if target.settable and is_integer(target.type):
@@ -303,7 +303,7 @@ class Parameterization:
         self._claim(ValueSource(Priority.COMMAND_LINE), target, Assignment(target.signal, value, unit, (step,)))
 
     def _override_array(self, name: str, text: str, shape: Shape) -> None:
-        """All elements, their values apart by white space; quotes keep a text with white space together."""
+        """Set all elements; values are separated by white space, texts with white space are in quotes."""
         names = element_names(name, shape)
         texts = split_values(name, text)
         if len(texts) != len(names):
@@ -316,13 +316,13 @@ class Parameterization:
 
     @cached_property
     def unmatched(self) -> tuple[Unmatched, ...]:
-        """Parameters that set nothing, wherever their set is bound."""
+        """Parameters that match nothing in any binding of their set."""
         missed = {at: name for at, name in self._missed.items() if at not in self._matched}
         near = near_misses(missed.values(), self._targets.names()) if missed else {}
         return tuple(Unmatched(at, name, near[name]) for at, name in missed.items())
 
     def assignments(self) -> dict[Signal, Assignment]:
-        """The winning values. Those of systems inside, and of parameters of the system, go on to the variables that
+        """The winning values. Values of nested systems, and of parameters of the system, pass to the variables that
         they are connected to.
         """
         claims: dict[Signal, list[Candidate]] = defaultdict(list)
@@ -336,18 +336,18 @@ class Parameterization:
         return {signal: settle(claimed) for signal, claimed in claims.items()}
 
     def boundary_assignments(self) -> dict[Signal, Assignment]:
-        """The winning values of the connectors of systems inside."""
+        """The winning values of the connectors of nested systems."""
         return {target.signal: settle(claims) for target, claims in self._claims.items() if not _is_flat(target)}
 
     def _hands_on(self, target: SystemTarget) -> bool:
-        """Whether what a value is given to is no signal of the flat network, so that the value has to go on now."""
+        """Whether a target is not a signal of the flat network, so its value passes on to connected variables."""
         return not _is_flat(target) or self._wiring.connectors[target.key].kind in _PARAMETERS
 
     def _claim(self, giver: ValueSource, target: Target, assignment: Assignment) -> None:
         self._claims[target].append(Candidate(giver, assignment))
 
     def _through(self, system: SystemTarget, assignment: Assignment) -> Iterator[Assignment]:
-        """A value set on a system's connector is the source of its connections, unless it has one itself."""
+        """Pass a value of a system's connector along its connections, unless the connector has a source itself."""
         if system.key in self._wiring.driven:
             return
         for flow in self._wiring.flows_from(system.key):
@@ -365,7 +365,7 @@ class Parameterization:
             yield Assignment(destination, final, unit_name(flow.destination.variable_unit), chain)
 
     def _given_by(self, bound: Bound) -> Iterator[tuple[PendingParameter, ssm.MappingEntry | None]]:
-        """The values of a binding under the names that they have after prefix and mapping."""
+        """The values of a binding by their names after prefix and mapping."""
         binding = bound.binding
         parameters = self._parameter_set(bound)
         if parameters is None:
@@ -459,7 +459,7 @@ class Parameterization:
 
 
 def _bindings(tree: Tree) -> Iterator[Bound]:
-    """Every binding with its element, a host's with the element in whose place its system stands."""
+    """Every binding with its element; bindings of a host with the system that the host refers to."""
     for system in tree.systems:
         for binding in system.system.parameter_bindings:
             yield Bound(system.path, Priority.BINDING, binding, system.scope)
@@ -478,7 +478,7 @@ _PARAMETERS = frozenset({"parameter", "structuralParameter"})
 
 
 def _is_flat(target: Target) -> bool:
-    """Whether it is in the flat network: a component's, or the root system's."""
+    """Whether a target is in the flat network: of a component, or of the root system."""
     return isinstance(target, VariableTarget) or target.key.of_root
 
 

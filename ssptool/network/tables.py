@@ -20,13 +20,13 @@ from ssptool.network.conversion import InvalidValue, canonical, from_cell, is_fl
 from ssptool.network.network import Scope, TableOutput
 
 UNREADABLE, NO_COLUMN, NO_OUTPUT, NO_VALUE = "TABLE-101", "TABLE-102", "TABLE-103", "TABLE-104"
-"""Rules: the file is a table; a connector has a column; it is a scalar output; values are of its type."""
+"""Codes of rules on tables: readable file, column of a connector, scalar output, values of the type."""
 REFUSED = ("Binary", "Clock")
 """Types for which a table has no values."""
 
 
 class TableProblem(NamedTuple):
-    """What is wrong with an output of a table, and the code of the rule that says so."""
+    """A problem with an output of a table, and the code of the rule that reports it."""
 
     rule: str
     position: Position
@@ -36,7 +36,7 @@ class TableProblem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """The columns of a file by the names of connectors, and what is wrong with it."""
+    """The columns of a file by the names of connectors, and problems of the file."""
 
     entry: str
     columns: Mapping[str, CsvColumn] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class TableFile:
 
 
 class TableOutputs(NamedTuple):
-    """Outputs by the names of their connectors, and variables as those of an FMU; without those with problems."""
+    """Outputs by the names of their connectors, and variables as those of an FMU, without faulty ones."""
 
     outputs: Mapping[str, TableOutput]
     description: FmuDescription
@@ -52,7 +52,7 @@ class TableOutputs(NamedTuple):
 
 
 def read_table(archive: Archive, entry: str) -> TableFile:
-    """The table in an entry of the archive, with whatever is wrong with it."""
+    """Read the table in an entry of the archive, with its problems."""
     ending = PurePosixPath(entry).suffix.lower()
     if ending not in (".csv", ".txt", ""):
         return TableFile(
@@ -74,7 +74,7 @@ def _unreadable(entry: str, line: int, message: str) -> TableProblem:
 
 
 def outputs_of(component: ssd.Component, table: TableFile, scope: Scope) -> TableOutputs:
-    """The outputs that the connectors of a component make of a table."""
+    """The outputs of a table for the connectors of a component."""
     outputs: dict[str, TableOutput] = {}
     variables: dict[str, Variable] = {}
     problems = list(table.problems)

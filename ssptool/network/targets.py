@@ -1,4 +1,4 @@
-"""Targets of parameters: variables of FMUs and connectors of systems, found by their names; and names near a wrong one.
+"""Targets of parameters: variables of FMUs and connectors of systems, found by name, and unknown names.
 
 Names are compared as whole strings, because names of elements and variables may contain dots. One name may be that of
 several targets, which are then all set (rule SSD-PAR-012). The name of an array is that of all its elements."""
@@ -116,13 +116,13 @@ class Targets:
                 self._connectors[str(target)].append(target)
 
     def named(self, name: str, path: ElementPath) -> list[Target]:
-        """Everything that is called `name`, seen from the element at `path`."""
+        """All targets called `name`, relative to the element at `path`."""
         full = ".".join((*path, name))
         inside = [target for target in self._connectors.get(full, ()) if target.key.path[: len(path)] == path]
         return [*inside, *self._variables(full, path)]
 
     def shapes(self, name: str, path: ElementPath) -> list[Shape]:
-        """The shapes of all arrays that are called `name`, seen from the element at `path`."""
+        """The shapes of all arrays called `name`, relative to the element at `path`."""
         if not self._any_arrays:
             return []
         full = ".".join((*path, name))
@@ -130,7 +130,7 @@ class Targets:
         return [*inside, *(shape for _, _, shape in self._owners(full, path) if shape)]
 
     def _owners(self, full: str, path: ElementPath) -> Iterator[tuple[ComponentPlace, str, Shape | None]]:
-        """Every way to read a full name as a component and the rest, with the shape of the array of that name."""
+        """Every split of a full name into a component and the rest, with the shape of the array of that name."""
         # Whole names are compared: a dot at any place may be the one between component and variable.
         dot = full.find(".")
         while dot >= 0:
@@ -145,7 +145,7 @@ class Targets:
                 yield VariableTarget(place, name)
 
     def names(self) -> list[str]:
-        """The full names of everything that takes a value, those of arrays being enough for their elements."""
+        """The full names of all targets; arrays without their elements."""
         variables = (
             f"{component}.{name}"
             for component, places in self._components.items()
@@ -157,7 +157,7 @@ class Targets:
 
 
 class UnknownVariable(WrongUsage, LookupError):
-    """A name that is no variable of the system; `near` are names like it."""
+    """The system has no variable `name`; `near` are similar names."""
 
     def __init__(self, name: str, near: tuple[str, ...]) -> None:
         hint = (

@@ -1,6 +1,6 @@
 """The tree of systems and components behind an SSD, with the FMUs, SSDs and signal dictionaries that they name.
 
-A place is a system, a component or a reference to a signal dictionary where it stands in the tree."""
+A place is a system, a component or a reference to a signal dictionary, with its path in the tree."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -35,8 +35,8 @@ def dotted(path: ElementPath) -> str:
 class SystemPlace:
     """A system in its place.
 
-    `host` is the component that refers to this system, if that is how it came here: then the connectors of
-    the component are the system's outside, and its bindings follow those of the system.
+    `host` is the component that refers to this system, if there is one: then the connectors of the component are the
+    outside of the system, and its bindings are applied after those of the system.
     """
 
     path: ElementPath
@@ -50,8 +50,8 @@ class SystemPlace:
 class ComponentPlace:
     """An FMU or a table in its place; `source` is its entry in the archive.
 
-    `elements` is `fmu` with the elements of arrays in their place, of the sizes that they have here. Of a table, `fmu`
-    has a variable for each output, and `table` the values of these; of an FMU that is None.
+    `elements` is `fmu` with arrays replaced by their elements, in the sizes of this place. For a table, `fmu` has a
+    variable for each output, and `table` the values; for an FMU `table` is None.
     """
 
     path: ElementPath
@@ -76,7 +76,7 @@ class DictionaryPlace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReferencePlace:
-    """A reference to a signal dictionary in its place; `dictionary` is None if there is none that can be read."""
+    """A reference to a signal dictionary in its place; `dictionary` is None if missing or unreadable."""
 
     path: ElementPath
     reference: ssd.SignalDictionaryReference
@@ -88,7 +88,7 @@ class ReferencePlace:
 class Tree:
     """All places in document order, systems before what is in them.
 
-    `sizes` are the integers that parameters give to variables and connectors: some of them size arrays.
+    `sizes` are integer parameter values of variables and connectors, some of which size arrays.
     """
 
     systems: list[SystemPlace] = field(default_factory=list)
@@ -99,7 +99,7 @@ class Tree:
     sizes: Mapping[Signal, int] = field(default_factory=dict)
 
     def rely_on(self, *units: PhysicalUnit | None) -> None:
-        """A value is converted between units; of those that are not defined the names had to tell what they are."""
+        """Note undefined units that a conversion reads by name."""
         self.assumed_units.update((unit.name, unit) for unit in units if unit is not None and unit.assumed)
 
     def refuse(
@@ -109,11 +109,11 @@ class Tree:
 
 
 MOST_ELEMENTS = 10_000_000
-"""Of the arrays of one component together: a number in a parameter set could ask for any memory."""
+"""Maximum number of array elements of one component, because a parameter could demand any amount of memory."""
 
 
 def sized(fmu: FmuDescription, sizes: Mapping[str, int], entry: str, tree: Tree) -> FmuDescription:
-    """`fmu` with elements in place of its arrays; what cannot be is refused, and then it stays as it is."""
+    """`fmu` with arrays replaced by elements; unchanged, and refused, if that is impossible."""
     total = sum(prod(shape_of(variable, sizes)) for variable in fmu.variables.values() if variable.shape)
     position = Position(f"{entry.rstrip('/')}/{MODEL_DESCRIPTION}")
     if total > MOST_ELEMENTS:
@@ -130,9 +130,9 @@ _ENDING = ".fmu"
 
 
 def fmu_entry(archive: Archive, entry: str) -> str:
-    """The name of the FMU that a component with the source `entry` means.
+    """The entry of the FMU of a component with the source `entry`.
 
-    A folder with a model description in it is an unpacked FMU. Where there is no `x.fmu`, the folder `x` is meant.
+    A folder with a model description in it is an unpacked FMU. If `x.fmu` is missing, the folder `x` counts.
     """
     if archive.has(entry):
         return entry
@@ -142,28 +142,28 @@ def fmu_entry(archive: Archive, entry: str) -> str:
 
 
 def has_fmu(archive: Archive, entry: str) -> bool:
-    """Whether there is a file or an unpacked FMU."""
+    """Whether an FMU exists, as a file or unpacked."""
     found = fmu_entry(archive, entry)
     return found != entry or archive.has(entry) or archive.has(f"{entry}/{MODEL_DESCRIPTION}")
 
 
 def fmu_path(archive: Archive, entry: str) -> Path:
-    """Where the FMU is, as `read_description` takes it.
+    """The path of the FMU for `read_description`.
 
     Raises
     ------
     MissingEntry, InvalidDocument
-        It is not there, or cannot be unpacked.
+        The FMU is missing or cannot be unpacked.
     """
     return archive.local_path(fmu_entry(archive, entry))
 
 
 MOST_PLACES = 1_000_000
-"""Systems and components at most: references from system to system can multiply without end."""
+"""Maximum number of systems and components, because references between systems can multiply endlessly."""
 
 
 def build_tree(archive: Archive, structure: Document) -> Tree:
-    """The tree of an SSD. What cannot be read or found is not in it: the rules say why."""
+    """Build the tree of an SSD, without missing and unreadable parts, which the rules report."""
     tree = Tree()
     root = structure.structure
     scope = Scope(archive, structure, document_units(root), Positions(structure))
@@ -172,7 +172,7 @@ def build_tree(archive: Archive, structure: Document) -> Tree:
 
 
 class Around(NamedTuple):
-    """What is around a place: systems, none of which can be inside again; and dictionaries, the nearest of a name."""
+    """The surroundings of a place: enclosing systems, which must not recur, and the nearest dictionary of each name."""
 
     systems: frozenset[ssd.System]
     dictionaries: Mapping[str, DictionaryPlace]
@@ -267,7 +267,7 @@ class _TreeBuilder:
         self._place(ComponentPlace(path, component, scope, entry, made.description, made.description, made.outputs))
 
     def _elements(self, entry: str, fmu: FmuDescription) -> FmuDescription:
-        """Of the sizes that the FMU has by itself."""
+        """The description with array elements in the FMU's own sizes."""
         if entry not in self._with_elements:
             self._with_elements[entry] = sized(fmu, {}, entry, self.tree)
         return self._with_elements[entry]
@@ -296,7 +296,7 @@ class _TreeBuilder:
             self.system(SystemPlace(path, root.system, inner, component, scope), Around(around.systems, {}))
 
     def _dictionaries(self, place: SystemPlace) -> Iterator[DictionaryPlace]:
-        """Those that a system declares and that can be read; the first of a name last, so that it is the one."""
+        """Readable dictionaries of a system, in reverse order, so the first of a name counts."""
         for declared in reversed(place.system.signal_dictionaries):
             if declared.type != SIGNAL_DICTIONARY:
                 self.tree.refuse(declared.position, f"the signal dictionary {declared.name!r} of type {declared.type}")
@@ -308,7 +308,7 @@ class _TreeBuilder:
 
 
 def dictionary_content(declared: ssd.SignalDictionary, scope: Scope) -> ssb.SignalDictionary | None:
-    """The dictionary that a system declares, inline or in a file; None if it cannot be read: the rules say why."""
+    """The dictionary that a system declares, inline or in a file; None if unreadable, which the rules report."""
     if declared.source is None:
         return declared.inline
     try:

@@ -1,8 +1,7 @@
 """Wiring: from the connections of nested systems to flows from component to component.
 
-A connection is a segment between two connectors. A flow follows segments through the boundaries of systems and
-composes what happens to the value on the way: conversion of units per segment, then the segment's
-transformation.
+A connection is a segment between two connectors. A flow follows segments through the boundaries of systems and composes
+the conversions on the way: per segment the conversion of units, then the segment's transformation.
 """
 
 from collections import defaultdict
@@ -45,7 +44,7 @@ class Segment(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """A path from one connector to another where it ends."""
+    """A path of segments from one connector to its final destination."""
 
     source: FlatConnector
     destination: FlatConnector
@@ -59,7 +58,7 @@ class Flow(NamedTuple):
 
     @property
     def dangles(self) -> bool:
-        """Whether it ends at the connector of a system inside, from where nothing leads on."""
+        """Whether it ends at the connector of a nested system without further connection."""
         return self.destination.variable is None and not self.destination.key.of_root
 
 
@@ -89,7 +88,7 @@ class Wiring:
         self._deduce()
 
     def _single(self, segment: Segment) -> Iterable[Segment]:
-        """The segments of single elements, in place of one of arrays."""
+        """The segments of single elements, instead of one of arrays."""
         known = self.shapes
         if segment.is_whole and segment.source not in known and segment.destination not in known:
             return (segment,)
@@ -108,7 +107,7 @@ class Wiring:
         return key in self._leaving
 
     def flows_from(self, key: ConnectorKey) -> Iterator[Flow]:
-        """Every flow from a connector to where it ends: at a component, at the root system, or dangling."""
+        """Every flow from a connector to its final destination: a component, the root system, or a dangling end."""
         source = self.connectors[key]
         # A connector has one driver, so the ways from an undriven one form a tree: none is visited twice.
         waiting: list[tuple[Segment, ...]] = [(segment,) for segment in self._leaving.get(key, ())]
@@ -167,7 +166,7 @@ class Wiring:
     def _conversion(
         self, source: PhysicalUnit | None, target: PhysicalUnit | None, relative: bool
     ) -> Conversion | IncompatibleUnits:
-        """Documents and FMUs hold each of their units once, so that few conversions are ever worked out."""
+        """The cached conversion between two units; documents and FMUs hold each of their units once."""
         known = self._conversions.get((id(source), id(target), relative))
         if known is None:
             try:
@@ -195,7 +194,7 @@ class Wiring:
                 self._inside[outer].append(inner)
 
     def _deduce(self) -> None:
-        """Types and units that are not stated are those of the inner connectors, if these agree."""
+        """Take missing types and units from the inner connectors, if these agree."""
         for key in [key for key, connector in self.connectors.items() if _is_open(connector)]:
             self._deduced(key, frozenset())
 
@@ -215,7 +214,7 @@ class Wiring:
 
 
 def _is_open(connector: FlatConnector) -> bool:
-    """Whether the SSD leaves open what its inner connectors tell."""
+    """Whether type or unit must come from inner connectors."""
     return connector.variable is None and (connector.type is None or connector.unit is None)
 
 
@@ -224,7 +223,7 @@ def _is_relative(connector: FlatConnector) -> bool:
 
 
 def _names(source: PhysicalUnit | None, target: PhysicalUnit | None, change: Conversion) -> tuple[str, str] | None:
-    """The names of two units, if there is something to convert."""
+    """The names of two units that are converted; else None."""
     if change is IDENTITY or source is None or target is None:
         return None
     return source.name, target.name
