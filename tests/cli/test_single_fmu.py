@@ -160,4 +160,4 @@ def test_the_solver_of_omsimulator_gives_the_tolerance_of_model_exchange(annotat
 def test_a_step_size_that_is_no_number_is_named_and_not_followed(annotated):
     plan = api.plan(annotated(OSP.format(step="fast")))
     assert plan.interval.step == approx(1e-3)
-    assert any('baseStepSize="fast", which is no positive number' in note for note in plan.notes)
+    assert any('baseStepSize="fast", which is not a positive number' in note for note in plan.notes)

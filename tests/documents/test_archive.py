@@ -238,7 +238,7 @@ def test_dotted_and_empty_parts_of_names_are_refused(tmp_path, name):
 
 
 def test_a_name_that_is_a_file_and_a_folder_is_refused(tmp_path):
-    with pytest.raises(InvalidDocument, match="file and of a folder") as caught:
+    with pytest.raises(InvalidDocument, match="file and a folder") as caught:
         Archive.open(write_zip(tmp_path / "a.ssp", {**FILES, "resources/A.fmu/b": b""}))
     assert codes(caught) == ["PKG-021"]
 
@@ -370,7 +370,7 @@ def test_an_archive_cannot_become_a_lone_ssd(archive, tmp_path):
 
 @pytest.mark.parametrize("target", ["b.ssp", "b"])
 def test_a_lone_ssd_cannot_become_an_archive_because_what_lies_beside_it_would_be_lost(folder, tmp_path, target):
-    with pytest.raises(ValueError, match="open the folder"):
+    with pytest.raises(ValueError, match="open its folder"):
         Archive.open(folder / "VariantB.ssd").save(tmp_path / target)
 
 

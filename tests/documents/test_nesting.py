@@ -103,7 +103,7 @@ def test_a_replaced_package_is_read_anew(archive):
 def test_edits_of_what_is_inside_are_refused_and_not_lost(archive, tmp_path):
     archive.document("resources/sub.ssp!SystemStructure.ssd").root.set("name", "new")
     for save in (archive.edits, archive.save, lambda: archive.save(tmp_path / "copy.ssp")):
-        with pytest.raises(ValueError, match=r"SystemStructure\.ssd is in a package inside"):
+        with pytest.raises(ValueError, match=r"SystemStructure\.ssd is part of a nested package"):
             save()
 
 

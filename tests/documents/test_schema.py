@@ -121,7 +121,7 @@ def test_a_valid_document_has_no_findings():
         ),
         (
             "<foo/>",
-            "<foo> is no root of an SSP document; these are <ssd:SystemStructureDescription>, <ssv:ParameterSet>, "
+            "<foo> is not the root of an SSP document; expected <ssd:SystemStructureDescription>, <ssv:ParameterSet>, "
             "<ssm:ParameterMapping> and <ssb:SignalDictionary>",
         ),
     ],

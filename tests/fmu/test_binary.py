@@ -344,7 +344,7 @@ def test_a_library_for_another_machine_is_named_as_that(tmp_path, library, versi
     fmu = write_fmu(tmp_path / "foreign.fmu", version, bytes(content))
     with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary) as caught:
         binary.instantiate("A")
-    assert caught.value.reason.startswith(f"it was built for {name}, and this is {platform.machine()};")
+    assert caught.value.reason.startswith(f"it was built for {name}, but this machine is {platform.machine()};")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into ELF files")
@@ -352,7 +352,7 @@ def test_a_library_for_another_machine_is_named_as_that(tmp_path, library, versi
 def test_a_library_that_is_cut_off_is_not_loaded(tmp_path, library, version, kept):
     """Loading it would end the process (SIGBUS)."""
     fmu = write_fmu(tmp_path / "cut.fmu", version, library.read_bytes()[:kept])
-    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary, match=f"cut off.* has {kept};"):
+    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary, match=f"truncated.* has {kept};"):
         binary.instantiate("A")
 
 
@@ -367,7 +367,7 @@ def test_a_library_that_needs_another_one_names_it(tmp_path, version):
     fmu = write_fmu(tmp_path / "needing.fmu", version, compiled.read_bytes())
     with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary) as caught:
         binary.instantiate("A")
-    assert caught.value.reason.startswith("it needs the library libnotinstalled.so, which is not found")
+    assert caught.value.reason.startswith("it needs the library libnotinstalled.so, which was not found")
 
 
 def test_the_only_library_is_used_whatever_its_name_is(tmp_path, fmu, version):

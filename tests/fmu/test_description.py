@@ -243,7 +243,7 @@ def test_an_archive_without_model_description_says_so(tmp_path):
         (
             'index="3" dependencies="1  2"',
             'index="3" dependencies="0"',
-            '"0" is no variable index; they count from 1',
+            '"0" is not a variable index (indices count from 1)',
         ),
         ('start="1.5"', 'start="1,5"', "1,5"),
         ('max="12"', 'max="twelve"', 'variable "n": max="twelve" is not a number'),

@@ -110,7 +110,7 @@ def test_odd_messages_do_no_harm(binary):
     assert 2000 < len(long) < 65600  # FMPy's proxy, which formats for the substitute, has room for 2 kB
     if messages.NATIVE or binary.description.fmi_major == 3:
         assert long.endswith("… (cut off)")
-    assert own == "status 77, which FMI does not know (of its own): a status that FMI does not know"
+    assert own == "status 77, which FMI does not define (of its own): a status that FMI does not know"
     assert quoted == 'warning (a "category", quoted): two\nlines, and "quotes"'
 
 

@@ -120,7 +120,7 @@ def test_a_size_that_the_connector_states_otherwise_is_refused(flat):
 
 def test_a_number_of_elements_beyond_all_bounds_is_refused(flat):
     network = flat([part("A", "sized.fmu", None, None)], [], values("A.n", [10**6], type="UInt64"))
-    assert refused(network) == ["arrays with 1000007000008 elements together, where 10000000 are the limit"]
+    assert refused(network) == ["arrays with 1000007000008 elements in total, more than the limit of 10000000"]
 
 
 def test_start_values_for_another_size_say_nothing(flat):
@@ -169,9 +169,9 @@ def test_an_array_of_a_parameter_set_gives_every_element_its_value(flat):
 @pytest.mark.parametrize(
     ("parameter", "feature"),
     [
-        (values("A.x0", [1, 2, 3], 3), "the value of A.x0: it is an array [3], where an array [2] is needed"),
-        (values("A.x0", [1, 2], 1, 2), "the value of A.x0: it is an array [1, 2], where an array [2] is needed"),
-        (values("A.x0", [1]), "the value of A.x0: it is a scalar, where an array [2] is needed"),
+        (values("A.x0", [1, 2, 3], 3), "the value of A.x0: found an array [3], expected an array [2]"),
+        (values("A.x0", [1, 2], 1, 2), "the value of A.x0: found an array [1, 2], expected an array [2]"),
+        (values("A.x0", [1]), "the value of A.x0: found a scalar, expected an array [2]"),
         (values("A.x0", [1, 2, 3], 2), "3 values for the parameter 'A.x0', an array [2]"),
         (values("A.x0", [True, False], 2, type="Boolean"), "the value of A.x0[1]: A.x0[1] cannot be True"),
     ],

@@ -211,7 +211,7 @@ def test_what_a_variable_is_given_but_cannot_take_is_told(tmp_path):
     (k,) = explain(result, "A.k")
     assert k.origin is Origin.DEFAULT
     (refused,) = k.refused
-    assert "where a scalar is needed" in refused.feature
+    assert "expected a scalar" in refused.feature
     assert refused.position.line == line_of(tmp_path, "target='A.k'")
     assert explain(result, "A.u")[0].refused == ()
 

@@ -309,8 +309,8 @@ def test_an_override_of_nothing_names_near_misses(tmp_path):
         ("A.b", "maybe", "true or false"),
         ("A.mode", "middle", "one of off, on"),
         ("A.mode", "4", "one of off, on"),
-        ("A.z", "1", "its FMU calculates this variable"),
-        ("A.c", "1", "its FMU calculates this variable"),
+        ("A.z", "1", "the FMU calculates this variable"),
+        ("A.c", "1", "the FMU calculates this variable"),
     ],
 )
 def test_an_override_of_the_wrong_type_says_what_is_expected(tmp_path, name, text, expected):
@@ -400,4 +400,4 @@ def test_a_set_that_is_not_inside_the_fmu_is_refused(tmp_path, source, what):
 def test_a_system_has_no_inside_for_its_sets(tmp_path):
     """SSD-PAR-005."""
     (refused,) = network(tmp_path, root(bindings('sourceBase="component" source="p.ssv"'))).unsupported
-    assert "sourceBase='component' on what is no component" in refused.feature
+    assert "sourceBase='component' on an element that is not a component" in refused.feature

@@ -66,7 +66,7 @@ def test_everything_that_is_wrong_with_a_file_is_told_at_once_with_its_line(driv
     assert found == [
         (1, "pull", "the system has no input of this name; its free inputs are push"),
         (3, "push", "found 'x', expected a number"),
-        (4, "time", "found 0.4, expected no less than 0.5 of the row before"),
+        (4, "time", "found time 0.4, less than 0.5 in the row before"),
         (5, "time", "found 'nan', expected a number of seconds"),
         (6, "", "3 values expected, found 2"),
         (7, "push", "found '1e999', expected a number that a double can hold, up to 1.8e308"),
@@ -76,7 +76,7 @@ def test_everything_that_is_wrong_with_a_file_is_told_at_once_with_its_line(driv
 @pytest.mark.parametrize(
     ("text", "finding"),
     [
-        ("", (1, "", "it is empty")),
+        ("", (1, "", "the file is empty")),
         ("time,push\n", (1, "", "the file has no rows below the header")),
         ("time\n0\n", (1, "", "the file has no column besides time")),
         ("t,push\n0,1\n", (1, "", "the first column must be time [s], found 't'")),

@@ -148,7 +148,7 @@ def test_results_without_a_manifest_have_a_report_that_claims_nothing(run, tmp_p
     ssptool.simulate(system, settings=ssptool.Settings(stop_time=0.1), output=tmp_path / "r.csv")
     (tmp_path / "r.csv.json").unlink()
     root = page(system, tmp_path / "r.csv", tmp_path)
-    assert "killed, or the results are another tool's" in root.xpath("//header/p")[0].text_content()
+    assert "killed, or another tool wrote the results" in root.xpath("//header/p")[0].text_content()
     assert "Simulated by" not in root.text_content()
 
 
