@@ -210,7 +210,7 @@ class Archive:
         return self._all.has(name)
 
     def read(self, name: str) -> bytes:
-        """The bytes of an entry, without edits of its tree. Raises MissingEntry, or InvalidDocument if it is damaged."""
+        """The bytes of an entry, without edits of a tree. Raises MissingEntry, or InvalidDocument if it is damaged."""
         self._see(name)
         return self._all.read(name)
 
