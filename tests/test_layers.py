@@ -28,7 +28,7 @@ LEVELS = [
 
 # Inside the engine too, a sub-package or module imports only those before it.
 ENGINE = [
-    *["failure", "interrupts", "master_names", "settings", "text", "time", "trace"],
+    *["failure", "method_names", "settings", "text", "time", "trace"],
     *["kernel", "watch", "loops", "recording", "masters", "stimuli", "planning", "assembly", "event_mode", "ode"],
     *["choices", "run", "isolation", "simulate", "stepping"],
 ]

@@ -13,7 +13,7 @@ from ssptool.api.check import DEFAULTS, Codes, SystemOptions, parameter_files, r
 from ssptool.arguments import WrongArgument, count, flag, number, path, seconds, start_value_texts, texts
 from ssptool.documents.archive import Archive
 from ssptool.documents.uri import UP
-from ssptool.engine.assembly.pool import with_libraries
+from ssptool.engine.assembly.instances import with_libraries
 from ssptool.engine.choices.make_plan import planned
 from ssptool.engine.planning.plan import Plan as Plan
 from ssptool.engine.recording.formats import FORMATS, is_result

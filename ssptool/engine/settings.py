@@ -12,79 +12,25 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from ssptool.arguments import UnknownArgument, WrongArgument, count, mapping, number, one_of, path, seconds, texts, word
-from ssptool.engine.master_names import AUTO, NamedMaster, help_on_masters, named, register, words
+from ssptool.engine.method_names import (
+    AUTO,
+    AccelerationName,
+    ExchangeName,
+    FmuLogLevel,
+    ImplementationName,
+    InitName,
+    InputName,
+    IntegratorName,
+    NamedMaster,
+    help_on_masters,
+    named,
+    register,
+    words,
+)
 from ssptool.errors import WrongValue
-
-
-class ExchangeName(StrEnum):
-    """Of outputs that depend on an input at the same instant: consistent with it at each communication point, or
-    late, as their FMU delivered them at the end of its own step.
-    """
-
-    CONSISTENT = "consistent"
-    LATE = "late"
-
-
-class AccelerationName(StrEnum):
-    """How an iterated master gets from one iterate to the next."""
-
-    NONE = "none"
-    CONSTANT = "constant"
-    AITKEN = "aitken"
-    ANDERSON = "anderson"
-    IQN_ILS = "iqn-ils"
-    NEWTON = "newton"
-
-
-class InputName(StrEnum):
-    """How inputs run over a macro step."""
-
-    AUTO = "auto"
-    HOLD = "hold"
-    EXTRAPOLATE = "extrapolate"
-    INTERPOLATE = "interpolate"
-
-
-class InitName(StrEnum):
-    """How algebraic loops are solved at the start."""
-
-    AUTO = "auto"
-    NEWTON = "newton"
-    AITKEN = "aitken"
-    ANDERSON = "anderson"
-    FIXED_POINT = "fixed-point"
-    HOMOTOPY = "homotopy"
-
-
-class ImplementationName(StrEnum):
-    """As what components are run: model exchange or co-simulation; `auto` does as the system says, and where it
-    says nothing takes co-simulation if the FMU offers it.
-    """
-
-    AUTO = "auto"
-    ME = "me"
-    CS = "cs"
-
-
-class IntegratorName(StrEnum):
-    """The formulas by which components of model exchange are integrated."""
-
-    BDF = "bdf"
-    ADAMS = "adams"
-
 
 EACH = "each"
 """Of processes: every component has one of its own."""
-
-
-class FmuLogLevel(StrEnum):
-    """Status of the least serious messages of an FMU that are written; `ok`: all."""
-
-    OK = "ok"
-    WARNING = "warning"
-    DISCARD = "discard"
-    ERROR = "error"
-    FATAL = "fatal"
 
 
 EVERY_COMPONENT = "*"

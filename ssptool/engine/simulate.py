@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ssptool.engine.assembly.pool import Sources
-from ssptool.engine.interrupts import held_back
+from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import check_room
@@ -16,7 +15,7 @@ from ssptool.engine.recording.formats import check_output, check_written, open_w
 from ssptool.engine.recording.writer import UnreadableTrace, Writer, WritingThread, blocks_at_once
 from ssptool.engine.run.execution import Execution, Job, Pace, execute
 from ssptool.engine.run.manifest import NO_ARGUMENTS, SHOWN, Arguments, Input, differences, made, manifest, overrides
-from ssptool.engine.run.recorder import Progress, Recorder, Recording
+from ssptool.engine.run.recorder import Progress, Recorder, Recording, held_back
 from ssptool.engine.run.result import Result, statistics_of
 from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits

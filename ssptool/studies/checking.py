@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any, Final
 
 from ssptool.documents.diagnostics import DataFinding, Diagnostic, InvalidDocument
-from ssptool.engine.assembly.pool import with_libraries
+from ssptool.engine.assembly.instances import with_libraries
 from ssptool.engine.failure import BadData, Unsupported
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.patterns import NothingMatches

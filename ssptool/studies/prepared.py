@@ -17,7 +17,7 @@ from ssptool.documents.document import Document
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.editing.editor import Editor
 from ssptool.editing.replace import SameFmu
-from ssptool.engine.assembly.pool import Sources, with_libraries
+from ssptool.engine.assembly.instances import Sources, with_libraries
 from ssptool.engine.choices.make_plan import planned
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import Kind, Settings, settings_by_name

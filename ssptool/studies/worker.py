@@ -32,7 +32,7 @@ import numpy as np
 from ssptool.documents.archive import Archive
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP
-from ssptool.engine.assembly.pool import Pool
+from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.failure import Failure
 from ssptool.engine.isolation.child import settle
 from ssptool.engine.planning.plan import Plan

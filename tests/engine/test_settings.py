@@ -2,7 +2,7 @@
 
 import pytest
 
-from ssptool.engine.master_names import words
+from ssptool.engine.method_names import words
 from ssptool.engine.settings import Settings
 
 

@@ -95,7 +95,7 @@ apart = pytest.mark.skipif(not AVAILABLE, reason="FMUs have processes of their o
 @pytest.mark.parametrize("processes", [pytest.param(True, marks=apart), False])
 def test_fmus_from_python_with_modules_of_one_name_do_not_disturb_each_other(fmi, processes, tmp_path, monkeypatch):
     """y = sin(t) / 2, though Python has one module `model` per process; without processes, each FMU imports its own."""
-    monkeypatch.setattr("ssptool.engine.assembly.processes.AVAILABLE", processes)
+    monkeypatch.setattr("ssptool.engine.assembly.instances.AVAILABLE", processes)
     wave = python_fmu("Wave", fmi, tmp_path / "wave", module="model")
     half = python_fmu("Half", fmi, tmp_path / "half", module="model")
     path = system(tmp_path / "row", wave, half, connections=[("Wave.y", "Half.u")])

@@ -7,7 +7,7 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine.assembly.pool import Pool
+from ssptool.engine.assembly.instances import Pool
 from ssptool.studies.checking import check_study
 from ssptool.studies.definition import RunStatus, Samples, Task
 from ssptool.studies.worker import StudyWorker

@@ -10,7 +10,7 @@ from pytest import approx
 
 import ssptool
 from ssptool import Settings
-from ssptool.engine.settings import InitName, InputName
+from ssptool.engine.method_names import InitName, InputName
 from tests.systems.claims.dual_mass_oscillator import HEAVY, SYSTEM, VARIANTS
 from tests.systems.exact_dual_mass import DualMass
 

@@ -10,13 +10,21 @@ from typing import Any
 from ssptool.engine.assembly.driver import Driver
 from ssptool.engine.assembly.event_members import RunningEvents, RunningMember, StepReport
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
+from ssptool.engine.assembly.instances import Fresh, Pool, Sources, lost_process
 from ssptool.engine.assembly.ode_instance import AsInstance, idle_steps
-from ssptool.engine.assembly.pool import Fresh, Pool, Sources
-from ssptool.engine.assembly.processes import lost_process
 from ssptool.engine.failure import Ending, Failure, wish_to_end
 from ssptool.engine.kernel import create
-from ssptool.engine.kernel.interface import REAL_TYPES, Call, Code, InstanceTable, Kernel, Outcome, functions_for
-from ssptool.engine.kernel.slots import in_cell, read_cell
+from ssptool.engine.kernel.interface import (
+    REAL_TYPES,
+    Call,
+    Code,
+    InstanceTable,
+    Kernel,
+    Outcome,
+    functions_for,
+    in_cell,
+    read_cell,
+)
 from ssptool.engine.masters.capabilities import ADJOINT
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
 from ssptool.engine.recording.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log

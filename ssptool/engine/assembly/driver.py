@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from ssptool.engine.assembly.event_members import ActedAtEvents
 from ssptool.engine.assembly.propagation import pass_on
-from ssptool.engine.kernel.interface import OK, ActedWire, Call, Instruction, Kernel, Op, Outcome
-from ssptool.engine.kernel.slots import write_cell
+from ssptool.engine.kernel.interface import OK, ActedWire, Call, Instruction, Kernel, Op, Outcome, write_cell
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.stimuli import Feeds, change_of, feeds_of
 from ssptool.engine.stimuli.course import Override, active

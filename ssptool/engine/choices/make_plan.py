@@ -11,27 +11,28 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.engine.assembly.fmu_log import check_fmu_log
-from ssptool.engine.assembly.processes import distribute
+from ssptool.engine.assembly.instances import distribute
 from ssptool.engine.assembly.propagation import check_settings
-from ssptool.engine.choices.integrator import (
+from ssptool.engine.choices.methods import (
     COUPLED_TOLERANCE,
+    Implementations,
+    choose_implementations,
     choose_integrator,
+    choose_master,
     integrator_of,
     refuse_integrator,
     refuse_substeps,
     unfollowed,
 )
-from ssptool.engine.choices.master import choose_master
 from ssptool.engine.event_mode.master import shared_with_ode, with_event_mode
 from ssptool.engine.failure import UnsupportedByFmu
 from ssptool.engine.masters.capabilities import VARIES_STEP, Capabilities
-from ssptool.engine.masters.jumps import StepsToInputJumps
+from ssptool.engine.masters.jumps import StepsToInputJumps, WithShortStep
 from ssptool.engine.masters.master import CLOSE, CouplingMaster, Master, StepSizeControl
 from ssptool.engine.masters.registry import Situation
-from ssptool.engine.masters.short_step import WithShortStep
+from ssptool.engine.method_names import InitName
 from ssptool.engine.planning.checks import refuse, settle_parameters, with_connected_locals
 from ssptool.engine.planning.events import EventModes, plan_event_modes, plan_ode_events
-from ssptool.engine.planning.implementations import Implementations, choose_implementations
 from ssptool.engine.planning.interval import Interval, choose_interval
 from ssptool.engine.planning.plan import Plan, PlannedLoop, PlannedOde
 from ssptool.engine.planning.power_bonds import (
@@ -47,7 +48,7 @@ from ssptool.engine.planning.schedule import Schedules
 from ssptool.engine.planning.slots import SlotTable
 from ssptool.engine.planning.stimuli import resolve
 from ssptool.engine.recording.iteration_log import check_log_name
-from ssptool.engine.settings import Choice, InitName, Settings
+from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, extended, notes_on_tables
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals

@@ -1,24 +1,177 @@
-"""Events of co-simulation: reach one, exchange values and clock ticks, update discrete states until all settle."""
+"""Events of co-simulation: exchange values and clock ticks until all settle, and detect events that accumulate.
 
+Events that follow each other without progress in time (chattering, Zeno behaviour) end the run."""
+
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly, Checkpoint
-from ssptool.engine.assembly.clocks import WithoutInterval, without_interval
-from ssptool.engine.assembly.event_members import OutOfRange, RunningEvents, StepReport
-from ssptool.engine.event_mode.accumulation import Cause, ZenoDetector
+from ssptool.engine.assembly.event_members import (
+    OutOfRange,
+    RunningEvents,
+    StepReport,
+    WithoutInterval,
+    without_interval,
+)
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped, wish_to_end
 from ssptool.engine.kernel.interface import Call, Floats, Outcome
 from ssptool.engine.masters.master import CLOSE, CoupledSystem
 from ssptool.engine.masters.protocols import Memory, SteppedOde, Updated
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.stimuli.stimuli import feed
+from ssptool.engine.time import tolerance_of_times
 from ssptool.fmu.description import Variability
 from ssptool.fmu.instance import FmiError
 from ssptool.network.network import Signal, Wire
+
+CHATTER_EVENTS = 10
+CHATTER_TIME = 1e-4
+"""So many events of one cause within this fraction of a communication step are no progress."""
+
+SHRINKING = 0.9
+"""Unless the later half of the times between them takes less than this part of the earlier half: then they may come to
+an end by themselves, as a ball comes to rest, or do not, which is seen where times cannot be told apart any more."""
+
+ACCUMULATING = 5
+"""So many times between events, each shorter than the one before down to that, have no end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What brought about an event."""
+
+    component: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} of {self.component}"
+
+
+class EventHistory(NamedTuple):
+    """How many events one cause has had, and when the latest ones were [s]."""
+
+    total: int = 0
+    times: tuple[float, ...] = ()
+
+    @property
+    def intervals(self) -> tuple[float, ...]:
+        """Between them [s]."""
+        return tuple(later - earlier for earlier, later in pairwise(self.times))
+
+    @property
+    def span(self) -> float:
+        return self.times[-1] - self.times[0]
+
+    def and_at(self, t: float) -> "EventHistory":
+        return EventHistory(self.total + 1, (*self.times, t)[-CHATTER_EVENTS:])
+
+
+class ZenoDetector:
+    """Watches for events of one cause that follow each other without the time moving on.
+
+    Attributes
+    ----------
+    seen
+        The events of each cause.
+
+    References
+    ----------
+    Johansson, Egerstedt, Lygeros and Sastry 1999, "On the regularization of Zeno hybrid automata": beyond the time at
+    which events accumulate a model has no solution, unless it says more than its equations do. So a run ends there.
+    """
+
+    def __init__(self, step: float) -> None:
+        self._step = step
+        self._seen: dict[Cause, EventHistory] = {}
+
+    @property
+    def seen(self) -> Mapping[Cause, EventHistory]:
+        return dict(self._seen)
+
+    @seen.setter
+    def seen(self, seen: Mapping[Cause, EventHistory]) -> None:
+        self._seen = dict(seen)
+
+    def note(self, t: float, causes: tuple[Cause, ...]) -> float:
+        """One more event: how long ago one of its causes was last seen [s], or inf.
+
+        Raises
+        ------
+        Stopped
+            It is one too many.
+        """
+        recurrence = math.inf
+        for cause in causes:
+            before = self._seen.get(cause, EventHistory())
+            if before.times:
+                recurrence = min(recurrence, t - before.times[-1])
+            self._seen[cause] = before.and_at(t)
+            self._judge(cause, self._seen[cause], tolerance_of_times(t, self._step))
+        return recurrence
+
+    def lose(self, cause: Cause) -> None:
+        """An event of this cause follows so soon that it cannot be seen.
+
+        Raises
+        ------
+        Stopped
+            Those before have come ever faster.
+        """
+        seen = self._seen.get(cause, EventHistory())
+        if seen.intervals and seen.intervals[-1] <= min(
+            CHATTER_TIME * self._step, max(seen.intervals[:-1], default=0.0)
+        ):
+            raise IntegrationStopped(_accumulating(cause, seen))
+
+    def _judge(self, cause: Cause, seen: EventHistory, close: float) -> None:
+        intervals = seen.intervals
+        if len(seen.times) == CHATTER_EVENTS and seen.span <= CHATTER_TIME * self._step:
+            part = len(intervals) // 2
+            patient = seen.span > close and sum(intervals[-part:]) < SHRINKING * sum(intervals[:part])
+            if not patient:
+                raise IntegrationStopped(_chattering(cause, seen))
+        if _shrink(intervals[-ACCUMULATING:]) and 0 < intervals[-1] <= close:
+            raise IntegrationStopped(_accumulating(cause, seen))
+
+
+def _shrink(intervals: Sequence[float]) -> bool:
+    """Whether there are enough of them, each shorter than the one before."""
+    return len(intervals) == ACCUMULATING and all(later < earlier for earlier, later in pairwise(intervals))
+
+
+def _chattering(cause: Cause, seen: EventHistory) -> Failure:
+    return Failure(
+        Ending.EVENTS,
+        f"component {cause.component} chatters: {len(seen.times)} events by {cause} within {seen.span:.3g} s, "
+        f"{_times(seen)}",
+        "give its switching a hysteresis, or a smallest time or size below which it rests; if it is to switch so "
+        "often, take a smaller step size",
+        seen.times[-1],
+        cause.component,
+    )
+
+
+def _accumulating(cause: Cause, seen: EventHistory) -> Failure:
+    return Failure(
+        Ending.EVENTS,
+        f"events of component {cause.component} accumulate: the last {len(seen.times)} of {seen.total} by {cause} are "
+        f"within {seen.span:.3g} s, {_times(seen)}: what comes after, the model does not say",
+        "let the model come to rest (below a smallest speed, size or time), or stop before t = "
+        f"{math.floor(seen.times[0] * 1e6) / 1e6:.15g} s",
+        seen.times[-1],
+        cause.component,
+    )
+
+
+def _times(seen: EventHistory) -> str:
+    return f"with up to {max(seen.intervals):.3g} s between them, and {seen.intervals[-1]:.3g} s between the last two"
+
 
 MAX_ITERATIONS = 100
 """Of one event. Discrete equations that need more chase each other."""

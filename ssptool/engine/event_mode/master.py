@@ -17,13 +17,12 @@ from ssptool.engine.masters.master import (
     InterruptibleStepper,
     Master,
     OneStepper,
-    Participants,
     Remembering,
     StepBatch,
     Stepper,
     StepSizeControl,
 )
-from ssptool.engine.masters.protocols import Memory, part_of, under
+from ssptool.engine.masters.protocols import Memory, Participants, part_of, under
 from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes, clock_wires, saves
 from ssptool.fmu.description import InterfaceType, Variability
 from ssptool.network.network import Network, Wire

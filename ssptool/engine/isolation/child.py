@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ssptool.engine.assembly.pool import Pool
+from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.run.execution import Execution, Job, execute
 from ssptool.engine.run.initialization import InitializationReport

@@ -12,7 +12,6 @@ import numpy as np
 
 from ssptool.engine.assembly.fmu_log import more_about
 from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.interrupts import held_back
 from ssptool.engine.isolation.child import (
     ChildProcess,
     ChildTask,
@@ -28,7 +27,7 @@ from ssptool.engine.isolation.child import (
 from ssptool.engine.recording.writer import blocks_at_once, rows_at_once
 from ssptool.engine.run.execution import Counts, Execution, Job
 from ssptool.engine.run.initialization import InitializationReport
-from ssptool.engine.run.recorder import Recorder
+from ssptool.engine.run.recorder import Recorder, held_back
 from ssptool.engine.settings import Limits
 from ssptool.engine.trace import NO_NEWS, NewEntries
 from ssptool.engine.watch import NATIVE, Watch

@@ -14,9 +14,9 @@ from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loops.fixed_point import Aitken, Anderson, FixedPoint
 from ssptool.engine.loops.newton import FiniteDifferences
 from ssptool.engine.loops.solution import Domain, Proposal
-from ssptool.engine.masters.master import StepDerivatives
-from ssptool.engine.masters.protocols import Memory
-from ssptool.engine.settings import ASKED, AccelerationName, Choice, Settings
+from ssptool.engine.masters.protocols import Memory, StepDerivatives
+from ssptool.engine.method_names import AccelerationName
+from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.errors import WrongValue
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.jumps import Following
-from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, Participants, Remembering, StepBatch, nothing
-from ssptool.engine.masters.protocols import Memory, part_of, under
+from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, Remembering, StepBatch, nothing
+from ssptool.engine.masters.protocols import Memory, Participants, part_of, under
 
 _RECOVERABLE = (Ending.COUPLING, Ending.LOOP, Ending.NONFINITE)
 """Ways to fail that a smaller step may avoid."""

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import CoupledSystem, Participants, StepBatch, nothing
+from ssptool.engine.masters.master import CoupledSystem, StepBatch, nothing
 from ssptool.engine.masters.program import ProgrammedMaster
-from ssptool.engine.masters.protocols import Memory
+from ssptool.engine.masters.protocols import Memory, Participants
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ssptool.engine.kernel.interface import Instruction, Op
-from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, InstanceGroup, Participants
+from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
 from ssptool.engine.masters.program import Hold, Program, set_inputs
-from ssptool.engine.masters.protocols import InputCourse
+from ssptool.engine.masters.protocols import InputCourse, InstanceGroup, Participants
 from ssptool.engine.masters.registry import MasterEntry, Situation
-from ssptool.engine.settings import Choice, InputName, Settings
+from ssptool.engine.method_names import InputName
+from ssptool.engine.settings import Choice, Settings
 
 
 @dataclass(frozen=True, slots=True)

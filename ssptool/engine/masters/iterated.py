@@ -1,520 +1,41 @@
-"""Iterated master: repeat each macro step from a saved state until the interface values converge.
+"""Iterated master: groups of components that feed each other repeat their macro steps until they agree."""
 
-Groups without special needs iterate inside the kernel, which returns to Python only for the next iterate."""
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
-
-import numpy as np
-
-from ssptool.engine.failure import Ending, Failure, UnsupportedCombination
-from ssptool.engine.kernel.interface import Code, Floats, Instruction, IterationCalls, Op, Outcome
-from ssptool.engine.loops.fixed_point import Aitken, FixedPoint
-from ssptool.engine.loops.solution import Proposal
-from ssptool.engine.master_names import AUTO
+from ssptool.engine.failure import UnsupportedCombination
 from ssptool.engine.masters.acceleration import (
-    Acceleration,
-    EachStep,
-    GroupInterface,
     InterfaceNewton,
-    IqnIls,
     choose_acceleration,
 )
 from ssptool.engine.masters.convergence import (
     DEFAULT_TOLERANCE,
-    GROWTH_LIMIT,
-    NOISE_LIMIT,
-    NOISE_MARGIN,
     SINGLE_TOLERANCE,
-    TRIED,
-    Absolute,
-    Agreement,
     FixedCount,
-    Measure,
-    PlainIterationSwitch,
-    Relative,
     choose_measure,
-    settled_of,
 )
-from ssptool.engine.masters.master import (
-    AskDerivatives,
-    CoupledSystem,
-    CouplingMaster,
-    InstanceGroup,
+from ssptool.engine.masters.iterated_steps import (
+    PREDICTION_ORDER,
+    GroupIteration,
+    IteratedGroup,
+    IterationMethod,
+    ProgrammedIteration,
+    programmed,
+    suits,
+)
+from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
+from ssptool.engine.masters.protocols import (
+    InputCourse,
     Participants,
-    StepBatch,
-    StepDerivatives,
-    run_step_by_step,
 )
-from ssptool.engine.masters.program import Interpolate
-from ssptool.engine.masters.protocols import InputCourse, Memory, Unconverged, part_of, under
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
-from ssptool.engine.settings import ASKED, Choice, InputName, Settings
+from ssptool.engine.method_names import AUTO, InputName
+from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.errors import WrongValue, abbreviated, counted
 
-STRONG_DAMPING = 0.1
-"""Of the first step of a repetition with stronger damping."""
-
-WORTH_ALLOWING = 0.1
-"""A larger tolerance is no advice."""
-
-
-class Group:
-    """One group of instances, with what its steps need at hand."""
-
-    def __init__(self, master: "Iterated", system: CoupledSystem, group: InstanceGroup) -> None:
-        self.master = master
-        self.system = system
-        self.kernel = system.kernel
-        self.group = group
-        self.unknowns = np.asarray(group.unknowns, dtype=np.intp)
-        self.nominal = np.asarray(group.nominal, dtype=float)
-        # Views, fetched once: asking the kernel for them costs more than reading them.
-        self.values = self.kernel.values
-        self.input_value = self.kernel.input_value
-        self.input_rates = self.kernel.input_rates
-        self.t, self.h, self.end = system.start, system.step, system.start
-        # Those of the kernel; which one is the last that was run does not matter where there is none of either.
-        self.iteration: int | None = None
-        self.cautious_iteration: int | None = None
-        self.caution = PlainIterationSwitch(master.plain_iterations)
-        self.settled = settled_of(system.settled, group.names)
-        self.ask_derivatives: AskDerivatives | None = None
-        self.accelerator = master.acceleration.start(GroupInterface(self._probe, self._pattern, self._derivatives))
-
-    def memory(self) -> Memory:
-        return {**self.caution.memory(), **self.settled.memory(), **under("acceleration", self.accelerator.memory())}
-
-    def recall(self, memory: Memory) -> None:
-        self.caution.recall(memory)
-        self.settled.recall(memory)
-        self.accelerator.recall(part_of(memory, "acceleration"))
-
-    def step(self, t: float, h: float, end: float) -> int | Failure:
-        """One macro step; the number of iterations that it took."""
-        self.t, self.h, self.end = t, h, end
-        if len(self.unknowns):
-            return self._iterate()
-        # Nothing feeds back: what comes from earlier groups is known at the end of the step.
-        self.kernel.exchange(self.group.group)
-        return self._advance() or 1
-
-    def _iterate(self) -> int | Failure:
-        """Until what goes into the inputs at the end of the step is what comes out for them."""
-        master, slots, values, nominal = self.master, self.unknowns, self.values, self.nominal
-        if failure := self._checked(self.kernel.save):
-            return failure
-        x = self._predict(master.prediction)
-        agreement = Agreement(master.measure, nominal, self.settled.floor)
-        propose = self.accelerator.begin()
-        self.kernel.exchange(self.group.group)
-        iteration = 0
-        while True:
-            iteration += 1
-            values[slots] = x
-            if failure := self._advance():
-                return self._carried_away(failure, iteration)
-            self.kernel.exchange(self.group.group)
-            found = values[slots]
-            agree = agreement.reached(x, found)
-            self._log(iteration, x, found, agreement.excess, agree)
-            if agree:
-                self._judge_fixed_count(agreement, iteration)
-                return self._agreed(agreement, iteration)
-            plain = self.caution.goes_on_plainly(iteration, self.t, self.h)
-            if agreement.lost(x, found) or self._is_enough(agreement, iteration, plain):
-                return self._apart(iteration, agreement)
-            x = nominal * (found / nominal) if plain else nominal * propose(x / nominal, found / nominal)
-            if failure := self._checked(self.kernel.restore):
-                return failure
-
-    def carry_on(self, outcome: Outcome, t: float, h: float, end: float) -> int | Failure:
-        """From where the kernel could not go on by itself with this step."""
-        self.t, self.h, self.end = t, h, end
-        if self.iteration is None:
-            if outcome.code is not Code.LOOP:
-                return self.system.explain_step(outcome, t, end)
-            return self.system.evaluate(self.group.sweep, end) or 1
-        iteration = self.iteration
-        if self.caution.given_up and self.cautious_iteration is not None:
-            iteration = self.cautious_iteration
-        x = self.kernel.guess(iteration)
-        slots, values, nominal = self.unknowns, self.values, self.nominal
-        agreement = Agreement(self.master.measure, nominal, self.settled.floor)
-        propose: Proposal | None = None
-        iterations = outcome.iterations
-        while True:
-            if failure := self._rescued(outcome):
-                return self._carried_away(failure, iterations)
-            found = values[slots]
-            if agreement.reached(x, found):
-                return self._agreed(agreement, iterations)
-            plain = self.caution.goes_on_plainly(iterations, t, h)
-            if agreement.lost(x, found) or self._is_enough(agreement, iterations, plain):
-                return self._apart(iterations, agreement)
-            if plain:
-                x[:] = nominal * (found / nominal)
-            else:
-                propose = propose or self.accelerator.begin()
-                x[:] = nominal * propose(x / nominal, found / nominal)
-            outcome = self.kernel.iterate(iteration, t, h, False)
-            iterations += 1
-
-    def _is_enough(self, agreement: Agreement, iteration: int, plain: bool) -> bool:
-        """Whether no further iterate is worth trying."""
-        if iteration >= self.master.max_iterations:
-            return True
-        if agreement.stagnates and not agreement.probed:
-            agreement.noise, agreement.probed = self._noise(agreement), True
-        hopeless = self.master.retreats and self.settled.failed >= TRIED and not plain
-        return hopeless or agreement.is_noise
-
-    def _judge_fixed_count(self, agreement: Agreement, iterations: int) -> None:
-        """Whether a step of a fixed number of iterations has converged."""
-        measure = self.master.measure
-        if isinstance(measure, FixedCount) and not agreement.last <= measure.limit:
-            signal = self.group.signals[agreement.last_worst]
-            grows = agreement.grows or not agreement.last <= agreement.first
-            self.settled.note_unconverged(Unconverged(1, agreement.last, signal, self.t, iterations, grows))
-
-    def _agreed(self, agreement: Agreement, iterations: int) -> int:
-        self.settled.failed = 0
-        if agreement.noisy:
-            self.settled.note_noise(self.t, agreement.last, self.group.signals[agreement.worst])
-        return iterations
-
-    def _rescued(self, outcome: Outcome) -> Failure | None:
-        """After an iterate whose loops the kernel did not solve."""
-        if outcome.ok or outcome.code is Code.COUPLING:
-            return None
-        if outcome.code is not Code.LOOP:
-            return self.system.explain_step(outcome, self.t, self.end)
-        if failure := self.system.evaluate(self.group.sweep, self.end):
-            return failure
-        self.kernel.exchange(self.group.group)
-        return None
-
-    def _predict(self, order: int) -> Floats:
-        """Where the polynomial of this order through the accepted points leads."""
-        h, slots = self.h, self.unknowns
-        if order == 0:
-            self.kernel.exchange(self.group.group)
-            return np.array(self.values[slots])
-        self.kernel.extrapolate(self.group.group, order)
-        first, second = self.input_rates[0][slots], self.input_rates[1][slots]
-        return np.asarray(self.input_value[slots] + h * first + h * h / 2 * second)
-
-    def _probe(self, x: Floats) -> Floats:
-        """The present step anew, with x at its end; both in nominal values."""
-        if self._checked(self.kernel.restore):
-            return np.full_like(x, np.nan)
-        self.values[self.unknowns] = x * self.nominal
-        if self._advance():
-            return np.full_like(x, np.nan)
-        self.kernel.exchange(self.group.group)
-        return np.asarray(self.values[self.unknowns] / self.nominal)
-
-    def _pattern(self) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
-        return self.system.interface_pattern(self.group)
-
-    def _derivatives(self) -> StepDerivatives:
-        """Of `_probe`, at the iterate at which the components are."""
-        if self.ask_derivatives is None:
-            self.ask_derivatives = self.system.interface_derivatives(self.group)
-        found = self.ask_derivatives(self.h, self.master.inputs.order)
-        return StepDerivatives(found.matrix * self.nominal / self.nominal[:, None], found.known)
-
-    def _advance(self) -> Failure | None:
-        kernel, group = self.kernel, self.group
-        kernel.hold(group.held)
-        self.master.inputs.apply(kernel, group.following, self.h)
-        outcome = self.system.advance(group, self.t, self.h)
-        if not outcome.ok:
-            return self.system.explain_step(outcome, self.t, self.end)
-        return self.system.evaluate(group.sweep, self.end)
-
-    def _checked(self, operation: Callable[[int], Outcome]) -> Failure | None:
-        outcome = operation(self.group.group)
-        return None if outcome.ok else self.system.explain(outcome, self.t)
-
-    def _log(self, iteration: int, x: Floats, found: Floats, excess: float, converged: bool) -> None:
-        if self.system.coupling_log is not None:
-            facts = (self.end, ", ".join(self.group.names), iteration, excess, converged)
-            values, residuals = (
-                dict(zip(self.group.signals, numbers.tolist(), strict=True)) for numbers in (x, found - x)
-            )
-            self.system.coupling_log.write(facts, values, residuals)
-
-    # -- where the iterates do not come to agree -------------------------------------------------------------------
-
-    def _apart(self, iterations: int, agreement: Agreement) -> int | Failure:
-        """What the noise of the FMUs explains stands as it is; else other methods are tried where nobody asked for this
-        one.
-        """
-        if not agreement.is_noise:
-            agreement.noise = self._noise(agreement)
-        if agreement.is_noise:
-            return self._stands(agreement) or iterations
-        return self._otherwise(iterations, lambda: self._not_converged(iterations, agreement))
-
-    def _noise(self, agreement: Agreement) -> float:
-        """How far what comes out of the step strays around the best iterate, relative to sizes; 0: not at all.
-
-        A smooth answer leaves nothing in second differences over so small a distance, be it ever so steep.
-        """
-        if not agreement.least < np.inf:
-            return 0.0
-        x = agreement.best / self.nominal
-        size = np.maximum(np.abs(x), 1.0)
-        middle, most = self._probe(x), 0.0
-        for distance in (agreement.least * size, 2.0 * agreement.least * size):
-            bend = self._probe(x + distance) - 2.0 * middle + self._probe(x - distance)
-            stray = float((np.abs(bend) / size).max()) / 2.0
-            most = max(most, stray) if np.isfinite(stray) else np.inf
-        return most if np.isfinite(most) else 0.0
-
-    def _stands(self, agreement: Agreement) -> Failure | None:
-        """The step anew with the best iterate, which is as good as the noise lets it be."""
-        if failure := self._anew(agreement.best):
-            return failure
-        self.settled.floor = min(max(self.settled.floor, agreement.least, 4.0 * agreement.noise), NOISE_LIMIT)
-        self.settled.failed = 0
-        self.settled.note_noise(self.t, agreement.least, self.group.signals[agreement.worst])
-        return None
-
-    def _otherwise(self, iterations: int, failed: Callable[[], Failure]) -> int | Failure:
-        """The step with stronger damping, and then without repetition, where nobody asked for this master."""
-        settled = self.settled
-        if not self.master.retreats:
-            return failed()
-        settled.failed += 1
-        if settled.failed_damped < TRIED and (damped := self._damped()):
-            settled.note_damped(self.t)
-            return iterations + damped
-        if failure := self._anew(self._predict(1)):
-            return failure
-        settled.note_unrepeated(self.t)
-        return iterations + 1
-
-    def _damped(self) -> int:
-        """Iterations of this step that start with a strong damping; 0: they do not converge either."""
-        slots, nominal = self.unknowns, self.nominal
-        agreement, propose = Agreement(self.master.measure, nominal), Aitken(STRONG_DAMPING).proposal()
-        x = self._predict(1)
-        for iteration in range(1, self.master.max_iterations + 1):
-            if self._anew(x):
-                return 0
-            found = self.values[slots]
-            if agreement.reached(x, found):
-                return iteration
-            if agreement.lost(x, found):
-                return 0
-            x = nominal * propose(x / nominal, found / nominal)
-        return 0
-
-    def _anew(self, x: Floats) -> Failure | None:
-        """The present step once more, with x at its end."""
-        if failure := self._checked(self.kernel.restore):
-            return failure
-        self.values[self.unknowns] = x
-        if failure := self._advance():
-            return failure
-        self.kernel.exchange(self.group.group)
-        return None
-
-    def _not_converged(self, iterations: int, agreement: Agreement) -> Failure:
-        names, signal = ", ".join(self.group.names), self.group.signals[agreement.worst]
-        step = f"of the step from t = {self.t:g} s for the inputs of {names}"
-        left = f"{signal} changes by {agreement.least:.2g} of its size (asked for: {self.master.measure.name})"
-        noisy = agreement.least <= NOISE_MARGIN * agreement.noise
-        stays = noisy or (agreement.stagnates and agreement.least < agreement.first)
-        if stays and agreement.least <= 1.0:  # what changes by more than its size does not stay where it is
-            known = f", the noise of the FMUs is {agreement.noise:.2g}" if agreement.noise else ""
-            rest = 2.0 * max(agreement.least, 2.0 * agreement.noise)
-            allow = f"allow what is left with --tolerance {rest:.0e}, or " if rest < WORTH_ALLOWING else ""
-            return self._gives_up(
-                f"the iteration {step} stagnates after {counted(iterations, 'iteration')}: {left}{known}",
-                f"{allow}step without iterations (--master jacobi)",
-            )
-        if agreement.grows or agreement.least > 1.0:  # what changes by more than its size comes no nearer
-            return self._gives_up(
-                f"the iteration {step} diverges after {counted(iterations, 'iteration')}: {left}", self._remedy()
-            )
-        return self._gives_up(
-            f"the iteration {step} has not converged after {counted(iterations, 'iteration')}: {left}",
-            f"allow more with --max-iterations {2 * self.master.max_iterations}, {self._remedy()}, or step without "
-            "iterations (--master jacobi)",
-        )
-
-    def _carried_away(self, failure: Failure, iteration: int) -> int | Failure:
-        """A component failed: at an iterate, and not at a value that is part of the solution, unless at the first."""
-        if iteration == 1 or (failure.ending is Ending.FMI and not failure.recoverable):
-            return failure
-        names = ", ".join(self.group.names)
-        why = (
-            f"the iteration of the step from t = {self.t:g} s for the inputs of {names} came to values, in iteration "
-            f"{iteration}, at which a component cannot be: {failure.message}"
-        )
-        return self._otherwise(iteration, lambda: self._gives_up(why, self._remedy(), failure.messages))
-
-    def _remedy(self) -> str:
-        strong = ("IQN-ILS", "interface Newton")
-        better = "newton" if self.master.acceleration.name in strong else "newton or iqn-ils"
-        return f"use --acceleration {better}, or a smaller --step-size"
-
-    def _gives_up(self, why: str, advice: str, messages: tuple[str, ...] = ()) -> Failure:
-        return Failure(Ending.COUPLING, why, advice, self.t, messages=messages)
-
-
-PREDICTION_ORDER = 2
-"""Of the first guess: one more than needed for order, since a better guess saves iterations and costs
-nothing.
-"""
-
-
-def suits(master: "Iterated", system: CoupledSystem) -> bool:
-    """Whether the kernel can do it: nothing is watched, nothing done in parts, the measure is a plain limit, and the
-    first guess is extrapolated.
-    """
-    watched = system.stepwise or system.coupling_log is not None
-    return not watched and isinstance(master.measure, Absolute | Relative) and master.prediction > 0
-
 
 @dataclass(frozen=True, slots=True)
-class ProgrammedIteration:
-    """The same as `iteration`, as a program; `owner` has the number of its group for each instruction.
-
-    `cautious` leaves every iterate but the first to the acceleration.
-    """
-
-    iteration: "GroupIteration"
-    instructions: tuple[Instruction, ...]
-    cautious: tuple[Instruction, ...]
-    owner: tuple[int, ...]
-
-    @np.errstate(over="ignore", invalid="ignore")  # iterates that run away are told of in the failure
-    def run(self, first: int, rows: Floats) -> StepBatch:
-        system, done = self.iteration.system, 0
-        if system.events is not None:
-            return self._until_event(first, rows)
-        counts: list[int] = []
-        while done < len(rows):
-            program = self.cautious if self.iteration.is_cautious else self.instructions
-            outcome = system.kernel.run(program, system.start, system.step, first + done, rows[done:])
-            counted = system.kernel.iterations().tolist()
-            counts += counted[: outcome.steps]
-            done += outcome.steps
-            if outcome.ok:
-                break
-            most = self._finish(outcome, first + done, counted[outcome.steps])
-            if isinstance(most, Failure):
-                return StepBatch(done, most, tuple(counts))
-            counts.append(most)
-            system.finish(first + done + 1, rows[done])
-            done += 1
-        return StepBatch(done, None, tuple(counts))
-
-    def _until_event(self, first: int, rows: Floats) -> StepBatch:
-        """Whatever the kernel cannot do alone interrupts the stretch: that step is done anew, one operation after the
-        other.
-        """
-        system = self.iteration.system
-        program = (*system.saving, *self.instructions)
-        outcome = system.kernel.run(program, system.start, system.step, first, rows)
-        counts = tuple(system.kernel.iterations().tolist()[: outcome.steps])
-        return StepBatch(outcome.steps, iterations=counts, interrupted=not outcome.ok)
-
-    def _finish(self, outcome: Outcome, point: int, most: int) -> int | Failure:
-        """The step from this point, of which the kernel could not do this instruction, until all groups have agreed."""
-        system, groups = self.iteration.system, self.iteration.groups
-        number = self.owner[outcome.instruction]
-        t, end = system.time(point), system.time(point + 1)
-        iterations = groups[number].carry_on(outcome, t, system.step, end)
-        for group in groups[number + 1 :]:
-            if isinstance(iterations, Failure):
-                break
-            most = max(most, iterations)
-            iterations = group.step(t, system.step, end)
-        return iterations if isinstance(iterations, Failure) else max(most, iterations)
-
-    @property
-    def interruptible(self) -> bool:
-        system = self.iteration.system
-        return system.events is not None and system.events.goes_back and not self.iteration.is_cautious
-
-    def memory(self) -> Memory:
-        return self.iteration.memory()
-
-    def recall(self, memory: Memory) -> None:
-        self.iteration.recall(memory)
-
-    def step(self, t: float, h: float, end: float) -> int | Failure:
-        """One macro step, one operation after the other; neither accepted nor recorded."""
-        return self.iteration.step(t, h, end)
-
-
-def programmed(master: "Iterated", iteration: "GroupIteration") -> ProgrammedIteration:
-    """The program of a macro step; each group learns which iteration of the kernel is its own."""
-    instructions: list[Instruction] = []
-    cautious: list[Instruction] = []
-    owner: list[int] = []
-    system = iteration.system
-    for number, group in enumerate(iteration.groups):
-        own = _instructions(master, system, group)
-        instructions += own
-        cautious += [_cautious(master, system, group)] if group.iteration is not None else own
-        owner += [number] * len(own)
-    begin = system.driving
-    end = (Instruction(Op.EXCHANGE, system.everything.group), Instruction(Op.ACCEPT), Instruction(Op.RECORD))
-    owner = [0] * len(begin) + owner
-    return ProgrammedIteration(iteration, (*begin, *instructions, *end), (*begin, *cautious, *end), tuple(owner))
-
-
-def _instructions(master: "Iterated", system: CoupledSystem, group: "Group") -> tuple[Instruction, ...]:
-    own = group.group
-    if len(group.unknowns):
-        group.iteration = system.kernel.iteration(_calls(master, group, master.plain_iterations))
-        return (Instruction(Op.ITERATE, group.iteration),)
-    return (
-        Instruction(Op.EXCHANGE, own.group),
-        Instruction(Op.HOLD, own.held),
-        master.inputs.instruction(own.following),
-        Instruction(Op.ADVANCE, own.group),
-        Instruction(Op.EVALUATE, own.sweep),
-    )
-
-
-def _cautious(master: "Iterated", system: CoupledSystem, group: "Group") -> Instruction:
-    group.cautious_iteration = system.kernel.iteration(_calls(master, group, 1))
-    return Instruction(Op.ITERATE, group.cautious_iteration)
-
-
-def _calls(master: "Iterated", group: "Group", plain_iterations: int) -> IterationCalls:
-    acceleration, measure, own = master.acceleration, master.measure, group.group
-    method = acceleration.method if isinstance(acceleration, EachStep) else None
-    relaxation = method.relaxation if isinstance(method, FixedPoint) else None
-    return IterationCalls(
-        group=own.group,
-        following=own.following,
-        held=own.held,
-        sweep=own.sweep,
-        unknowns=own.unknowns,
-        nominal=own.nominal,
-        order=master.inputs.order,
-        prediction=master.prediction,
-        absolute=measure.limit if isinstance(measure, Absolute) else 0.0,
-        relative=measure.limit if isinstance(measure, Relative) else 0.0,
-        relaxation=1.0 if relaxation is None else relaxation,
-        max_iterations=master.max_iterations
-        if relaxation is not None
-        else min(plain_iterations, master.max_iterations),
-        growth=GROWTH_LIMIT,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Iterated(CouplingMaster):
+class Iterated(IterationMethod, CouplingMaster):
     """Groups of instances that feed each other repeat a step until their inputs at its end agree with their
     sources.
 
@@ -531,28 +52,12 @@ class Iterated(CouplingMaster):
     Kübler and Schiehlen 2000, "Two methods of simulator coupling"; Küttler and Wall 2008 (acceleration).
     """
 
-    inputs: InputCourse = field(default_factory=Interpolate)
-    acceleration: Acceleration = field(default_factory=IqnIls)
-    measure: Measure = field(default_factory=lambda: Relative(1e-8))
-    max_iterations: int = 30
-    prediction: int = PREDICTION_ORDER
-    retreats: bool = False
-
     @property
     def name(self) -> str:
         return "iterated"
 
-    @property
-    def plain_iterations(self) -> int:
-        """How many iterates are plain before the acceleration is asked.
-
-        No method does better than to agree at the second iterate; as long as a plain one does, the method that
-        is taken by default is not needed, and costs more than a small FMU.
-        """
-        return 2 if isinstance(self.acceleration, IqnIls) else 1
-
     def start(self, system: CoupledSystem) -> "GroupIteration | ProgrammedIteration":
-        iteration = GroupIteration(system, tuple(Group(self, system, group) for group in system.groups))
+        iteration = GroupIteration(system, tuple(IteratedGroup(self, system, group) for group in system.groups))
         return programmed(self, iteration) if suits(self, system) else iteration
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
@@ -578,38 +83,6 @@ class Iterated(CouplingMaster):
             f"repeat, at most {counted(self.max_iterations, 'time')}, until inputs and their sources agree "
             f"({self.measure.name}; acceleration: {self.acceleration.name}):"
         )
-
-
-class GroupIteration(NamedTuple):
-    """All groups of a system, in the order of the signal flow."""
-
-    system: CoupledSystem
-    groups: tuple[Group, ...]
-
-    @property
-    def is_cautious(self) -> bool:
-        return any(group.caution.given_up for group in self.groups)
-
-    @np.errstate(over="ignore", invalid="ignore")  # iterates that run away are told of in the failure
-    def run(self, first: int, rows: Floats) -> StepBatch:
-        return run_step_by_step(self, self.system, first, rows)
-
-    def memory(self) -> Memory:
-        memories = (under(f"group {number}", group.memory()) for number, group in enumerate(self.groups))
-        return {name: value for memory in memories for name, value in memory.items()}
-
-    def recall(self, memory: Memory) -> None:
-        for number, group in enumerate(self.groups):
-            group.recall(part_of(memory, f"group {number}"))
-
-    def step(self, t: float, h: float, end: float) -> int | Failure:
-        most = 1
-        for group in self.groups:
-            iterations = group.step(t, h, end)
-            if isinstance(iterations, Failure):
-                return iterations
-            most = max(most, iterations)
-        return most
 
 
 MAX_ITERATIONS = 30

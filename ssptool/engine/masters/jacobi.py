@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ssptool.engine.kernel.interface import Instruction, Op
-from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, Participants
+from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
 from ssptool.engine.masters.program import Hold, Program, set_inputs
-from ssptool.engine.masters.protocols import InputCourse
+from ssptool.engine.masters.protocols import InputCourse, Participants
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
-from ssptool.engine.settings import Choice, ExchangeName, InputName, Settings
+from ssptool.engine.method_names import ExchangeName, InputName
+from ssptool.engine.settings import Choice, Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from typing import Protocol, runtime_checkable
 
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Kernel, Op, Outcome
-from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, InstanceGroup, StepBatch
-from ssptool.engine.masters.protocols import Memory
+from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, StepBatch
+from ssptool.engine.masters.protocols import InstanceGroup, Memory
 
 
 @dataclass(frozen=True, slots=True)

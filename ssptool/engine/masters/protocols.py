@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.failure import Failure
-from ssptool.engine.kernel.interface import Floats, Instruction, Kernel, Outcome
+from ssptool.engine.kernel.interface import Floats, Instruction, Kernel, Outcome, Slots
 from ssptool.errors import counted
 
 Memory = Mapping[str, NDArray[Any]]
@@ -222,3 +222,120 @@ class DriverProtocol(Protocol):
     def limit(self, t: float) -> float:
         """The next time after t [s] that an integrator must not step over."""
         ...
+
+
+class InstanceGroup(NamedTuple):
+    """Instances that are stepped together, as registered with the kernel.
+
+    Attributes
+    ----------
+    group, following, held
+        Kernel groups: all; those whose inputs follow the master's coupling; the rest, whose inputs are held.
+    sweep
+        Kernel sweep that makes their outputs consistent at one instant.
+    members
+        Sets of one instance each, in the order in which they are stepped. Empty for a set of one.
+    unknowns
+        Input slots that are fed from inside the set: what an iteration has to find.
+    nominal
+        Of `unknowns`, in the same order.
+    interpolates
+        All its wired inputs come from instances that are stepped before it.
+    names
+        Of the instances.
+    signals
+        Names of `unknowns`, in the same order.
+    parts
+        One by one, if some of them do several steps in a macro step; empty otherwise.
+    integrated
+        The ODE of the components of model exchange is among them, whose outputs are consistent after a sweep only.
+    """
+
+    group: int
+    following: int
+    held: int
+    sweep: int
+    members: tuple["InstanceGroup", ...] = ()
+    unknowns: Slots = ()
+    nominal: Sequence[float] = ()
+    interpolates: bool = False
+    names: tuple[str, ...] = ()
+    signals: tuple[str, ...] = ()
+    parts: tuple["GroupPart", ...] = ()
+    integrated: bool = False
+
+
+class GroupPart(NamedTuple):
+    """One instance that does `substeps` steps in a macro step. `follows`: its inputs may vary over each of them.
+
+    `inputs` are those that are continuous; the others, `held`, keep one value in all substeps.
+    """
+
+    group: int
+    inputs: NDArray[np.intp]
+    substeps: int
+    follows: bool
+    held: NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class StepDerivatives:
+    """How what comes out of a step for the unknowns of a group depends on what goes in.
+
+    Attributes
+    ----------
+    matrix : (m, m)
+        In the units of the signals; columns that are not known are zero.
+    known : (m,)
+        Which columns are.
+    """
+
+    matrix: Floats
+    known: NDArray[np.bool_]
+
+
+AskDerivatives: TypeAlias = Callable[[float, int], StepDerivatives]
+"""For a step of this size [s], inputs being interpolated with this order (0: held), at the point reached."""
+
+
+def nothing_known(group: InstanceGroup) -> AskDerivatives:
+    """Of a group whose FMUs give no derivatives."""
+    m = len(group.unknowns)
+    return lambda h, order: StepDerivatives(np.zeros((m, m)), np.zeros(m, dtype=bool))
+
+
+class Participants(NamedTuple):
+    """A group by the names of its instances, in the order in which they step, for an outline of a macro step.
+
+    `following` are those whose inputs follow the coupling, `held` those whose inputs can only be held (or
+    that have none); `iterated`: they feed each other. `interpolates` is that of `InstanceGroup`, per name; `integrated`
+    are those that are the ODE.
+    """
+
+    names: tuple[str, ...]
+    following: tuple[str, ...]
+    held: tuple[str, ...]
+    iterated: bool
+    interpolates: tuple[bool, ...]
+    integrated: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return ", ".join(self.names)
+
+    def moves(self, coupling: str) -> tuple[str, ...]:
+        """How the inputs of the group run over a step."""
+        lines = ((coupling, self.following), ("hold", self.held))
+        return tuple(f"inputs of {', '.join(names)}: {how}" for how, names in lines if names)
+
+    def one_by_one(self) -> tuple["Participants", ...]:
+        return tuple(
+            Participants(
+                (name,),
+                tuple(n for n in self.following if n == name),
+                tuple(n for n in self.held if n == name),
+                False,
+                (able,),
+                tuple(n for n in self.integrated if n == name),
+            )
+            for name, able in zip(self.names, self.interpolates, strict=True)
+        )

@@ -1,7 +1,7 @@
 """Registry of masters: what the plan asks about each, and the system for which it chooses one.
 
 A master is one module with a class that implements `CouplingMaster` and with a `MasterEntry` called `MASTER`, and one
-line that registers its name (`ssptool.engine.master_names`).
+line that registers its name (`ssptool.engine.method_names`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,12 +10,12 @@ from importlib import import_module
 from typing import NamedTuple
 
 from ssptool.engine.failure import UnsupportedCombination
-from ssptool.engine.master_names import NamedMaster, named, registered
 from ssptool.engine.masters.capabilities import Capabilities
 from ssptool.engine.masters.energy import Bond
 from ssptool.engine.masters.master import CouplingMaster
 from ssptool.engine.masters.protocols import InputCourse
-from ssptool.engine.settings import Choice, InputName, Settings
+from ssptool.engine.method_names import InputName, NamedMaster, named, registered
+from ssptool.engine.settings import Choice, Settings
 from ssptool.errors import WrongValue, abbreviated
 
 

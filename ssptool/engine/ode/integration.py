@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ssptool.engine.event_mode.accumulation import Cause, ZenoDetector
-from ssptool.engine.event_mode.iteration import ode_takes_samples
+from ssptool.engine.event_mode.iteration import Cause, ZenoDetector, ode_takes_samples
 from ssptool.engine.failure import IntegrationStopped, wish_to_end
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.ode.cvode import NUMBERS, Arrival, Cvode, Effort, IntegrationFailed, cannot_go_on
-from ssptool.engine.ode.events import TIME_EVENT, Crossings, EventOutcome, IndicatorLookAhead, iterate
+from ssptool.engine.ode.events import TIME_EVENT, Crossings, EventOutcome, IndicatorLookAhead, IntegrationState, iterate
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.jacobian import make_jacobian
-from ssptool.engine.ode.position import IntegrationState
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.time import coarseness, tolerance_of_times

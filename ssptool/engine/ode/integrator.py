@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from ssptool.engine.masters.master import CoupledSystem, Participants, Stepper
+from ssptool.engine.masters.master import CoupledSystem, Stepper
+from ssptool.engine.masters.protocols import Participants
 
 
 class Method(IntEnum):

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, endless
 from ssptool.engine.failure import Failure
-from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.kernel.slots import copy_cells
-from ssptool.engine.masters.master import CoupledSystem, Master, Participants, Remembering, StepBatch, Stepper
-from ssptool.engine.masters.protocols import DriverProtocol, Memory, SteppedOde, part_of, under
+from ssptool.engine.kernel.interface import Floats, copy_cells
+from ssptool.engine.masters.master import CoupledSystem, Master, Remembering, StepBatch, Stepper
+from ssptool.engine.masters.protocols import DriverProtocol, Memory, Participants, SteppedOde, part_of, under
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.system import OdeSystem, Sweeps
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.event_mode.accumulation import Cause
+from ssptool.engine.event_mode.iteration import Cause
 from ssptool.engine.failure import BadInputs, Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel import native_slopes
 from ssptool.engine.kernel.interface import Code, Floats, Outcome

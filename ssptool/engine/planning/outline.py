@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ssptool.engine.kernel.interface import Call, SolveLoop
-from ssptool.engine.masters.master import Participants
+from ssptool.engine.masters.protocols import Participants
 from ssptool.engine.planning.plan import Plan, PlannedGroup
 from ssptool.errors import counted
 from ssptool.fmu.description import InterfaceType, Value

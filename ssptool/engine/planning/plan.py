@@ -6,13 +6,13 @@ from itertools import chain
 from typing import NamedTuple
 
 from ssptool.documents.diagnostics import Diagnostic
-from ssptool.engine.kernel.interface import FLOAT, HELD, Call, LoopCalls, SolveLoop
-from ssptool.engine.kernel.slots import holds_integer
+from ssptool.engine.kernel.interface import FLOAT, HELD, Call, LoopCalls, SolveLoop, holds_integer
 from ssptool.engine.masters.capabilities import Capabilities
 from ssptool.engine.masters.master import Master
+from ssptool.engine.method_names import InitName
 from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes
 from ssptool.engine.planning.interval import Interval
-from ssptool.engine.settings import Choice, InitName, Settings
+from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
 from ssptool.engine.trace import NUMBERED, Column
 from ssptool.errors import counted

@@ -6,8 +6,7 @@ from collections.abc import Set as AbstractSet
 from itertools import accumulate, chain, pairwise, product
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from ssptool.engine.kernel.interface import Call, LoopCalls, SolveLoop
-from ssptool.engine.kernel.slots import holds_integer
+from ssptool.engine.kernel.interface import Call, LoopCalls, SolveLoop, holds_integer
 from ssptool.engine.loops.solution import Convergence
 from ssptool.engine.planning.events import EventModes
 from ssptool.engine.planning.plan import PlannedGroup, PlannedInstance, PlannedLoop, PlannedOde, rounding

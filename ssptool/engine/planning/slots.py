@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from types import MappingProxyType
 
-from ssptool.engine.kernel.interface import ACCESS, FLOAT
-from ssptool.engine.kernel.slots import NOTHING, holds_integer
+from ssptool.engine.kernel.interface import ACCESS, FLOAT, NOTHING, holds_integer
 from ssptool.engine.masters.capabilities import capabilities
 from ssptool.engine.masters.energy import Bond
 from ssptool.engine.planning.events import CLOCK, EventModes, clock_signals

@@ -21,11 +21,12 @@ from ssptool.engine.kernel.interface import (
     Floats,
     Kernel,
     Running,
+    cell,
 )
-from ssptool.engine.kernel.slots import cell
+from ssptool.engine.method_names import InputName
 from ssptool.engine.planning.interval import start_time
 from ssptool.engine.planning.plan import Plan, PlannedInstance
-from ssptool.engine.settings import InputName, Settings
+from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.course import Action, Constant, Course, Overridden, Override, Table, active
 from ssptool.engine.stimuli.inputs import interpolated, resolve_inputs
 from ssptool.engine.stimuli.scenario import Scenario, resolve_scenario

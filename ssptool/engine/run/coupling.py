@@ -12,11 +12,11 @@ from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import begin_events
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import OK, Call, Code, Outcome, SolveLoop
-from ssptool.engine.masters.master import CoupledSystem, GroupPart, InstanceGroup, SteppedAlone
-from ssptool.engine.masters.protocols import SteppedOde
+from ssptool.engine.masters.master import CoupledSystem, SteppedAlone
+from ssptool.engine.masters.protocols import GroupPart, InstanceGroup, SteppedOde
+from ssptool.engine.method_names import InitName
 from ssptool.engine.planning.plan import Plan, PlannedGroup
 from ssptool.engine.run.loops import ComponentFailed, LoopWork, RunningLoop
-from ssptool.engine.settings import InitName
 from ssptool.fmu.description import Variability
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly, assemble
 from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
-from ssptool.engine.assembly.pool import Pool, Sources
+from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats, Kernel
 from ssptool.engine.masters.master import CoupledSystem, StepBatch

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.kernel.interface import Call, Floats, SolveLoop
-from ssptool.engine.kernel.slots import holds_integer
-from ssptool.engine.masters.master import InstanceGroup, StepDerivatives
+from ssptool.engine.kernel.interface import Call, Floats, SolveLoop, holds_integer
+from ssptool.engine.masters.protocols import InstanceGroup, StepDerivatives
 from ssptool.engine.ode.jacobian import PartialDerivatives
 from ssptool.engine.ode.system import Pattern, dependence
 from ssptool.engine.planning.plan import Plan, PlannedInstance

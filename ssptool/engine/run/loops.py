@@ -23,8 +23,8 @@ from ssptool.engine.loops.newton import (
     probe,
 )
 from ssptool.engine.loops.solution import Convergence, Domain, LoopSolver, Solution, Status, unwatched
+from ssptool.engine.method_names import InitName
 from ssptool.engine.planning.plan import PlannedLoop
-from ssptool.engine.settings import InitName
 from ssptool.errors import abbreviated, counted
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Signal

@@ -1,13 +1,17 @@
-"""Recorder of a run: rows go to a file, to memory, and past the progress bar."""
+"""Recorder of a run: rows go to a file, to memory, and past the progress bar, whole even after Ctrl-C."""
 
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import numpy as np
 
-from ssptool.engine.interrupts import held_back, let_through
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import All, Every, Grid, Thinning
@@ -16,6 +20,58 @@ from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.time import check_step
 from ssptool.engine.trace import NO_NEWS, NUMBERED, NewEntries, RunStringTable, StringTable, Trace
 from ssptool.errors import WrongValue
+
+_Handler = Callable[[int, FrameType | None], Any]
+
+_holding = False
+_waiting: list[Callable[[], Any]] = []
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """An interrupt (SIGINT) or a request to end (SIGTERM) waits for the end of this context; a second one does not.
+
+    Within another such context, and in threads other than the main one, where none of these arrives, nothing is done.
+    """
+    global _holding
+    if _holding or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with _held(signal.SIGINT), _held(signal.SIGTERM):
+        _holding = True
+        try:
+            yield
+        finally:
+            _holding = False
+
+
+def let_through() -> None:
+    """What was held back arrives here, because nothing is done by halves at present."""
+    if _waiting:
+        _waiting.pop()()
+
+
+@contextmanager
+def _held(number: signal.Signals) -> Iterator[None]:
+    before = signal.getsignal(number)
+    if not callable(before):  # it is ignored, or ends the process, or is not Python's business
+        yield
+        return
+    handle: _Handler = before
+
+    def hold(number: int, frame: FrameType | None) -> None:
+        if _waiting:
+            _waiting.clear()
+            handle(number, frame)
+        _waiting.append(lambda: handle(number, frame))
+
+    signal.signal(number, hold)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
+        let_through()
+
 
 Progress = Callable[[float], None]
 

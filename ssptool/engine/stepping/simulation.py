@@ -15,7 +15,7 @@ import numpy as np
 from ssptool.arguments import seconds
 from ssptool.engine.assembly.assembly import Assembly, assemble
 from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
-from ssptool.engine.assembly.pool import Sources
+from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import CoupledSystem, Remembering, Stepper

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.propagation import pass_on, why_not
 from ssptool.engine.failure import Failure, IntegrationStopped, RunError
-from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats
-from ssptool.engine.kernel.slots import read_cell, write_cell
+from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats, read_cell, write_cell
 from ssptool.engine.masters.master import CoupledSystem
 from ssptool.engine.planning.events import CLOCK
 from ssptool.engine.planning.plan import Plan

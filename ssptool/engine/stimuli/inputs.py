@@ -11,8 +11,7 @@ from ssptool.documents.csv_columns import CsvColumn, read_columns
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.failure import BadInputs
 from ssptool.engine.stimuli.course import Constant, Course, Function, Interpolation, Table
-from ssptool.engine.stimuli.stimuli import Driven
-from ssptool.engine.stimuli.targets import Target, known_units, targets, why_not
+from ssptool.engine.stimuli.stimuli import Driven, Target, known_units, targets, why_not
 from ssptool.errors import counted
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import PhysicalUnit

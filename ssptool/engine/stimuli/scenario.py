@@ -10,8 +10,7 @@ from ssptool.arguments import seconds
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.failure import BadScenario
 from ssptool.engine.stimuli.course import Action, Constant, Overridden, Override
-from ssptool.engine.stimuli.stimuli import Driven, Gate, Setting, Stimuli, held
-from ssptool.engine.stimuli.targets import Target, of_variable, targets
+from ssptool.engine.stimuli.stimuli import Driven, Gate, Setting, Stimuli, Target, held, of_variable, targets
 from ssptool.errors import WrongValue, near_misses
 from ssptool.fmu.description import Causality, Variability
 from ssptool.network.conversion import InvalidValue, is_number

@@ -15,10 +15,11 @@ from ssptool.engine.loops.solution import Domain
 from ssptool.engine.masters import acceleration
 from ssptool.engine.masters.acceleration import GroupInterface, InterfaceNewton
 from ssptool.engine.masters.capabilities import ADJOINT
-from ssptool.engine.masters.master import StepDerivatives
+from ssptool.engine.masters.protocols import StepDerivatives
+from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.ode.jacobian import FORWARD, PartialDerivatives
 from ssptool.engine.run.interface_jacobian import _response, exponential
-from ssptool.engine.settings import AccelerationName, Settings
+from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator, simulate
 from tests.engine.masters.test_interfaces import iterations

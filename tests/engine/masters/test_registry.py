@@ -18,17 +18,17 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine import master_names
+from ssptool.engine import method_names
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Failure, UnsupportedCombination
 from ssptool.engine.isolation import child
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.master_names import NamedMaster, help_on_masters, named, register, registered, words
-from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, Participants, StepBatch, run_step_by_step
+from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, StepBatch, run_step_by_step
 from ssptool.engine.masters.program import Hold
-from ssptool.engine.masters.protocols import InputCourse, Memory
+from ssptool.engine.masters.protocols import InputCourse, Memory, Participants
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation, entry_of
-from ssptool.engine.settings import Choice, InputName, Settings
+from ssptool.engine.method_names import InputName, NamedMaster, help_on_masters, named, register, registered, words
+from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, oscillator
 from tests.engine.event_mode.systems import write_system as write_clocked_system
@@ -113,7 +113,7 @@ LINE = NamedMaster(NAME, "all step at once, with relaxed inputs", __name__)
 @pytest.fixture(autouse=True)
 def registry(monkeypatch):
     """For these tests only."""
-    monkeypatch.setattr(master_names, "_REGISTERED", {one.name: one for one in registered()})
+    monkeypatch.setattr(method_names, "_REGISTERED", {one.name: one for one in registered()})
     register(LINE)
 
 
@@ -299,7 +299,7 @@ def test_a_master_of_a_script_runs_in_a_child_process(swing, threads, tmp_path):
         import ssptool
         from tests.engine.masters import test_registry as module
         from dataclasses import dataclass
-        from ssptool.engine.master_names import NamedMaster, register
+        from ssptool.engine.method_names import NamedMaster, register
         from ssptool.engine.masters.registry import MasterEntry
 
         @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine.stimuli.targets import Target
+from ssptool.engine.stimuli.stimuli import Target
 from ssptool.network.conversion import InvalidValue
 from ssptool.network.network import Signal
 from tests.engine.stimuli.pushed_mass import MASS

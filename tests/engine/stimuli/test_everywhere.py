@@ -9,7 +9,7 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine.settings import AccelerationName
+from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.test_coupled import OMEGA, STIFFNESS

@@ -1,10 +1,11 @@
-"""Names of the master algorithms: for each the module that states it, and one line of help.
+"""Names that settings take: of master algorithms, accelerations, inputs, loop solvers, integrators, log levels.
 
 Only the standard library is needed, so that the command line and `Settings` know the names without loading numerics.
-All else about a master stands in its module (`ssptool.engine.masters.registry.MasterEntry`).
-"""
+A master is registered here by its name; all else about it stands in its module
+(`ssptool.engine.masters.registry.MasterEntry`)."""
 
 from collections.abc import Iterator
+from enum import StrEnum
 from typing import NamedTuple
 
 from ssptool.errors import WrongValue
@@ -82,3 +83,70 @@ def help_on_masters() -> str:
     """All that users may ask for, in a sentence."""
     *others, last = (f"{one.name} ({one.help})" for one in registered())
     return f"{', '.join((AUTO, *others))} or {last}."
+
+
+class ExchangeName(StrEnum):
+    """Of outputs that depend on an input at the same instant: consistent with it at each communication point, or
+    late, as their FMU delivered them at the end of its own step.
+    """
+
+    CONSISTENT = "consistent"
+    LATE = "late"
+
+
+class AccelerationName(StrEnum):
+    """How an iterated master gets from one iterate to the next."""
+
+    NONE = "none"
+    CONSTANT = "constant"
+    AITKEN = "aitken"
+    ANDERSON = "anderson"
+    IQN_ILS = "iqn-ils"
+    NEWTON = "newton"
+
+
+class InputName(StrEnum):
+    """How inputs run over a macro step."""
+
+    AUTO = "auto"
+    HOLD = "hold"
+    EXTRAPOLATE = "extrapolate"
+    INTERPOLATE = "interpolate"
+
+
+class InitName(StrEnum):
+    """How algebraic loops are solved at the start."""
+
+    AUTO = "auto"
+    NEWTON = "newton"
+    AITKEN = "aitken"
+    ANDERSON = "anderson"
+    FIXED_POINT = "fixed-point"
+    HOMOTOPY = "homotopy"
+
+
+class ImplementationName(StrEnum):
+    """As what components are run: model exchange or co-simulation; `auto` does as the system says, and where it
+    says nothing takes co-simulation if the FMU offers it.
+    """
+
+    AUTO = "auto"
+    ME = "me"
+    CS = "cs"
+
+
+class IntegratorName(StrEnum):
+    """The formulas by which components of model exchange are integrated."""
+
+    BDF = "bdf"
+    ADAMS = "adams"
+
+
+class FmuLogLevel(StrEnum):
+    """Status of the least serious messages of an FMU that are written; `ok`: all."""
+
+    OK = "ok"
+    WARNING = "warning"
+    DISCARD = "discard"
+    ERROR = "error"
+    FATAL = "fatal"

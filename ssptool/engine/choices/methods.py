@@ -1,0 +1,420 @@
+"""Choice of the methods of a run: interface of each component, integrator, master algorithm with its input course."""
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import NamedTuple
+
+from ssptool.engine.failure import Unsupported, UnsupportedByFmu, UnsupportedCombination
+from ssptool.engine.masters.adaptive import Adaptive
+from ssptool.engine.masters.capabilities import FOLLOWS, SAVES, VARIES_STEP, Capabilities
+from ssptool.engine.masters.energy import EnergyControlled
+from ssptool.engine.masters.master import CouplingMaster, Master, StepSizeControl
+from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, ProgrammedMaster
+from ssptool.engine.masters.protocols import InputCourse
+from ssptool.engine.masters.registry import Situation, check_settings_of_master, master_entry
+from ssptool.engine.method_names import AUTO, ExchangeName, ImplementationName, InputName, IntegratorName
+from ssptool.engine.ode.integrator import Integrator, Method
+from ssptool.engine.planning.interval import experiment_place
+from ssptool.engine.settings import ASKED, Choice, Settings
+from ssptool.errors import NAMED, WrongValue, abbreviated
+from ssptool.fmu.description import InterfaceType
+from ssptool.network.network import FlatComponent, Network
+
+EXCHANGE, SIMULATION = InterfaceType.MODEL_EXCHANGE, InterfaceType.CO_SIMULATION
+_ASKED_FOR = {ImplementationName.ME: EXCHANGE, ImplementationName.CS: SIMULATION}
+_WORDS = {EXCHANGE: "model exchange", SIMULATION: "co-simulation"}
+
+
+class Implementations(NamedTuple):
+    """By component; `exchange` are those of model exchange, to be integrated as one ODE."""
+
+    of: Mapping[str, InterfaceType]
+    choice: Choice
+    notes: tuple[str, ...]
+
+    @property
+    def exchange(self) -> tuple[str, ...]:
+        return tuple(name for name, kind in self.of.items() if kind is EXCHANGE)
+
+
+def choose_implementations(network: Network, settings: Settings) -> Implementations:
+    """What `--implementation` asks for; else what the SSD states; else co-simulation where the FMU offers it.
+
+    Raises
+    ------
+    UnsupportedByFmu
+        An FMU does not offer what was asked for.
+    Unsupported
+        A component is to be run as scheduled execution.
+    """
+    components = network.components.values()
+    asked = settings.implementation is not ImplementationName.AUTO
+    of = {
+        one.name: _demanded(one, _ASKED_FOR[settings.implementation]) if asked else _stated(one) for one in components
+    }
+    choice = Choice("implementation", _value(of), ASKED if asked else _reason(components))
+    return Implementations(of, choice, tuple(_notes(network, of)))
+
+
+def _demanded(component: FlatComponent, kind: InterfaceType) -> InterfaceType:
+    if component.description.interface(kind) is None:
+        other = SIMULATION if kind is EXCHANGE else EXCHANGE
+        raise UnsupportedByFmu(component.name, f"offers {_WORDS[kind]}", f"implementation {kind}", _WORDS[other])
+    return kind
+
+
+def _stated(component: FlatComponent) -> InterfaceType:
+    if component.implementation in (EXCHANGE, SIMULATION):
+        return _demanded(component, InterfaceType(component.implementation))
+    if component.implementation == "ScheduledExecution":
+        raise Unsupported(
+            f"component {component.name}", "scheduled execution is not supported", "use co-simulation or model exchange"
+        )
+    if component.description.co_simulation is None:
+        return EXCHANGE
+    return SIMULATION
+
+
+def _value(of: Mapping[str, InterfaceType]) -> str:
+    by_kind = {kind: [name for name, own in of.items() if own is kind] for kind in (SIMULATION, EXCHANGE)}
+    present = {kind: names for kind, names in by_kind.items() if names}
+    if len(present) == 1:
+        return _WORDS[next(iter(present))]
+    return " and ".join(f"{_WORDS[kind]} of {abbreviated(names)}" for kind, names in present.items())
+
+
+def _reason(components: Iterable[FlatComponent]) -> str:
+    stated = {one.implementation for one in components} & set(map(str, InterfaceType))
+    if stated:
+        return "stated in the system"
+    if any(one.description.co_simulation is None for one in components):
+        return "all that the FMUs offer"
+    return "offered by all FMUs"
+
+
+def _notes(network: Network, of: Mapping[str, InterfaceType]) -> Iterable[str]:
+    able = all(one.description.model_exchange is not None for one in network.components.values())
+    if able and SIMULATION in of.values():
+        yield "all components offer model exchange: they can be integrated as one ODE (--implementation me)"
+
+
+INTEGRATION_TOLERANCE = 1e-6
+
+COUPLED_TOLERANCE = 1e-8
+"""Of an integrator that starts anew with every macro step: the errors of all these starts add up."""
+
+
+def unfollowed(network: Network, settings: Settings, step: float, exchange: Collection[str]) -> Iterator[str]:
+    """Notes on what documents state of a run, and what does not become of it.
+
+    `exchange` are the components that are run as model exchange.
+    """
+    annotated = network.annotated
+    yield from annotated.notes
+    if annotated.step_size is not None and settings.step_size is not None:
+        stated = annotated.step_size
+        if not math.isclose(stated.value, step, rel_tol=1e-9):
+            yield f"{stated.position}: {stated.by} states a step of {stated.value:g} s; {step:g} s was asked for"
+    for name, one in annotated.step_sizes.items():
+        if not math.isclose(one.value, step, rel_tol=1e-9) and settings.step_size is None:
+            yield (
+                f"{one.position}: {one.by} states a step of {one.value:g} s for {name}, which steps with the others by "
+                f"{step:g} s (--substeps divides macro steps)"
+            )
+    if annotated.tolerance is not None and not exchange:
+        stated = annotated.tolerance
+        yield (
+            f"{stated.position}: the tolerance {stated.value:g} of {stated.by} is not used: no component is run as "
+            "model exchange"
+        )
+
+
+def choose_integrator(
+    capabilities: Mapping[str, Capabilities], settings: Settings, network: Network
+) -> tuple[Master, tuple[Choice, ...]]:
+    """How a system of model exchange is integrated.
+
+    Raises
+    ------
+    UnsupportedCombination
+        The settings are those of a master that couples steps.
+    WrongValue
+        The tolerance is not a positive number below 1.
+    """
+    asked = {
+        f"master {settings.master}": settings.master != AUTO,
+        f"input {settings.input}": settings.input is not InputName.AUTO,
+        "input order": settings.input_order is not None,
+        "exchange late": settings.exchange is ExchangeName.LATE,
+        f"acceleration {settings.acceleration}": settings.acceleration is not None,
+        f"relaxation {settings.relaxation}": settings.relaxation is not None,
+        f"iterations {settings.iterations}": settings.iterations is not None,
+        "prediction order": settings.prediction_order is not None,
+        "adaptive steps": settings.adaptive is not None,
+        "power bonds": bool(settings.power_bonds),
+        "substeps": bool(settings.substeps),
+        "convergence": bool(settings.convergence),
+    }
+    if found := [name for name, given in asked.items() if given]:
+        raise UnsupportedCombination(
+            f"{', '.join(found)} with model exchange",
+            "one integrator solves all components together, so no steps are coupled",
+            f"leave {'it' if len(found) == 1 else 'them'} out, or use --implementation cs",
+        )
+    master, choices = integrator_of(capabilities, settings, network)
+    return master, (Choice("master", master.name, "components of model exchange are one ODE"), *choices)
+
+
+def refuse_integrator(settings: Settings) -> None:
+    """Raise UnsupportedCombination if one is asked for where nothing is integrated."""
+    if settings.integrator is not IntegratorName.BDF:
+        raise UnsupportedCombination(
+            f"integrator {settings.integrator} without model exchange",
+            "all components are co-simulated, and integrate themselves",
+            "use --implementation me, or leave it out",
+        )
+
+
+def integrator_of(
+    capabilities: Mapping[str, Capabilities],
+    settings: Settings,
+    network: Network,
+    default: float = INTEGRATION_TOLERANCE,
+) -> tuple[Integrator, tuple[Choice, ...]]:
+    """The integrator of components of model exchange.
+
+    Its tolerance is the one asked for, else the one that the system states, else the smallest that the FMUs state and
+    `default`.
+
+    Raises
+    ------
+    WrongValue
+        The tolerance is not a positive number below 1.
+    """
+    tolerance, why, place = _tolerance(capabilities, settings, network, default)
+    if not 0 < tolerance < 1:
+        raise WrongValue(f"the tolerance of the integrator must be between 0 and 1, found {tolerance:g}")
+    lacking = [name for name, can in capabilities.items() if not can.directional_derivatives]
+    reason = f"{lacking[0]} has no directional derivatives" if lacking else "all FMUs give them"
+    return Integrator(Method[settings.integrator.upper()], tolerance, not lacking), (
+        Choice("integrator", settings.integrator, "default" if settings.integrator == IntegratorName.BDF else ASKED),
+        Choice("tolerance", f"{tolerance:g}", why, place),
+        Choice("jacobian", "finite differences" if lacking else "directional derivatives", reason),
+    )
+
+
+def _tolerance(names: Collection[str], settings: Settings, network: Network, default: float) -> tuple[float, str, str]:
+    if settings.tolerance is not None:
+        return settings.tolerance, ASKED, ""
+    if (stated := network.annotated.tolerance) is not None and stated.value < 1:
+        return stated.value, f"stated by {stated.by}", str(stated.position)
+    of_fmus = [(network.components[name].description.experiment.tolerance, name) for name in names]
+    found = [(tolerance, name) for tolerance, name in of_fmus if tolerance is not None and tolerance > 0]
+    if not found:
+        return default, "default", ""
+    tolerance, name = min(found)
+    place = experiment_place(network.components[name])
+    if tolerance > default:
+        return default, f"default, stricter than the {tolerance:g} that the FMU of {name} recommends", place
+    return tolerance, f"recommended by the FMU of {name}", place
+
+
+def refuse_substeps(capabilities: Mapping[str, Capabilities], settings: Settings) -> None:
+    """Raise `UnsupportedCombination` where substeps are asked for of a component of model exchange."""
+    for name in capabilities:
+        if name in settings.substeps:
+            raise UnsupportedCombination(
+                f"substeps of {name}, which is run as model exchange",
+                "the integrator takes the steps that its tolerance allows",
+                f"leave them out, or run {name} as co-simulation",
+            )
+
+
+JACOBI, GAUSS_SEIDEL, ITERATED = "jacobi", "gauss-seidel", "iterated"
+"""Masters that are chosen where the user leaves the choice to the plan."""
+
+
+def choose_master(
+    situation: Situation, settings: Settings
+) -> tuple[CouplingMaster | StepSizeControl, tuple[Choice, ...]]:
+    """The master algorithm, complete with coupling of the inputs, acceleration and tolerances.
+
+    Raises
+    ------
+    UnsupportedByFmu
+        An FMU lacks what was asked for.
+    UnsupportedCombination
+        Master and coupling of inputs exclude each other.
+    WrongValue
+        A number is out of range.
+    """
+    situation, substeps = _divided(situation, settings)
+    name, name_reason = _master_name(situation, settings)
+    entry = master_entry(name)
+    if entry.repeats_steps:
+        _must_save(name, situation)
+    check_settings_of_master(name, settings)
+    _check_inputs(settings)
+    inputs, inputs_reason = _inputs(name, situation, settings)
+    base, more = entry.create(inputs, settings, situation)
+    choices = [Choice("master", base.name, name_reason), Choice("input", inputs.name, inputs_reason), *more, *substeps]
+    if settings.log_coupling is not None and not entry.repeats_steps:
+        choices.append(Choice("log_coupling", "stays empty", f"master {base.name} iterates nothing"))
+    if settings.adaptive is None:
+        return base, tuple(choices)
+    if settings.exchange is ExchangeName.LATE:
+        raise UnsupportedCombination("exchange late with adaptive steps", *entry.settings["exchange"])
+    master, how = _adaptive(base, situation, settings.adaptive)
+    return master, (*choices, how)
+
+
+def _adaptive(base: CouplingMaster, situation: Situation, tolerance: float) -> tuple[StepSizeControl, Choice]:
+    """By step doubling where states can be saved, else by energy residuals."""
+    if not 0 < tolerance < 1:
+        raise WrongValue(f"the tolerance of adaptive steps must be between 0 and 1, found {tolerance:g}")
+    _must_vary(situation)
+    unable = [name for name, can in situation.everyone.items() if not can.saves_state]
+    if not unable:
+        unused = "; power bonds are not needed, since all FMUs save states" if situation.bonds else ""
+        return Adaptive(base, tolerance), Choice("adaptive", f"error of a step at most {tolerance:g}", ASKED + unused)
+    if not situation.bonds:
+        raise UnsupportedByFmu(
+            unable[0],
+            SAVES,
+            "adaptive steps",
+            "adaptive steps by the energy residuals of power bonds, if you declare some (power_bonds, --power-bonds), "
+            f"or fixed steps, {_alternative(situation)}",
+        )
+    if not isinstance(base, ProgrammedMaster):
+        raise UnsupportedCombination(
+            f"adaptive steps by energy residuals with master {base.name}",
+            f"{unable[0]} cannot save its state, and the {base.name} master leaves no residual to choose steps by",
+            "use master jacobi or gauss-seidel",
+        )
+    follow = all(situation.everyone[name].follows for name in situation.bonded)
+    order = base.inputs.order_of_accuracy - 1 if follow else 0
+    bonds = ", ".join(bond.name for bond in situation.bonds)
+    return EnergyControlled(base, tolerance, situation.bonds, order), Choice(
+        "adaptive",
+        f"energy residuals of at most {tolerance:g} of the energy through {bonds}",
+        f"{unable[0]} cannot save its state",
+    )
+
+
+def _divided(situation: Situation, settings: Settings) -> tuple[Situation, list[Choice]]:
+    """In several steps per macro step a component can follow any inputs, step by step."""
+    for component, count in settings.substeps.items():
+        if component not in situation.everyone:
+            near = get_close_matches(component, situation.everyone, 3) or list(situation.everyone)[:NAMED]
+            raise WrongValue(f"substeps: there is no component {component!r}; there are {', '.join(near)}")
+        if count < 1:
+            raise WrongValue(f"substeps of {component} must be at least 1, found {count}")
+    able = {
+        # Of FMI 1.0 only the last of the steps could be done again.
+        name: replace(can, obstacles=(), rejects_steps=False) if settings.substeps.get(name, 1) > 1 else can
+        for name, can in situation.capabilities.items()
+    }
+    text = ", ".join(f"{count} of {name}" for name, count in settings.substeps.items())
+    return replace(situation, capabilities=able), [Choice("substeps", text, ASKED)] if text else []
+
+
+def _must_vary(situation: Situation) -> None:
+    for name, can in situation.everyone.items():
+        if not can.varies_step:
+            raise UnsupportedByFmu(name, VARIES_STEP, "adaptive steps", f"fixed steps, {_alternative(situation)}")
+
+
+def _master_name(situation: Situation, settings: Settings) -> tuple[str, str]:
+    if settings.master != AUTO:
+        return settings.master, ASKED
+    if settings.exchange is ExchangeName.LATE:
+        return JACOBI, "goes with late outputs"
+    if settings.iterations is not None or settings.prediction_order is not None:
+        return ITERATED, "goes with a number of iterations and an order of prediction"
+    if settings.input is InputName.INTERPOLATE or _accelerated(settings):
+        return ITERATED, "goes with interpolated inputs and acceleration"
+    if not situation.cycles:
+        return _without_cycles(situation, settings)
+    if settings.adaptive is not None and not all(can.saves_state for can in situation.everyone.values()):
+        return JACOBI, "goes with steps by energy residuals"
+    if settings.input is InputName.EXTRAPOLATE:
+        return JACOBI, "goes with extrapolated inputs"
+    names = situation.cyclic
+    feeding = f"{abbreviated(names)} feeds itself" if len(names) == 1 else f"{abbreviated(names)} feed each other"
+    for name in situation.cyclic:
+        if not situation.capabilities[name].repeats_steps:
+            return JACOBI, f"{feeding}, but {name} cannot save its state"
+        if not situation.capabilities[name].follows and settings.input is InputName.AUTO:
+            return JACOBI, f"{feeding}, but inputs of {name} can only be held"
+    saved = all(situation.capabilities[name].saves_state for name in situation.cyclic)
+    able = "save states" if saved else "save states or can reject steps,"
+    return ITERATED, f"{feeding}, and their FMUs {able} and follow inputs"
+
+
+def _without_cycles(situation: Situation, settings: Settings) -> tuple[str, str]:
+    reason = "no components feed each other"
+    if settings.input is InputName.AUTO and not situation.successors.isdisjoint(situation.following()):
+        return GAUSS_SEIDEL, f"{reason}: in their order inputs are known before they are used"
+    return JACOBI, reason
+
+
+def _must_save(name_of_master: str, situation: Situation) -> None:
+    for name in situation.cyclic:
+        can = situation.capabilities[name]
+        if not can.repeats_steps:
+            raise UnsupportedByFmu(name, SAVES, f"master {name_of_master}", _alternative(situation))
+
+
+def _alternative(situation: Situation) -> str:
+    """What these FMUs do best with fixed steps, in the words of the settings that ask for it."""
+    name, _ = _master_name(situation, Settings())
+    if not situation.following():
+        return f"master {name} with held inputs"
+    moving = {InputName.EXTRAPOLATE: "extrapolated", InputName.INTERPOLATE: "interpolated"}[master_entry(name).input]
+    if situation.obstacles():
+        return f"master {name} with input auto, {moving} where FMUs follow inputs"
+    return f"master {name} with {moving} inputs"
+
+
+def _accelerated(settings: Settings) -> bool:
+    return settings.acceleration is not None or settings.relaxation is not None
+
+
+def _check_inputs(settings: Settings) -> None:
+    if settings.input_order not in (None, 1, 2):
+        raise WrongValue(f"the order of inputs must be 1 or 2, found {settings.input_order}")
+    if settings.input_order not in (None, 1) and settings.input is InputName.HOLD:
+        raise UnsupportedCombination(
+            f"input order {settings.input_order} with input hold",
+            "inputs that are held have no order",
+            "use input extrapolate or interpolate, or leave the order out",
+        )
+
+
+_COURSES: Mapping[InputName, Callable[[int], InputCourse]] = {
+    InputName.HOLD: lambda order: Hold(),
+    InputName.EXTRAPOLATE: Extrapolate,
+    InputName.INTERPOLATE: Interpolate,
+}
+
+
+def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputCourse, str]:
+    order, best = settings.input_order or 1, master_entry(name).input
+    if settings.input is InputName.HOLD:
+        return Hold(), ASKED
+    if settings.input is not InputName.AUTO:
+        for component, can in situation.capabilities.items():
+            if not can.follows:
+                instead = "input auto, which holds only what such FMUs take" if situation.following() else "input hold"
+                raise UnsupportedByFmu(component, FOLLOWS, f"input {settings.input}", instead)
+        return _COURSES[settings.input](order), ASKED
+    if settings.exchange is ExchangeName.LATE:
+        return Hold(), "goes with late outputs"
+    held = situation.obstacles()
+    if not situation.following():
+        return Hold(), f"no FMU can do better ({held})" if held else "no input of an FMU changes in a step"
+    if best is InputName.HOLD:
+        return Hold(), f"what master {name} takes"
+    return _COURSES[best](order), f"held where the FMU can do no better ({held})" if held else "all FMUs follow inputs"
