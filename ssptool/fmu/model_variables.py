@@ -41,8 +41,8 @@ _INITIAL: Mapping[str, Mapping[str, str | None]] = MappingProxyType(
 class RawVariable:
     """A variable with the attributes of FMPy's `ModelVariable` that are needed, as they are written in the XML.
 
-    `own` are the attributes of the variable's element, `typed` those of the element that states the type: a child in
-    FMI 1 and 2, the variable itself in FMI 3. `starts` are the start values in child elements of FMI 3.
+    `own` is the variable's element, `typed` the element that states the type: a child in FMI 1 and 2, the variable
+    itself in FMI 3. `starts` are the start values in child elements of FMI 3.
     """
 
     description: str | None = None
@@ -59,12 +59,12 @@ class RawVariable:
     shape: tuple[int, ...] = ()
     starts: tuple[str, ...] | None = None
 
-    def __init__(self, own: dict[str, str], typed: dict[str, str], kind: str, line: int) -> None:
+    def __init__(self, name: str, own: etree._Element, typed: etree._Element) -> None:
         self.own = own
         self.typed = typed
-        self.type = kind
-        self.sourceline = line
-        self.name = own["name"]
+        self.type = typed.tag
+        self.sourceline = source_line(own)
+        self.name = name
         self.description = own.get("description")
         self.causality = own.get("causality", "local")
         self.variability = own.get("variability", "")
@@ -77,7 +77,7 @@ class RawVariable:
             self.initial = initial
         if (start := typed.get("start")) is not None:
             self.start = start
-        if kind in _FLOATS:
+        if self.type in _FLOATS:
             self.unit = typed.get("unit")
             self.displayUnit = typed.get("displayUnit")
             self.derivative = typed.get("derivative")
@@ -122,25 +122,21 @@ def read_model_description(root: etree._Element) -> Any:
 def _variables(root: etree._Element, major: int) -> Iterator[RawVariable]:
     read = _variable_of_fmi3 if major >= 3 else _variable_before_fmi3
     for node in root.iterfind("ModelVariables/*"):
-        own = _attributes(node)
-        if "name" in own:
-            yield read(node, own)
+        name = node.get("name")
+        if name is not None:
+            yield read(name, node)
 
 
-def _attributes(node: etree._Element) -> dict[str, str]:
-    return dict(node.items())  # type: ignore[arg-type]  # parsed XML has texts only
-
-
-def _variable_before_fmi3(node: etree._Element, own: dict[str, str]) -> RawVariable:
+def _variable_before_fmi3(name: str, node: etree._Element) -> RawVariable:
     for child in node:
         if child.tag in _TYPES_BEFORE_FMI3:
-            return RawVariable(own, _attributes(child), child.tag, source_line(node))
-    raise UnusableXml(f'{MODEL_DESCRIPTION}, line {source_line(node)}: variable "{own["name"]}" has no type')
+            return RawVariable(name, node, child)
+    raise UnusableXml(f'{MODEL_DESCRIPTION}, line {source_line(node)}: variable "{name}" has no type')
 
 
-def _variable_of_fmi3(node: etree._Element, own: dict[str, str]) -> RawVariable:
-    variable = RawVariable(own, own, node.tag, source_line(node))
-    variable.clocks = own.get("clocks")
+def _variable_of_fmi3(name: str, node: etree._Element) -> RawVariable:
+    variable = RawVariable(name, node, node)
+    variable.clocks = node.get("clocks")
     if node.tag in ("Binary", "String"):
         variable.starts = tuple(start.get("value", "") for start in node.iterfind("Start"))
         variable.start = variable.starts[0] if variable.starts else None

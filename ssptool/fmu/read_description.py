@@ -72,8 +72,9 @@ _OSMP_BINARY = "{*}osmp-binary-variable"
 def frozen_description(raw: Any, root: etree._Element) -> FmuDescription:
     """What was read, as frozen values; `root` has what FMPy does not read."""
     aliases = _aliases(raw.modelVariables)
-    variables = {variable.name: _variable(variable) for variable in raw.modelVariables}
     version = int(raw.fmiVersion.split(".")[0])
+    read = _variable_of_fmi3 if version >= 3 else _variable
+    variables = {variable.name: read(variable) for variable in raw.modelVariables}
     if version == 1:
         nodes = {node.get("name"): node for node in root.iterfind("ModelVariables/*")}
         own = {name: _of_fmi1(variable, nodes[name]) for name, variable in variables.items()}
@@ -220,19 +221,24 @@ def _variable(raw: RawVariable) -> Variable:
         maximum=_INFINITY if maximum is None else _number(raw, "max", maximum),
         relative_quantity=_is_true(raw.typed.get("relativeQuantity"))
         or bool(declared is not None and declared.relativeQuantity),
-        shape=raw.shape,
+        shape=(),
         items=_items(declared) if declared is not None and declared.items else _NO_ITEMS,
         description=raw.description or "",
         derivative_of=None if raw.derivative is None else _name(raw.derivative),
-        intermediate_update=_is_true(raw.own.get("intermediateUpdate")),
+        intermediate_update=False,
         line=raw.sourceline,
         starts=starts,
         declared_type=None if declared is None else declared.name,
+    )
+
+
+def _variable_of_fmi3(raw: RawVariable) -> Variable:
+    return _variable(raw)._replace(
+        shape=raw.shape,
+        intermediate_update=_is_true(raw.own.get("intermediateUpdate")),
         clocks=tuple([clock.name for clock in raw.clocks]) if raw.clocks else (),
-        sizes=tuple([None if one.variable is None else one.variable.name for one in raw.dimensions])
-        if raw.dimensions
-        else (),
-        clock=tuple(raw.own.items()) if kind == "Clock" else (),
+        sizes=tuple([None if one.variable is None else one.variable.name for one in raw.dimensions]),
+        clock=tuple((str(name), str(value)) for name, value in raw.own.items()) if raw.type == "Clock" else (),
         mime_type=raw.own.get("mimeType"),
     )
 
