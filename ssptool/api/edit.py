@@ -104,8 +104,8 @@ def edit(
     Parameters
     ----------
     shared
-        What to do if a nested document is to be edited of which several components are made: "refuse" that, edit it
-        for "all" of them, or give the one that is named a "copy" of its own first.
+        What to do if a nested document is to be edited of which several components are made, or a parameter set that is
+        bound several times: "refuse" that, edit it for "all" of them, or give the named one a "copy" of its own first.
     force
         Save even if the edits bring new errors into the system.
     save

@@ -49,8 +49,8 @@ SharedDocument = Annotated[
     Shared,
     typer.Option(
         "--shared",
-        help="If a name leads into an .ssd or .ssp of which several components are made: refuse, edit all of them, or "
-        "give the named one a copy of its own.",
+        help="If a name leads into an .ssd or .ssp of which several components are made, or to a parameter set that is "
+        "bound several times: refuse, edit it for all, or give the named one a copy of its own.",
         rich_help_panel=EVERY_EDIT,
     ),
 ]

@@ -5,6 +5,7 @@ Files that edits bring along go into `resources`; new structures and parameter s
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain, count
 from math import inf
 from pathlib import Path, PurePath, PurePosixPath
 from urllib.parse import quote
@@ -277,16 +278,25 @@ def store_copy(draft: Draft, entry: str) -> str:
     return _put(draft, PurePosixPath(entry.rpartition(NESTING_MARK)[2]), draft.archive.local_path(entry))
 
 
+def copied(draft: Draft, entry: str) -> str:
+    """A copy of an entry beside it, with its edits, under the first free name: `k.ssv` becomes `k_2.ssv`."""
+    copy = next(name for name in _numbered(PurePosixPath(entry)) if not draft.archive.has(name))
+    draft.archive.put(copy, draft.archive.content(entry))
+    return copy
+
+
 def _put(draft: Draft, named: PurePath, file: Path) -> str:
-    number = 1
-    entry = f"{draft.base}{RESOURCES}/{named.name}"
-    while draft.archive.has(entry):
-        if draft.archive.read(entry) == file.read_bytes():
-            return entry
-        number += 1
-        entry = f"{draft.base}{RESOURCES}/{named.stem}_{number}{named.suffix}"
-    draft.archive.put(entry, file)
+    place, archive = PurePosixPath(f"{draft.base}{RESOURCES}", named.name), draft.archive
+    names = chain([str(place)], _numbered(place))
+    entry = next(name for name in names if not archive.has(name) or archive.read(name) == file.read_bytes())
+    if not archive.has(entry):
+        archive.put(entry, file)
     return entry
+
+
+def _numbered(entry: PurePosixPath) -> Iterator[str]:
+    """Names for other files beside one: `k_2.ssv`, `k_3.ssv`, ..."""
+    return (str(entry.with_name(f"{entry.stem}_{number}{entry.suffix}")) for number in count(2))
 
 
 def _inside(draft: Draft, path: Path) -> str | None:

@@ -4,11 +4,9 @@ Names may contain dots: every split that exists is found. A name that leads into
 means an element of that document, which is edited then.
 """
 
-import posixpath
 from collections.abc import Iterator
 from contextlib import suppress
 from enum import StrEnum
-from itertools import count
 from typing import TypeAlias, TypeVar
 
 from ssptool.documents import ssd
@@ -17,7 +15,7 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.storage import MissingEntry
 from ssptool.documents.vocabulary import PACKAGE, SYSTEM_STRUCTURE
 from ssptool.editing.changes import AmbiguousName, EditError, UnknownName
-from ssptool.editing.draft import ConnectorPlace, Draft, Host, Place
+from ssptool.editing.draft import ConnectorPlace, Draft, Host, Place, copied
 from ssptool.network.tree import build_tree
 
 Name: TypeAlias = str | tuple[str, ...]
@@ -324,9 +322,7 @@ def _copy(draft: Draft, place: Place, inner: Draft) -> None:
     entry = draft.entry(uri)
     assert entry is not None
     draft.packages.put_back(draft.archive)
-    stem, suffix = posixpath.splitext(entry)
-    copy = next(name for number in count(2) if not draft.archive.has(name := f"{stem}_{number}{suffix}"))
-    draft.archive.put(copy, draft.archive.content(entry))
+    copy = copied(draft, entry)
     place.element.set("source", draft.reference(copy) + hash_ + variant)
     draft.note(f"{place} has a copy of its own now, {draft.packages.name}{copy}")
 

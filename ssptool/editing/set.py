@@ -22,7 +22,7 @@ from ssptool.editing.bind import (
     winner,
 )
 from ssptool.editing.changes import EditError, UnknownName
-from ssptool.editing.draft import RESOURCES, Draft, Place, empty_parameter_set
+from ssptool.editing.draft import RESOURCES, Draft, Place, copied, empty_parameter_set
 from ssptool.editing.names import Name, Sharing, shown
 from ssptool.editing.requested_values import RequestedValue, requested_value, values_by_signal
 from ssptool.editing.units import drop_unused, use_unit, used_enumerations, used_units
@@ -64,6 +64,7 @@ def unset_value(draft: Draft, name: Name, of: str | None, sharing: Sharing) -> N
     use = winner([use for use in found if of in (None, use.bound.file, use.bound.file.rpartition("/")[2])])
     if use is None:
         raise _nothing_to_unset(draft, full, of, found)
+    use = _unshared(draft, use, sharing)
     where = str(use.bound)
     _take_away(draft, use)
     draft.packages.put_back(draft.archive)
@@ -173,7 +174,7 @@ def set_value(
     use = winner([use for use in named_so if entry in (None, use.bound.file)])
     if use is not None:
         _require_in_force(requested, use, named_so)
-        where = _edit(requested, use)
+        where = _edit(requested, _unshared(draft, use, sharing))
     elif entry is not None and draft.archive.has(entry) and not any(each.file == entry for each in bound(draft)):
         _edit_unbound(draft, requested.completed(before), entry)
         return
@@ -186,6 +187,33 @@ def set_value(
     draft.note(f"set {requested} in {where}{_shared(draft, where)}")
     for note in (*_driven(requested, after), *_also_changed(requested, before, after)):
         draft.note(note)
+
+
+class SharedParameterSet(EditError):
+    """A parameter set that is bound several times, so that an edit of one value changes those of `others` as well."""
+
+    def __init__(self, name: str, file: str, others: tuple[str, ...]) -> None:
+        super().__init__(
+            f"{file}, which gives {name} its value, is bound to others as well, and gives {', '.join(others)} theirs: "
+            f"to edit it for all of them use --shared all; to give {name} a copy of its own first, --shared copy"
+        )
+        self.others = others
+
+
+def _unshared(draft: Draft, use: Use, sharing: Sharing) -> Use:
+    """The parameter to edit, if its set is bound several times: of all, or of a copy that this binding alone has."""
+    file, binding = use.bound.file, use.bound.binding
+    if binding.source is None or sharing is Sharing.ALL:
+        return use
+    alike = [each for each in uses(draft) if each.bound.file == file and each.parameter.name == use.parameter.name]
+    others = tuple(each.full for each in alike if each.bound.binding is not binding)
+    if not others:
+        return use
+    if sharing is Sharing.REFUSE:
+        raise SharedParameterSet(use.full, file, others)
+    binding.source = draft.reference(copied(draft, file))
+    draft.note(f"{use.bound.place} has a copy of {file}: {draft.entry(binding.source)}")
+    return next(each for each in uses(draft) if each.bound.binding is binding and each.full == use.full)
 
 
 def _require_in_force(requested: RequestedValue, use: Use, all_uses: list[Use]) -> None:

@@ -303,3 +303,48 @@ def test_a_start_value_of_a_driven_input_is_set_with_a_note(tmp_path):
         made.set("B.u", 4)
         assert made.notes[-1] == "A.y is connected to B.u: the value holds until the run exchanges values"
     assert value_of(path, "B.u") == 4.0
+
+
+def bound_twice(folder):
+    """The systems `L` and `R`, each with the FMU `M`, and each with the same parameter set bound."""
+    values = bindings('source="resources/k.ssv"')
+    parts = [system(name, "", [component("M", "Plant")], [], values) for name in "LR"]
+    package(
+        folder,
+        ssd(content("", parts, [])),
+        {"Plant": PLANT},
+        {"resources/k.ssv": ssv('M.k Real value="5" unit="m"', 'M.n Integer value="2"')},
+    )
+    return folder
+
+
+def test_a_parameter_set_that_is_bound_twice_is_edited_for_all_or_copied_or_not_at_all(tmp_path):
+    path = bound_twice(tmp_path / "system")
+    with refused(path, "which gives L.M.k its value, is bound to others as well, and gives R.M.k theirs") as made:
+        made.set("L.M.k", 6)
+    with ssptool.edit(path, shared="copy") as made:
+        made.set("L.M.k", 6)
+        assert "+++ b/resources/k_2.ssv" in made.diff()
+        assert made.notes[0] == "L has a copy of resources/k.ssv: resources/k_2.ssv"
+    assert [value_of(path, f"{name}.M.k") for name in "LR"] == [6.0, 5.0]
+    assert [value_of(path, f"{name}.M.n") for name in "LR"] == [2, 2]
+    with ssptool.edit(path) as made:
+        made.set("L.M.k", 7).set("R.M.k", 8)
+    assert [value_of(path, f"{name}.M.k") for name in "LR"] == [7.0, 8.0]
+
+
+def test_with_shared_all_both_change_and_the_other_one_is_named(tmp_path):
+    path = bound_twice(tmp_path / "system")
+    with ssptool.edit(path, shared="all") as made:
+        made.set("L.M.k", 6)
+        assert made.notes[-1] == "that changes R.M.k as well"
+    assert [value_of(path, f"{name}.M.k") for name in "LR"] == [6.0, 6.0]
+
+
+def test_unset_asks_as_well(tmp_path):
+    path = bound_twice(tmp_path / "system")
+    with refused(path, "use --shared all") as made:
+        made.unset("L.M.k")
+    with ssptool.edit(path, shared="copy") as made:
+        made.unset("L.M.k")
+    assert [value_of(path, f"{name}.M.k") for name in "LR"] == [None, 5.0]
