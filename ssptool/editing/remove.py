@@ -1,17 +1,24 @@
-"""Remove elements and connectors, with the connections that touch them."""
+"""Remove elements and connectors, with the connections that touch them and the parameters that only they had."""
 
-from ssptool.documents import ssd
-from ssptool.editing.bind import uses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from ssptool.documents import ssd, ssm, ssv
+from ssptool.documents.element import Element
+from ssptool.editing.bind import Addressees, BoundSet, bound, uses
 from ssptool.editing.changes import EditError
 from ssptool.editing.connect import described
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
 from ssptool.editing.interface import shrink
 from ssptool.editing.names import Name, SharedStructure, enter, find, is_host, shown
 from ssptool.editing.units import drop_unused, used_enumerations, used_units
+from ssptool.errors import abbreviated
 
 
 def remove(draft: Draft, name: Name, with_resource: bool) -> None:
-    """Remove an element or a connector; connections that touch it go as well.
+    """Remove an element or a connector; connections that touch it go as well, and parameters and mappings that give
+    values to nothing else.
 
     Units and enumerations of the document that only it used go, too. Of a component that is made of another
     structure a connector goes inside and outside, unless other components are made of that structure as well.
@@ -41,12 +48,7 @@ def remove(draft: Draft, name: Name, with_resource: bool) -> None:
 
 def _remove_element(draft: Draft, place: Place, with_resource: bool) -> None:
     element, system = place.element, place.system
-    addressing = [
-        use
-        for around, path in draft.outwards()
-        for use in uses(around)
-        if f"{use.full}.".startswith(".".join((*path, *place.path, "")))
-    ]
+    before = _references(draft)
     units, enumerations = used_units(element), used_enumerations(element)
     entries = {entry for source in _sources(element) if (entry := draft.entry(source))}
     _drop_connections(draft, system, place.path[:-1], element.name)
@@ -54,17 +56,16 @@ def _remove_element(draft: Draft, place: Place, with_resource: bool) -> None:
     draft.note(f"removed {place}")
     if shrink(system, element):
         draft.note("the canvas is smaller now")
+    _drop_references(before, element)
     for dropped in drop_unused(draft.root, units, enumerations):
         draft.note(f"removed the {dropped}, which nothing else used")
-    if outside := [use for use in addressing if not _inside(use.bound.binding, element)]:
-        names = ", ".join(use.full for use in outside[:6]) + " …" * (len(outside) > 6)
-        draft.note(f"parameters that address {place} have no effect now: {names}")
     for entry in sorted(entries):
         draft.release(entry, with_resource)
 
 
 def _remove_connector(draft: Draft, found: ConnectorPlace) -> None:
     owner, connector = found.owner, found.connector
+    before = _references(draft)
     units, enumerations = used_units(connector), used_enumerations(connector)
     if isinstance(owner.element, ssd.System):
         _drop_connections(draft, owner.element, owner.path, "", connector.name)
@@ -72,8 +73,93 @@ def _remove_connector(draft: Draft, found: ConnectorPlace) -> None:
         _drop_connections(draft, owner.system, owner.path[:-1], owner.element.name, connector.name)
     connector.delete()
     draft.note(f"removed the connector {found}")
+    _drop_references(before, connector)
     for dropped in drop_unused(draft.root, units, enumerations):
         draft.note(f"removed the {dropped}, which nothing else used")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reference:
+    """A parameter, or an entry of a mapping, that gives a value to something called `full` in the draft."""
+
+    draft: Draft
+    bound: BoundSet
+    element: ssv.Parameter | ssm.MappingEntry
+    full: str
+
+    @property
+    def file(self) -> str:
+        return self.bound.file if isinstance(self.element, ssv.Parameter) else self.bound.mapping_file
+
+
+def _references(draft: Draft) -> list[_Reference]:
+    """What addresses something that is there, in the structure and in those around it."""
+    found = []
+    for around, _ in draft.outwards():
+        addressees = Addressees(around)
+        found += [each for each in _all_references(around) if addressees.of(each.full)]
+    return found
+
+
+def _all_references(draft: Draft) -> Iterator[_Reference]:
+    for each in bound(draft):
+        named = (
+            [(parameter, each.binding.prefix + parameter.name) for parameter in each.values.parameters]
+            if each.mapping is None
+            else [(entry, entry.target) for entry in each.mapping.entries]
+        )
+        for element, name in named:
+            yield _Reference(draft, each, element, ".".join((*each.place.path, name)))
+
+
+def _drop_references(before: list[_Reference], removed: Element) -> None:
+    """Remove what addressed only what is gone; what stands inside it went with it."""
+    outside = [each for each in before if not _inside(each.bound.binding, removed)]
+    known = {id(each.draft): Addressees(each.draft) for each in outside}
+    without_target = [each for each in outside if not known[id(each.draft)].of(each.full)]
+    for values, references in groupby(without_target, key=lambda each: each.bound):
+        _drop_from(values, list(references))
+
+
+def _drop_from(values: BoundSet, references: list[_Reference]) -> None:
+    """Remove parameters and entries of one binding that nothing else uses, and the binding if that leaves it empty."""
+    draft = references[0].draft
+    kept = [each for each in references if _other_users(each)]
+    gone = [each for each in references if each not in kept]
+    for reference in gone:
+        _drop(reference)
+    if gone:
+        draft.note(f"{values} no longer has {abbreviated(each.full for each in gone)}")
+    if kept:
+        draft.note(f"{values} keeps {abbreviated(each.full for each in kept)}, because others use it as well")
+    if not values.values.parameters:
+        entry = draft.entry(values.binding.source)
+        values.binding.delete()
+        draft.note(f"removed the binding of {values} to {values.place}, which is empty now")
+        draft.release(entry)
+
+
+def _other_users(reference: _Reference) -> list[str]:
+    """Who else reads the parameter or entry: other structures, and bindings where it addresses something."""
+    draft = reference.draft
+    users = [name for name in draft.users(reference.file) if draft.document.name not in (name, reference.file)]
+    alike = (each for each in _all_references(draft) if each.element is reference.element)
+    addressees = Addressees(draft)
+    return [*users, *(each.full for each in alike if addressees.of(each.full))]
+
+
+def _drop(reference: _Reference) -> None:
+    """Remove a parameter; or an entry of a mapping, with the parameter if nothing else uses that."""
+    each, element = reference.bound, reference.element
+    unused = [element] if isinstance(element, ssv.Parameter) else []
+    if isinstance(element, ssm.MappingEntry):
+        element.delete()
+        named = [one for one in each.values.parameters if each.binding.prefix + one.name == element.source]
+        unused = [one for one in named if not any(use.parameter is one for use in uses(reference.draft))]
+    for parameter in unused:
+        units, enumerations = used_units(parameter), used_enumerations(parameter)
+        parameter.delete()
+        drop_unused(each.values, units, enumerations)
 
 
 def _remove_inside(draft: Draft, found: ConnectorPlace) -> None:
@@ -105,5 +191,5 @@ def _sources(element: ssd.SystemElement) -> list[str]:
     return [component.source for component in element.every(ssd.Component) if component.source]
 
 
-def _inside(binding: ssd.ParameterBinding, element: ssd.SystemElement) -> bool:
+def _inside(binding: ssd.ParameterBinding, element: Element) -> bool:
     return any(above is element for above in binding.iterancestors())

@@ -3,7 +3,8 @@
 import pytest
 
 import ssptool
-from tests.editing.small_systems import changed_lines, errors, nested, refused, snapshot
+from tests.editing.small_systems import SINK, changed_lines, errors, nested, refused, snapshot, ssd
+from tests.network.packages import component, content, package, ssm, ssv
 
 
 def test_an_element_goes_with_its_connections(dual_mass):
@@ -18,7 +19,9 @@ def test_an_element_goes_with_its_connections(dual_mass):
         "disconnected System2.F and System1.F",
     ]
     names = ", ".join(f"System2.{name}" for name in ("m2", "k2", "c2", "k3", "c3", "x2_start"))
-    assert f"parameters that address System2 have no effect now: {names}" in notes
+    assert f"resources/dual_mass_oscillator.ssv no longer has {names}" in notes
+    left = (dual_mass / "resources" / "dual_mass_oscillator.ssv").read_text()
+    assert "System1.m1" in left and "System2" not in left
     assert "nothing refers to resources/System2.fmu any more" in notes
     assert errors(dual_mass) == []
     assert "resources/System2.fmu" in snapshot(dual_mass)
@@ -67,8 +70,54 @@ def test_units_that_something_else_uses_stay(dual_mass):
         made.remove("System1")
         assert not any("<ssc:Unit" in line for line in changed_lines(made))
         made.remove("System2")
-        assert sum("<ssc:Unit " in line for line in changed_lines(made)) == 4
+        assert sum("<ssc:Unit " in line for line in changed_lines(made)) == 2 * 4  # of the structure and of the set
     assert errors(dual_mass) == []
+
+
+def test_parameters_that_another_variant_needs_stay(variants):
+    values = variants / "resources" / "dual_mass_oscillator.ssv"
+    before = values.read_bytes()
+    with ssptool.edit(variants) as made:
+        made.remove("System2")
+        assert any(note.startswith("resources/dual_mass_oscillator.ssv keeps System2.m2") for note in made.notes)
+    assert values.read_bytes() == before and errors(variants) == []
+
+
+def mapped_set(folder):
+    """`A` and `B` are made of one FMU; of the set of the system `both` is mapped to both of them, `one` to `A`."""
+    values = ssv('both Real value="2" unit="m"', 'one Real value="3" unit="N"', 'idle Real value="4" unit="m"')
+    entries = ssm(*(f'source="{name}" target="{target}"' for name, target in MAPPED))
+    parts = [component(name, "Sink", "input u Real m") for name in "AB"]
+    mapping = '<ssd:ParameterMapping source="resources/k.ssm"/>'
+    binding = f'<ssd:ParameterBinding source="resources/k.ssv">{mapping}</ssd:ParameterBinding>'
+    bound = f"<ssd:ParameterBindings>{binding}</ssd:ParameterBindings>"
+    files = {"resources/k.ssv": values, "resources/k.ssm": entries}
+    package(folder, ssd(content("", parts, [], bound)), {"Sink": SINK}, files)
+    return folder
+
+
+MAPPED = (("both", "A.u"), ("both", "B.u"), ("one", "A.force"))
+
+
+def test_what_a_mapping_has_for_the_removed_element_alone_goes(tmp_path):
+    path = mapped_set(tmp_path / "system")
+    assert errors(path) == []
+    with ssptool.edit(path) as made:
+        made.remove("A")
+    texts = {name: content.decode() for name, content in snapshot(path).items() if name.endswith((".ssv", ".ssm"))}
+    assert "A." not in texts["resources/k.ssm"] and 'target="B.u"' in texts["resources/k.ssm"]
+    assert (
+        all(name in texts["resources/k.ssv"] for name in ("both", "idle")) and '"one"' not in texts["resources/k.ssv"]
+    )
+    assert errors(path) == []
+
+
+def test_a_set_that_becomes_empty_goes_with_its_binding(dual_mass):
+    with ssptool.edit(dual_mass) as made:
+        made.add("System2.fmu", name="Third").set("Third.m2", 7).set("Third.k2", 8)
+        made.remove("Third", with_resource=True)
+    assert errors(dual_mass) == []
+    assert "Third" not in (dual_mass / "SystemStructure.ssd").read_text()
 
 
 @pytest.mark.parametrize(("name", "hint"), [("", "whole system"), ("System3", "did you mean"), ("System1.q", "'q'")])
