@@ -3,6 +3,7 @@
 import re
 import shlex
 import shutil
+import textwrap
 import zipfile
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tests.systems.peers import where_wheels_are
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CHANGELOG.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "systems").glob("*/README.md")),
     ROOT / "schemas" / "README.md",
@@ -38,6 +39,17 @@ def test_links_lead_somewhere(page):
             there = page.parent / path if path else page
             assert there.exists(), target
             assert not anchor or anchor in anchors(there), target
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "CONTRIBUTING.md", ROOT / "docs" / "architecture.md"], ids=lambda page: page.name
+)
+def test_files_and_folders_that_are_named_are_there(page):
+    """Relative to the project or to `ssptool/`; those of the example rule and the example names apart."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    names = {name for name in re.findall(r"`([\w./]+(?:\.py|\.pyi|\.cpp|/))`", text) if "UNIT-099" not in name}
+    assert len(names) > 10
+    assert not [name for name in names if not any((ROOT / top / name).exists() for top in ("", "ssptool"))]
 
 
 def commands(page: Path) -> list[str]:
@@ -78,7 +90,7 @@ def test_options_that_are_named_with_their_command_are_there(page):
 @on_every_page
 def test_python_compiles_and_calls_what_there_is(page):
     for text in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
-        compile(text, str(page), "exec")
+        compile(textwrap.dedent(text), str(page), "exec")
         for name in re.findall(r"ssptool\.(\w+)", text):
             assert hasattr(library, name), name
 
