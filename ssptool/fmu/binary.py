@@ -1,7 +1,7 @@
 """The binary of an FMU: unpacked, loaded through FMPy, and instantiated for co-simulation or model exchange.
 
 FMPy inspects its own methods and looks up all functions anew for each instance, which takes longer than most FMUs need
-to load. Here prototypes are found once for ever, and functions once for each loaded library. FMPy also changes the
+to load. Here prototypes are found once per process, and functions once for each loaded library. FMPy also changes the
 working directory of the process while it loads a library; here a library is loaded by its absolute path.
 """
 
@@ -43,10 +43,10 @@ _MACHINES = {3: "x86 (32 bit)", 40: "arm (32 bit)", 62: "x86_64", 183: "aarch64"
 """e_machine of ELF → architecture, as `platform.machine` names it where it has 64 bits."""
 
 _ELF_64 = b"\x7fELF\x02\x01"
-"""How an ELF file of 64 bits in the order of little ends begins."""
+"""The first bytes of a little-endian ELF file of 64 bits."""
 
 _SEGMENT = struct.Struct("<I4xQ16xQ")
-"""Of an entry of its table of segments: kind, offset and length in the file [byte]."""
+"""An entry of the segment table: kind, offset and length in the file [bytes]."""
 
 _LOADED = 1
 
@@ -55,10 +55,10 @@ _MISSING_FUNCTION = re.compile(r"undefined symbol: (?P<name>\w+)")
 
 
 def unsafe_reason(library: Path) -> str:
-    """Why to load it would end this process; "" if nothing says so.
+    """The reason why loading a library would end this process; "" if there is none.
 
-    The loader of Linux maps the segments that an ELF file states without a look at the size of the file; whoever then
-    touches what is missing is ended by SIGBUS.
+    The loader of Linux maps the segments of an ELF file without checking the size of the file; access to a missing part
+    ends the process with SIGBUS.
     """
     if sys.platform != "linux":
         return ""
@@ -79,7 +79,7 @@ def unsafe_reason(library: Path) -> str:
 
 
 def unloadable_reason(library: Path, error: Exception) -> str:
-    """The reason, from the file itself or from what the loader says of it."""
+    """The reason why a library cannot be loaded, from the file itself or from the loader's message."""
     if sys.platform == "linux" and (found := _foreign_file(library)):
         return found
     said = str(error).replace(f"{library.parent}/", "")
@@ -94,7 +94,7 @@ def unloadable_reason(library: Path, error: Exception) -> str:
 
 
 def _foreign_file(library: Path) -> str:
-    """What the file is, if it is nothing that can be loaded on this machine."""
+    """A description of a file that cannot be loaded on this machine; "" if it can."""
     with library.open("rb") as file:
         head = file.read(20)
     if len(head) < 20 or head[:4] != b"\x7fELF":
@@ -126,8 +126,8 @@ class SharedFunctions:
     def instance(self, kind: type, path: Path, *, prefix: str = "") -> Any:
         """An instance of this FMPy class of FMI instances, with the functions of the library at an absolute path.
 
-        `prefix` is what the names of the functions begin with in a library of FMI 1.0. The folder of the library is
-        searched for the libraries that it needs on Windows; on other systems the library itself says where these are.
+        `prefix` is the prefix of function names in a library of FMI 1.0. The folder of the library is searched for the
+        libraries that it needs on Windows; on other systems the library itself states where these are.
 
         Raises
         ------
@@ -149,14 +149,14 @@ class SharedFunctions:
         return instance
 
     def close(self) -> None:
-        """Let go of the library; instances that still live have their own hold on it."""
+        """Release the library; live instances keep it loaded."""
         if self._held is not None:
             fmpy.freeLibrary(self._held._handle)
             self._held = None
 
 
 def standard_name(name: str) -> str:
-    """What FMI calls a function; FMPy tells those of FMI 1.0 apart from the others."""
+    """The name of a function in FMI; FMPy names those of FMI 1.0 differently."""
     return "fmi" + name.removeprefix("fmi1") if name.startswith("fmi1") else name
 
 
@@ -191,7 +191,7 @@ def _prototype(name: str, method: Any) -> _Prototype:
 
 
 class MissingBinary(Exception):
-    """The FMU brings no binary for this platform."""
+    """The FMU has no binary for this platform."""
 
     def __init__(self, path: Path, wanted: str, present: tuple[str, ...], sources: bool = False) -> None:
         has = f"has binaries for {', '.join(present)}" if present else "has no binaries at all"
@@ -205,7 +205,7 @@ class MissingBinary(Exception):
 
 
 class UnsupportedFmu(Exception):
-    """The FMU is fine, but of a kind that cannot be simulated here."""
+    """The FMU is valid, but ssptool cannot simulate FMUs of its kind."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{shown(path)}: {reason}")
@@ -263,13 +263,13 @@ class FmuBinary:
         required_inputs : sequence of str
             FMI 3.0: the inputs that the callback sets (requiredIntermediateVariables).
         logging
-            loggingOn: the FMU logs all that it can, which may take longer than its steps.
+            loggingOn: the FMU logs all messages, which may take longer than its steps.
         description
-            Of this instance, if its arrays have other sizes than those that the FMU starts with.
+            Description of this instance, if its arrays have other sizes than the FMU's start values give.
         event_mode, early_return : bool
-            FMI 3.0 co-simulation: events are handled in event mode, and steps may end where one happens.
+            FMI 3.0 co-simulation: events are handled in event mode, and steps may end at events.
         log
-            Takes its messages; None: one of its own.
+            The log of its messages; None: a new one.
 
         Raises
         ------
@@ -278,7 +278,7 @@ class FmuBinary:
         UnloadableBinary
             The library cannot be loaded.
         FmiError
-            The FMU refused.
+            The FMU returned an error.
         """
         if self._instances and _offered(self.path, self.description, self.interface).once_per_process:
             reason = "canBeInstantiatedOnlyOncePerProcess is set, so the FMU cannot be used for two components"
@@ -301,11 +301,11 @@ class FmuBinary:
         return instance
 
     def forget(self, instance: FmuInstance) -> None:
-        """An instance that was freed is no longer one of this binary."""
+        """Forget a freed instance."""
         self._instances.remove(instance)
 
     def close(self) -> None:
-        """Free all instances and remove the unpacked files; doing it again does no harm."""
+        """Free all instances and remove the unpacked files; can be repeated."""
         for instance in reversed(self._instances):
             instance.free()
         self._library.close()
@@ -362,7 +362,7 @@ class FmuBinary:
         asked: tuple[int, int, list[int]],
         modes: tuple[bool, bool],
     ) -> FmuInstance:
-        """`asked`: environment and address of the callback that asks for inputs, and their references."""
+        """`asked`: environment and address of the intermediate update callback, and references of its inputs."""
         if self.interface is InterfaceType.MODEL_EXCHANGE:
             return self._instantiate_fmi3_exchange(name, log, logging)
         environment, intermediate_update, references = asked
@@ -421,7 +421,7 @@ class FmuBinary:
 
 
 def _forget_modules(names: frozenset[str], folder: Path) -> None:
-    """Let the FMU in `folder` import its own Python modules, not those of the same names that another FMU imported."""
+    """Forget Python modules of other FMUs, so that the FMU in `folder` imports its own modules of the same names."""
     if not names:
         return
     for name, module in [item for item in sys.modules.items() if item[0].partition(".")[0] in names]:
@@ -433,21 +433,21 @@ def _forget_modules(names: frozenset[str], folder: Path) -> None:
 
 
 def instantiation(major: int, interface: InterfaceType) -> str:
-    """The function by which FMI makes an instance."""
+    """The FMI function that makes an instance."""
     return {1: "fmiInstantiateSlave", 2: "fmi2Instantiate"}.get(major, f"fmi3Instantiate{interface}")
 
 
 def load(path: Path, description: FmuDescription, interface: InterfaceType = InterfaceType.CO_SIMULATION) -> FmuBinary:
     """Unpack an FMU (a zip, or a folder that is already unpacked) so that it can be instantiated.
 
-    A library that has another name than the model identifier is used where it is the only one for this platform.
+    A library with another name than the model identifier is used if it is the only one for this platform.
 
     Raises
     ------
     UnsupportedFmu
-        An interface type that the FMU does not offer; of FMI 1.0, other than co-simulation without another tool.
+        The FMU does not offer the interface type; or it is of FMI 1.0 for anything but stand-alone co-simulation.
     MissingBinary
-        There is none for this platform. Nothing has been unpacked or loaded then.
+        No binary for this platform; nothing is unpacked or loaded.
     UnreadableFmu
         The file cannot be unpacked.
     """

@@ -39,11 +39,11 @@ BUILD_DESCRIPTION = "sources/buildDescription.xml"
 _CXX = {".cpp", ".cc", ".cxx", ".c++", ".C"}
 _OPTIONS = ("-O2", "-fPIC", "-w")
 _SHOWN = 5
-"""Lines with errors of the compiler that a message shows."""
+"""Number of compiler errors that a message shows."""
 
 
 class NotCompiled(Exception):
-    """The sources of an FMU cannot be compiled; the message says why, and where the log of the compiler is."""
+    """The sources of an FMU cannot be compiled; the message gives the reason and the compiler's log file."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{shown(path)}: {reason}")
@@ -53,7 +53,7 @@ class NotCompiled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SourceSet:
-    """Files that are compiled alike; names are relative to the folder `sources`."""
+    """Files compiled with the same options; names are relative to the folder `sources`."""
 
     files: tuple[str, ...]
     language: str = ""
@@ -64,7 +64,7 @@ class SourceSet:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """All that becomes one library, called `identifier`."""
+    """The source sets of one library `identifier`."""
 
     identifier: str
     sets: tuple[SourceSet, ...]
@@ -73,7 +73,7 @@ class Build:
 
 @dataclass(frozen=True, slots=True)
 class Compiler:
-    """The compilers of this machine, and their versions as they state them."""
+    """The compilers of this machine, with their version texts."""
 
     c: str
     cxx: str | None
@@ -86,7 +86,7 @@ class Compiler:
 
 @dataclass(frozen=True, slots=True)
 class CompiledFmu:
-    """A copy of an FMU that has a library for this platform; `fresh`: it was compiled just now."""
+    """A copy of an FMU with a library for this platform; `fresh`: it was compiled just now."""
 
     path: Path
     compiler: str
@@ -94,13 +94,13 @@ class CompiledFmu:
 
 
 def can_be_compiled(names: Collection[str], major: int) -> bool:
-    """Whether an FMU with these entries brings sources, and from FMI 3.0 on the list of them."""
+    """Whether an FMU with these entries has sources, and since FMI 3.0 a list of them."""
     listed = major < 3 or BUILD_DESCRIPTION in names
     return listed and any(name.startswith(SOURCES) and Path(name).suffix in _CXX | {".c"} for name in names)
 
 
 def lacks_library(path: Path, description: FmuDescription) -> bool:
-    """Whether an FMU (zip or folder) has nothing for this platform."""
+    """Whether an FMU (zip or folder) has no library for this platform."""
     folder = f"{BINARIES}{this_platform(description.fmi_major)}/"
     try:
         return not any(name.startswith(folder) for name in fmu_entries(path))
@@ -140,7 +140,7 @@ def compiled_fmu(path: Path, description: FmuDescription) -> CompiledFmu:
 
 
 def cache_folder() -> Path:
-    """Where compiled FMUs are kept; may be deleted at any time. SSPTOOL_CACHE names another."""
+    """The folder of compiled FMUs, which may be deleted at any time; SSPTOOL_CACHE sets another one."""
     if own := os.environ.get("SSPTOOL_CACHE"):
         return Path(own)
     if sys.platform == "darwin":
@@ -164,7 +164,7 @@ def _compiler(path: Path) -> Compiler:
 
 
 def _key(path: Path, compiler: Compiler) -> str:
-    """Of the content of the FMU, the compiler and what else the library depends on."""
+    """A hash of the FMU, the compiler and everything else that the library depends on."""
     content = hashlib.sha256()
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     for file in files:
@@ -197,7 +197,7 @@ def _pack(folder: Path, target: Path) -> None:
 
 
 def _builds(path: Path, folder: Path, description: FmuDescription) -> tuple[Build, ...]:
-    """What is to be built, of both interfaces; checked to be there."""
+    """The builds of both interfaces, with all sources checked to exist."""
     interfaces = [one for one in (description.co_simulation, description.model_exchange) if one is not None]
     identifiers = tuple(dict.fromkeys(one.model_identifier for one in interfaces))
     stated = folder / BUILD_DESCRIPTION
@@ -298,7 +298,7 @@ def _build(path: Path, folder: Path, build: Build, major: int, compiler: Compile
 
 
 def _standard(source_set: SourceSet) -> tuple[str, ...]:
-    """With the extensions of GNU, which sources use without saying so."""
+    """The option for the language standard with GNU extensions, which sources use without stating so."""
     found = re.fullmatch(r"C(\+\+)?(\d\d)", source_set.language)
     return (f"-std=gnu{found[1] or ''}{found[2]}",) if found else ()
 

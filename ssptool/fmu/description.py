@@ -31,7 +31,7 @@ def element_names(name: str, shape: Shape) -> tuple[str, ...]:
 
 
 def shape_text(shape: Shape) -> str:
-    """A shape as messages have it."""
+    """A shape as text for messages."""
     return f"an array [{', '.join(map(str, shape))}]" if shape else "a scalar"
 
 
@@ -39,7 +39,7 @@ Value: TypeAlias = float | int | bool | str | bytes
 
 
 class Causality(StrEnum):
-    """FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.4; those of FMI 1.0 are read as `fmi1.role` says."""
+    """FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.4; those of FMI 1.0 are mapped by `fmi1_role`."""
 
     PARAMETER = "parameter"
     CALCULATED_PARAMETER = "calculatedParameter"
@@ -62,14 +62,14 @@ class Variability(StrEnum):
 
 
 class InterfaceType(StrEnum):
-    """What an FMU is instantiated for, in the spelling of FMI 3.0's XML and of SSP's `implementation`."""
+    """The interface type of an instance, spelled as in FMI 3.0's XML and SSP's `implementation`."""
 
     MODEL_EXCHANGE = "ModelExchange"
     CO_SIMULATION = "CoSimulation"
 
 
 class UnreadableFmu(Exception):
-    """The file is not an FMU that can be read."""
+    """The file is not a readable FMU."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{shown(path)}: not a readable FMU: {reason}")
@@ -80,15 +80,15 @@ class UnreadableFmu(Exception):
 class Variable(NamedTuple):
     """One model variable.
 
-    `type` has FMI's spelling, with FMI 3.0's `Float64` and `Int32` for the `Real` and `Integer` of FMI 1 and
-    2, so that one name means one machine type. `start` is typed accordingly; of an array it is the first
-    value and `starts` holds all that the FMU states, row-major. `line` is that of modelDescription.xml. Of FMI 3.0:
-    `clocks` are the clocks that it belongs to, `sizes` the structural parameter that gives each extent (None: fixed),
-    `clock` the attributes of a variable of type Clock as they are written, and `mime_type` that of a Binary.
+    `type` has FMI's spelling, with FMI 3.0's `Float64` and `Int32` for the `Real` and `Integer` of FMI 1 and 2, so that
+    one name means one machine type. `start` is typed accordingly; for an array it is the first value, and `starts` are
+    all stated values, row-major. `line` is that of modelDescription.xml. Of FMI 3.0: `clocks` are the clocks that it
+    belongs to, `sizes` the structural parameter that gives each extent (None: fixed), `clock` the attributes of a
+    variable of type Clock as they are written, and `mime_type` that of a Binary.
 
-    Of an element of an array (see `with_array_elements`), `array` is the name of that, whose reference it has, and
-    `element` the place among its values, row by row and counted from 0. Of FMI 1.0: `negated`,
-    the FMU's functions give and take its value with the other sign (negatedAlias).
+    Of an element of an array (see `with_array_elements`), `array` is the name of the array, whose reference it has, and
+    `element` its index among the values, row by row from 0. In FMI 1.0, `negated`: the FMU's functions use the value
+    with the opposite sign (negatedAlias).
     """
 
     name: str
@@ -121,14 +121,14 @@ class Variable(NamedTuple):
 
     @property
     def is_held(self) -> bool:
-        """A real number that jumps: as an input it is held over each step, and never follows a course in it."""
+        """Whether it is a discrete real number: as an input it is held over each step, never inter- or extrapolated."""
         return self.type == "Float64" and self.variability is not Variability.CONTINUOUS
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """One of the interface types that an FMU implements, with its capability flags. Of FMI 1.0, `needs_tool`: the FMU
-    is one of CoSimulation_Tool; `rejects_steps`: it can do its last step again.
+    """One of the interface types that an FMU implements, with its capability flags. In FMI 1.0, `needs_tool`: the FMU
+    couples to a tool (CoSimulation_Tool); `rejects_steps`: it can repeat its last step.
     """
 
     model_identifier: str
@@ -148,12 +148,14 @@ class Interface:
 
 
 Dependencies: TypeAlias = Mapping[str, frozenset[str] | None]
-"""Unknown → what it depends on; None where the FMU declares nothing, which means: on everything."""
+"""Unknown → its dependencies; None if undeclared: it may depend on everything."""
 
 
 @dataclass(frozen=True, slots=True)
 class FmuExperiment:
-    """The run that an FMU suggests [s]; None where it is silent. `line` is that of modelDescription.xml."""
+    """The default experiment of an FMU [s]; None for times that it does not state. `line` is that of
+    modelDescription.xml.
+    """
 
     start: float | None = None
     stop: float | None = None
@@ -164,14 +166,14 @@ class FmuExperiment:
 
 @dataclass(frozen=True)
 class FmuDescription:
-    """What an FMU says of itself.
+    """The content of a model description.
 
-    `outputs`, `derivatives` and `initial_unknowns` are the entries of its ModelStructure; an output that is
-    missing there has undeclared dependencies (use `.get(name)`). `event_indicators` is their number. `binaries` are
-    the binary variables that groups of Integer variables stand for before FMI 3.0, by the convention of OSMP.
-    `arrays` are the extents of arrays in whose place `variables` has their elements (see `with_array_elements`), and
-    `whole` then the variables as the FMU states them. `log_categories` are those of the messages that it logs.
-    `python_modules` are those that it imports into the process it runs in.
+    `outputs`, `derivatives` and `initial_unknowns` are the entries of its ModelStructure; an output that is missing
+    there has undeclared dependencies (use `.get(name)`). `event_indicators` is their number. `binaries` are binary
+    variables represented by groups of Integer variables before FMI 3.0, by the convention of OSMP. `arrays` are the
+    extents of arrays that `variables` replaces by their elements (see `with_array_elements`), and `whole` the variables
+    as the FMU states them. `log_categories` are the categories of its messages. `python_modules` are modules that it
+    imports into its process.
     """
 
     fmi_version: str
@@ -208,7 +210,7 @@ class FmuDescription:
         return tuple(name for name, present in offered.items() if present)
 
     def interface(self, kind: InterfaceType) -> Interface | None:
-        """None where the FMU does not offer it."""
+        """The interface of this type; None if the FMU does not offer it."""
         return self.model_exchange if kind is InterfaceType.MODEL_EXCHANGE else self.co_simulation
 
     @cached_property
@@ -228,7 +230,7 @@ class FmuDescription:
 
 
 def unsupported_of_fmi1(description: FmuDescription) -> str | None:
-    """What an FMU of FMI 1.0 is, if it is none that can be run."""
+    """A description of an FMI 1.0 FMU of an unsupported kind; else None."""
     if description.fmi_major != 1:
         return None
     if description.co_simulation is None:
@@ -241,7 +243,7 @@ def unsupported_of_fmi1(description: FmuDescription) -> str | None:
 
 
 def is_text(value: object) -> bool:
-    """Whether an FMU gets all of this text: it has no zero, and no half of a pair of surrogates."""
+    """Whether an FMU can receive a text: it contains neither U+0000 nor lone surrogates."""
     if not isinstance(value, str):
         return False
     try:
@@ -251,14 +253,14 @@ def is_text(value: object) -> bool:
 
 
 def shape_of(variable: Variable, sizes: Mapping[str, int]) -> Shape:
-    """The extents of a variable where structural parameters have these values, by name, or their own."""
+    """The extents of a variable, with structural parameters at `sizes` by name, else at their start values."""
     parameters = variable.sizes or (None,) * len(variable.shape)
     extents = zip(variable.shape, parameters, strict=True)
     return tuple(extent if parameter is None else sizes.get(parameter, extent) for extent, parameter in extents)
 
 
 def fixed_shape(variable: Variable) -> tuple[int | None, ...]:
-    """The extents that no parameter changes; None for one that a structural parameter gives."""
+    """The fixed extents; None for an extent that a structural parameter gives."""
     if not variable.shape:
         return ()
     parameters = variable.sizes or (None,) * len(variable.shape)
@@ -267,9 +269,9 @@ def fixed_shape(variable: Variable) -> tuple[int | None, ...]:
 
 
 def with_array_elements(fmu: FmuDescription, sizes: Mapping[str, int]) -> FmuDescription:
-    """The description with the elements of every array in its place; `sizes` as for `shape_of`.
+    """The description with every array replaced by its elements; `sizes` as for `shape_of`.
 
-    Dependencies are those of arrays: what holds for one holds for each of its elements.
+    Dependencies of an array are those of each element.
 
     Raises
     ------
@@ -287,7 +289,7 @@ def with_array_elements(fmu: FmuDescription, sizes: Mapping[str, int]) -> FmuDes
 
 
 class ArrayElements(Mapping[str, Variable]):
-    """Variables by name, with elements in place of arrays; one is made when it is asked for, since tables are large."""
+    """Variables by name, with elements in place of arrays; elements are made on demand, because arrays may be large."""
 
     def __init__(self, whole: Mapping[str, Variable], shapes: Mapping[str, Shape]) -> None:
         self._whole, self._shapes = whole, shapes
@@ -312,7 +314,7 @@ class ArrayElements(Mapping[str, Variable]):
         return sum(prod(self._shapes.get(name, ())) for name in self._whole)
 
     def array_of(self, name: str) -> str | None:
-        """The array of which this is an element; None if there is none."""
+        """The array of an element; None for other names."""
         array, bracket, _ = name.rpartition("[")
         shape = self._shapes.get(array) if bracket else None
         return None if shape is None or _element_index(name, array, shape) is None else array
@@ -335,7 +337,7 @@ class ArrayElements(Mapping[str, Variable]):
 
 
 def _element_index(name: str, array: str, shape: Shape) -> int | None:
-    """Of an element among the values of its array; None if it is none."""
+    """The index of an element among the values of its array; None for other names."""
     texts = name[len(array) + 1 : -1].split(",")
     if name[-1] != "]" or len(texts) != len(shape) or not all(text.isdecimal() for text in texts):
         return None
@@ -348,7 +350,7 @@ def _element_index(name: str, array: str, shape: Shape) -> int | None:
 
 
 def _element_start(variable: Variable, place: int, count: int) -> Value | None:
-    """One start value is that of all elements. Those for another size than the present one say nothing."""
+    """The start value of an element. A single value counts for all elements; values for another size are ignored."""
     if len(variable.starts) == count:
         return variable.starts[place]
     return variable.starts[0] if len(variable.starts) == 1 else None
@@ -358,9 +360,9 @@ def _element_start(variable: Variable, place: int, count: int) -> Value | None:
 class FmuClock:
     """A variable of type Clock.
 
-    Times are exact: an interval of 0.1 s is a tenth, however often it is added. `interval` [s] is None where only the
-    running FMU knows it; `shift` [s] is the time of the first tick after the start, None if nothing is stated of it.
-    `told` are those of both that the FMU has to be told, since the system states another than the FMU.
+    Times are exact fractions, so repeated addition of 0.1 s has no rounding error. `interval` [s] is None if only the
+    running FMU knows it; `shift` [s] is the time of the first tick after the start, None if not stated. `told` names
+    those of both that the system overrides, so that they must be set in the FMU.
     """
 
     name: str
@@ -377,12 +379,12 @@ class FmuClock:
 
 
 def clock_of(variable: Variable) -> FmuClock:
-    """What a variable of type Clock says of itself.
+    """The clock of a variable of type Clock.
 
     Raises
     ------
     ValueError
-        An attribute is no number, an interval is not positive, or `intervalVariability` is unknown.
+        An attribute is not a number, an interval is not positive, or `intervalVariability` is unknown.
     """
     stated = dict(variable.clock)
     interval = _clock_time(stated, "interval")
@@ -399,16 +401,16 @@ def clock_of(variable: Variable) -> FmuClock:
 
 
 SETTABLE_INTERVALS = frozenset({IntervalVariability.FIXED, IntervalVariability.TUNABLE})
-"""Whose interval an importer may choose, if the FMU states one (FMI 3.0 §2.2.8.3)."""
+"""Clocks whose interval an importer may choose, if the FMU states one (FMI 3.0 §2.2.8.3)."""
 
 
 def clock_in_system(clock: FmuClock, variable: Variable, stated: tuple[tuple[str, str], ...]) -> FmuClock:
-    """The clock as a connector of type Clock has it, which states these attributes.
+    """The clock with the attributes that its connector states.
 
     Raises
     ------
     ValueError
-        It states a time that the FMU does not take, or one that is none.
+        The connector states an invalid time, or one that cannot be set in the FMU.
     """
     found = {"interval": clock.interval, "shift": clock.shift}
     told = set()
@@ -430,7 +432,7 @@ def clock_in_system(clock: FmuClock, variable: Variable, stated: tuple[tuple[str
 
 
 def _clock_time(stated: dict[str, str], what: str) -> Fraction | None:
-    """Counter and resolution, which are exact in binary numbers too, are worth more than a decimal."""
+    """A time by counter and resolution, which are exact, or else as a decimal."""
     counter, resolution, decimal = (stated.get(name) for name in (f"{what}Counter", "resolution", f"{what}Decimal"))
     if counter is not None and resolution is not None:
         return Fraction(int(counter), int(resolution))

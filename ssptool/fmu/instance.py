@@ -18,7 +18,7 @@ FATAL = STATUS.index("fatal")
 
 
 class FmiError(Exception):
-    """An FMI function of an instance returned something worse than a warning."""
+    """An FMI function of an instance returned a status worse than a warning."""
 
     def __init__(self, instance: str, function: str, status: int, messages: tuple[str, ...], advice: str = "") -> None:
         said = "".join(f"\n  {message}" for message in messages)
@@ -31,25 +31,25 @@ class FmiError(Exception):
 
 
 class HostProcess(Protocol):
-    """A process of its own, in which instances are."""
+    """A separate process that contains instances."""
 
     number: int
 
     @property
     def lost(self) -> tuple[str, str] | None:
-        """The component and the function that were called when it turned out that the process has ended by itself."""
+        """The component and the function whose call detected that the process has ended."""
 
     @property
     def ended_by(self) -> str:
-        """The reason in words, of a process that is lost."""
+        """The reason for the end of a lost process, as text."""
 
 
 class FmuInstance(ABC):
-    """One running FMU. `functions` and `component` are what a kernel steps it by; `description` has the sizes that its
-    arrays have.
+    """One running FMU. A kernel steps it through `functions` and `component`; `description` has the present sizes of
+    its arrays.
 
-    `process` is the one that it is in; None: this one. A status worse than a warning raises `FmiError`. As a context
-    manager it terminates and frees itself.
+    `process` is the process that contains it; None: this one. A status worse than a warning raises `FmiError`. As a
+    context manager it terminates and frees itself.
     """
 
     _suffix: ClassVar[Mapping[str, str]]  # FMI type → what the names of its get and set functions end with
@@ -81,19 +81,19 @@ class FmuInstance(ABC):
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What the FMU logged: the latest lines, oldest first; last that its process has ended, if it has."""
+        """The latest log messages, oldest first, and at last the end of its process, if that has ended."""
         if self.process is None or self.process.lost is None:
             return self.log.lines
         return (*self.log.lines, f"the process of the component {self.process.ended_by}")
 
     @property
     def starts_over(self) -> bool:
-        """Whether it has no initialization mode, so that it has to be begun anew for other inputs at the start."""
+        """Whether it has no initialization mode, so that other inputs at the start require a reset (FMI 1.0)."""
         return False
 
     @abstractmethod
     def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
-        """State the experiment [s] and enter initialization mode."""
+        """Set up the experiment [s] and enter initialization mode."""
 
     def configure(self, values: Mapping[str, Value]) -> None:
         """Set structural parameters (FMI 3.0) in configuration mode, before everything else. Raises as `set` does."""
@@ -104,7 +104,7 @@ class FmuInstance(ABC):
             self._slave.exitConfigurationMode()
 
     def start_over(self, values: Mapping[str, Value]) -> None:
-        """Begin anew, with these values, what was initialized; only where that is the way of doing it."""
+        """Reset and reinitialize with these values (FMI 1.0, see `starts_over`)."""
         raise AssertionError(f"{self.name} has an initialization mode")
 
     def exit_initialization(self) -> None:
@@ -115,8 +115,8 @@ class FmuInstance(ABC):
     def set(self, values: Mapping[str, Value]) -> None:
         """Set variables by name, each with the machine type that it has.
 
-        Elements of an array that are not named keep what they have: before initialization mode, when FMI does not allow
-        to ask for that, the start values.
+        Elements of an array that are not named keep their values; before initialization mode, when FMI forbids to get
+        them, their start values.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class FmuInstance(ABC):
         TypeError, OverflowError
             The value is not of the variable's type, or out of its machine type's range.
         ValueError
-            Of another element of the array the FMU states no start value, and it has not been initialized.
+            Before initialization, another element of the array has no start value.
         """
         for kind, group in self._by_type(values).items():
             suffix = self._suffix[kind]
@@ -136,7 +136,7 @@ class FmuInstance(ABC):
                 getattr(self._slave, "set" + suffix)(references_of(group), fitting)
 
     def _kept(self, variables: Sequence[Variable]) -> dict[str, Value]:
-        """The values of elements beside others that are set."""
+        """The values of the other elements of arrays that are set."""
         if not variables or self._entered:
             return self.get([variable.name for variable in variables])
         kept: dict[str, Value] = {}
@@ -160,34 +160,34 @@ class FmuInstance(ABC):
         return {name: found[name] for name in wanted}
 
     def forget_rates(self, names: Sequence[str], order: int) -> None:
-        """Derivatives of these inputs are zero from now on, up to this order ≥ 1."""
+        """Set derivatives of these inputs to zero, up to this order ≥ 1."""
         references = [self.description.variables[name].reference for name in names]
         orders = [k for k in range(1, order + 1) for _ in references]
         with self._checked():
             self._slave.setRealInputDerivatives(references * order, orders, [0.0] * len(orders))
 
     def keep_state(self) -> Any:
-        """The complete state as it is, for `go_back`, until it is given to `drop_state`. Raises `FmiError`."""
+        """Save the complete state for `go_back`, until `drop_state`. Raises `FmiError`."""
         with self._checked():
             return self._slave.getFMUState()
 
     def go_back(self, state: Any) -> None:
-        """Be in a state that was kept, which stays kept. Raises `FmiError`."""
+        """Restore a saved state, which stays saved. Raises `FmiError`."""
         with self._checked():
             self._slave.setFMUState(state)
 
     def drop_state(self, state: Any) -> None:
-        """Give up a state that was kept. Raises `FmiError`."""
+        """Free a saved state. Raises `FmiError`."""
         with self._checked():
             self._slave.freeFMUState(state)
 
     def serialize(self) -> bytes:
-        """The complete state, in bytes that any instance of the same FMU understands, in another process too.
+        """The complete state as bytes for any instance of the same FMU, also in another process.
 
         Raises
         ------
         FmiError
-            The FMU refuses, as one does that cannot serialize its state.
+            The FMU returned an error, or cannot serialize its state.
         """
         with self._checked():
             state = self._slave.getFMUState()
@@ -198,12 +198,12 @@ class FmuInstance(ABC):
         return content
 
     def deserialize(self, content: bytes) -> None:
-        """Be in a state that `serialize` gave, past initialization.
+        """Restore a state from `serialize`, after initialization.
 
         Raises
         ------
         FmiError
-            The FMU refuses.
+            The FMU returned an error.
         """
         with self._checked():
             state = self._slave.deserializeFMUState(content)
@@ -219,25 +219,26 @@ class FmuInstance(ABC):
             return getattr(self._slave, method)(*arguments)
 
     def intercept(self, around: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
-        """Call `around(name, function)` in place of every FMI function from now on; kernels are not concerned."""
+        """From now on call `around(name, function)` instead of every FMI function; calls of kernels are not affected.
+        """
         for name in self.functions:
             own = self._attribute(name)
             setattr(self._slave, own, around(name, getattr(self._slave, own)))
 
     def wants_to_end(self) -> bool:
-        """Whether the step that it has just discarded is to be the last of the simulation."""
+        """Whether the FMU asks to end the simulation with the step that it has just discarded."""
         return False
 
     def last_successful_time(self) -> float | None:
-        """How far it has come in the step that it has just discarded [s], if it says so."""
+        """The time that it reached in the step that it has just discarded [s], if it states that."""
         return None
 
     def note(self, status: int) -> None:
-        """A kernel got this status from a call of its own; after fatal nothing is called any more."""
+        """Note the status of a kernel's call; after fatal no function is called any more."""
         self._fatal = self._fatal or status == FATAL
 
     def terminate(self) -> None:
-        """Leave step mode; does nothing before initialization has ended, or the second time."""
+        """Leave step mode; without effect before the end of initialization, or when repeated."""
         if self._initialized and not self._freed and not self._fatal:
             self._initialized = False
             with self._checked():
@@ -246,16 +247,16 @@ class FmuInstance(ABC):
 
     @property
     def reusable(self) -> bool:
-        """Whether it was terminated regularly, so that `reset` makes it as new."""
+        """Whether it was terminated regularly, so that it can be reset."""
         return self._terminated and not self._freed and not self._fatal
 
     def reset(self) -> None:
-        """Be as after instantiation, with the start values of the FMU; what it logged is forgotten.
+        """Reset to the state after instantiation, with the start values of the FMU and an empty log.
 
         Raises
         ------
         FmiError
-            The FMU refuses.
+            The FMU returned an error.
         """
         with self._checked():
             self._slave.reset()
@@ -263,19 +264,18 @@ class FmuInstance(ABC):
         self.log.clear()
 
     def debug_logging(self, on: bool, categories: Sequence[str] = ()) -> None:
-        """Have the FMU log messages of these categories, none of them meaning all, or nothing. FMI 1.0 has no
-        categories.
+        """Switch logging of these categories on (empty: all), or logging off. FMI 1.0 has no categories.
 
         Raises
         ------
         FmiError
-            The FMU refuses.
+            The FMU returned an error.
         """
         with self._checked():
             self._slave.setDebugLogging(on, categories)
 
     def free(self) -> None:
-        """Free the instance and its hold on the library; doing it again does no harm."""
+        """Free the instance and release the library; can be repeated."""
         # FMI forbids any call after fatal: then the library stays loaded until the process ends.
         if not self._freed and not self._fatal:
             self._slave.freeInstance()
@@ -296,11 +296,11 @@ class FmuInstance(ABC):
             self.free()
 
     def _attribute(self, function: str) -> str:
-        """What FMPy calls a function of FMI."""
+        """FMPy's name of an FMI function."""
         return function
 
     def _by_type(self, names: Iterable[str]) -> dict[str, list[Variable]]:
-        """With all elements of arrays that have one of the names, since FMI takes and gives them together."""
+        """Variables by type, with all elements of named arrays, which FMI gets and sets together."""
         groups: dict[str, list[Variable]] = defaultdict(list)
         seen: set[str] = set()
         variables, arrays = self.description.variables, self.description.arrays
@@ -331,7 +331,7 @@ class FmuInstance(ABC):
             raise FmiError(self.name, self._stated(error.function), error.status, self.log.latest()) from None
 
     def _stated(self, function: str) -> str:
-        """What FMI calls a function of FMPy."""
+        """FMI's name of a function of FMPy."""
         return function
 
 
@@ -346,7 +346,7 @@ _SUFFIX_BEFORE_FMI3: Mapping[str, str] = {
 
 
 class Fmi1Slave(fmi1.FMU1Slave):  # type: ignore[misc]
-    """FMPy's takes one Boolean at a time, and calls another function in place of `fmiSetRealInputDerivatives`."""
+    """FMPy's slave with two corrections: several Booleans at a time, and `fmiSetRealInputDerivatives`."""
 
     def setBoolean(self, references: Sequence[int], values: Sequence[bool]) -> None:
         count = len(references)
@@ -365,8 +365,8 @@ class Fmi1Slave(fmi1.FMU1Slave):  # type: ignore[misc]
 
 
 class Fmi1Instance(FmuInstance):
-    """There is no initialization mode: start values and inputs are set, then `fmiInitializeSlave` is called, and from
-    then on the instance is at the start time, where inputs may be set and outputs got again.
+    """An instance without initialization mode: start values and inputs are set, then `fmiInitializeSlave` is called;
+    after that the instance is at the start time, and inputs may be set and outputs got again.
     """
 
     _suffix: ClassVar = _SUFFIX_BEFORE_FMI3
@@ -445,7 +445,7 @@ class Fmi3Instance(FmuInstance):
 
 
 def references_of(variables: Iterable[Variable]) -> list[int]:
-    """One for each variable, the elements of an array being one."""
+    """One reference for each variable; elements of an array share one."""
     return [variable.reference for variable in variables if variable.element == 0]
 
 
@@ -458,7 +458,7 @@ _PYTHON_TYPE: Mapping[str, type] = {"Boolean": bool, "Binary": bytes}
 
 
 def _fitting(name: str, suffix: str, value: Value) -> Value:
-    """The value, if the variable can take it as it is; ctypes would wrap large integers silently."""
+    """The value, checked against the variable's type; ctypes would wrap large integers silently."""
     if suffix == "String":
         fits = is_text(value)
     elif suffix in _PYTHON_TYPE:

@@ -29,7 +29,7 @@ PROBLEM_CATEGORIES = ("logStatusWarning", "logStatusDiscard", "logStatusError", 
 """Standard categories of messages about problems (FMI 2.0.4 §2.2.4, FMI 3.0.2 §2.4.5)."""
 
 LATEST = 5
-"""Messages that are told with a call that failed."""
+"""Number of messages in the error of a failed call."""
 
 LOG_FORMATS = (".csv", ".jsonl")
 COLUMNS = ("time", "component", "status", "category", "text")
@@ -42,19 +42,19 @@ _PENDING = STATUS.index("pending")
 
 
 def status_word(status: int) -> str:
-    """What FMI calls a status; an FMU may return one that it does not know."""
+    """FMI's name of a status; an FMU may return an undefined one."""
     return STATUS[status] if 0 <= status < len(STATUS) else f"status {status}, which FMI does not define"
 
 
 @dataclass(frozen=True, slots=True)
 class FmuMessage:
-    """A message of an FMU, and how often messages of its kind came: those with the same status and category that differ
-    in numbers alone.
+    """A message of an FMU, and the number of messages of its kind: with the same status and category, differing only in
+    numbers.
 
     Attributes
     ----------
     time : [s]
-        Of the first one: the start of the communication step; None before the initialization.
+        Time of the first message: the start of the communication step; None before initialization.
     """
 
     component: str
@@ -79,17 +79,17 @@ class _Log(Protocol):
 
     @property
     def key(self) -> int:
-        """A number that no other log has."""
+        """A unique number of the log."""
 
     def answer_to(self, key: int) -> None:
-        """Messages with this environment, or of FMI 1.0 this instance, are those of the log."""
+        """Assign messages with this environment, or in FMI 1.0 this instance, to the log."""
 
     def begin(self) -> None:
-        """This thread makes the instance: messages with an unknown key are its."""
+        """Assign messages of this thread with an unknown key to the log, while the instance is made."""
 
     def end(self) -> None: ...
     def close(self) -> None:
-        """What comes from now on is not taken any more."""
+        """Ignore all further messages."""
 
     def clear(self) -> None: ...
     def follow(self, clock: Any, /) -> None: ...
@@ -106,12 +106,12 @@ class _Log(Protocol):
         """The last ones, oldest first."""
 
     def kinds(self) -> Sequence[tuple[int, Raw]]:
-        """Of those worse than ok: how many of each kind, and the first one."""
+        """The first message of each kind worse than ok, and the number of its kind."""
 
 
 class Callbacks(NamedTuple):
     """Addresses of C functions: of a logger with printf arguments (FMI 1.0 and 2.0), of one without (FMI 3.0), of
-    calloc and of free; and what takes the messages.
+    calloc and of free; and the receiver of messages.
     """
 
     log_formatted: int
@@ -125,7 +125,7 @@ class Callbacks(NamedTuple):
 
 @cache
 def python_callbacks() -> Callbacks:
-    """Callbacks in Python, for where the native module was not built."""
+    """Callbacks in Python, used without the native module."""
     return _make_python_callbacks()
 
 
@@ -153,14 +153,14 @@ def callbacks() -> Callbacks:
 
 
 class RunTime(Protocol):
-    """The present time of a run, which a kernel writes."""
+    """The present time of a run, written by a kernel."""
 
     time: float
     """[s]; nan: none yet."""
 
     @property
     def address(self) -> int:
-        """Of the double."""
+        """The address of the double."""
 
 
 def new_run_time() -> RunTime:
@@ -196,7 +196,7 @@ class MessageFile:
 
     @property
     def error(self) -> int:
-        """The errno of the last that could not be written."""
+        """The errno of the latest failure."""
         return int(self.rows.error)
 
     def __enter__(self) -> "MessageFile":
@@ -208,13 +208,13 @@ class MessageFile:
 
 
 def check_message_file(path: Path) -> None:
-    """Raises ValueError for a file name with an ending that no messages are written for."""
+    """Raise ValueError for a file name with an unsupported ending."""
     if path.suffix.lower() not in LOG_FORMATS:
         raise WrongValue(f"the name of a log must end in {' or '.join(LOG_FORMATS)}, found {path.name!r}")
 
 
 class MessageLog:
-    """What an instance logs."""
+    """The messages of an instance."""
 
     def __init__(self, component: str, description: FmuDescription) -> None:
         self.component = component
@@ -244,17 +244,17 @@ class MessageLog:
         return self._fmi2
 
     def fmi3_callback(self, environment: int) -> tuple[Any, int]:
-        """The fmi3LogMessageCallback and the instanceEnvironment: this one, or an own one in place of 0."""
+        """The fmi3LogMessageCallback and the instanceEnvironment: this one, or a new one for 0."""
         self.answer_to(environment or self._log.key)
         return fmi3.fmi3LogMessageCallback(self._callbacks.log_plain), environment or self._log.key
 
     def answer_to(self, key: int) -> None:
-        """Messages with this environment, or of FMI 1.0 this instance, come here."""
+        """Receive messages with this environment, or in FMI 1.0 of this instance."""
         self._log.answer_to(key)
 
     @contextmanager
     def making(self) -> Iterator[None]:
-        """While the body makes the instance, nobody knows its address yet."""
+        """Receive messages while the body makes the instance, whose address is still unknown."""
         self._log.begin()
         try:
             yield
@@ -262,7 +262,7 @@ class MessageLog:
             self._log.end()
 
     def follow(self, clock: RunTime) -> None:
-        """Messages have this time."""
+        """Take the times of messages from a run."""
         self.clock = clock
         self._log.follow(clock)
 
@@ -273,11 +273,11 @@ class MessageLog:
         self._log.write_to(file.rows, STATUS.index(level), list(categories), names, references)
 
     def clear(self) -> None:
-        """Forget what has come."""
+        """Forget all messages."""
         self._log.clear()
 
     def close(self) -> None:
-        """The instance was freed."""
+        """Close the log of a freed instance."""
         self._log.close()
 
     @property
@@ -286,7 +286,7 @@ class MessageLog:
         return tuple(str(self._message(raw)) for raw in self._log.messages())
 
     def latest(self, count: int = LATEST) -> tuple[str, ...]:
-        """So many of the last messages, oldest first: only those about problems, if there are any."""
+        """The last messages up to a number, oldest first; only those about problems, if there are any."""
         messages = self._log.messages()
         problems = [raw for raw in messages if _severity(raw[1]) > 0]
         return tuple(str(self._message(raw)) for raw in (problems or messages)[-count:])
@@ -328,7 +328,7 @@ def _names(description: FmuDescription) -> dict[str, str]:
 
 
 def _resolved(text: str, names: Mapping[str, str]) -> str:
-    """With the names of variables in place of `#r12#`, and `#` in place of `##` (FMI 2.0.4 §2.1.5)."""
+    """Replace `#r12#` by names of variables, and `##` by `#` (FMI 2.0.4 §2.1.5)."""
     return re.sub(r"#([ribs]\d+)?#", lambda found: names.get(found[1], found[0]) if found[1] else "#", text)
 
 

@@ -24,16 +24,16 @@ from ssptool.fmu.description import Interface
 MODEL_DESCRIPTION = "modelDescription.xml"
 _RESOURCES = "resources/"
 _PYTHON_MARK = f"{_RESOURCES}slavemodule.txt"
-"""In FMUs of pythonfmu and pythonfmu3 only; their own packages are the same in all of them."""
+"""Entry in FMUs of pythonfmu and pythonfmu3 only, whose own packages are equal in all FMUs."""
 _PYTHON_OWN = {"pythonfmu", "pythonfmu3"}
 KEPT_SIZE = 64 * 1024 * 1024
-"""Bytes of model descriptions of which the results are remembered: those that were used last."""
+"""Maximum size of model descriptions with cached results [bytes]."""
 
 T = TypeVar("T")
 
 
 class RecentValues(Generic[T]):
-    """The values that were used last, as long as they weigh no more than `KEPT_SIZE` together. Threads may share it."""
+    """A cache of recently used values with a total weight up to `KEPT_SIZE`. Thread-safe."""
 
     def __init__(self) -> None:
         self._values: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
@@ -56,14 +56,14 @@ class RecentValues(Generic[T]):
 
 
 class ZipContents(NamedTuple):
-    """`description`: the model description; None if there is none, or if it has to be read anew for another reason."""
+    """`description`: the model description; None if missing or not cached."""
 
     names: frozenset[str]
     description: bytes | None
 
 
 def zip_contents(path: Path) -> ZipContents:
-    """What is in the zip at `path` now. Raises as `zipfile.ZipFile`, and OSError."""
+    """The present contents of the zip at `path`. Raises as `zipfile.ZipFile`, and OSError."""
     found = path.stat()
     key = path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
     known = _recent_zips.get(key)
@@ -78,8 +78,8 @@ _recent_zips: RecentValues[ZipContents] = RecentValues()
 
 
 def python_modules(path: Path) -> frozenset[str]:
-    """The names of the Python modules and packages that an FMU (a zip, or an unpacked folder) brings and that pythonfmu
-    or pythonfmu3 imports into the process. Raises as `zip_contents`.
+    """The names of the Python modules and packages in an FMU (a zip, or an unpacked folder) that pythonfmu or
+    pythonfmu3 imports into the process. Raises as `zip_contents`.
     """
     if path.is_dir():
         if not (path / _PYTHON_MARK).is_file():
@@ -103,17 +103,17 @@ def _read_zip_contents(path: Path) -> ZipContents:
 
 
 MAXIMUM_SIZE = 256 * 1024 * 1024
-"""Bytes of XML that are read at most; a larger model description is refused (a zip may hide gigabytes)."""
+"""Maximum size of a model description [bytes], because a zip may hide gigabytes."""
 
 
 class UnusableXml(Exception):
-    """What is wrong with the FMU's file or its XML, in words for the user."""
+    """The FMU's file or its XML is unusable; the message is for the user."""
 
 
 class CachedByContent(Generic[T]):
-    """A function of a model description that remembers its latest results.
+    """A function of a model description with cached results.
 
-    Checking a system, flattening it and running it ask for the same few FMUs again and again.
+    Validation, flattening and simulation of a system use the same few FMUs repeatedly.
     """
 
     def __init__(self, read: Callable[[bytes], T]) -> None:
@@ -129,7 +129,7 @@ class CachedByContent(Generic[T]):
         return known
 
     def remember(self, content: bytes, result: T) -> None:
-        """For the next call, what another function has found out besides."""
+        """Cache a result that another function has found."""
         self._recent.put(content, result, len(content))
 
 
@@ -139,7 +139,7 @@ def parse_model_description(content: bytes) -> etree._Element:
     Raises
     ------
     UnusableXml
-        It is not well-formed, or not a model description of FMI 1.0, 2.0 or 3.x.
+        The XML is not well-formed, or not a model description of FMI 1.0, 2.0 or 3.x.
     """
     try:
         root = parsed_model_description(content)
@@ -163,7 +163,7 @@ def model_description(path: Path) -> bytes:
     Raises
     ------
     UnusableXml
-        There is no such file, or no model description in it.
+        The file is missing, or has no model description.
     """
     if path.is_dir():
         file = path / MODEL_DESCRIPTION
@@ -187,10 +187,9 @@ def model_description(path: Path) -> bytes:
 
 
 def in_memory_fmu(root: etree._Element) -> BytesIO:
-    """A zip that holds nothing but this model description, without variables and model structure, for FMPy.
+    """A zip with only this model description, without variables and model structure, for FMPy.
 
-    Of FMI 1.0 it cannot do without the numbers of states and event indicators, which no other reader of an FMU for
-    co-simulation needs.
+    For FMI 1.0 FMPy requires the numbers of states and event indicators, also for co-simulation.
     """
     head = etree.Element(root.tag, {str(name): str(value) for name, value in root.attrib.items()})
     if root.get("fmiVersion") == "1.0":
@@ -205,7 +204,7 @@ def in_memory_fmu(root: etree._Element) -> BytesIO:
 
 
 def unreadable_reason(error: Exception) -> str:
-    """Why FMPy or we gave up, in words. FMPy's own exceptions are sentences; others need their kind named."""
+    """The text of an exception; other exceptions than FMPy's own are prefixed by their class."""
     if isinstance(error, UnusableXml) or type(error) is Exception:
         return str(error)
     if isinstance(error, KeyError):
@@ -226,14 +225,14 @@ BINARIES = "binaries/"
 
 
 def this_platform(major: int) -> str:
-    """The name of this machine in FMUs of that version of FMI, such as `linux64` or `x86_64-linux`."""
+    """The name of this platform in an FMI version, such as `linux64` or `x86_64-linux`."""
     import fmpy  # for the reason that `read_description` has
 
     return str(fmpy.platform_tuple if major >= 3 else fmpy.platform)
 
 
 def library_entry(major: int, identifier: str) -> str:
-    """Where the library for this machine is in an FMU."""
+    """The entry of the library for this platform."""
     import fmpy
 
     return f"{BINARIES}{this_platform(major)}/{identifier}{fmpy.sharedLibraryExtension}"
@@ -250,7 +249,7 @@ def platforms(path: Path, interface: Interface) -> frozenset[str]:
 
 
 def misnamed_library(names: Set[str], wanted: str) -> str | None:
-    """The one library that stands in the place of the library `wanted`, under another name; None if there is none."""
+    """The only library in the folder of the library `wanted`, under another name; None if there is none."""
     folder, suffix = wanted.rpartition("/")[0], Path(wanted).suffix
     beside = [name for name in names if name.rpartition("/")[0] == folder and name.endswith(suffix)]
     return beside[0] if len(beside) == 1 and wanted not in names else None
@@ -268,7 +267,9 @@ def _is_library_of(name: str, names: Set[str], interface: Interface) -> bool:
 
 
 def fmu_entries(path: Path) -> Set[str]:
-    """What is in an FMU: all of a zip; of an unpacked folder the binaries and the sources. Raises as `zip_contents`."""
+    """The entries of an FMU: all of a zip; for an unpacked folder the binaries and the sources. Raises as
+    `zip_contents`.
+    """
     if path.is_dir():
         found = (*path.glob("binaries/*/*"), *path.glob("sources/*"))
         return {file.relative_to(path).as_posix() for file in found}

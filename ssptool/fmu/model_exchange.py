@@ -1,7 +1,7 @@
 """Model exchange and event mode: states, derivatives, events and clocks of one instance.
 
-Model exchange serves an integrator (FMI 2.0 §3, FMI 3.0 §3): vectors are passed by address, an FMU reads and writes
-those of the integrator itself. Event mode is that of FMI 3.0, in co-simulation as well (FMI 3.0 §4).
+Model exchange serves an integrator (FMI 2.0 §3, FMI 3.0 §3): vectors are passed by address, so an FMU reads and writes
+the vectors of the integrator. Event mode is that of FMI 3.0, in co-simulation as well (FMI 3.0 §4).
 """
 
 import ctypes
@@ -19,20 +19,20 @@ from ssptool.fmu.description import FmuClock, FmuDescription
 from ssptool.fmu.instance import FmiError, FmuInstance
 
 DISCARD = 2
-"""The status of a point at which an FMU cannot be evaluated, after which it can go on."""
+"""The status of a point at which an FMU cannot be evaluated, but can continue."""
 
 GET_DERIVATIVES = {2: "fmi2GetDerivatives", 3: "fmi3GetContinuousStateDerivatives"}
 GET_INDICATORS = {2: "fmi2GetEventIndicators", 3: "fmi3GetEventIndicators"}
 """Functions by major version of FMI."""
 
 DERIVATIVES = "derivatives"
-"""The function that gets them, whatever its name."""
+"""The function that gets derivatives, in any FMI version."""
 
 _WARNING = 1
 
 
 class DiscreteUpdate(NamedTuple):
-    """What an FMU says after one event iteration; `next_time` [s] is inf where no time event is ahead."""
+    """The result of one event iteration; `next_time` [s] is inf without a time event."""
 
     again: bool
     terminate: bool
@@ -70,7 +70,7 @@ _OWN_ARGUMENTS: Mapping[int, Mapping[str, tuple[Any, ...]]] = {
 
 
 def functions_of_exchange(major: int) -> tuple[str, ...]:
-    """What a `ContinuousModel` calls, by major version of FMI."""
+    """The functions that a `ContinuousModel` calls, by major version of FMI."""
     return tuple(f"fmi{major}{name}" for name in _arguments(major))
 
 
@@ -86,17 +86,16 @@ class ContinuousModel:
     Parameters
     ----------
     functions, component
-        Addresses of the functions by name, and the instance that they take: those of stand-ins that watch every call,
-        if there are any.
+        Addresses of the functions by name, and their instance; those of stand-ins if calls are watched.
 
     Attributes
     ----------
     major
         Version of FMI.
     states, indicators
-        How many there are.
+        Numbers of states and event indicators.
     reports_steps
-        It wants to know of every step that the integrator completes.
+        Whether it must be notified of every completed integrator step.
     """
 
     def __init__(
@@ -186,7 +185,7 @@ class ContinuousModel:
         )
 
     def completed_step(self) -> tuple[bool, bool]:
-        """The integrator has accepted the present point; does the FMU ask for an event, or for the end?"""
+        """Notify the FMU of an accepted point; returns whether it asks for an event, and for the end."""
         if not self.reports_steps:
             return False, False
         event, terminate = (c_int(), c_int()) if self.major == 2 else (c_bool(), c_bool())
@@ -200,14 +199,14 @@ class ContinuousModel:
         seed: tuple[int, int],
         sensitivity: tuple[int, int],
     ) -> None:
-        """Fill `sensitivity`; each is (address, number): of value references, and of the values that these have."""
+        """Fill `sensitivity`; each argument is (address, number) of value references or of their values."""
         if self.major == 2:
             self._do("GetDirectionalDerivative", *unknowns, *knowns, seed[0], sensitivity[0])
         else:
             self._do("GetDirectionalDerivative", *unknowns, *knowns, *seed, *sensitivity)
 
     def _count(self, function: str, stated: int) -> int:
-        """FMI 3.0 is asked, because arrays and structural parameters change the number; FMI 2.0 states it."""
+        """A number from the FMU in FMI 3.0, where arrays and structural parameters change it; stated in FMI 2.0."""
         if self.major == 2:
             return stated
         number = c_size_t()
@@ -220,7 +219,7 @@ class ContinuousModel:
             self._refuse(function, status)
 
     def refuse(self, function: str, status: int) -> NoReturn:
-        """Raise `FmiError` for a function, or for `DERIVATIVES`, that has refused."""
+        """Raise `FmiError` for a function, or for `DERIVATIVES`, that returned an error."""
         self._refuse(self._slopes_name if function is DERIVATIVES else function, status)
 
     def _refuse(self, function: str, status: int) -> NoReturn:
@@ -229,7 +228,7 @@ class ContinuousModel:
 
 
 class Qualifier(IntEnum):
-    """What an FMU says of an interval (FMI 3.0, fmi3IntervalQualifier)."""
+    """Qualifier of an interval (FMI 3.0, fmi3IntervalQualifier)."""
 
     NOT_YET_KNOWN = 0
     UNCHANGED = 1
@@ -255,7 +254,7 @@ class EventMode:
         self.instance.call("enterEventMode")
 
     def leave(self) -> None:
-        """Back to step mode."""
+        """Enter step mode."""
         self.instance.call("enterStepMode")
 
     def update(self) -> DiscreteUpdate:
@@ -273,13 +272,13 @@ class EventMode:
         self._call("fmi3SetClock", _references(clocks), count, (c_bool * count)(*(True for _ in clocks)))
 
     def ticking(self, clocks: Sequence[FmuClock]) -> tuple[FmuClock, ...]:
-        """Those of these output clocks that are active; FMI lets an FMU say so only once."""
+        """The active ones of these output clocks; an FMU reports each activation only once."""
         found = (c_bool * len(clocks))()
         self._call("fmi3GetClock", _references(clocks), len(clocks), found)
         return tuple(clock for clock, active in zip(clocks, found, strict=True) if active)
 
     def interval(self, clock: FmuClock) -> tuple[Fraction, Qualifier]:
-        """The time until the next tick [s], and what it is worth."""
+        """The time until the next tick [s], and its qualifier."""
         qualifier = (c_int * 1)()
         if clock.supports_fraction:
             counter, resolution = (c_uint64 * 1)(), (c_uint64 * 1)()
@@ -301,7 +300,7 @@ class EventMode:
         return Fraction(decimal[0] if math.isfinite(decimal[0]) else 0.0)
 
     def tell(self, clock: FmuClock) -> None:
-        """The interval and the shift that were chosen for a clock; in initialization mode, or in event mode."""
+        """Set the chosen interval and shift of a clock, in initialization mode or event mode."""
         for what, function in (("interval", "fmi3SetInterval"), ("shift", "fmi3SetShift")):
             time = clock.interval if what == "interval" else clock.shift
             if what not in clock.told or time is None:

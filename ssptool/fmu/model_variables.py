@@ -39,7 +39,7 @@ _INITIAL: Mapping[str, Mapping[str, str | None]] = MappingProxyType(
 
 
 class RawVariable:
-    """A variable with the attributes of FMPy's `ModelVariable` that are needed, as they are written in the XML.
+    """A variable with the needed attributes of FMPy's `ModelVariable`, as written in the XML.
 
     `own` is the variable's element, `typed` the element that states the type: a child in FMI 1 and 2, the variable
     itself in FMI 3. `starts` are the start values in child elements of FMI 3.
@@ -87,7 +87,7 @@ class RawVariable:
 
 
 def read_model_description(root: etree._Element) -> Any:
-    """FMPy's `ModelDescription` with variables and model structure as they are read here.
+    """FMPy's `ModelDescription` with variables and model structure read by this module.
 
     Raises
     ------
@@ -163,13 +163,13 @@ def _number(text: str | None) -> int | None:
 
 
 def _declared_types(raw: Any, root: etree._Element) -> Mapping[str | None, Any]:
-    """By name. None stands for no type, and for a type of a clock, which FMPy does not read."""
+    """Declared types by name. None stands for no type, and for types of clocks, which FMPy does not read."""
     unread = {str(node.get("name")): None for node in root.iterfind("TypeDefinitions/ClockType")}
     return {None: None, **unread, **{one.name: one for one in raw.typeDefinitions}}
 
 
 def _completed(variable: RawVariable, types: Mapping[str | None, Any], major: int) -> RawVariable:
-    """With declared type, and with the defaults of what is not stated."""
+    """A variable completed by its declared type and by defaults."""
     declared = variable.typed.get("declaredType")
     if declared not in types:
         variable.refuse(f'has the declaredType "{declared}", which is not defined')
@@ -196,7 +196,7 @@ def _variability(variable: RawVariable) -> str:
 
 
 def _measure(variable: RawVariable, by_reference: Mapping[int, RawVariable]) -> None:
-    """Extents of an array, by the start values of structural parameters."""
+    """Compute the extents of an array from start values of structural parameters."""
     for dimension in variable.dimensions:
         if dimension.start is None:
             dimension.variable = by_reference[dimension.valueReference]

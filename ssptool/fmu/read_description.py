@@ -44,8 +44,8 @@ def read_description(path: Path) -> FmuDescription:
     Raises
     ------
     UnreadableFmu
-        The file is missing, is not a zip, or has no modelDescription.xml; or that is not well-formed XML, is
-        of an FMI version other than 1.0, 2.0 and 3.x, or has a value that cannot be read.
+        The file is missing, is not a zip, or has no modelDescription.xml; or the XML is not well-formed, of another FMI
+        version than 1.0, 2.0 and 3.x, or has an unreadable value.
     """
     try:
         description = description_from_xml(model_description(path))
@@ -59,7 +59,7 @@ def read_description(path: Path) -> FmuDescription:
 
 @CachedByContent
 def description_from_xml(content: bytes) -> FmuDescription:
-    """What a model description says."""
+    """Read a model description from its XML."""
     root = parse_model_description(content)
     return frozen_description(read_model_description(root), root)
 
@@ -70,7 +70,7 @@ _OSMP_BINARY = "{*}osmp-binary-variable"
 
 
 def frozen_description(raw: Any, root: etree._Element) -> FmuDescription:
-    """What was read, as frozen values; `root` has what FMPy does not read."""
+    """FMPy's objects as frozen values; `root` contains what FMPy does not read."""
     aliases = _aliases(raw.modelVariables)
     version = int(raw.fmiVersion.split(".")[0])
     read = _variable_of_fmi3 if version >= 3 else _variable
@@ -156,7 +156,7 @@ def _experiment(node: etree._Element | None) -> FmuExperiment:
 
 
 def _finite(text: str | None) -> float | None:
-    """A number; None of what is none, which is not worth refusing an FMU for."""
+    """A finite number; None for anything else, which is no reason to refuse an FMU."""
     try:
         return None if text is None or not isfinite(float(text)) else float(text)
     except ValueError:
@@ -259,7 +259,7 @@ def _name(derivative: Any) -> str | None:
 
 
 def _quantities(raw: RawVariable) -> tuple[str | None, str | None, str | None, str | None]:
-    """Unit, nominal, min and max as they are written; of the declared type, where the variable is silent."""
+    """Unit, nominal, min and max as written, of the variable or else of its declared type."""
     own, declared = raw.typed.get, raw.declaredType
     if declared is None:
         return own("unit"), own("nominal"), own("min"), own("max")
@@ -312,7 +312,7 @@ Aliases: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 def _aliases(variables: Iterable[Any]) -> Aliases:
-    """Variable → its name and those of its FMI 3.0 aliases, which share its place in the model structure.
+    """Variable → its name and those of its FMI 3.0 aliases, which share its entries in the model structure.
 
     Variables without aliases are left out.
     """
@@ -342,7 +342,7 @@ NEGATED_ALIAS = "negatedAlias"
 
 @dataclass(frozen=True, slots=True)
 class Fmi1Role:
-    """Causality, variability and `initial`, in the words of FMI 2.0."""
+    """Causality, variability and `initial` of an FMI 1.0 variable, in terms of FMI 2.0."""
 
     causality: str
     variability: str
@@ -350,10 +350,10 @@ class Fmi1Role:
 
 
 def fmi1_role(variable: etree._Element) -> Fmi1Role:
-    """What a ScalarVariable is in the words of FMI 2.0.
+    """The role of an FMI 1.0 ScalarVariable in terms of FMI 2.0.
 
-    A value may be given to an input, and to everything that has a start value (SSP 2.0 §5.2.3): `initial` tells. An
-    internal parameter without start value is one that the FMU calculates.
+    Inputs and variables with a start value can be set (SSP 2.0 §5.2.3), which `initial` expresses. An internal
+    parameter without start value is calculated by the FMU.
     """
     causality, variability = (
         variable.get("causality", "internal"),
@@ -383,7 +383,7 @@ def _fmi1_initial(variable: etree._Element) -> str:
 
 
 def fmi1_dependencies(variables: Iterable[etree._Element]) -> Mapping[str, frozenset[str] | None]:
-    """Output → the inputs that it needs at the same instant; None where it does not say: all of them."""
+    """Output → the inputs that it depends on at the same instant; None if undeclared: all of them."""
     found: dict[str, frozenset[str] | None] = {}
     for variable in variables:
         if variable.get("causality") == "output":
@@ -394,8 +394,8 @@ def fmi1_dependencies(variables: Iterable[etree._Element]) -> Mapping[str, froze
 
 
 def fmi1_units(root: etree._Element) -> Mapping[str, PhysicalUnit]:
-    """By name. FMI 1.0 does not say what a unit measures; it says how values are shown in others: unit = offset +
-    gain · displayUnit.
+    """Units by name. FMI 1.0 does not define units; it only relates them to display units: unit = offset + gain ·
+    displayUnit.
     """
     found = {}
     for node in root.iterfind("UnitDefinitions/BaseUnit"):
@@ -409,7 +409,9 @@ def fmi1_units(root: etree._Element) -> Mapping[str, PhysicalUnit]:
 
 @dataclass(frozen=True, slots=True)
 class Fmi1Capabilities:
-    """Of co-simulation. `tool`: the FMU couples to a tool that must be installed (CoSimulation_Tool)."""
+    """Capabilities of FMI 1.0 co-simulation. `tool`: the FMU couples to a tool that must be installed
+    (CoSimulation_Tool).
+    """
 
     tool: bool
     variable_step: bool
@@ -420,7 +422,7 @@ class Fmi1Capabilities:
 
 
 def fmi1_capabilities(root: etree._Element) -> Fmi1Capabilities | None:
-    """None for model exchange, which states none."""
+    """The capabilities of co-simulation; None for model exchange, which states none."""
     for kind in ("CoSimulation_StandAlone", "CoSimulation_Tool"):
         node = root.find(f"Implementation/{kind}")
         if node is not None:
@@ -458,23 +460,23 @@ _STRUCTURED_NAME = re.compile(rf"{_IDENTIFIER}|der\({_IDENTIFIER}(?:,\d+)?\)", r
 
 
 class DescriptionProblem(NamedTuple):
-    """One thing that is wrong with a model description; `line` is 0 if no line is to blame."""
+    """A problem of a model description; `line` is 0 without a line."""
 
     line: int
     message: str
 
 
 def read_and_check(path: Path) -> FmuDescription:
-    """As `read_description`; one reading serves that and the `description_problems` that are asked for later."""
+    """As `read_description`, but reads the file once for both it and later `description_problems`."""
     description_problems(path)
     return read_description(path)
 
 
 def description_problems(path: Path) -> tuple[DescriptionProblem, ...]:
-    """What is wrong with the model description of an FMU (a zip, or an unpacked folder).
+    """Problems of the model description of an FMU (a zip, or an unpacked folder).
 
-    By the XML Schema; and if that is satisfied, names, start values, causalities and variabilities, units and the
-    model structure.
+    Checked are the XML Schema, and for schema-valid files names, start values, causalities and variabilities, units and
+    the model structure.
 
     Raises
     ------
@@ -520,7 +522,7 @@ def is_structured(name: str) -> bool:
 
 
 def _illegal_names(raw: Any) -> Iterator[DescriptionProblem]:
-    """Names that break the naming convention "structured", in the words of FMPy."""
+    """Names that violate the naming convention "structured", with FMPy's messages."""
     for variable in raw.modelVariables if raw.variableNamingConvention != "flat" else ():
         if not is_structured(variable.name):
             message = f'"{variable.name}" is not a legal variable name for naming convention "structured".'
@@ -528,7 +530,7 @@ def _illegal_names(raw: Any) -> Iterator[DescriptionProblem]:
 
 
 def _dependency_problems(root: etree._Element) -> Iterator[DescriptionProblem]:
-    """FMI 1.0: what is wrong with direct dependencies, which FMPy does not read."""
+    """FMI 1.0: problems of direct dependencies, which FMPy does not read."""
     variables = {node.get("name", ""): node for node in root.iterfind("ModelVariables/*")}
     for name, node in variables.items():
         stated = node.find("DirectDependency")

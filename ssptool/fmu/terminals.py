@@ -16,11 +16,11 @@ from ssptool.fmu.model_description_xml import zip_contents
 
 TERMINALS = "terminalsAndIcons/terminalsAndIcons.xml"
 MAXIMUM_SIZE = 64 * 1024 * 1024
-"""Bytes of XML that are read at most; a zip may hide gigabytes."""
+"""Maximum size of the XML [bytes], because a zip may hide gigabytes."""
 
 
 class MatchingRule(StrEnum):
-    """Which members of two terminals belong together (FMI 3.0 §2.4.9.2.1)."""
+    """Matching rule: the members of two terminals that belong together (FMI 3.0 §2.4.9.2.1)."""
 
     PLUG = "plug"
     BUS = "bus"
@@ -29,7 +29,7 @@ class MatchingRule(StrEnum):
 
 
 class UnreadableTerminals(Exception):
-    """The file of the terminals is there and cannot be used."""
+    """The file of the terminals exists, but is unusable."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path}: {TERMINALS}: {reason}")
@@ -38,7 +38,7 @@ class UnreadableTerminals(Exception):
 
 
 class TerminalMember(NamedTuple):
-    """A variable in its role; `name` is unique in the terminal (empty: the standard allows that for sequences)."""
+    """A member of a terminal; `name` is unique in the terminal (or empty, which sequences allow)."""
 
     name: str
     variable: str
@@ -55,12 +55,12 @@ class Terminal(NamedTuple):
 
 
 def read_terminals(path: Path) -> dict[str, Terminal]:
-    """The terminals of the FMU (a zip or an unpacked folder) at `path`, nested ones as well; none if it states none.
+    """The terminals of the FMU (a zip or an unpacked folder) at `path`, nested ones as well; empty without any.
 
     Raises
     ------
     UnreadableTerminals
-        The file is too large, no well-formed XML, or lacks a required attribute.
+        The file is too large, not well-formed XML, or lacks a required attribute.
     """
     content = _content(path)
     if content is None:
@@ -125,13 +125,13 @@ class Extent(NamedTuple):
 
 
 _DEFAULT_EXTENT = Extent(-100.0, -100.0, 100.0, 100.0)
-"""The coordinate system where the FMU states none; an icon without an extent fills it."""
+"""The default coordinate system; an icon without an extent fills it."""
 
 
 def terminal_positions(content: bytes) -> dict[str, tuple[float, float]]:
     """For each variable of a terminal with a place: the middle of the terminal, in fractions of the icon's box.
 
-    What is not well-formed or no number states no place.
+    Malformed XML and invalid numbers give no positions.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:

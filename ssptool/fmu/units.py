@@ -25,7 +25,7 @@ class Exponents(NamedTuple):
 
 
 class DisplayUnit(NamedTuple):
-    """A unit that FMI 1.0 defines by another one: value in that = factor · value + offset."""
+    """A display unit of FMI 1.0: value in it = factor · value + offset."""
 
     name: str
     factor: float
@@ -33,8 +33,8 @@ class DisplayUnit(NamedTuple):
 
 
 class PhysicalUnit(NamedTuple):
-    """One unit. `exponents` is None where FMI leaves the base unit out: then only the name is known, and of FMI 1.0 in
-    which other units values may be `shown`. `assumed`: the name alone tells the exponents and the factor.
+    """One unit. `exponents` is None without a base unit: then only the name is known, and for FMI 1.0 the display units
+    (`shown`). `assumed`: exponents and factor are derived from the name.
     """
 
     name: str
@@ -45,12 +45,12 @@ class PhysicalUnit(NamedTuple):
     assumed: bool = False
 
     def display(self, name: str) -> DisplayUnit | None:
-        """The unit of this name in which values may be shown; None if there is none with a way back."""
+        """The display unit of this name; None if there is none or its factor is zero."""
         return next((one for one in self.shown if one.name == name and one.factor), None)
 
     @property
     def defined(self) -> bool:
-        """Whether a document or FMU says what it measures."""
+        """Whether a document or FMU defines the unit."""
         return self.exponents is not None and not self.assumed
 
     @property
@@ -148,11 +148,11 @@ _WITHOUT_PREFIX: Mapping[str, _Power] = {
 
 
 _OFFSETS = {"degC": 273.15, "°C": 273.15}
-"""In a product they are differences of temperatures."""
+"""Offsets of units; in a product they are left out."""
 
 
 _TWO_MEANINGS = ("C", "F")
-"""Alone they are as often degrees Celsius and Fahrenheit as coulomb and farad."""
+"""Ambiguous symbols: degrees Celsius and Fahrenheit, or coulomb and farad."""
 
 
 _FACTOR = re.compile(r"([A-Za-zµμ°ΩΩ%]+|1)(?:(?:\^|\*\*)?([+-]?[1-9])|(?:\^|\*\*)\(([+-]?[1-9])\)|([²³]))?")
@@ -177,7 +177,7 @@ def unit_of_name(name: str) -> PhysicalUnit | None:
     """The unit that a plain SI expression names: `mm`, `N.m`, `kg*m^2/s2`, `W/(m2.K)`, `degC`, `rpm`; else None.
 
     The symbols are those of the SI, of units in use with it (SI Brochure, 9th edition, tables 4 to 8) and some
-    spellings of tools; 1 bar = 100 kPa, 0 °C = 273.15 K. What could mean two things, such as `W/m2.K` and `C`, is none.
+    spellings of tools; 1 bar = 100 kPa, 0 °C = 273.15 K. Ambiguous names, such as `W/m2.K` and `C`, give None.
     """
     if name == "-":
         return PhysicalUnit(name, Exponents())
@@ -196,7 +196,7 @@ def unit_of_name(name: str) -> PhysicalUnit | None:
 
 
 def _split(name: str) -> list[str]:
-    """The parts between slashes; those in a bracket belong together."""
+    """The parts between slashes outside brackets."""
     return re.split(r"/(?![^(]*\))", name)
 
 
@@ -244,9 +244,7 @@ def _symbol(text: str) -> _Power | None:
 
 
 def named(units: Mapping[str, PhysicalUnit], name: str | None) -> PhysicalUnit | None:
-    """The unit of this name as a document or FMU defines it, else as the name tells, else of which only the name is
-    known.
-    """
+    """The unit of this name by its definition in a document or FMU, else by the name itself, else an undefined one."""
     if name is None:
         return None
     found = units.get(name)
@@ -255,14 +253,14 @@ def named(units: Mapping[str, PhysicalUnit], name: str | None) -> PhysicalUnit |
 
 @lru_cache(maxsize=1024)
 def _read(name: str, shown: tuple[DisplayUnit, ...]) -> PhysicalUnit:
-    """Always the same object, by which conversions are known again."""
+    """The cached unit of a name: always the same object, for caches of conversions."""
     told = unit_of_name(name)
     return PhysicalUnit(name, None, shown=shown) if told is None else told._replace(assumed=True, shown=shown)
 
 
 def stated_or_own(stated: PhysicalUnit | None, own: PhysicalUnit | None) -> PhysicalUnit | None:
-    """The unit in which SSP sees the value of a variable whose own unit is `own`: the stated one, as the FMU defines it
-    where the document does not.
+    """The unit of a variable's value in SSP: the stated one, by the FMU's definition if the document has none, else the
+    variable's `own`.
     """
     undefined = stated is not None and own is not None and not stated.defined and stated.name == own.name
     return own if stated is None or undefined else stated

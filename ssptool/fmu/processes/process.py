@@ -1,4 +1,4 @@
-"""Start, ask and end a process for FMUs; an FMU that is loaded there, with instances that are used like any others."""
+"""Handles of processes for FMUs, and of FMUs that are loaded there."""
 
 import contextlib
 import ctypes
@@ -27,16 +27,16 @@ from ssptool.pickling import dumps
 
 _ENTRY = "from ssptool.fmu.processes.serving import main; main()"
 _END_SECONDS = 1.0
-"""For a process that was asked to end."""
+"""Time that a process has to end when asked [s]."""
 
 
 class FmuProcess:
-    """At work from the beginning. `number` tells it apart from others of the same run."""
+    """A running process for FMUs. `number` is unique in a run."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.names: list[str] = []
-        """Of its instances, in the order in which they were made."""
+        """Instances in the order in which they were made."""
         self._status: int | None = None
         self._closed = False
         memory = os.memfd_create("ssptool-fmu")
@@ -51,7 +51,8 @@ class FmuProcess:
         self.client.process(self._child.pid)
 
     def request(self, request: Request) -> Any:
-        """What the process answers. Raises what it raises there, and RuntimeError where it has ended."""
+        """Send a request and return the answer. Raises the exceptions of the process, and RuntimeError if it has ended.
+        """
         answer = pickle.loads(self.client.request(dumps(request)))
         if isinstance(answer, Exception):
             raise answer
@@ -63,7 +64,7 @@ class FmuProcess:
 
     @property
     def lost(self) -> tuple[str, str] | None:
-        """The component and the function that were called when it turned out that the process has ended by itself."""
+        """The component and the function whose call detected that the process has ended."""
         if self._closed or (lost := self.client.lost) is None:
             return None
         index, function = lost
@@ -71,7 +72,7 @@ class FmuProcess:
 
     @property
     def ended_by(self) -> str:
-        """The reason in words, of a process that is lost."""
+        """The reason for the end of a lost process, as text."""
         if self._status is None:
             self._status = self._child.wait()
         if self._status >= 0:
@@ -80,7 +81,7 @@ class FmuProcess:
         return f"was ended by {signal.Signals(number).name} ({signal.strsignal(number)})"
 
     def end(self) -> None:
-        """End the process; doing it again does no harm."""
+        """End the process; can be repeated."""
         if self._closed:
             return
         lost = self.client.lost is not None
@@ -158,7 +159,7 @@ class _NewProcess:
 
 
 class RemoteBinary(FmuBinary):
-    """As `FmuBinary`, of which `unpacked` is one that stays open longer than this."""
+    """An FMU loaded in another process, used as `FmuBinary`; `unpacked` must stay open longer."""
 
     def __init__(self, unpacked: FmuBinary, process: FmuProcess) -> None:
         super().__init__(unpacked.path, unpacked.description, unpacked.folder, None, unpacked.interface)
@@ -224,7 +225,7 @@ _INSTANCE: Mapping[int, type[FmuInstance]] = {1: Fmi1Instance, 2: Fmi2Instance, 
 
 
 def _slim(description: FmuDescription, variables: Mapping[str, Any]) -> FmuDescription:
-    """With what is needed to make an instance."""
+    """A description reduced to what instantiation needs."""
     none: dict[str, Any] = {}
     return replace(
         description,
@@ -240,7 +241,7 @@ def _slim(description: FmuDescription, variables: Mapping[str, Any]) -> FmuDescr
 
 @cache
 def _remote_class(kind: type) -> type:
-    """FMPy's class of instances, without a library."""
+    """FMPy's class of instances, with functions that forward calls instead of a library."""
 
     def begin(self: Any, process: FmuProcess, index: int, component: int, callback: Any) -> None:
         self.fmiCallLogger = None
@@ -256,7 +257,7 @@ def _remote_class(kind: type) -> type:
 
 @cache
 def _functions(kind: type) -> dict[str, Any]:
-    """FMPy's name → function that passes calls on."""
+    """FMPy's name → function that forwards calls."""
     found: dict[str, Any] = {}
     for prototype in prototypes(kind):
         if address := FUNCTIONS.get(standard_name(prototype.name)):

@@ -1,4 +1,4 @@
-"""Load and call FMUs in a process of their own, at the requests of another process."""
+"""Load and call FMUs in a separate process on request of another process."""
 
 import contextlib
 import ctypes
@@ -26,7 +26,7 @@ _STDERR = 2
 
 
 class Instantiate(NamedTuple):
-    """Make an FMU; the answer says which functions its library has. `folder` is where it is unpacked."""
+    """Request an instance; the answer lists the functions of the library. `folder` contains the unpacked FMU."""
 
     number: int
     name: str
@@ -42,14 +42,14 @@ class Free(NamedTuple):
 
 
 class EndInstance(NamedTuple):
-    """End the process after the answer."""
+    """Request the end of the process after the answer."""
 
 
 Request = Instantiate | Free | EndInstance
 
 
 class ForwardedLog(MessageLog):
-    """Callbacks by which an FMU tells the other process what it logs."""
+    """Callbacks that forward messages of an FMU to the other process."""
 
     def __init__(self, environment: int) -> None:
         self._environment = environment
@@ -71,19 +71,19 @@ class ForwardedLog(MessageLog):
         )
 
     def fmi3_callback(self, environment: int) -> tuple[Any, int]:
-        """With the environment that the FMU is given."""
+        """The callback of FMI 3.0, with the environment for the FMU."""
         return _at(LOG, fmi3.fmi3LogMessageCallback), environment or self._environment
 
     @contextlib.contextmanager
     def making(self) -> Iterator[None]:
-        """The process knows which FMU it makes."""
+        """Do nothing: the other process knows the FMU being made."""
         yield
 
     def answer_to(self, component: int) -> None:
-        """Likewise which it calls."""
+        """Do nothing: the other process knows the FMU being called."""
 
     def latest(self, count: int = LATEST) -> tuple[str, ...]:
-        """The other process has them."""
+        """Empty: the other process has the messages."""
         return ()
 
     @property
@@ -107,7 +107,7 @@ class _Served:
         self._instances: dict[int, tuple[FmuBinary, FmuInstance]] = {}
 
     def serve(self) -> NoReturn:
-        """Until the other process asks for the end, or has ended."""
+        """Serve requests until the other process asks for the end, or has ended."""
         while True:
             request: Request = pickle.loads(self._host.next())
             try:
@@ -146,9 +146,9 @@ class _Served:
 
 
 def serve(descriptor: int, parent: int) -> NoReturn:
-    """Be the process that has the FMUs; `descriptor` is that of the shared memory, `parent` who asks.
+    """Serve FMUs in this process; `descriptor` is that of the shared memory, `parent` the process that requests.
 
-    An interrupt is the parent's business; when the parent ends, so does this process; crashes are silent.
+    Interrupts are left to the parent; this process ends with its parent; crashes print nothing.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -159,15 +159,15 @@ def serve(descriptor: int, parent: int) -> NoReturn:
 
 
 def serve_as_copy(descriptor: int, parent: int) -> NoReturn:
-    """The same in a copy of the parent, from whose main thread it was made."""
+    """The same in a fork of the parent's main thread."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     _close_descriptors(descriptor)
     serve(descriptor, parent)
 
 
 def main() -> NoReturn:
-    """The same in a fresh interpreter: its arguments are the shared memory, a pipe that ends when the parent does, and
-    the number of the parent.
+    """The same in a new interpreter, with the arguments shared memory, a pipe that closes when the parent ends, and the
+    parent's process id.
     """
     descriptor, alive, parent = map(int, sys.argv[1:])
     threading.Thread(target=_end_after, args=(alive,), daemon=True).start()
@@ -181,7 +181,7 @@ def _end_after(pipe: int) -> None:
 
 
 def _close_descriptors(kept: int) -> None:
-    """What is the parent's: a pipe that stays open here would seem to have somebody at its other end."""
+    """Close descriptors of the parent; otherwise pipes would stay open."""
     for descriptor in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
         if descriptor > _STDERR and descriptor != kept:
             with contextlib.suppress(OSError):
