@@ -204,7 +204,7 @@ def in_memory_fmu(root: etree._Element) -> BytesIO:
 
 
 def unreadable_reason(error: Exception) -> str:
-    """The text of an exception; other exceptions than FMPy's own are prefixed by their class."""
+    """The reason why a model description is unreadable, from an exception of FMPy or of this package."""
     if isinstance(error, UnusableXml) or type(error) is Exception:
         return str(error)
     if isinstance(error, KeyError):

@@ -36,7 +36,7 @@ class FmuProcess:
     def __init__(self, number: int) -> None:
         self.number = number
         self.names: list[str] = []
-        """Instances in the order in which they were made."""
+        """Names of its instances, in the order in which they were made."""
         self._status: int | None = None
         self._closed = False
         memory = os.memfd_create("ssptool-fmu")
