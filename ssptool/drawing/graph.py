@@ -1,4 +1,4 @@
-"""System graphs as text, DOT and JSON; as SVG by the layout of diagrams, which loads with its first use."""
+"""System graphs as text, DOT and JSON; as SVG by the layout of diagrams, loaded on first use."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -80,7 +80,7 @@ def _order(order: tuple[Block, ...]) -> Iterator[str]:
 
 
 def graph_dot(graph: SystemGraph) -> str:
-    """Components are clusters, signals are nodes; feedthrough is dashed, algebraic loops are red."""
+    """The graph in DOT: components are clusters, signals are nodes, feedthrough is dashed, algebraic loops are red."""
     marked = loop_edges(graph)
     lines = [f"digraph {_quoted(graph.network.name)} {{", "  rankdir=LR;", "  node [shape=box];"]
     for number, component in enumerate(graph.network.components.values()):
@@ -112,7 +112,7 @@ def _quoted(text: str) -> str:
 
 
 def graph_json(graph: SystemGraph) -> str:
-    """Names of signals are strings; everything is in the order of the text form."""
+    """The graph as JSON, in the order of the text; names of signals are strings."""
     content = {
         "name": graph.network.name,
         "stage": graph.stage.value,

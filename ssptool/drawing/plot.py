@@ -1,6 +1,6 @@
 """Plots over time, one panel per unit: pictures by Matplotlib, HTML pages by Plotly, chosen by the ending of a file.
 
-Both libraries load when something is drawn."""
+Both libraries load on first use."""
 
 import html
 import io
@@ -15,11 +15,11 @@ from ssptool.errors import PlotUnavailable
 
 _DASHES: Sequence[Any] = ("-", "--", ":", "-.")
 _Runs = dict[str, tuple[str, int]]
-"""Runs that one legend names for all panels, with colour and dashes of each; empty if there is but one run."""
+"""Runs in the common legend of all panels, with colour and dashes; empty for a single run."""
 
 
 def draw_picture(panels: Sequence[Panel], path: Path, title: str, size: Size | None) -> None:
-    """Write a picture in the format of its name; with a size it is for print, with letters of 8 points."""
+    """Write a picture in the format of its name; with a size it is for print, with an 8-point font."""
     with _style(size):
         save(_plot_figure(panels, title, size), path)
 
@@ -50,7 +50,7 @@ def _literal(figure: Any) -> Any:
 
 
 def _style(size: Size | None) -> Any:
-    """Settings of matplotlib: fonts go into the file as outlines or TrueType, so that it looks alike everywhere."""
+    """Settings of matplotlib: fonts are embedded as outlines or TrueType, so files look the same everywhere."""
     try:
         import matplotlib  # heavy and optional
     except ImportError as error:
@@ -63,7 +63,7 @@ def _style(size: Size | None) -> Any:
 
 
 def _plot_figure(panels: Sequence[Panel], title: str, size: Size | None = None) -> Any:
-    """One panel below the other over a common axis of time, which covers all curves."""
+    """A figure of panels over a common time axis that covers all curves."""
     runs = _runs_of_all(panels)
     rows = sum(_rows_of_legend(panel, runs) for panel in panels)
     figure = new_figure(len(panels), size, rows)
@@ -81,7 +81,7 @@ def _plot_figure(panels: Sequence[Panel], title: str, size: Size | None = None) 
 
 
 def new_figure(panels: int, size: Size | None = None, rows_of_legends: int = 0) -> Any:
-    """A figure of matplotlib for so many panels, one below the other, with so many rows of legends in all.
+    """A figure of matplotlib for a number of stacked panels, with a total number of legend rows.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def new_figure(panels: int, size: Size | None = None, rows_of_legends: int = 0) 
 
 
 def _columns(names: Sequence[str], width: float, points: float) -> int:
-    """How many of the entries of a legend fit beside each other into a width [inches]."""
+    """Number of legend entries that fit side by side into a width [inches]."""
     letters = max(map(len, names)) + 6
     return max(1, int(width * 72 / (0.6 * 0.83 * points * letters)))
 
@@ -109,7 +109,7 @@ def _rows_of_legend(panel: Panel, runs: _Runs) -> int:
 
 
 def _runs_of_all(panels: Sequence[Panel]) -> _Runs:
-    """What tells several runs apart in all panels: dashes, and colours too where each panel has but one signal."""
+    """The styles of several runs in all panels: dashes, and also colours if each panel has only one signal."""
     dashes = {one.curve.run: one.dash for panel in panels for one in panel.curves}
     alone = all(_has_one_signal(panel) for panel in panels)
     runs = {run: (f"C{dash % 10}" if alone else "black", dash) for run, dash in dashes.items()}
@@ -121,9 +121,9 @@ def _has_one_signal(panel: Panel) -> bool:
 
 
 def _entries(panel: Panel, runs: _Runs) -> dict[int, str]:
-    """Places of the curves that the legend of a panel names, with their names there.
+    """Indices and names of the curves in the legend of a panel.
 
-    A signal is named once if the legend of all panels tells its runs apart.
+    A signal is named once if the common legend names the runs.
     """
     in_black = any(colour == "black" for colour, _ in runs.values())
     if not runs or (in_black and _has_one_signal(panel)):
@@ -167,7 +167,7 @@ def _draw_panel(axis: Any, panel: Panel, runs: _Runs) -> None:
 
 
 def _put_legend(axis: Any, entries: dict[int, str]) -> None:
-    """Above an axis, where it hides no curve, in as many columns as fit.
+    """Put a legend above an axis, in as many columns as fit.
 
     Each curve with its name, whatever that is: of labels of curves, matplotlib leaves out those that begin with `_`.
     """
@@ -188,7 +188,7 @@ def _put_legend(axis: Any, entries: dict[int, str]) -> None:
 _WIDTH, _ROW = 9.0, 0.18
 """Of a picture whose size is not given, and height of a row of a legend [inches]."""
 _LEGIBLE = 12
-"""So many entries of a legend leave something of the curves to be seen."""
+"""Maximum number of legend entries that leaves room for the curves."""
 
 
 _PLOT_STYLE = """
@@ -205,7 +205,7 @@ def dark_style() -> str:
 
 
 def plot_html(title: str, markup: str) -> str:
-    """A page with one plot, whose markup plotly has made."""
+    """A page with one plot in markup of plotly."""
     heading = html.escape(title or "Plot")
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{heading}</title>\n'
@@ -225,12 +225,12 @@ _HEIGHT = 240
 
 
 def draw_page(panels: Sequence[Panel], path: Path, title: str) -> None:
-    """Zooming into one panel zooms all of them; a click on the legend hides a curve."""
+    """Write a page in which all panels zoom together, and a click on the legend hides a curve."""
     path.write_text(plot_html(title, page_markup(panels)), encoding="utf-8")
 
 
 def page_markup(panels: Sequence[Panel]) -> str:
-    """The panels as a part of a page, with everything that draws them."""
+    """The panels as markup of a page, with the scripts that draw them."""
     figure = page_figure(panels)
     markup: str = figure.to_html(
         full_html=False,
@@ -326,9 +326,9 @@ def plot_signals(curves: Sequence[Curve], path: Path, title: str = "", size: Siz
     Raises
     ------
     PlotUnavailable
-        The library that draws is not installed.
+        The drawing library is not installed.
     WrongValue
-        The file name has another ending, there is nothing to draw, or a page is to have a size.
+        The file name has another ending, no curve has a point, or a size is given for a page.
     """
     check_plot_name(path, FORMATS)
     if size is not None:

@@ -1,4 +1,4 @@
-"""Curves, panels, paper sizes and fewer points: what every kind of plot shares."""
+"""Curves, panels, paper sizes and fewer points: the common model of all kinds of plots."""
 
 import math
 import re
@@ -25,9 +25,9 @@ class Curve:
     t, y : (n,)
         Times [s] and values.
     held
-        Drawn as a staircase (discrete signals); else as a line.
+        Draw steps (discrete signals); else lines.
     run
-        Which of several runs it is of.
+        Name of the run.
     """
 
     label: str
@@ -39,7 +39,7 @@ class Curve:
 
     @property
     def name(self) -> str:
-        """As a legend has it."""
+        """The name in a legend."""
         return f"{self.label} ({self.run})" if self.run else self.label
 
 
@@ -65,12 +65,12 @@ class Panel:
 
 
 def panels(curves: Sequence[Curve]) -> tuple[Panel, ...]:
-    """In the order in which the units first occur.
+    """The curves in panels by unit, in the order in which the units first occur.
 
     Raises
     ------
     WrongValue
-        There is nothing to draw: no curve, or none with a point.
+        No curve, or no curve with a point.
     """
     if not curves:
         raise WrongValue("there is no signal to draw")
@@ -85,7 +85,7 @@ def panels(curves: Sequence[Curve]) -> tuple[Panel, ...]:
 
 
 def _merged(curves: Iterable[Curve]) -> Iterator[Curve]:
-    """Curves of a run with the same values as one with all their labels: a wire's two ends would hide each other."""
+    """Curves of a run with equal values as one curve with all labels, because they would hide each other."""
     by_values: dict[tuple[str, bytes], list[Curve]] = {}
     for curve in curves:
         by_values.setdefault((curve.run, curve.y.tobytes()), []).append(curve)
@@ -94,7 +94,7 @@ def _merged(curves: Iterable[Curve]) -> Iterator[Curve]:
 
 
 def _label(labels: Sequence[str]) -> str:
-    """Of curves that are one, as many names as can be read."""
+    """The label of merged curves, with a limited number of names."""
     if len(labels) <= _NAMES:
         return " = ".join(labels)
     return f"{' = '.join(labels[: _NAMES - 1])} = … ({len(labels)} signals)"
@@ -104,7 +104,7 @@ _NAMES = 8
 
 
 def _styled(curves: Sequence[Curve]) -> Iterator[Styled]:
-    """Signals differ by colour and runs by dashes; a single signal's runs by both: equal ones hide each other else."""
+    """Styles of curves: signals differ by colour, runs by dashes; the runs of a single signal by both."""
     labels = {label: number for number, label in enumerate(dict.fromkeys(curve.label for curve in curves))}
     runs = {run: number for number, run in enumerate(dict.fromkeys(curve.run for curve in curves))}
     for curve in curves:
@@ -117,7 +117,7 @@ MOST_POINTS = 4000
 
 
 def thinned(curve: Curve, most: int = MOST_POINTS) -> Curve:
-    """A curve of at most about `most` points with the smallest and the largest of each stretch, and both ends."""
+    """A curve reduced to about `most` points: the smallest and the largest of each interval, and both ends."""
     n = len(curve.t)
     if n <= most:
         return curve
@@ -152,7 +152,7 @@ class Size:
         Raises
         ------
         WrongValue
-            It is none, or a side is not between 0.8 and 200 inches.
+            The text is not a size, or a side is not between 0.8 and 200 inches.
         """
         found = re.fullmatch(r"\s*([\d.]+)\s*[x×]\s*([\d.]+)\s*(mm|cm|in)\s*", text)
         try:
@@ -182,7 +182,7 @@ FORMATS = (*PICTURES, *PAGES)
 
 
 def check_plot_name(path: Path, formats: Sequence[str] = FORMATS) -> None:
-    """Raise ValueError if the ending of `path` is none of these formats: better before a long run than after."""
+    """Raise ValueError if the ending of `path` is none of these formats, before a long run."""
     if path.suffix.lower() not in formats:
         raise WrongValue(
             f"{path}: it can be written as {', '.join(formats)}, not as {path.suffix or 'a file without ending'}"

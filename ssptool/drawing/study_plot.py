@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A quantity along an axis; `labels` are names at 0, 1, … of one that is no number."""
+    """A quantity along an axis; `labels` are names at 0, 1, … for values that are not numbers."""
 
     name: str
     unit: str | None = None
@@ -29,7 +29,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Results over factors: a panel for each pair. Values (n,) by name, nan where there are none."""
+    """Results over factors: a panel for each pair. Values (n,) by name, nan if missing."""
 
     factors: tuple[Axis, ...]
     results: tuple[Axis, ...]
@@ -38,7 +38,7 @@ class Scatter:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What one factor does to a result, all others being nominal: from its lowest to its highest value.
+    """The effect of one factor on a result, from its lowest to its highest value, with all others nominal.
 
     `low` and `high` are the result at these two, `low_text` and `high_text` the values of the factor.
     """
@@ -52,7 +52,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Tornado:
-    """By result: its nominal value, and a bar for each factor, the widest first."""
+    """For each result its nominal value, and a bar for each factor, the widest first."""
 
     results: tuple[tuple[Axis, float, tuple[Bar, ...]], ...]
 

@@ -26,7 +26,7 @@ from ssptool.network.network import (
 
 
 def explanations_text(explained: Sequence[Explained]) -> str:
-    """Each in a paragraph: the value, set by step by step, what it overrode, where it goes."""
+    """One paragraph each: the value, its provenance step by step, overridden values and destinations."""
     return "\n\n".join("\n".join(_lines(each)) for each in explained)
 
 
@@ -37,7 +37,7 @@ def explanations_table(explained: Sequence[Explained]) -> str:
 
 
 def explanations_json(explained: Sequence[Explained]) -> str:
-    """Names of signals and units are strings; steps and legs are in the order of the signal's way."""
+    """Explanations as JSON; names of signals and units are strings, steps and legs are in order."""
     return json.dumps([_content(each) for each in explained], indent=2, ensure_ascii=False)
 
 
@@ -90,14 +90,14 @@ def _headline(explanation: Explanation) -> str:
 
 
 def _what(explanation: Explanation) -> str:
-    """The connector or variable itself, e.g. `parameter of resources/System1.fmu, Float64 [kg], …:12`."""
+    """A description of the connector or variable, e.g. `parameter of resources/System1.fmu, Float64 [kg], …:12`."""
     unit = f" [{explanation.unit}]" if explanation.unit else ""
     of = explanation.source or explanation.signal.component or "the root system"
     return f"{explanation.kind} of {of}, {explanation.type}{unit}, {explanation.position}"
 
 
 def _why(explanation: Explanation) -> str:
-    """In words, where nothing that follows says it."""
+    """The origin as text, if no other line states it."""
     match explanation.origin:
         case Origin.CONNECTION | Origin.ASSIGNMENT:
             return ""
@@ -169,7 +169,7 @@ def _onward(wire: Wire) -> Iterator[str]:
 
 
 def _change(leg: Leg) -> str:
-    """What a leg does to the value, e.g. `mm → m: 0.001·v, then 2·v + 1`."""
+    """The conversion of a leg, e.g. `mm → m: 0.001·v, then 2·v + 1`."""
     parts = []
     if leg.units is not None:
         parts.append(f"{leg.units[0]} → {leg.units[1]}: {leg.unit_conversion}")
@@ -201,7 +201,7 @@ def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 def quantity(value: Value, unit: str | None, item: str = "") -> str:
-    """A value with its unit and, of an enumeration, its name."""
+    """A value with its unit and the name of an enumeration item."""
     match value:
         case bool():
             text = "true" if value else "false"
@@ -295,7 +295,7 @@ def _assignment(assignment: Assignment) -> dict[str, Any]:
 
 
 def _wire(wire: Wire, other: Signal) -> dict[str, Any]:
-    """A wire seen from one of its ends; `signal` is the other one."""
+    """A wire as seen from one end; `signal` is the other end."""
     return {"signal": str(other), **_factors(wire.conversion), "legs": [_leg(leg) for leg in wire.legs]}
 
 
@@ -325,7 +325,7 @@ def _plain(value: Value | None) -> Any:
 
 
 SCREENFUL = 40
-"""Variables of a component that are listed where nobody asked for more."""
+"""Number of listed variables of a component by default."""
 
 
 def inventory_text(inventory: Inventory) -> str:
@@ -418,7 +418,7 @@ def _component(entry: ComponentEntry) -> Iterator[str]:
 
 
 def _told(document: InsideEntry) -> str:
-    """The name of a document in an FMU, and of a parameter set how many parameters it has."""
+    """The name of a document in an FMU, with the number of parameters of a parameter set."""
     if document.problem:
         return f"  ({document.problem})"
     facts = [document.name] if document.name else []

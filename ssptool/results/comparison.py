@@ -1,8 +1,7 @@
 """Comparison of two traces, signal by signal, and its rendering as text, JSON and an HTML table for notebooks.
 
-Traces are aligned first: the same names, units and types, where one can be expressed by the other. Values that doubles
-cannot hold (texts, bytes, large integers) are compared by numbers in their place. A signal agrees with its reference
-inside the tube that its tolerance makes around the reference.
+Traces are first aligned in names, units and types as far as possible. Values that doubles cannot hold (texts, bytes,
+large integers) are replaced by codes. A signal agrees if it is inside the tube of its tolerance around the reference.
 """
 
 import json
@@ -30,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 def fits_doubles(values: NDArray[Any]) -> bool:
-    """Whether these values (n,) are numbers, and no double is another one than its value."""
+    """Whether values (n,) are numbers that doubles represent exactly."""
     if values.dtype == object:
         return False
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
@@ -39,7 +38,7 @@ def fits_doubles(values: NDArray[Any]) -> bool:
 
 
 def as_codes(one: NDArray[Any], other: NDArray[Any]) -> tuple[Floats, Floats]:
-    """Numbers (n,) and (m,) in place of values: equal where the values are."""
+    """Codes (n,) and (m,) of values: equal if the values are equal."""
     every = [*one.tolist(), *other.tolist()]
     numbers = {value: number for number, value in enumerate(dict.fromkeys(every))}
     places = np.array([numbers[value] for value in every], dtype=np.float64)
@@ -48,7 +47,7 @@ def as_codes(one: NDArray[Any], other: NDArray[Any]) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class SampledCurve:
-    """A signal over time; where a time occurs twice, both sides of an event.
+    """A signal over time; a time that occurs twice is an event with both sides.
 
     Attributes
     ----------
@@ -56,7 +55,7 @@ class SampledCurve:
         Not decreasing; n >= 1.
     y : (n,)
     held
-        Between two samples the value is that of the first one (discrete signals); else on the line between them.
+        The value is constant between samples (discrete signals); else it is interpolated linearly.
     """
 
     t: Floats
@@ -64,7 +63,7 @@ class SampledCurve:
     held: bool = False
 
     def at(self, t: Floats) -> Floats:
-        """Values (m,) at times (m,) [s], at an event those after it; the first or last value outside."""
+        """Values (m,) at times (m,) [s], at events those after it, outside the interval the first or last value."""
         if self.held:
             return self.y[np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, None)]
         values: Floats = np.interp(t, self.t, self.y)
@@ -73,16 +72,14 @@ class SampledCurve:
 
 @dataclass(frozen=True, slots=True)
 class Tube:
-    """Smallest and largest allowed values (m,) at the times (m,) [s] at which they are asked for."""
+    """Smallest and largest allowed values (m,) at requested times (m,) [s]."""
 
     t: Floats
     lower: Floats
     upper: Floats
 
     def excess(self, y: Floats) -> Floats:
-        """How far values (m,) are outside, 0 inside; inf where they are not a number and the reference is, or vice
-        versa.
-        """
+        """Distance of values (m,) from the tube, 0 inside; inf if only one of value and reference is a number."""
         with np.errstate(invalid="ignore"):  # infinities are seen to below
             far = np.maximum(np.maximum(self.lower - y, y - self.upper), 0.0)
         undefined, expected = np.isnan(y), np.isnan(self.lower) | np.isnan(self.upper)
@@ -95,7 +92,7 @@ class Tube:
 
 
 def tube(reference: SampledCurve, t: Floats, half_width: float, time: float) -> Tube:
-    """All values that the reference takes within `time` of each `t`, widened by `half_width`.
+    """The tube of all values of the reference within `time` of each `t`, widened by `half_width`.
 
     Between its samples the reference is a line (or held), so its extremes over a window are at samples inside the
     window or at the window's ends: the tube is exact.
@@ -120,7 +117,7 @@ def tube(reference: SampledCurve, t: Floats, half_width: float, time: float) -> 
 
 
 def _extremes(y: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Minimum and maximum of y[first:last] for each pair: from blocks of powers of two, O(n log n) for any width."""
+    """Minimum and maximum of y[first:last] for each pair, from blocks of powers of two: O(n log n) for any width."""
     length = last - first
     level = np.frexp(length)[1] - 1
     low, high = np.empty(len(first)), np.empty(len(first))
@@ -137,7 +134,7 @@ def _extremes(y: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> tup
 
 @dataclass(frozen=True, slots=True)
 class Alignment:
-    """A trace and its reference. `remarks` says by signal what was converted."""
+    """A trace and its reference. `remarks` maps signals to notes on conversions."""
 
     trace: Trace
     reference: Trace
@@ -145,8 +142,8 @@ class Alignment:
 
 
 def aligned(trace: Trace, reference: Trace) -> Alignment:
-    """The trace in the units of the reference, as far as the names of its units tell them; and whole numbers in both as
-    what the other says that they are, since not every file tells integers and Booleans from real numbers.
+    """Align a trace with its reference: convert units as far as their names define them, and take integer and Boolean
+    types from the other trace if a file stores only real numbers.
     """
     theirs = {column.signal: column for column in trace.columns}
     ours = {column.signal: column for column in reference.columns}
@@ -168,13 +165,13 @@ def aligned(trace: Trace, reference: Trace) -> Alignment:
 
 
 def without_prefix(trace: Trace, prefix: str) -> Trace:
-    """The trace with names from which this beginning is dropped, where they have it."""
+    """The trace without this prefix of names."""
     columns = tuple(replace(column, signal=column.signal.removeprefix(prefix)) for column in trace.columns)
     return replace(trace, columns=columns)
 
 
 def _conversion(one: str | None, other: str | None) -> Conversion | None:
-    """None between units of the same name, and where the names do not tell how to convert."""
+    """The conversion of two units by name; None for equal names, and for unknown units."""
     source, target = unit_of_name(one or ""), unit_of_name(other or "")
     if one == other or source is None or target is None or not convertible(source, target):
         return None
@@ -182,7 +179,7 @@ def _conversion(one: str | None, other: str | None) -> Conversion | None:
 
 
 def _is_whole(values: NDArray[Any], kind: str) -> bool:
-    """Whether doubles are values of a type of whole numbers."""
+    """Whether doubles are valid values of an integer or Boolean type."""
     if kind in NUMBERED:
         return False
     with np.errstate(invalid="ignore"):
@@ -206,21 +203,21 @@ class SignalVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SignalComparison:
-    """One signal of the reference and what the trace has under its name.
+    """One signal of the reference compared with the trace.
 
     Attributes
     ----------
     deviation
         Largest distance from the reference at the same time, in the unit of the signal; nan if it was not compared.
     excess
-        Largest distance from the tube; 0: it is inside everywhere. inf: a value is not a number, and the other is; or
-        texts, or integers that no double can hold, are not equal.
+        Largest distance from the tube; 0: inside everywhere. inf: only one of two values is a number; or texts, or
+        integers that no double can hold, differ.
     at [s]
-        Where it is outside the most; where it deviates the most, if it is inside.
+        Time of the largest excess; of the largest deviation if it is inside.
     first_outside [s]
-        Where it leaves the tube for the first time; None: nowhere.
+        Time at which it first leaves the tube; None: never.
     half_width
-        Of the tube in the direction of the values, in the unit of the signal.
+        Half-width of the tube in the direction of the values, in the unit of the signal.
     """
 
     signal: str
@@ -236,18 +233,18 @@ class SignalComparison:
 
     @property
     def compared(self) -> bool:
-        """Whether there were values to compare."""
+        """Whether values were compared."""
         return self.verdict in (SignalVerdict.AGREES, SignalVerdict.DIFFERS)
 
     @property
     def judgement(self) -> str:
-        """The verdict in words."""
+        """The verdict as text."""
         since = f", outside since {self.first_outside:g} s" if self.first_outside is not None else ""
         return self.verdict.value + since
 
 
 class RunDifference(NamedTuple):
-    """An override or a setting that the runs do not have in common."""
+    """An override or a setting that differs between the runs."""
 
     name: str
     trace: str
@@ -264,13 +261,13 @@ class TraceComparison:
     Attributes
     ----------
     signals
-        All that were compared, those that agree the least first.
+        The compared signals, the worst agreement first.
     extra
         Signals of the trace that the reference does not have.
     remarks
-        What is wrong with the trace as a whole: each keeps it from agreeing.
+        Problems of the whole trace; with any of them it does not agree.
     runs
-        Overrides and settings that are not the same in both runs, as far as their manifests say.
+        Overrides and settings that differ between the runs, as far as manifests state them.
     """
 
     signals: tuple[SignalComparison, ...]
@@ -288,7 +285,7 @@ class TraceComparison:
 
 
 class NothingToCompare(ValueError):
-    """There are no rows or no signals."""
+    """A trace has no rows or no signals."""
 
 
 def compare_traces(
@@ -301,15 +298,14 @@ def compare_traces(
 ) -> TraceComparison:
     """Compare every signal of the reference with the one of the same name in the trace.
 
-    Units are converted where both are common ones. A signal agrees if it is inside the tube around its reference at all
-    times of both. Signals of type Float64 and Float32 are lines between their samples, if they are not discrete; all
-    others are held, and must be equal unless a special tolerance says otherwise. Texts are equal or not, whatever the
-    tolerance.
+    Units are converted if both are common ones. A signal agrees if it is inside the tube around its reference at all
+    times of both. Continuous signals of type Float64 and Float32 are interpolated linearly; all others are held, and
+    must be equal unless a special tolerance applies. Texts must be equal regardless of tolerances.
 
     Parameters
     ----------
     patterns
-        Only signals that one of them fits; without, all.
+        Compare only signals that match one of them; without any, all.
     tolerance
         Of continuous signals.
     special
@@ -354,7 +350,7 @@ def _check_times(name: str, t: Floats) -> None:
 
 
 def _ends(trace: Trace, reference: Trace, time: float) -> list[str]:
-    """Where the trace does not cover the interval of its reference."""
+    """Remarks on parts of the reference's interval that the trace does not cover."""
     slack = time + 1e-9 * max(1.0, abs(float(reference.t[-1])))
     remarks = []
     if trace.t[0] > reference.t[0] + slack:
@@ -389,7 +385,7 @@ def _signal(trace: Trace, reference: Trace, wanted: Column, tolerance: Tolerance
 
 
 def _near(signal: str, there: Sequence[str]) -> str:
-    """What may have been meant; other tools put the name of the model before all names."""
+    """Advice on similar names; other tools put the name of the model before all names."""
     for name in there:
         longer, shorter = sorted((signal, name), key=len, reverse=True)
         if longer.endswith("." + shorter):
@@ -415,7 +411,7 @@ class _Samples:
 
 
 def _pointwise(samples: _Samples, reference: _Samples, column: Column, tolerance: Tolerance) -> SignalComparison:
-    """As `_inside`, of values that have no difference; where they are not equal the deviation is infinite."""
+    """As `_inside`, for values without a difference: the deviation is infinite if they are not equal."""
     found, expected = as_codes(samples.y, reference.y)
     exact = replace(tolerance, absolute=0.0, relative=0.0)
     one = _inside(
@@ -466,7 +462,7 @@ def _points(curve: SampledCurve, reference: SampledCurve) -> tuple[Floats, Float
 
 
 def _rank(one: SignalComparison) -> tuple[bool, float, float]:
-    """Those that cannot be compared first, then by how far they are outside, then by how near to the border."""
+    """Sort key: incomparable signals first, then by excess, then by distance from the border of the tube."""
     if not one.compared:
         return (False, 0.0, 0.0)
     scale = one.half_width if one.half_width > 0.0 else 1.0
@@ -477,7 +473,7 @@ _HEADINGS = ("signal", "unit", "largest deviation", "allowed", "at [s]", "")
 
 
 def comparison_text(comparison: TraceComparison) -> str:
-    """A table with the signals that agree the least first, and one sentence of judgement."""
+    """A table of signals, the worst agreement first, and the conclusion."""
     rows = comparison_rows(comparison)
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
@@ -499,7 +495,7 @@ def _text_row(one: SignalComparison) -> tuple[str, ...]:
 
 
 def conclusion(comparison: TraceComparison) -> str:
-    """One sentence."""
+    """The conclusion in one sentence."""
     wrong = sum(one.verdict is not SignalVerdict.AGREES for one in comparison.signals)
     of = counted(len(comparison.signals), "signal")
     if comparison.agrees:
@@ -508,7 +504,7 @@ def conclusion(comparison: TraceComparison) -> str:
 
 
 def comparison_json(comparison: TraceComparison) -> str:
-    """Numbers that JSON does not have (inf, nan) are null."""
+    """The comparison as JSON; inf and nan are null."""
     content = {
         "agrees": comparison.agrees,
         "remarks": list(comparison.remarks),
@@ -535,7 +531,7 @@ _GOOD, _BAD = "#1a6e2e", "#b3261e"
 
 
 def comparison_html(comparison: "TraceComparison") -> str:
-    """The conclusion, and a row for each signal, those that agree the least first."""
+    """The conclusion, and a row for each signal, the worst agreement first."""
     headings, *rows = comparison_rows(comparison)
     colour = _GOOD if comparison.agrees else _BAD
     head = "".join(f'<th style="text-align: left">{escape(name)}</th>' for name in headings)

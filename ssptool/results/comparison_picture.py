@@ -1,4 +1,4 @@
-"""Draw the signals of a comparison that agree the least, with their tubes."""
+"""Draw the signals with the worst agreement, with their tubes."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from ssptool.errors import WrongValue
 from ssptool.results.comparison import SampledCurve, SignalComparison, SignalVerdict, TraceComparison, aligned, tube
 
 MOST = 4
-"""Signals of a picture."""
+"""Maximum number of signals in a picture."""
 
 
 def draw_comparison(comparison: TraceComparison, trace: Trace, reference: Trace, path: Path) -> None:
@@ -45,7 +45,7 @@ def draw_comparison(comparison: TraceComparison, trace: Trace, reference: Trace,
 
 
 def _distinct(comparison: TraceComparison, trace: Trace, reference: Trace) -> list[SignalComparison]:
-    """Those that were compared, without texts; of signals with the same values, like a wire's ends, the first."""
+    """Compared signals without texts; of signals with equal values, such as the ends of a connection, the first."""
     by_values: dict[bytes, SignalComparison] = {}
     for one in comparison.signals:
         if one.compared and trace[one.signal].dtype != object:
@@ -54,7 +54,7 @@ def _distinct(comparison: TraceComparison, trace: Trace, reference: Trace) -> li
 
 
 def _draw_signal(values: Any, deviation: Any, one: SignalComparison, trace: Trace, reference: Trace) -> None:
-    """The curves on the left; on the right what is between them, which is mostly too small to be seen there."""
+    """Draw the curves on the left, and their difference with the tube on the right."""
     held = next(c for c in reference.columns if c.signal == one.signal).held
     found = SampledCurve(trace.t, trace[one.signal].astype(np.float64), held)
     expected = SampledCurve(reference.t, reference[one.signal].astype(np.float64), held)

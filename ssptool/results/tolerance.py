@@ -1,4 +1,6 @@
-"""Tolerances of signals in comparisons, chosen by patterns of signal names. Loads no numerics: commands parse them."""
+"""Tolerances of signals in comparisons, chosen by patterns of signal names. Loads no numerics, because commands parse
+tolerances.
+"""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +21,7 @@ class Tolerance:
     relative
         Times the largest magnitude of the reference.
     time [s]
-        How much earlier or later the reference may come.
+        Tolerated shift in time of the reference.
     """
 
     absolute: float = 0.0
@@ -33,22 +35,22 @@ class Tolerance:
                 raise WrongValue(f"the {name} tolerance must be finite and not negative, found {value!r}")
 
     def width(self, magnitude: float) -> float:
-        """Half-width in the direction of the values, for a reference whose largest magnitude this is."""
+        """Half-width in the direction of the values, for a reference with this largest magnitude."""
         return self.absolute + self.relative * magnitude
 
 
 EXACT = Tolerance(relative=0.0)
-"""For what is not continuous: nothing but the same value."""
+"""For signals that are not continuous: values must be equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToleranceFor:
-    """The tolerance of the signals that a pattern fits: full names, in which * stands for any text."""
+    """The tolerance of signals whose full names match a pattern, in which * stands for any text."""
 
     pattern: str
     tolerance: Tolerance
 
 
 def tolerance_of(signal: str, special: Sequence[ToleranceFor], default: Tolerance) -> Tolerance:
-    """The last special tolerance that fits, else the default."""
+    """The last special tolerance that matches, else the default."""
     return next((one.tolerance for one in reversed(special) if fits(one.pattern, signal)), default)

@@ -37,18 +37,18 @@ End: TypeAlias = tuple[str, str]
 """(element, connector); the element "" is the system itself."""
 
 TEXT = 3.0
-"""Height of letters where nothing else sets the scale [mm]."""
+"""Default height of letters [mm]."""
 _LANE = 0.45
 """Between lines that run beside each other, as a part of the height of letters."""
 
 
 def arranged(stated: Mapping[ElementPath, StatedSheet], path: ElementPath = (), depth: int = 0) -> Sheet:
-    """The drawing of a system with what is inside its elements, so many levels deep."""
+    """The drawing of a system with the content of its elements, up to a number of levels."""
     return _arranged(stated, path, depth, nested=False)
 
 
 def expanded(stated: Mapping[ElementPath, StatedSheet]) -> list[Sheet]:
-    """The drawings of all systems that have others inside, with all of these in them."""
+    """The drawings of all systems with nested systems, which are drawn inside."""
     around = [path for path, sheet in stated.items() if any(block.path in stated for block in sheet.blocks)]
     return [arranged(stated, path, len(stated)) for path in around]
 
@@ -64,7 +64,7 @@ def _arranged(stated: Mapping[ElementPath, StatedSheet], path: ElementPath, dept
 
 
 class _Arrangement:
-    """Everything that the documents place is where they say, and the rest is laid out."""
+    """Arrangement of a sheet: stated positions are kept, and all other elements are laid out."""
 
     def __init__(self, stated: StatedSheet, inside: Mapping[str, Sheet], nested: bool) -> None:
         self._stated = stated
@@ -130,7 +130,7 @@ class _Arrangement:
         return LayoutBox(name, width + self._text, 2 * self._text, {} if inflow else side, side if inflow else {})
 
     def _edge(self, line: StatedLine) -> Edge | None:
-        """From where the signal comes to where it goes; None if the kinds of the ends do not say."""
+        """An edge from source to destination; None if the kinds of the ends give no direction."""
         forward = self._flows_out(line.start) or not self._flows_out(line.end)
         source, destination = (line.start, line.end) if forward else (line.end, line.start)
         if self._flows_out(source) and not self._flows_out(destination) and destination in self._kinds:
@@ -215,7 +215,7 @@ class _Arrangement:
         return replace(inset, lines=(*inset.lines, *lines))
 
     def _canvas(self) -> Rectangle:
-        """As stated; else around everything."""
+        """The stated canvas; else the box around everything."""
         stated = self._stated.canvas
         if stated is not None and not self._homeless:
             return stated
@@ -269,7 +269,7 @@ class _Arrangement:
 
 
 def _text_height(stated: StatedSheet) -> float:
-    """An eighth of what elements typically measure, since canvases have any scale."""
+    """An eighth of the typical size of elements, because canvases have any scale."""
     sizes = [min(block.extent.width, block.extent.height) for block in stated.blocks if block.extent is not None]
     return max(median(sizes) / 8, 1e-9) if sizes else TEXT
 

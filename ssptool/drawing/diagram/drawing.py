@@ -31,7 +31,7 @@ from ssptool.network.network import FlatComponent, Port, Signal
 from ssptool.network.tree import ElementPath
 
 SCALE = 2.0
-"""Pixels per unit of the SVG: sharp on screens with many pixels, too."""
+"""Pixels per unit of the SVG, sharp on high-resolution screens."""
 
 LARGEST = 12_000
 """Pixels of a side: a picture with more is drawn smaller."""
@@ -56,7 +56,7 @@ def png(svg: str) -> bytes:
 
 
 def _fonts() -> list[str] | None:
-    """Those that come with matplotlib: machines without fonts have labels, too."""
+    """The fonts of matplotlib, for machines without fonts."""
     if find_spec("matplotlib") is None:
         return None
     folder = files("matplotlib") / "mpl-data" / "fonts" / "ttf"
@@ -64,12 +64,12 @@ def _fonts() -> list[str] | None:
 
 
 def sheets_page(sheets: Sequence[Sheet], expanded: Sequence[Sheet], remarks: Remarks, title: str) -> str:
-    """One section per sheet; the first is shown at first, and on paper all of them are.
+    """A page with one section per sheet; the first is shown initially, and all of them in print.
 
     Parameters
     ----------
     expanded
-        Those that can be seen with what is inside their elements.
+        Sheets that can also be shown with the content of their elements.
     """
     known = {sheet.path: sheet for sheet in sheets}
     open_ones = {sheet.path: sheet for sheet in expanded}
@@ -97,7 +97,7 @@ def _section(sheet: Sheet, expanded: Sheet | None, known: dict[ElementPath, Shee
 
 
 def _trail(sheet: Sheet, known: dict[ElementPath, Sheet]) -> str:
-    """The systems around, each a link, and the name of this one."""
+    """Links to the enclosing systems, and the name of this one."""
     around = [sheet.path[:depth] for depth in range(len(sheet.path))]
     links = [
         f'<a href="{html.escape(_address(path))}">{html.escape(known[path].name)}</a>'
@@ -129,11 +129,11 @@ class Drawing:
     Attributes
     ----------
     sheet
-        The system of which the picture is, with what is inside its elements as far as it was asked for.
+        The system of the picture, with the content of its elements as far as requested.
     sheets
         All systems, the root first.
     expanded
-        Those that have systems inside, with these drawn in the boxes of their elements.
+        Systems with nested systems, which are drawn in the boxes of their elements.
     remarks
         What stands out.
     """
@@ -159,9 +159,9 @@ class Drawing:
         Raises
         ------
         ValueError
-            The ending is another.
+            The file name has another ending.
         PlotUnavailable
-            The library that makes a PNG is not installed.
+            The library for PNG is not installed.
         """
         path = Path(path)
         check_plot_name(path, DRAWINGS)
@@ -182,7 +182,7 @@ class Drawing:
 
 
 def graph_svg(graph: SystemGraph) -> str:
-    """In layers from left to right in the direction of the wires, whatever the documents say of places."""
+    """The graph as SVG in layers from left to right in the direction of the wires, without stated positions."""
     spans = _numbered(graph)
     marked = {spans[edge]: (Remark(Mark.LOOP, "", 0, "part of an algebraic loop"),) for edge in loop_edges(graph)}
     return sheet_svg(arranged({(): _stated(graph, spans)}), marked)

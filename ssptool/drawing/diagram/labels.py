@@ -1,4 +1,4 @@
-"""Labels of boxes and pins, and the space that they take."""
+"""Placement of labels of boxes and pins in free space."""
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -15,7 +15,9 @@ Floats = NDArray[np.float64]
 
 
 class Occupied:
-    """Upright boxes and straight lines, as rows of growing arrays. An owner may ask without its own areas."""
+    """Occupied space: upright boxes and straight lines as rows of growing arrays. A query may leave out the areas of an
+    owner.
+    """
 
     def __init__(self) -> None:
         self._areas = _Rows()
@@ -39,7 +41,7 @@ class Occupied:
         return not self._covered(extent, owner).any() and not self._crossed(extent).any()
 
     def hidden(self, extent: Rectangle) -> int:
-        """How many things a label would cover."""
+        """Number of areas and lines that a label would cover."""
         return int(self._covered(extent, None).sum() + self._crossed(extent).sum())
 
     def _covered(self, extent: Rectangle, owner: Hashable) -> NDArray[np.bool_]:
@@ -86,7 +88,7 @@ _SMALLER = (1.0, 0.85, 0.7)
 
 
 def lettered(sheet: Sheet) -> Sheet:
-    """The sheet, and those inside, with labels: elements are named in any case, connectors where there is room."""
+    """Label a sheet and nested ones: elements always, connectors if there is room."""
     return _Lettering(sheet).sheet(sheet)
 
 
@@ -255,7 +257,7 @@ def _square(at: Point, half: float) -> Rectangle:
 
 
 def _within(label: Label, block: DrawnBlock) -> bool:
-    """Whether a label is inside of an element, which may stand askew."""
+    """Whether a label is inside an element, which may be rotated."""
     (cx, cy), box = block.extent.centre, block.extent.upright
     sine, cosine = math.sin(math.radians(block.rotation)), math.cos(math.radians(block.rotation))
     (x1, y1), (x2, y2) = label.extent.corners

@@ -30,14 +30,14 @@ class Edge(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """Where all edges from one outlet pass a layer."""
+    """The point at which all edges from one outlet pass a layer."""
 
     source: tuple[str, str]
     layer: int
 
 
 Station: TypeAlias = str | Passage
-"""What stands in a layer: a box by its name, or what passes from an outlet."""
+"""A station of a layer: a box by its name, or the passage of an outlet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Layers:
 def in_layers(
     boxes: Sequence[str], edges: Sequence[Edge], first: Collection[str] = (), last: Collection[str] = ()
 ) -> Layers:
-    """Sources in layer 0, every other box behind the last that leads to it.
+    """Assign layers: sources to layer 0, every other box behind its last predecessor.
 
     Layers have about as many boxes as there are layers, `first` (sources) and `last` not counted, so that drawings fit
     on pages: what would make a layer too high goes to the next.
@@ -86,7 +86,8 @@ _LEAST = 5
 
 
 def _sequence(vertices: int, arcs: Sequence[tuple[int, int]]) -> list[int]:
-    """Vertices in a sequence that few arcs lead back in: sources first, sinks last, else the one that gives most.
+    """Vertices in a sequence with few backward arcs: sources first, sinks last, else by largest difference of out- and
+    in-degree.
 
     Eades, Lin and Smyth 1993, algorithm GR; of equal vertices the first.
     """
@@ -157,7 +158,7 @@ def _ordered(
 
 
 _ORDERING_SWEEPS = 12
-"""They rarely find fewer crossings after the first few."""
+"""Number of sweeps; more rarely reduce crossings."""
 
 
 def _swept(
@@ -237,7 +238,7 @@ class Heights:
         return self._of[station]
 
     def at(self, edge: Edge, station: Station) -> float:
-        """Where an edge begins, passes or ends."""
+        """The height at which an edge begins, passes or ends."""
         return self._of[station] + self._pin(edge, station)
 
     def move(self, stations: Iterable[Station], up: float) -> None:
@@ -344,7 +345,7 @@ def lay_out(
     first: Collection[str] = (),
     last: Collection[str] = (),
 ) -> Layout:
-    """Place all boxes, `first` at the left and `last` at the right; edges that close cycles run back below."""
+    """Lay out all boxes, `first` at the left and `last` at the right; edges that close cycles run back below."""
     drawing = _Drawing(boxes, spacing, in_layers([box.name for box in boxes], edges, first, last))
     return Layout(drawing.corners, {edge: drawing.way(edge) for edge in edges})
 

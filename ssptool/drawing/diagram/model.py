@@ -50,7 +50,7 @@ class Rectangle:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The lines of a file that describe something."""
+    """The lines of a file that state an element."""
 
     file: str
     first: int
@@ -64,7 +64,7 @@ class Span:
 class StatedPin:
     """A connector. `place` is in fractions of its element's box, `inner` the same seen from inside a system.
 
-    `described` is what a reader may want to know: type, unit, description.
+    `described` is text for readers: type, unit, description.
     """
 
     name: str
@@ -194,7 +194,7 @@ MIXED = "mixed"
 
 
 class Role(StrEnum):
-    """What a label is for."""
+    """The role of a label."""
 
     NAME = "name"
     SOURCE = "quiet"
@@ -219,7 +219,7 @@ class Label:
 
     @property
     def extent(self) -> Rectangle:
-        """What it covers, on the safe side."""
+        """The area that the label covers, rounded up."""
         width, height = text_width(self.text, self.size, bold=self.role is Role.NAME), LINE * self.size
         left = {TextAnchor.START: 0.0, TextAnchor.MIDDLE: 0.5, TextAnchor.END: 1.0}[self.anchor] * width
         x, y = self.at.x - left, self.at.y - height / 2
@@ -257,7 +257,7 @@ class DrawnBlock:
     Attributes
     ----------
     icon_extent
-        Where the icon is; if that is not all of the element, there is room for labels beside it.
+        The box of the icon; if it is smaller than the element, labels fit beside it.
     feedthrough
         Dependences of outputs on inputs, as lines inside.
     opens
@@ -300,7 +300,7 @@ class Sheet:
     insets
         Systems inside, drawn in the box of their element; without pins of their own, for these are the element's.
     labels
-        Those of its pins.
+        Labels of its pins.
     """
 
     path: ElementPath

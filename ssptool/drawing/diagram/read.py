@@ -35,7 +35,7 @@ from ssptool.network.tree import ComponentPlace, ElementPath, SystemPlace, build
 
 _MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
 _FMU_ICONS = ("terminalsAndIcons/icon.svg", "terminalsAndIcons/icon.png", "icon.svg", "icon.png", "model.png")
-"""Where FMI 3.0 and 2.0 have them, the better ones first."""
+"""Entries of icons in FMI 3.0 and 2.0, the better formats first."""
 
 
 Places: TypeAlias = Mapping[str, tuple[float, float]]
@@ -92,7 +92,7 @@ class _Reader:
         )
 
     def _places(self, path: ElementPath) -> Places:
-        """What stands behind an element says of the places of its connectors, should the element itself not."""
+        """Positions of connectors from the FMU or system behind an element, if the element states none."""
         if path in self._systems:
             own = {connector.name: connector.geometry for connector in self._systems[path].system.connectors}
             return {name: (place.x, place.y) for name, place in own.items() if place is not None}
@@ -148,14 +148,14 @@ class _Reader:
 
 
 def _area(box: ssd.Box) -> Rectangle | None:
-    """None for what covers nothing or is no number: the standard does not say where that is."""
+    """A rectangle; None if it is empty or not finite, for which the standard defines no place."""
     extent = Rectangle(box.x1, box.y1, box.x2, box.y2)
     corners = (box.x1, box.y1, box.x2, box.y2)
     return extent if all(map(math.isfinite, corners)) and extent.width > 0.0 and extent.height > 0.0 else None
 
 
 def _way(geometry: ssd.ConnectionGeometry) -> tuple[tuple[float, float], ...] | None:
-    """None where a coordinate is missing or no number."""
+    """Way points; None if a coordinate is missing or not finite."""
     xs, ys = geometry.points_x, geometry.points_y
     if len(xs) != len(ys) or not all(map(math.isfinite, (*xs, *ys))):
         return None
@@ -264,7 +264,7 @@ INFLOWS = frozenset({"input", "parameter", "structuralParameter", "inout"})
 
 
 def shown(pins: Sequence[StatedPin], connected: set[str]) -> tuple[StatedPin, ...]:
-    """Signals, and whatever has a place or a connection: parameters alone would only be crowding."""
+    """Connectors to draw: signals, and all others with a place or a connection."""
     return tuple(
         pin
         for pin in pins
@@ -273,7 +273,7 @@ def shown(pins: Sequence[StatedPin], connected: set[str]) -> tuple[StatedPin, ..
 
 
 def fractions(pins: Sequence[StatedPin], *, inside: bool) -> dict[str, tuple[float, float]]:
-    """Where each connector is, in fractions of the box: as stated, else evenly at the left (what flows in) or right."""
+    """Position of each connector in fractions of the box: as stated, else evenly at the left (inflows) or right."""
     found = {pin.name: pin.inner if inside else pin.place for pin in pins}
     for side, flows_in in ((0.0, True), (1.0, False)):
         homeless = [pin.name for pin in pins if found[pin.name] is None and (pin.kind in INFLOWS) is flows_in]
@@ -326,7 +326,7 @@ def _placed_pin(group: Sequence[StatedPin], at: Point, outward: Point) -> Pin:
 
 
 class Mark(StrEnum):
-    """How something stands out; the first is the strongest."""
+    """Marks of drawn things; the first is the strongest."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -335,12 +335,12 @@ class Mark(StrEnum):
 
 
 MEANINGS = {Mark.ERROR: "error", Mark.WARNING: "warning", Mark.LOOP: "algebraic loop", Mark.INFO: "remark"}
-"""What a legend says."""
+"""Texts of the legend."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something to say of what a line of a file describes."""
+    """A remark on the element that a line of a file states."""
 
     mark: Mark
     file: str
@@ -349,15 +349,15 @@ class Remark:
 
 
 def findings(diagnostics: Iterable[Diagnostic]) -> Iterator[Remark]:
-    """What a check has found, as remarks."""
+    """Findings of a validation as remarks."""
     for one in diagnostics:
         yield Remark(Mark(one.severity.value), one.position.file, one.position.line, f"{one.code}: {one.message}")
 
 
 def marked(sheets: Sequence[Sheet], remarks: Iterable[Remark]) -> Mapping[Span, tuple[Remark, ...]]:
-    """For each drawn thing the remarks on it: each goes to the smallest thing that has its line.
+    """Remarks by drawn thing: each belongs to the smallest thing that contains its line.
 
-    An element that opens says how many remarks there are inside.
+    An element with a sheet of its own gets the number of remarks inside.
     """
     spans = list(dict.fromkeys(span for sheet in sheets for span in _spans(sheet)))
     found: dict[Span, list[Remark]] = {}
@@ -406,7 +406,7 @@ _LEAST, _ICON, _MIDDLE = 6.0, 6.0, 3.0
 
 
 def box_of(block: StatedBlock, pins: Sequence[StatedPin], text: float, inset: Sheet | None) -> LayoutBox:
-    """Large enough for the name above, and for the labels of the pins in two columns below, or for what is inside."""
+    """A box large enough for the name, and for the labels of the pins in two columns, or for the content."""
     return _around(block, pins, text, inset) if inset is not None else _plain(block, pins, text)
 
 

@@ -257,7 +257,7 @@ def _shift(
 
 
 class _Taken:
-    """What runs where, to be found by its place."""
+    """Occupied parts of lines, indexed by place."""
 
     def __init__(self, lane: float) -> None:
         self._lane = lane

@@ -276,7 +276,7 @@ def _extents(sheet: Sheet) -> Iterator[Rectangle]:
 
 
 def _seen(sheet: Sheet, remarks: Remarks) -> set[Mark]:
-    """The strongest mark of each thing: the one in whose colour it is."""
+    """The strongest mark of each thing, which gives its colour."""
     found = set()
     for one in sheet.all():
         lines = [*one.lines, *(line for block in one.blocks for line in block.feedthrough)]
@@ -309,7 +309,7 @@ def _wrapped(text: str, width: float, size: float) -> list[str]:
 
 
 def _tell(node: etree._Element, facts: Sequence[str]) -> None:
-    """What appears when the pointer rests there, and what a screen reader says."""
+    """Text for tooltips and screen readers."""
     title = etree.Element("title")
     title.text = "\n".join(filter(None, facts))
     node.insert(0, title)

@@ -51,7 +51,7 @@ class FmuProcess:
         self.client.process(self._child.pid)
 
     def request(self, request: Request) -> Any:
-        """Send a request and return the answer. Raises the exceptions of the process, and RuntimeError if it has ended."""
+        """Send a request and return the answer. Raises its exceptions, and RuntimeError if it has ended."""
         answer = pickle.loads(self.client.request(dumps(request)))
         if isinstance(answer, Exception):
             raise answer

@@ -1,4 +1,4 @@
-"""Report of a run as one self-contained HTML page: system, findings, course of the run, results.
+"""Report of a run as one self-contained HTML page: system, findings, initialization, results and origin.
 
 The templates stand beside this file.
 """
@@ -24,7 +24,7 @@ TableRows = Sequence[Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """Rows of text under headings. `numbers` are the columns that are numbers, from 0."""
+    """Rows of text under headings. `numbers` are the indices of numeric columns."""
 
     caption: str
     headings: Sequence[str]
@@ -34,7 +34,7 @@ class ReportTable:
 
 @dataclass(frozen=True, slots=True)
 class ReportPicture:
-    """A diagram or plot as markup that goes into the page as it is."""
+    """A diagram or plot as markup, inserted unescaped."""
 
     title: str
     markup: str
@@ -43,7 +43,7 @@ class ReportPicture:
 
 @dataclass(frozen=True, slots=True)
 class RunReportContent:
-    """All that a report shows. `verdict` is a sentence; `ok` whether the run reached its end."""
+    """The content of a report. `verdict` is a sentence; `ok` whether the run reached its end."""
 
     title: str
     ok: bool
@@ -73,14 +73,14 @@ def run_report_content(
     plots: ReportPicture,
     locate: Callable[[str], Path | None],
 ) -> RunReportContent:
-    """What there is to say of a run.
+    """Collect the content of a report on a run.
 
     Parameters
     ----------
     manifest
         As `read_manifest` gives it; empty for a run that was killed, and for results of other tools.
     locate
-        Gives the present file of an input by its name in the manifest; None if it is not there.
+        Returns the present file of an input by its name in the manifest; None if missing.
     """
     failure = manifest.get("failure")
     return RunReportContent(
@@ -231,13 +231,13 @@ class ReportPage:
         Path(path).write_text(self.html, encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        """In a frame of its own: its styles and scripts are not those of the notebook."""
+        """The page in a frame, which isolates its styles and scripts from the notebook."""
         style = "width: 100%; height: 40rem; border: 1px solid"
         return f'<iframe title="Report" srcdoc="{escape(self.html)}" style="{style}"></iframe>'
 
 
 class PageContent(Protocol):
-    """What every page begins and ends with; a template shows the rest."""
+    """The common content of pages; a template shows the rest."""
 
     @property
     def title(self) -> str: ...
@@ -250,12 +250,12 @@ class PageContent(Protocol):
 
 
 def report_page(content: PageContent, template: str = "report.html", package: str = _PACKAGE) -> str:
-    """The page; everything that is text is escaped, only pictures go in as they are.
+    """Render a page; texts are escaped, pictures are inserted unescaped.
 
     Parameters
     ----------
     template, package
-        The template that shows the content, and its package; it extends `page.html` of this package.
+        The template of the content, and its package; it extends `page.html` of this package.
 
     Raises
     ------
