@@ -7,6 +7,8 @@ import typer
 from ssptool.cli.edit import Editing, ExperimentStart, ExperimentStop, edited, editing_from, split_pairs
 from ssptool.cli.options import SystemPath, bundled, parse_start_values
 
+To = Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Whose binding; else the system's.")]
+
 
 @bundled(how=editing_from)
 def set_command(
@@ -52,9 +54,9 @@ def unset_command(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="Full names of variables or connectors: System1.m1.")
     ] = None,
-    of: Annotated[
+    into: Annotated[
         str | None,
-        typer.Option("--from", metavar="FILE.ssv", help="The parameter set; else that from which the value comes."),
+        typer.Option("--into", metavar="FILE.ssv", help="The parameter set; else that from which the value comes."),
     ] = None,
     start_time: Annotated[
         bool, typer.Option("--start-time", help="Take the start time of the default experiment away.")
@@ -74,7 +76,7 @@ def unset_command(
         raise typer.BadParameter("give names, --start-time or --stop-time", param_hint="NAME")
     with edited(system, how) as editor:
         for name in names or ():
-            editor.unset(name, of=of)
+            editor.unset(name, into=into)
         editor.unset_experiment(start=start_time, stop=stop_time)
 
 
@@ -110,7 +112,7 @@ def unbind_command(
     file: Annotated[
         str, typer.Argument(metavar="FILE.ssv", help="The parameter set that is bound; or inline, for an inline set.")
     ],
-    of: Annotated[str, typer.Option("--from", metavar="ELEMENT", help="Whose binding; else the system's.")] = "",
+    to: To = "",
     number: Annotated[
         int | None,
         typer.Option("--number", metavar="N", min=1, help="Which one, from 1, if there are several of that set."),
@@ -121,13 +123,12 @@ def unbind_command(
 ) -> None:
     """Take a parameter binding away. The inverse of `bind`.
 
-    For example `ssptool unbind plant heavy.ssv --from Motor`, or `ssptool unbind plant inline`.
+    For example `ssptool unbind plant heavy.ssv --to Motor`, or `ssptool unbind plant inline`.
     """
     with edited(system, how) as editor:
-        editor.unbind(file, of=of, number=number, with_resource=with_resource)
+        editor.unbind(file, to=to, number=number, with_resource=with_resource)
 
 
-To = Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Whose binding; else the system's.")]
 Of = Annotated[
     str | None, typer.Option("--of", metavar="FILE.ssv", help="Which parameter set, if the element has several.")
 ]

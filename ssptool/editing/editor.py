@@ -213,9 +213,9 @@ class Editor:
         set_value(self._draft, name, value, unit, into, self._sharing)
         return self
 
-    def unset(self, name: Name, of: str | None = None) -> Self:
-        """Remove the parameter from which a variable has its value, or with `of` that of another set."""
-        unset_value(self._draft, name, of, self._sharing)
+    def unset(self, name: Name, into: str | None = None) -> Self:
+        """Remove the parameter from which a variable has its value; with `into`, as in `set`, that of another set."""
+        unset_value(self._draft, name, into, self._sharing)
         self._draft.packages.put_back(self.archive)
         return self
 
@@ -261,9 +261,9 @@ class Editor:
             add_mapping(draft, source, target, element, of, factor, offset)
         return self
 
-    def unbind(self, file: str, of: Name = "", number: int | None = None, with_resource: bool = False) -> Self:
+    def unbind(self, file: str, to: Name = "", number: int | None = None, with_resource: bool = False) -> Self:
         """Take a binding away from an element: that of a set (`.ssv`), or the "inline" one; `number` if of several."""
-        with self._at(of) as (draft, (element,)):
+        with self._at(to) as (draft, (element,)):
             unbind(draft, file, element, number, with_resource)
         return self
 

@@ -221,7 +221,7 @@ def test_sets_are_bound_mapped_and_taken_away_inside(tmp_path):
         made.bind(tmp_path / "v.ssv", to="P.A").map("stiffness", "k", to="P.A", of="v.ssv")
     assert value_of(path, "P.A.k") == 9.0
     with ssptool.edit(path) as made:
-        made.unbind("v.ssv", of="P.A", with_resource=True)
+        made.unbind("v.ssv", to="P.A", with_resource=True)
     assert text_of(path, INSIDE["ssp"]) == before
 
 

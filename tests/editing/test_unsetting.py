@@ -63,10 +63,10 @@ def test_one_of_several_sets_can_be_named(tmp_path):
     both = bindings('source="resources/a.ssv"', 'source="resources/b.ssv"')
     path = plant(tmp_path / "s", both, files=files)
     with ssptool.edit(path) as made:
-        made.unset("P.k", of="a.ssv")
+        made.unset("P.k", into="a.ssv")
     assert value_of(path, "P.k") == 3.0
     with refused(path, "c.ssv does not give P.k a value, but resources/b.ssv") as made:
-        made.unset("P.k", of="c.ssv")
+        made.unset("P.k", into="c.ssv")
 
 
 def test_a_parameter_that_matches_nothing_can_be_removed_by_its_name(tmp_path):
@@ -105,7 +105,7 @@ def test_bind_and_unbind_give_the_bytes_back(dual_mass, inline, to):
         made.bind(FMUS / "heavy_flange.ssv", to=to, inline=inline)
     assert snapshot(dual_mass) != before
     with ssptool.edit(dual_mass) as made:
-        made.unbind("inline" if inline else "heavy_flange.ssv", of=to, with_resource=True)
+        made.unbind("inline" if inline else "heavy_flange.ssv", to=to, with_resource=True)
     assert snapshot(dual_mass) == before
 
 
@@ -113,7 +113,7 @@ def test_a_file_that_something_else_uses_stays(dual_mass):
     with ssptool.edit(dual_mass) as made:
         made.bind("dual_mass_oscillator.ssv", to="System1", prefix="x.")
     with ssptool.edit(dual_mass) as made:
-        made.unbind("dual_mass_oscillator.ssv", of="System1", with_resource=True)
+        made.unbind("dual_mass_oscillator.ssv", to="System1", with_resource=True)
         assert made.notes == ("took the binding of resources/dual_mass_oscillator.ssv away from System1",)
     assert (dual_mass / "resources" / "dual_mass_oscillator.ssv").exists()
 
@@ -127,7 +127,7 @@ def test_which_of_several_bindings_is_asked_and_answered(tmp_path):
     with refused(path, "no binding of x.ssv; it has inline") as made:
         made.unbind("x.ssv")
     with refused(path, "it has none at all") as made:
-        made.unbind("inline", of="P")
+        made.unbind("inline", to="P")
     with ssptool.edit(path) as made:
         made.unbind("inline", number=2)
     assert value_of(path, "P.k") == 2.0
