@@ -54,7 +54,8 @@ def insert_indented(parent: etree._Element, index: int, child: etree._Element) -
     if first:
         inner = outer + _step(parent) if outer else ""
     if not _is_space(_before(parent, index)) or "\n" not in inner:
-        parent.insert(index, child)  # Running text, or a document without line breaks: add no white space.
+        parent.insert(index, child)  # Running text, or neighbours in one line: add no white space.
+        _put_in_one_line(child)
         return
     closing = _before(parent, index) if not first else outer
     parent.insert(index, child)
@@ -113,6 +114,15 @@ def _step(node: etree._Element) -> str:
         if outer and inner.startswith(outer) and len(inner) > len(outer):
             return inner[len(outer) :]
     return "  "
+
+
+def _put_in_one_line(node: etree._Element) -> None:
+    """Take the line breaks between the elements below a new node away, unless it has text of its own."""
+    if len(node) and all(_is_space(text) for text in (text_of(node), *(below.tail for below in node))):
+        set_text(node, None)
+        for below in node:
+            below.tail = None
+            _put_in_one_line(below)
 
 
 def _indent(node: etree._Element, line: str, step: str) -> None:

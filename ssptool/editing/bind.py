@@ -186,7 +186,7 @@ def bind(
         if prefix:
             binding.prefix = prefix
         place.element.add(binding)
-        binding.add(_holding(root))
+        _hold(binding, root)
     else:
         file = _stored(draft, file)
         binding = add_binding(draft, place.element, file, prefix)
@@ -212,7 +212,7 @@ def inline_set(draft: Draft, element: ssd.SystemElement, name: str) -> tuple[ssd
     values = ssv.ParameterSet.new(version=draft.version, name=name)
     binding = ssd.ParameterBinding.new()
     element.add(binding)
-    binding.add(_holding(values))
+    _hold(binding, values)
     found = binding.parameter_set
     assert found is not None
     return binding, found
@@ -318,12 +318,13 @@ def _stored(draft: Draft, file: Path | str) -> str:
     return store(draft, Path(file)) if Path(file).is_file() else store_copy(draft, stored(draft, str(file)))
 
 
-def _holding(values: ssv.ParameterSet) -> ssd.ParameterValues:
+def _hold(binding: ssd.ParameterBinding, values: ssv.ParameterSet) -> None:
+    """Put a copy of the values into a binding that stands in its document, in the style of what is around it."""
     holder = ssd.ParameterValues.new()
+    binding.add(holder)
     own = copy.deepcopy(values)
     own.tail = None
     insert_indented(holder, 0, own)
-    return holder
 
 
 def _matches(draft: Draft, binding: ssd.ParameterBinding) -> tuple[int, list[str]]:

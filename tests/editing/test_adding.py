@@ -1,5 +1,7 @@
 """An FMU becomes a component: its connectors, types, units and enumerations, its place and its file."""
 
+import re
+
 import pytest
 
 import ssptool
@@ -324,3 +326,25 @@ def test_a_file_that_is_no_table_is_refused_and_nothing_is_changed(tmp_path, tex
     with ssptool.new(tmp_path / "made") as system, pytest.raises(EditError, match=message):
         system.add(tmp_path / "push.csv")
     assert [one.name for one in ssptool.info(tmp_path / "made").components] == []
+
+
+ON_ONE_LINE = {
+    "an FMU": lambda made: made.add("System1.fmu", name="Third"),
+    "a connector": lambda made: made.add_connector("u", "input", type="Real", unit="mm"),
+    "an inline set": lambda made: made.bind(FMUS / "heavy_flange.ssv", to="System1", inline=True),
+    "a new inline set": lambda made: made.unbind("dual_mass_oscillator.ssv").set("System1.m1", 4),
+    "a transformation": lambda made: made.connect("System1.x1", "System2.x1", factor=2),
+    "a dictionary": lambda made: made.add_dictionary("bus").add_signal("bus", "x", type="Real", unit="m"),
+    "a mapping": lambda made: made.map("System1.m1", "System2.m2"),
+}
+
+
+@pytest.mark.parametrize("edit", ON_ONE_LINE.values(), ids=ON_ONE_LINE)
+def test_what_is_new_in_a_document_on_one_line_stands_on_it(dual_mass, edit):
+    path = dual_mass / "SystemStructure.ssd"
+    before = re.sub(r"\s*\n\s*", " ", re.sub(r">\s+<", "><", path.read_text()))
+    path.write_text(before)
+    with ssptool.edit(dual_mass, force=True) as made:
+        edit(made)
+    after = path.read_text()
+    assert len(after) > len(before) and "\n" not in after and not re.search(r">\s+<", after)
