@@ -40,6 +40,10 @@ from ssptool.api.edit import unpack as unpack
 from ssptool.api.edit import upgrade as upgrade
 from ssptool.api.report import report as report
 from ssptool.api.report import report_study as report_study
+from ssptool.api.reproduce import REPRODUCTION_RENDERERS as REPRODUCTION_RENDERERS
+from ssptool.api.reproduce import CannotReproduce as CannotReproduce
+from ssptool.api.reproduce import Reproduction as Reproduction
+from ssptool.api.reproduce import reproduce as reproduce
 from ssptool.api.run import Plan as Plan
 from ssptool.api.run import Result as Result
 from ssptool.api.run import Settings as Settings

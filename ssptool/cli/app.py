@@ -43,6 +43,7 @@ PANELS = {
         "plot": "Draw results over time, or those of a study.",
         "compare": "Say whether results stay inside tolerances around a reference.",
         "report": "Write one HTML page about a run or a study.",
+        "reproduce": "Repeat the run of a result, and say whether values are the same.",
     },
     "Edit": {
         "new": "Make a system, empty or of these FMUs.",
@@ -78,7 +79,7 @@ The command `name` is the function `name_command` of its module; a group of comm
 FAMILIES = {
     "understand": ("rule", "info", "graph", "draw", "explain"),
     "run": ("plan", "run"),
-    "results": ("plot", "compare", "report"),
+    "results": ("plot", "compare", "report", "reproduce"),
     "edit": ("new", "add", "remove", "connect", "disconnect", "dictionary", "rename", "replace"),
     "edit_parameters": ("set", "unset", "bind", "unbind", "map", "unmap"),
     "package": ("pack", "unpack", "convert", "variant", "upgrade", "downgrade", "diff"),

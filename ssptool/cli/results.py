@@ -1,4 +1,4 @@
-"""Commands about results: plot, compare, report."""
+"""Commands about results: plot, compare, report, reproduce."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -198,3 +198,61 @@ def report_command(
     else:
         ssptool.report(system, results, path, variant=variant, signals=signals or [])
     typer.echo(f"report: {path}")
+
+
+def reproduce_command(
+    result: Annotated[
+        str,
+        typer.Argument(
+            metavar="RESULT", help="What `run` wrote: .csv, .parquet or .mat; or a run of a study: FOLDER.study#NUMBER."
+        ),
+    ],
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", metavar="RESULT", help="Compare with these results in place of its own."),
+    ] = None,
+    system: Annotated[
+        Path | None,
+        typer.Option("--system", metavar="SYSTEM", help="Where the system is now; else where it was."),
+    ] = None,
+    absolute: Annotated[
+        float | None, typer.Option(metavar="VALUE", help="How far values may be off, in the unit of each signal.")
+    ] = None,
+    relative: Annotated[
+        float | None,
+        typer.Option(metavar="VALUE", help="Times the largest magnitude of the signal; 1e-6 if neither is given."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Keep the results of the new run in this file."),
+    ] = None,
+    isolated: Annotated[
+        bool,
+        typer.Option(
+            "--isolated/--in-process",
+            show_default=False,
+            help="Run the FMUs in a process of their own (the default), or in this one.",
+        ),
+    ] = True,
+    format: Annotated[TextOrJson, typer.Option("--format", help="How to print the verdict.")] = TextOrJson.TEXT,
+) -> None:
+    """Repeat the run of a result, and say whether values are the same.
+
+    The manifest of the result says what to run: system, arguments, settings. Files that are not as they were are named,
+    and so are other versions of libraries. Exit status: 0 if all bits are the same, or all values inside the tolerance;
+    1 if they differ; 2 if the run cannot be made.
+
+    For example `ssptool reproduce plant.csv`, or `ssptool reproduce springs.study#17`.
+    """
+    stated = {"absolute": absolute, "relative": relative}
+    widths = {name: value for name, value in stated.items() if value is not None}
+    reproduction = ssptool.reproduce(
+        result,
+        against=against,
+        system=system,
+        output=output,
+        tolerance=Tolerance(**{"relative": 0.0, **widths}) if widths else None,
+        isolated=isolated,
+    )
+    typer.echo(ssptool.REPRODUCTION_RENDERERS[format.value](reproduction))
+    raise typer.Exit(0 if reproduction.same else 1)

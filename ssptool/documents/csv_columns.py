@@ -126,6 +126,16 @@ def bracketed(header: str) -> tuple[str, str] | None:
     return None if match is None else (match["name"], match["unit"])
 
 
+def labelled(name: str, unit: str | None) -> str:
+    """A header that `bracketed` takes apart again: `speed [km/h]`; the name alone where there is no unit.
+
+    A name that looks like one with a unit gets empty brackets.
+    """
+    label = f"{name} [{unit or ''}]"
+    stated = bracketed(label) == (name, unit or "") and (unit or bracketed(name))
+    return label if stated else name
+
+
 _BRACKETED = re.compile(r"(?P<name>.*\S)\s+\[(?P<unit>[^\]]*)\]")
 """`speed [km/h]`: with a space, since `x[1]` is the name of an array's element."""
 

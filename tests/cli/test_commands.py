@@ -32,7 +32,8 @@ def test_run_writes_results_with_time_first_and_full_names(ssptool, tmp_path):
     assert status == 0
     with (tmp_path / "r.csv").open(newline="") as file:
         rows = list(csv.reader(file))
-    names = {f"System{number}.{name}" for number in (1, 2) for name in ("F", "x1", "v1", "a1")}
+    units = {"F": "N", "x1": "m", "v1": "m/s", "a1": "m/s2"}
+    names = {f"System{number}.{name} [{unit}]" for number in (1, 2) for name, unit in units.items()}
     assert rows[0][0] == "time"
     assert set(rows[0][1:]) == names
     assert len(rows) == 12

@@ -42,9 +42,9 @@ def test_late_outputs_lag_one_step(ssptool, tmp_path):
     assert ssptool(*arguments, "--output", "late.csv")[0] == 0
     with (tmp_path / "late.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert float(rows[0]["System1.a1"]) == pytest.approx(5.0)
+    assert float(rows[0]["System1.a1 [m/s2]"]) == pytest.approx(5.0)
     # a1 of the mass belongs to the force of the start: a1 = F(0) − k1 x1 − c1 v1.
-    x1, v1, a1 = (float(rows[1][f"System1.{name}"]) for name in ("x1", "v1", "a1"))
+    x1, v1, a1 = (float(rows[1][f"System1.{name}"]) for name in ("x1 [m]", "v1 [m/s]", "a1 [m/s2]"))
     assert a1 == pytest.approx(5.0 - 10 * x1 - 0.2 * v1)
 
 

@@ -108,6 +108,19 @@ def test_fmus_from_python_with_modules_of_one_name_do_not_disturb_each_other(fmi
 
 
 @pytest.mark.parametrize("fmi", [2, 3])
+@pytest.mark.parametrize("processes", [pytest.param("each", marks=apart), None])
+def test_a_run_of_an_fmu_from_python_is_made_again_with_the_same_bits(fmi, processes, tmp_path):
+    spring = python_fmu("Spring", fmi, tmp_path)
+    path = system(tmp_path / "loop", MASS, spring, connections=[("Mass.z", "Spring.z"), ("Spring.F", "Mass.F")])
+    start = {"Mass.m": M, "Mass.z": Z0, "Spring.k": K}
+    output = tmp_path / "r.csv"
+    settings = {"stop_time": 0.1, "step_size": 1e-3, "processes": processes}
+    ssptool.simulate(path, start_values=start, output=output, isolated=True, **settings).unwrap()
+    again = ssptool.reproduce(output, isolated=True)
+    assert (again.verdict, again.reasons) == ("same bits", ())
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
 def test_an_fmu_with_noise_is_iterated_down_to_its_noise(fmi, tmp_path):
     """y = sin t + u/2 + noise, u = y/2  ⇒  y = 4/3 sin t, but for what the noise leaves: of it |y| has at most
     1 / (1 - 1/4) with an exact iteration, and as much again by the difference of two iterates.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ssptool
+from ssptool.engine.recording.formats import open_writer, read_trace
 from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.trace import Column, Trace
 from ssptool.results.comparison import NothingToCompare, SignalVerdict, compare_traces, comparison_json, comparison_text
@@ -230,3 +231,14 @@ def test_notebooks_show_a_comparison_as_a_table():
     text = compare_traces(found, trace([0, 1], (Column("<A>.y", "m"), 1.0), (Column("b", "m"), 1.0)))._repr_html_()
     assert "differs: 1 of 2 signals" in text
     assert text.index('<td style="text-align: left">b</td>') < text.index("&lt;A&gt;.y")
+
+
+def test_a_csv_file_alone_is_compared_in_units(tmp_path):
+    for name, unit, values in ("a", "m", [0.0, 1.0]), ("b", "mm", [0.0, 1000.0]):
+        writer = open_writer(tmp_path / f"{name}.csv", [Column("x", unit)])
+        writer.write(np.column_stack([[0.0, 1.0], values]))
+        writer.close("{}")
+        (tmp_path / f"{name}.csv.json").unlink()
+    comparison = compare_traces(read_trace(tmp_path / "a.csv"), read_trace(tmp_path / "b.csv"))
+    assert comparison.agrees
+    assert comparison.signals[0].remark == "converted from m"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ssptool.documents.csv_columns import allow_fields_of, bracketed, sidecar
+from ssptool.documents.csv_columns import allow_fields_of, bracketed, labelled, sidecar
 from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
@@ -112,10 +112,10 @@ _UNFINISHED = "running"
 class CsvWriter:
     """Writes rows to a CSV file as they come.
 
-    The first column is `time` [s], then one column per signal. Numbers are the shortest that read back to the
-    same bits, Booleans 0 or 1, texts in quotes, and bytes too, as two hexadecimal digits each. The encoding is UTF-8,
-    lines end with a line feed. What the columns are is in the file beside it from the beginning, so that an interrupted
-    run can be read as well.
+    The first column is `time` [s], then one column per signal, with its unit: `System1.x1 [m]`. Numbers are the
+    shortest that read back to the same bits, Booleans 0 or 1, texts in quotes, and bytes too, as two hexadecimal digits
+    each. The encoding is UTF-8, lines end with a line feed. What the columns are is in the file beside it from the
+    beginning, so that an interrupted run can be read as well.
     """
 
     def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable = (b"",)) -> None:
@@ -143,7 +143,7 @@ class CsvWriter:
 def _header(columns: Sequence[Column]) -> str:
     """The first line. Names with blanks at their ends are in quotes, too: readers pass over blanks around values."""
     signals = [column.signal for column in columns]
-    names = [time_name(signals), *signals]
+    names = [time_name(signals), *(labelled(column.signal, column.unit) for column in columns)]
     blank = any(name != name.strip() for name in names)
     line = io.StringIO()
     csv.writer(line, lineterminator="\n", quoting=csv.QUOTE_ALL if blank else csv.QUOTE_MINIMAL).writerow(names)
@@ -155,9 +155,9 @@ def read_csv(path: Path) -> Trace:
 
     Values are separated by commas, semicolons or tabs; blanks around them and a byte order mark are passed over.
 
-    Units, types and descriptions are those of the file beside it, if there is one. Without it units are those in the
-    header (`speed [km/h]`), numbers are of type Float64, unless digits would be lost, and a column without any number
-    holds texts.
+    Units are those in the header (`speed [km/h]`); types, descriptions, and units where the header has none, those of
+    the file beside it, if there is one. Without that file numbers are of type Float64, unless digits would be lost, and
+    a column without any number holds texts.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def read_csv(path: Path) -> Trace:
         raise UnreadableTrace(path, f"the first column must be 'time'; {found}", 1)
     numbers, rows = _body(lines, path, len(header))
     columns = list(zip(*rows, strict=True)) or [()] * len(header)
-    known = _known(path)
+    known = _known(path, header[1:])
     told = [known.get(name) or _told(name, texts) for name, texts in zip(header[1:], columns[1:], strict=True)]
     refuse_repeats(path, [column.signal for column in told])
     parsed = [
@@ -299,12 +299,15 @@ def _integers(texts: Sequence[str]) -> Iterator[int]:
             return
 
 
-def _known(path: Path) -> dict[str, Column]:
+def _known(path: Path, headers: Sequence[str]) -> dict[str, Column]:
+    """Columns by what the header calls them, from the file beside it: with their units, or without in older files."""
     try:
         columns = [Column(**column) for column in _beside(path)["columns"]]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
-    return {column.signal: column for column in columns}
+    plain = {column.signal: column for column in columns}
+    with_units = {labelled(column.signal, column.unit): column for column in columns}
+    return plain if all(name in plain for name in headers) else {**plain, **with_units}
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:

@@ -360,7 +360,7 @@ def manifest(
         "problems": [asdict(one) for one in problems],
         "loops": [loop.facts() for loop in loops],
         "statistics": statistics,
-        "versions": _versions(),
+        "versions": versions(),
     }
     return json.dumps(facts, indent=1, ensure_ascii=False, default=str)
 
@@ -370,8 +370,8 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _versions() -> dict[str, str]:
-    """Of what takes part; asked of the modules themselves, because package metadata take long to find."""
+def versions() -> dict[str, str]:
+    """Versions of what takes part; asked of the modules themselves, because package metadata take long to find."""
     loaded = {name: getattr(sys.modules[name], "__version__", "") for name in LIBRARIES if name in sys.modules}
     return {
         "python": platform.python_version(),

@@ -156,7 +156,7 @@ class _Resolution:
         target = self._target(str(path), 1, name)
         if target is None:
             return
-        unit = column.unit if name == column.name or column.bracketed is None else column.bracketed[1]
+        unit = column.unit if name == column.name or column.bracketed is None else column.bracketed[1] or None
         change = self._conversion(str(path), target, unit)
         values: list[Value] = [*_doubles(target, column.texts, change)]
         for line, text in () if values else zip(column.lines, column.texts, strict=True):

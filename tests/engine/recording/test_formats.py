@@ -224,7 +224,7 @@ def test_csv_has_time_first_and_quotes_what_it_needs(tmp_path):
     path = tmp_path / "trace.csv"
     writer = open_writer(path, COLUMNS[:2])
     writer.write(np.array([[0.0, 1.0, 2.0]]))
-    assert path.read_text() == 'time,A.x,"odd, ""name"""\n0.0,1.0,2.0\n'
+    assert path.read_text() == 'time,A.x [m],"odd, ""name"""\n0.0,1.0,2.0\n'
 
 
 @pytest.mark.skipif(not NATIVE, reason="the native part is not built")
@@ -495,3 +495,58 @@ def test_a_signal_that_is_there_twice_is_refused(tmp_path, ending):
         pq.write_table(pa.table([[0.0], [1.0], [2.0]], names=["time", "A.y", "A.y"]), path)
     with pytest.raises(UnreadableTrace, match=r"several columns for A\.y"):
         read_trace(path)
+
+
+BRACKETS = [
+    (Column("speed", "km/h"), [1.0, 2.0]),
+    (Column("speed [km/h]"), [3.0, 4.0]),
+    (Column("level [m]", "mm"), [5.0, 6.0]),
+    (Column("x[1]", "m"), [7.0, 8.0]),
+    (Column("y [2,3]", "N"), [9.0, 10.0]),
+    (Column("ratio"), [11.0, 12.0]),
+]
+
+
+def written_csv(path, columns):
+    writer = open_writer(path, [column for column, _ in columns])
+    times = [0.0, 1.0]
+    writer.write(np.column_stack([times, *(values for _, values in columns)]))
+    writer.close(json.dumps({"columns": [asdict(column) for column, _ in columns]}))
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_names_and_units_of_a_csv_file_survive_also_without_the_file_beside_it(tmp_path, beside):
+    path = tmp_path / "r.csv"
+    written_csv(path, BRACKETS)
+    if not beside:
+        (tmp_path / "r.csv.json").unlink()
+    found = read_trace(path)
+    assert [(one.signal, one.unit) for one in found.columns] == [(one.signal, one.unit) for one, _ in BRACKETS]
+    assert all(found[column.signal].tolist() == values for column, values in BRACKETS)
+
+
+def test_csv_files_without_units_in_their_header_have_those_of_the_file_beside_them(tmp_path):
+    """As earlier versions wrote them, also with names that look like one with a unit."""
+    path = tmp_path / "r.csv"
+    written_csv(path, BRACKETS)
+    names = ",".join(["time", *(f'"{column.signal}"' for column, _ in BRACKETS)])
+    path.write_text("\n".join([names, *path.read_text(encoding="utf-8").splitlines()[1:], ""]), encoding="utf-8")
+    found = read_trace(path).columns
+    assert [(one.signal, one.unit) for one in found] == [(one.signal, one.unit) for one, _ in BRACKETS]
+
+
+def test_a_unit_that_somebody_wrote_into_the_header_wins_over_the_file_beside_it(tmp_path):
+    path = tmp_path / "r.csv"
+    written_csv(path, BRACKETS[:1])
+    path.write_text(path.read_text(encoding="utf-8").replace("km/h", "m/s"), encoding="utf-8")
+    assert read_trace(path).units == ("m/s",)
+
+
+def test_pandas_and_fmpy_read_the_header(tmp_path):
+    path = tmp_path / "r.csv"
+    written_csv(path, [BRACKETS[0], BRACKETS[3]])
+    pandas = pytest.importorskip("pandas")
+    assert list(pandas.read_csv(path)) == ["time", "speed [km/h]", "x[1] [m]"]
+    from fmpy.util import read_csv as read_by_fmpy
+
+    assert read_by_fmpy(path)["speed [km/h]"].tolist() == [1.0, 2.0]

@@ -48,13 +48,18 @@ def test_a_byte_order_mark_blank_lines_and_quotes_do_no_harm(drive):
 
 
 def test_what_a_run_has_written_can_be_read_back(pushed2, tmp_path):
-    """Both sides of a jump included, and in the unit that the file beside it states."""
+    """Both sides of a jump included, and in the unit of the header, or else of the file beside it."""
     inputs = {"push": ssptool.Table((0.0, 0.35, 0.35, 1.0), (0.0, 1.0, 4.0, 2.0))}
     out = tmp_path / "push.csv"
     first = ssptool.simulate(pushed2, inputs=inputs, settings=SETTINGS, output=out, record="push").unwrap()
     again = ssptool.simulate(pushed2, inputs=out, settings=SETTINGS).unwrap()
     assert again.t.tolist() == first.t.tolist()
     assert again["push"] == approx(first["push"], abs=1e-15)
+    text = out.read_text()
+    out.write_text(text.replace("push [N]", "push [kN]"))
+    thousandfold = ssptool.simulate(pushed2, inputs=out, settings=SETTINGS).unwrap()
+    assert thousandfold["push"] == approx(1000 * first["push"])
+    out.write_text(text.replace("push [N]", "push"))
     sidecar = out.with_name("push.csv.json")
     sidecar.write_text(sidecar.read_text().replace('"unit": "N"', '"unit": "kN"'))
     thousandfold = ssptool.simulate(pushed2, inputs=out, settings=SETTINGS).unwrap()
