@@ -303,14 +303,14 @@ def _line(one: Styled) -> dict[str, Any]:
     return {
         "x": one.curve.t,
         "y": one.curve.y,
-        "name": html.escape(one.curve.name, quote=False),  # plotly takes tags in it for what they are
+        "name": html.escape(one.curve.name, quote=False),  # plotly interprets tags in it
         "mode": "lines",
         "line": {
             "color": _COLOURS[one.colour % len(_COLOURS)],
             "dash": _PAGE_DASHES[one.dash % len(_PAGE_DASHES)],
             "shape": shape,
             "width": 1.5,
-            "simplify": False,  # what plotly leaves out is seen as corners; curves are thinned already
+            "simplify": False,  # plotly's own simplification would show corners; curves are thinned already
         },
     }
 

@@ -125,7 +125,7 @@ def thinned(curve: Curve, most: int = MOST_POINTS) -> Curve:
     lows, highs = np.minimum.reduceat(curve.y, bounds), np.maximum.reduceat(curve.y, bounds)
     stretch = np.searchsorted(bounds, np.arange(n), side="right") - 1
     extreme = (curve.y == lows[stretch]) | (curve.y == highs[stretch]) | np.isnan(curve.y)
-    # Of equal values in a stretch the first will do.
+    # Of equal values in an interval the first one is enough.
     keep = np.unique(np.stack([stretch[extreme], curve.y[extreme]]), axis=1, return_index=True)[1]
     chosen = np.union1d(np.flatnonzero(extreme)[keep], [0, n - 1])
     return replace(curve, t=curve.t[chosen], y=curve.y[chosen])

@@ -275,7 +275,7 @@ def _tornado_page(chart: Tornado) -> Any:
         figure.add_vline(x=nominal, line={"color": "black", "width": 1}, row=row, col=1)
         figure.update_xaxes(title_text=result.title, row=row, col=1)
         figure.update_yaxes(autorange="reversed", row=row, col=1)
-    # Side by side: of two that point the same way, neither hides the other.
+    # Side by side, so that bars in one direction do not hide each other.
     figure.update_layout(barmode="group", legend={"orientation": "h", "y": 1.0, "yanchor": "bottom"})
     return figure
 

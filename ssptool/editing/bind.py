@@ -16,7 +16,7 @@ from ssptool.editing.draft import Draft, Place, store, store_copy, stored
 from ssptool.editing.names import Name, Sharing, enter, find_element, hosts, path_length, places, rest_below, shown
 from ssptool.errors import counted
 from ssptool.network.arrays import undivided
-from ssptool.network.targets import Target, Targets
+from ssptool.network.targets import NamedTarget, Targets
 from ssptool.network.tree import build_tree
 from ssptool.network.wiring import Wiring
 
@@ -103,7 +103,7 @@ class Addressees:
         self._wiring = Wiring(self._tree, undivided(self._tree))
         self._targets = Targets(self._tree, self._wiring)
 
-    def of(self, full: str) -> list[Target]:
+    def of(self, full: str) -> list[NamedTarget]:
         return self._targets.named(full, ())
 
     def names(self) -> list[str]:

@@ -9,7 +9,7 @@ from ssptool.editing.bind import Addressees, BoundSet, Use, ensure_mapping, uses
 from ssptool.editing.changes import EditError
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
 from ssptool.editing.names import Name, enter, find, host_paths, is_host, require_free
-from ssptool.network.targets import Target, VariableTarget
+from ssptool.network.targets import NamedTarget, VariableTarget
 
 
 def rename(draft: Draft, old: Name, new: str) -> None:
@@ -183,7 +183,7 @@ def _following_in(draft: Draft, old: tuple[str, ...], new: tuple[str, ...], conn
     return found
 
 
-def _is_meant(target: Target, old: tuple[str, ...], connector: str | None) -> bool:
+def _is_meant(target: NamedTarget, old: tuple[str, ...], connector: str | None) -> bool:
     if isinstance(target, VariableTarget):
         return connector is None and target.place.path[: len(old)] == old
     if connector is None:

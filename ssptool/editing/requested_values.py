@@ -14,7 +14,7 @@ from ssptool.fmu.description import Shape, Value, element_names, shape_text
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.conversion import IncompatibleUnits, InvalidValue, conversion, from_text, is_float, split_values
 from ssptool.network.network import Network, Signal
-from ssptool.network.targets import Target
+from ssptool.network.targets import NamedTarget
 
 ROUNDING = 1e-12
 """Relative; a value that went to another unit and back is the same to within a few roundings."""
@@ -32,7 +32,7 @@ class RequestedValue:
     whole: str
     texts: tuple[str, ...]
     values: tuple[Value, ...]
-    target: Target
+    target: NamedTarget
     unit: PhysicalUnit | None
     stated: bool
     shape: Shape = ()
@@ -145,7 +145,7 @@ def requested_value(
     return requested
 
 
-def _target(addressees: Addressees, name: str) -> tuple[str, Target]:
+def _target(addressees: Addressees, name: str) -> tuple[str, NamedTarget]:
     """What a name means, with the name of the array if it is that of an element."""
     array = name.rpartition("[")[0] if name.endswith("]") else ""
     for whole in (name, array):
@@ -154,7 +154,7 @@ def _target(addressees: Addressees, name: str) -> tuple[str, Target]:
     raise UnknownName("variable or connector", name, addressees.names())
 
 
-def _index(name: str, whole: str, target: Target, shape: Shape) -> int:
+def _index(name: str, whole: str, target: NamedTarget, shape: Shape) -> int:
     """The place of an element among the values of its array."""
     array = target.signal.variable
     elements = [element.removeprefix(array) for element in element_names(array, shape)] if shape else []
@@ -185,7 +185,7 @@ def _flat(value: object) -> Iterable[object]:
         yield from _flat(item)
 
 
-def _read(name: str, text: str, target: Target) -> Value:
+def _read(name: str, text: str, target: NamedTarget) -> Value:
     value = from_text(name, text, target.type, target.items)
     if target.type == "Enumeration":
         # The item's name is written, not its number.

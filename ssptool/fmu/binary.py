@@ -138,7 +138,7 @@ class SharedFunctions:
         """
         instance: Any = object.__new__(kind)
         if self._held is None:
-            # Held once more, so that it stays where it is when the instance that opened it is freed.
+            # Loaded once more, so that it stays loaded when the instance that opened it is freed.
             held = ctypes.CDLL(str(path))
             self._functions = dict(_bound_functions(held, kind, prefix))
             self.addresses = {standard_name(name): address_of(function) for name, function in self._functions.items()}
@@ -427,7 +427,7 @@ def _forget_modules(names: frozenset[str], folder: Path) -> None:
     for name, module in [item for item in sys.modules.items() if item[0].partition(".")[0] in names]:
         file = Path(getattr(module, "__file__", None) or "")
         root = file.resolve().parents[name.count(".") + (file.name == "__init__.py")] if file.name else Path()
-        # Only what came from an FMU: one may bring a copy of a library that this program uses.
+        # Only modules from FMUs: an FMU may contain a copy of a library that this program uses.
         if root.name == "resources" and root != (folder / "resources").resolve():
             del sys.modules[name]
 

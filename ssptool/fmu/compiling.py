@@ -105,7 +105,7 @@ def lacks_library(path: Path, description: FmuDescription) -> bool:
     try:
         return not any(name.startswith(folder) for name in fmu_entries(path))
     except (OSError, zipfile.BadZipFile):
-        return False  # whoever loads it finds out
+        return False  # loading it reports the problem
 
 
 def compiled_fmu(path: Path, description: FmuDescription) -> CompiledFmu:

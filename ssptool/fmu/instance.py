@@ -288,7 +288,7 @@ class FmuInstance(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            # What goes wrong in `terminate` must not hide the error that is on its way.
+            # An error in `terminate` must not hide the original error.
             with contextlib.nullcontext() if error is None else contextlib.suppress(FmiError):
                 self.terminate()
         finally:
@@ -414,7 +414,7 @@ class Fmi2Instance(FmuInstance):
         try:
             return bool(self.call("getBooleanStatus", _TERMINATED))
         except FmiError:
-            return False  # it cannot be asked
+            return False  # FMI has no function to get it
 
     def last_successful_time(self) -> float | None:
         try:

@@ -99,7 +99,7 @@ def _read_zip_contents(path: Path) -> ZipContents:
         try:
             return ZipContents(names, archive.read(MODEL_DESCRIPTION))
         except (BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, ZlibError):
-            return ZipContents(names, None)  # whoever reads it finds out
+            return ZipContents(names, None)  # reading it reports the problem
 
 
 MAXIMUM_SIZE = 256 * 1024 * 1024

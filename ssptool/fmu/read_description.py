@@ -112,7 +112,7 @@ def _description_of_fmi1(raw: Any, root: etree._Element, variables: Mapping[str,
         units=fmi1_units(root),
         outputs=outputs,
         derivatives=MappingProxyType({}),
-        # There is no initialization mode: what holds at communication points holds at the first one.
+        # Without initialization mode, the dependencies at communication points count for the first one as well.
         initial_unknowns=outputs,
         event_indicators=int(raw.numberOfEventIndicators),
         binaries=frozenset(node.get("name", "") for node in root.iter(_OSMP_BINARY)),

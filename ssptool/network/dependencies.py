@@ -133,7 +133,7 @@ def needs(component: FlatComponent, output: str, stage: Stage) -> frozenset[str]
     if variable is not None and variable.variability is Variability.CONSTANT:
         return frozenset()
     if stage is not Stage.INITIALIZATION:
-        # What is fixed after initialization depends on nothing any more.
+        # Variables that are fixed after initialization have no dependencies.
         if variable is not None and variable.variability is Variability.FIXED:
             return frozenset()
         if output not in fmu.outputs and output in fmu.states:

@@ -129,7 +129,7 @@ class _Explainer:
         inside = {port.signal for port in network.boundaries}
         for wire in (*network.wires, *network.dangling):
             if wire.source == wire.destination:
-                continue  # the two sides of a boundary that is not connected further: one name, one connector
+                continue  # both sides of a boundary without further connection have one name
             self.leaving[wire.source].append(wire)
             self.arriving[wire.destination] = wire
             for signal in dict.fromkeys(leg.source for leg in wire.legs[1:]):

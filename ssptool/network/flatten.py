@@ -282,7 +282,7 @@ def _sized(
     parameter_files: Sequence[FilePath],
 ) -> dict[ConnectorKey, FlatConnector]:
     """Size arrays by parameters (other values are applied later), and return the connectors."""
-    # What cannot be is refused when all values are looked at.
+    # Invalid values are refused when all values are applied.
     scratch = replace(tree, unsupported=[], assumed_units={})
     parameters = Parameterization(scratch, Wiring(scratch, known))
     parameters.apply_bindings()

@@ -110,7 +110,7 @@ def _peeled(after: Mapping[Node, Iterable[Node]]) -> Collection[Node]:
         for other in others:
             arriving[other] += 1
     bare = [node for node, number in arriving.items() if number == 0]
-    for node in bare:  # grows meanwhile
+    for node in bare:  # grows during the loop
         del arriving[node]
         for other in after[node]:
             if other in arriving:

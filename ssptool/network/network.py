@@ -45,7 +45,7 @@ class Conversion:
     def __call__(self, value: float) -> float:
         if self.table:
             return dict(self.table).get(int(value), value)
-        # Where nothing is done to it, a zero keeps its sign.
+        # The identity keeps the sign of zero.
         return value if (self.factor, self.offset) == (1.0, 0.0) else self.factor * value + self.offset
 
     def carry(self, value: Value) -> Value:

@@ -44,7 +44,7 @@ from ssptool.network.network import (
     StepKind,
     Unmatched,
 )
-from ssptool.network.targets import SystemTarget, Target, Targets, UnknownVariable, VariableTarget
+from ssptool.network.targets import NamedTarget, SystemTarget, Targets, UnknownVariable, VariableTarget
 from ssptool.network.tree import ElementPath, Tree, dotted
 from ssptool.network.wiring import Flow, Wiring
 from ssptool.working_directory import absolute
@@ -193,7 +193,7 @@ def by_source(mapping: ssm.ParameterMapping) -> dict[str, list[ssm.MappingEntry]
     return entries
 
 
-def converted_for(given: PendingParameter, target: Target, entry: ssm.MappingEntry | None) -> Assignment:
+def converted_for(given: PendingParameter, target: NamedTarget, entry: ssm.MappingEntry | None) -> Assignment:
     """Unit conversion, then transformation, then type conversion (§5.2.3, §7.1.1).
 
     Raises
@@ -250,7 +250,7 @@ class Parameterization:
         self._tree = tree
         self._wiring = wiring
         self._targets = Targets(tree, wiring)
-        self._claims: dict[Target, list[Candidate]] = defaultdict(list)
+        self._claims: dict[NamedTarget, list[Candidate]] = defaultdict(list)
         self._matched: set[Position] = set()
         self._missed: dict[Position, str] = {}
 
@@ -294,7 +294,7 @@ class Parameterization:
                 if target.settable and is_integer(target.type):
                     self._override(name, text, target)
 
-    def _override(self, name: str, text: str, target: Target, detail: str = "") -> None:
+    def _override(self, name: str, text: str, target: NamedTarget, detail: str = "") -> None:
         if not target.settable:
             raise InvalidValue(name, text, "no value: the FMU calculates this variable")
         value, unit = from_text(name, text, target.type, target.items), unit_name(target.unit)
@@ -343,7 +343,7 @@ class Parameterization:
         """Whether a target is not a signal of the flat network, so its value passes on to connected variables."""
         return not _is_flat(target) or self._wiring.connectors[target.key].kind in _PARAMETERS
 
-    def _claim(self, giver: ValueSource, target: Target, assignment: Assignment) -> None:
+    def _claim(self, giver: ValueSource, target: NamedTarget, assignment: Assignment) -> None:
         self._claims[target].append(Candidate(giver, assignment))
 
     def _through(self, system: SystemTarget, assignment: Assignment) -> Iterator[Assignment]:
@@ -455,7 +455,7 @@ class Parameterization:
         except (UnresolvableUri, MissingEntry, InvalidDocument) as problem:
             if inside:
                 self._tree.refuse(element.position, f"the source {source!r} inside the component: {problem}")
-            return None  # Else reported by the rules URI-002, XML-001 and their like.
+            return None  # Other problems are reported by rules such as URI-002 and XML-001.
 
 
 def _bindings(tree: Tree) -> Iterator[Bound]:
@@ -477,7 +477,7 @@ def _bindings(tree: Tree) -> Iterator[Bound]:
 _PARAMETERS = frozenset({"parameter", "structuralParameter"})
 
 
-def _is_flat(target: Target) -> bool:
+def _is_flat(target: NamedTarget) -> bool:
     """Whether a target is in the flat network: of a component, or of the root system."""
     return isinstance(target, VariableTarget) or target.key.of_root
 

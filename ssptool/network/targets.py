@@ -91,7 +91,7 @@ class SystemTarget:
         return Signal(dotted(self.key.path), self.key.connector)
 
 
-Target: TypeAlias = VariableTarget | SystemTarget
+NamedTarget: TypeAlias = VariableTarget | SystemTarget
 
 
 class Targets:
@@ -115,7 +115,7 @@ class Targets:
                 target = SystemTarget(key, kind, connector.items, connector.unit, position, is_element=is_element)
                 self._connectors[str(target)].append(target)
 
-    def named(self, name: str, path: ElementPath) -> list[Target]:
+    def named(self, name: str, path: ElementPath) -> list[NamedTarget]:
         """All targets called `name`, relative to the element at `path`."""
         full = ".".join((*path, name))
         inside = [target for target in self._connectors.get(full, ()) if target.key.path[: len(path)] == path]

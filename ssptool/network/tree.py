@@ -292,7 +292,7 @@ class _TreeBuilder:
             return
         if root.system not in around.systems:
             inner = Scope(scope.archive, document, document_units(root), Positions(document))
-            # The dictionaries of the host are not seen from another document (AMB-21).
+            # Dictionaries of the host are not visible in another document (AMB-21).
             self.system(SystemPlace(path, root.system, inner, component, scope), Around(around.systems, {}))
 
     def _dictionaries(self, place: SystemPlace) -> Iterator[DictionaryPlace]:

@@ -258,7 +258,7 @@ def _segments(
             next(numbers),
             place.path,
             source.key,
-            # Of a dictionary reference, the side at which values arrive.
+            # The receiving side of a dictionary reference.
             destination.key._replace(inner=True) if destination.shared else destination.key,
             position,
             connection.suppress_unit_conversion,
@@ -297,7 +297,7 @@ def _transformation(
         case ssc.BooleanMappingTransformation() | ssc.IntegerMappingTransformation():
             pairs = {int(key): int(value) for key, value in transformation.table.items()}
         case ssc.EnumerationMappingTransformation():
-            # Of names that an end does not know, rule TRF-009 speaks.
+            # Unknown names are reported by rule TRF-009.
             pairs = {
                 source.items[key]: destination.items[value]
                 for key, value in transformation.table.items()

@@ -80,12 +80,12 @@ class Tube:
 
     def excess(self, y: Floats) -> Floats:
         """Distance of values (m,) from the tube, 0 inside; inf if only one of value and reference is a number."""
-        with np.errstate(invalid="ignore"):  # infinities are seen to below
+        with np.errstate(invalid="ignore"):  # infinities are handled below
             far = np.maximum(np.maximum(self.lower - y, y - self.upper), 0.0)
         undefined, expected = np.isnan(y), np.isnan(self.lower) | np.isnan(self.upper)
         far[undefined != expected] = np.inf
         far[undefined & expected] = 0.0
-        # Two equal infinities are the same value, though their difference is none.
+        # Equal infinities are equal values, although their difference is nan.
         same = np.isinf(y) & (y >= self.lower) & (y <= self.upper)
         far[same] = 0.0
         return far

@@ -108,7 +108,7 @@ def not_empty(dimension: ssc.Dimension, structure: Structure) -> Iterator[Findin
 
 
 def _siblings(dimension: ssc.Dimension, structure: Structure) -> Mapping[str, Declared] | None:
-    """The connectors beside the one that a dimension belongs to; None if it belongs to something else."""
+    """The connectors of the element whose connector has a dimension; None for other dimensions."""
     if not isinstance(dimension.getparent(), ssd.Connector):
         return None
     return _connectors(next(around(dimension, ssd.SystemElement)), structure)
@@ -204,7 +204,7 @@ ClockName = tuple[str, str]
 
 
 def _connected_clocks(found: tuple[Link, ...]) -> dict[ClockName, ClockName]:
-    """For each clock that is connected, one of all that are connected to it."""
+    """For each connected clock a representative of all clocks connected to it."""
     groups: dict[ClockName, ClockName] = {}
     for link in found:
         if link.start.carried.type == link.end.carried.type == "Clock":

@@ -160,7 +160,7 @@ class Basis(StrEnum):
     XSD = "xsd"  # the schema or its documentation
     SHOULD = "should"  # a recommendation
     DERIVED = "derived"  # follows from the text
-    POLICY = "policy"  # our proposal where the standard is silent
+    POLICY = "policy"  # our choice where the standard is silent
 
 
 MUST, TEXT, XSD, SHOULD, DERIVED, POLICY = Basis

@@ -317,7 +317,7 @@ def one_direction(structure: Structure) -> Iterator[Finding]:
         for link in links(system, structure) if some else ():
             for end in link.flow or ():
                 if end.side.kind is Kind.UNSPECIFIED:
-                    # Seen from outside: whether the connector takes the value.
+                    # Whether the connector takes its value outside.
                     takes = (end is _destination(link)) is bool(end.element)
                     known, other = directions.setdefault(end.connector, (takes, link.connection))
                     if known is not takes:
@@ -383,14 +383,14 @@ def _connecting(
 
 
 def _loose_ends(system: ssd.System, structure: Structure) -> Iterator[tuple[ssd.Connection, str, str, str]]:
-    """The ends of those connections of which not both connectors are declared."""
+    """The ends of connections with an undeclared connector."""
     for stated in loose(system, structure):
         yield stated.connection, "start", *stated.start
         yield stated.connection, "end", *stated.end
 
 
 def _carriage(connection: ssd.Connection) -> object:
-    """What a connection does to the value on its way."""
+    """The conversion of a connection as a comparable value."""
     transformation = connection.transformation
     return connection.suppress_unit_conversion, None if transformation is None else content_of(transformation)
 
@@ -456,7 +456,7 @@ _SEVERITIES = {Verdict.INFO: Severity.INFO, Verdict.WARNING: Severity.WARNING, V
 
 
 def _compared_items(same: tuple[Link, ...], source: Carried, destination: Carried) -> Iterator[Finding]:
-    """Of two enumerations: every item of the source means the same in the destination, unless they are mapped."""
+    """Compare two enumerations: without a mapping every item of the source has the same value in the destination."""
     known = destination.items
     lost = [item for item, value in (source.items or {}).items() if known and known.get(item) != value]
     names = ", ".join(f"'{item}'" for item in lost[:3])
@@ -511,7 +511,7 @@ def _dependencies(
 ) -> tuple[Needs, dict[tuple[ElementConnector, ElementConnector], ssd.Connection]]:
     needs: Needs = {}
     wires = {}
-    # Only between parts that feed each other can there be loops, so that the rest is left out.
+    # Only mutually coupled parts can have loops; the rest is left out.
     near = between_cycles(signal_flow(structure))
     for system in structure.root.systems() if near else ():
         for link in links(system, structure):
@@ -548,7 +548,7 @@ def _is(description: FmuDescription, name: str, causality: Causality) -> bool:
 
 
 def _cycle(graph: Mapping[ElementConnector, Iterable[ElementConnector]]) -> list[ElementConnector]:
-    """Signals each of which depends on the one behind it, the first one again at the end; none if there are none."""
+    """A cycle of signals, each depending on the next, with the first one repeated at the end; empty without a cycle."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as found:

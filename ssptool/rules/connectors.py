@@ -197,7 +197,7 @@ def _compared_inside(outer: Declared, outside: Carried, inner: Declared, inside:
 
 
 def _alike(inner: Statement, outside: str, inside: str) -> bool:
-    """Whether the two types are the same; where the system inside states none, whether values can be converted."""
+    """Whether two types are equal; if the inner system states none, whether values can be converted."""
     if inner.type is not None or outside == inside:
         return outside == inside
     taken = inner.kind in (ConnectorKind.INPUT, ConnectorKind.PARAMETER, ConnectorKind.STRUCTURAL_PARAMETER)
@@ -220,7 +220,7 @@ def specified_kinds(element: ssd.SystemElement, structure: Structure) -> Iterato
 def _with_inner(
     component: ssd.Component, structure: Structure
 ) -> Iterator[tuple[Declared, Declared | None, Collection[str]]]:
-    """The connectors of a component with those inside the system that it is, and the names of all there."""
+    """The connectors of a component paired with those of the system that it refers to, and the names of the latter."""
     instance = instance_of(component, structure)
     if instance is not None:
         inside = {connector.name: connector for connector in declared(instance.system, instance.structure)}
@@ -349,7 +349,7 @@ def some_writer(structure: Structure) -> Iterator[Finding]:
 
 
 class Access(NamedTuple):
-    """One connection of a reference, which gives the entry a value or takes it from there."""
+    """One connection of a reference, which writes or reads the entry."""
 
     reference: ssd.SystemElement
     link: Link

@@ -86,7 +86,7 @@ def distinct_hierarchical_names(system: ssd.System, structure: Structure) -> Ite
 
 
 def _outer(name: str) -> Iterator[str]:
-    """What stands before a dot of a name: "A.B.C" → "A", "A.B"."""
+    """The parts of a name before each dot: "A.B.C" → "A", "A.B"."""
     return (name[: dot.start()] for dot in re.finditer(r"\.", name))
 
 

@@ -55,7 +55,7 @@ FMU_COMPONENTS = Chapter("Components against their FMUs (SSP 2.0 §4.5, §5.2.1,
 
 
 class Pair(NamedTuple):
-    """What connectors state, and the variable that they name: all of components of one FMU that state the same."""
+    """Connectors and the variable that they name: all connectors of components of one FMU with equal attributes."""
 
     says: Statement
     variable: Variable
@@ -305,7 +305,7 @@ def _compared(clock: ssc.Clock | None, own: dict[str, str]) -> Iterator[Finding]
 
 
 def _same_text(stated: str, own: str) -> bool:
-    """Whether two texts of an attribute mean the same: `1` and `1.0` do, so do `1` and `true`."""
+    """Whether two texts of an attribute are equal values, such as `1` and `1.0`, or `1` and `true`."""
     words = {"true": "1", "false": "0"}
     stated, own = words.get(stated.strip(), stated.strip()), words.get(own.strip(), own.strip())
     try:
@@ -337,7 +337,7 @@ def _unpaired(component: ssd.Component, structure: Structure) -> tuple[Declared,
 
 
 def _everywhere(pair: Pair, message: str, advice: str = "", severity: Severity | None = None) -> Iterator[Finding]:
-    """What is wrong with a pair is so at each of its connectors."""
+    """Report a finding at each connector of a pair."""
     for connector in pair.connectors:
         yield Finding(connector, message, advice, severity=severity)
 
@@ -377,7 +377,7 @@ def _fits(kind: Kind, variable: Variable, fmu: FmuDescription) -> bool:
 
 
 def _kind_of(variable: Variable) -> Kind | None:
-    """None for what FMI 1.0 calls `none`: there is no kind for it."""
+    """The kind for a causality; None for `none` of FMI 1.0."""
     return next((kind for kind, causality in _CAUSALITIES.items() if causality is variable.causality), None)
 
 
@@ -540,7 +540,7 @@ def one_instance_per_process(structure: Structure) -> Iterator[Finding]:
 
 
 def _cycles(structure: Structure) -> Iterator[list[ssd.Component]]:
-    """FMUs each of which takes values from another one and, in the end, gives values to that; in document order."""
+    """Sets of components with mutually coupled FMUs, in document order."""
     feeds = signal_flow(structure)
     order = {component: number for number, component in enumerate(structure.all(ssd.Component))}
     for vertices in cyclic_components(feeds):
@@ -554,7 +554,7 @@ Offer = tuple[Path, FmuDescription, list[Interface]]
 
 @remembered
 def _offered(component: ssd.Component, structure: Structure) -> tuple[Offer, ...]:
-    """The FMU of a component, and the interfaces of it that the component can use; nothing if there are none."""
+    """The FMU of a component, and its interfaces that the component can use; empty without any."""
     description = structure.fmu_of(component)
     reference = structure.reference(component, component.source or "")
     if description is None or reference.reach is not Reach.INSIDE:

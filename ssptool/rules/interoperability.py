@@ -1,7 +1,7 @@
-"""Rules on what other tools are known not to take.
+"""Rules on known limits of other tools.
 
-These rules are off until a tool is asked for (`ssptool validate --for TOOL`, `for` in `ssptool.toml`). The tools and
-their versions are in `ssptool.rules.catalogue.TOOLS`; docs/interoperability.md says how each limit was seen.
+These rules are off unless a tool is named (`ssptool validate --for TOOL`, `for` in `ssptool.toml`). The tools and their
+versions are in `ssptool.rules.catalogue.TOOLS`; docs/interoperability.md describes how each limit was found.
 """
 
 from collections.abc import Iterator

@@ -86,7 +86,7 @@ def interface(system: ssd.System, structure: Structure) -> SystemInterface:
     for element in system.elements:
         if elements.setdefault(element.name, element) is element:
             own = by_name(element, structure)
-            # Of an element without a name the connectors come behind those of the system itself.
+            # An element without a name shares the key of the system, whose connectors come first.
             connectors[element.name] = own if element.name else {**own, **connectors[""]}
     return SystemInterface(elements, connectors)
 
@@ -375,7 +375,7 @@ def stated_by(says: Statement, structure: Structure) -> Carried:
 def _by_words(words: tuple[str, str | None, str | None], structure: Structure) -> Carried:
     """Type, unit and items by the names in the SSD."""
     type_name, unit, enumeration = words
-    # A unit of which only the name is known is the finding of another rule; nothing follows from it.
+    # Undefined units are the findings of another rule (UNIT-002).
     return Carried(
         canonical(type_name),
         structure.unit(structure.root, unit),
@@ -415,7 +415,7 @@ def _side(connector: Declared, owner: ssd.SystemElement, element: str, structure
     description = structure.fmu_of(owner)
     if description is None:
         return _new_side(connector, owner, element, structure)
-    # All that matters of a connector of an FMU is what it states and which variable it is.
+    # A connector of an FMU is determined by its attributes and its variable.
     known, key = pool(Side, structure), (connector.says, id(description), connector.name)
     side = known.get(key)
     if side is None:

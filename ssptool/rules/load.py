@@ -89,7 +89,7 @@ def _in_package(name: str, archive: Archive) -> bool:
 def _find(reader: "_Reader", variant: str) -> str:
     names = root_structures(reader.archive)
     if variant in names:
-        return variant  # that is plain, and no other has to be read
+        return variant  # the usual case, in which no other file has to be read
     titles = {}
     for name in names:
         document = reader.file(name, ssd.SystemStructureDescription).document

@@ -150,7 +150,7 @@ LAYERED_STANDARDS = ("org.ssp-standard.ssp-traceability",)
 
 
 def reserved(name: str) -> bool:
-    """Whether a name is in a domain of the standard's owner, and not one that the owner has published."""
+    """Whether a name is in a domain of the standard's owner, and is not a published one."""
     inside = any(name == domain or name.startswith(domain + ".") for domain in RESERVED)
     return inside and not name.startswith(LAYERED_STANDARDS)
 

@@ -267,7 +267,7 @@ def _attribute(use: ParameterUse) -> str:
 
 
 def _origin(target: ParameterTarget) -> str:
-    """What to set in its place, where the FMU says what a variable follows from at the start."""
+    """Advice on variables to set instead, if the FMU declares from which variables a value is calculated."""
     known = sorted(target.follows_from or ())
     if not known:
         return ""
@@ -291,7 +291,7 @@ def _unmatched(use: ParameterUse) -> Finding:
 
 
 def _shaped(use: ParameterUse, target: ParameterTarget) -> tuple[Finding, ...]:
-    """The finding, if the value of a variable has not its shape; sizes by structural parameters may be any."""
+    """The finding about a value of another shape than its variable; variable sizes are not compared."""
     if target.variable is None:
         return ()
     stated, own = [dimension.size for dimension in use.parameter.dimensions], fixed_shape(target.variable)
@@ -304,7 +304,7 @@ def _shaped(use: ParameterUse, target: ParameterTarget) -> tuple[Finding, ...]:
 
 
 def _suits(use: ParameterUse, target: ParameterTarget, structure: Structure) -> Iterator[Finding]:
-    """What is wrong with the value, or with the first element of an array for which something is."""
+    """The problem of a value, or of the first faulty element of an array."""
     value = use.parameter.value
     for each in value if isinstance(value, tuple) else (value,):
         findings = list(_suits_one(use, target, each, structure))

@@ -160,11 +160,11 @@ def _read(path: Path) -> RuleChoice | None:
     """None if the file has no settings of ssptool."""
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     if path.name == PROJECT_FILE and "ssptool" not in text:
-        return None  # most are none of ours, and may be as wrong as they like
+        return None  # most pyproject.toml files have no settings of ssptool; their errors do not matter
     return _stated(path, text)
 
 
-@lru_cache(maxsize=8)  # opening, checking and running a system ask for the same file, which takes milliseconds to parse
+@lru_cache(maxsize=8)  # opening, validating and running a system read the same file, which takes milliseconds to parse
 def _stated(path: Path, text: str) -> RuleChoice | None:
     try:
         content = tomllib.loads(text)

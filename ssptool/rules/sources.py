@@ -162,7 +162,7 @@ def _plain_folder(component: ssd.Component, entry: str, structure: Structure) ->
 
 
 def _permission(structure: Structure, uri: str) -> str:
-    """How to let a zip read a file around it."""
+    """Advice on `--allow-outside` for a file outside a zip."""
     try:
         folder = structure.archive.outside(structure.file.name, uri.partition("#")[0]).parent
     except UnresolvableUri:
@@ -175,7 +175,7 @@ def _for(element: Element) -> str:
 
 
 def _packaged(structure: Structure, uri: str) -> str:
-    """The resource of the package that has the path at the end of a URI, if any."""
+    """The resource of the package whose path ends a URI, if any."""
     path, folder = uri.replace("\\", "/"), structure.file.name.rpartition("/")[0]
     below = folder + "/" if folder else ""
     inside = (name[len(below) :] for name in structure.archive.names() if name.startswith(below))

@@ -38,12 +38,12 @@ E = TypeVar("E", bound=Element)
 
 _HOLDING = (ssc.Annotation, ssc.Content, ssd.ParameterValues, ssd.ParameterMapping, ssd.SignalDictionary)
 _HOLDERS = tuple(kind.qualified_name for kind in _HOLDING)
-_HOLDING_CLASSES = frozenset(_HOLDING)  # that have no subclasses: to look a class up is quickest
+_HOLDING_CLASSES = frozenset(_HOLDING)  # without subclasses: a look-up of the class is fastest
 
 
 def every(root: Element, *kinds: type[E]) -> Iterator[E]:
     """The elements of these kinds, the root and inline content included, in document order."""
-    # In one walk, because what is foreign comes behind the holder in which it stands.
+    # In one walk, because foreign elements come after their container.
     foreign: set[etree._Element] = set()
     for element in root.iter(*{*(kind.qualified_name for kind in kinds), *_HOLDERS}):
         if isinstance(element, kinds) and not (foreign and element in foreign):

@@ -17,7 +17,7 @@ TRANSFORMATIONS = Chapter(
 
 
 class Transformed(NamedTuple):
-    """A transformation between what is known of its two sides, each with a name for messages."""
+    """A transformation with its two sides, each with a name for messages."""
 
     transformation: ssc.Transformation
     sides: tuple[tuple[str, Carried], tuple[str, Carried]]
@@ -172,7 +172,7 @@ def _strangers(transformation: ssc.Transformation, attribute: str, items: Mappin
 
 
 def _passed_on_in_vain(use: Transformed) -> list[str]:
-    """The items of the source that have no entry and that the destination does not know."""
+    """Items of the source without an entry that the destination does not have."""
     source, destination = use.source.items or {}, use.destination.items or {}
     match use.transformation:
         case ssc.EnumerationMappingTransformation():

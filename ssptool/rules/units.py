@@ -157,7 +157,7 @@ def same_units_by_name(structure: Structure) -> Iterator[Finding]:
 
 
 def _undefined(use: Element, name: str, root: ssc.TopLevel, structure: Structure) -> Finding:
-    """A unit that its document does not define; it is defined in one way by the others, or else as its name tells."""
+    """A finding on an undefined unit. The fix adds the only definition in other documents, or else that of its name."""
     known, told = structure.units(root), unit_of_name(name)
     meant = _meanings(name, structure) or ([] if told is None else [told])
     message = f"the unit '{name}' is not defined in this document"

@@ -285,8 +285,8 @@ _NEARLY = re.compile(r"v?([12])(\.0(\.\d+)?)?", re.IGNORECASE)
 
 
 def _version(root: Element) -> Fix | None:
-    """Write the version that is meant: the one that the number almost says; else the first by which the document is
-    valid, which is certain if it states none.
+    """Write the most similar version; else the first for which the document is valid, which is a safe fix if no version
+    is stated.
     """
     stated = root.get("version", "").strip()
     if near := _NEARLY.fullmatch(stated):
@@ -313,7 +313,7 @@ def _local(element: Element) -> str:
 
 
 def _violations(file: File, code: str) -> Iterator[Finding]:
-    """What the schema found and is said under this code."""
+    """Violations of the schema that belong to this code."""
     if file.violations and _is_expected(file):
         for violation in _by_code(file).get(code, ()):
             advice = 'write version="2.0"' if code == "VER-002" else ""
@@ -353,13 +353,13 @@ def _code(violation: SchemaFinding) -> str:
 
 @cache
 def _containers() -> frozenset[str]:
-    """The elements that hold a list and may not be empty."""
+    """Elements that contain a list and must not be empty."""
     slots = [slot for kind in _kinds(Element) for slot in kind.slots]
     return frozenset(slot.container for slot in slots if slot.container and not slot.keep)
 
 
 def _in_wrong_namespace(element: Element) -> bool:
-    """Whether SSP has no such element, but one of this name in another of its namespaces."""
+    """Whether the element has the name of an SSP element in another namespace of SSP."""
     known = {kind.qualified_name for kind in _kinds(Element)}
     others = {f"{{{uri}}}{_local(element)}" for uri in NSMAP.values()}
     return element.tag not in known and bool(known & others)

@@ -27,7 +27,7 @@ from ssptool.fmu.units import Exponents, PhysicalUnit, named
 from ssptool.network.connectors import flat_connectors
 from ssptool.network.conversion import InvalidValue, conversion, document_units, from_text
 from ssptool.network.network import Conversion
-from ssptool.network.targets import Target, Targets, UnknownVariable, VariableTarget
+from ssptool.network.targets import NamedTarget, Targets, UnknownVariable, VariableTarget
 from ssptool.network.tree import build_tree
 from ssptool.network.wiring import Wiring
 from ssptool.rules.selection import Acceptance, accepted_codes, find_settings
@@ -230,7 +230,7 @@ class Setter:
 
     factor: str
     name: str
-    target: Target
+    target: NamedTarget
     conversion: Conversion
 
     def text(self, value: FactorValue) -> str:
@@ -401,7 +401,7 @@ class PreparedSystem:
                     raise WrongValue(f"{name} takes no value: its FMU calculates this variable")
                 yield Setter(factor.name, name, target, self._conversion(factor, target))
 
-    def _conversion(self, factor: Factor, target: Target) -> Conversion:
+    def _conversion(self, factor: Factor, target: NamedTarget) -> Conversion:
         if factor.unit is not None and factor.unit not in self.units:
             known = ", ".join(sorted(self.units)) or "none"
             raise WrongValue(f"the unit {factor.unit!r} is not known; known are {known}, and what [units] defines")

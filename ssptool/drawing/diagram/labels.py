@@ -170,7 +170,7 @@ class _Lettering:
         outside = list(_around(block.name, around, text))
         chosen = self._first(inside, block) or self._first(outside)
         if chosen is None:
-            # No place is free: where it hides the least.
+            # No place is free: the one that hides the least.
             chosen = min([*outside, *inside], key=lambda label: self._taken.hidden(label.extent))
             self._taken.area(chosen.extent)
         found.append(chosen)
