@@ -201,5 +201,9 @@ def _figures_of_one_equation() -> Iterator[Claim]:
     for row in table(PAGE, "`ssptool run systems/flyball_governor …`"):
         for (text, words), measure in zip(row.cells, measures if len(row.cells) == 3 else measures[::2], strict=True):
             yield run_figure(text, words, measure)
+    for text, measure in zip(quoted(PAGE, "at 1e-2 s (exact: # … # m)"), (_lowest, _highest), strict=True):
+        yield run_figure(text, options(sentence), partial(measure, last=1.03))
+    (arms,) = quoted(PAGE, "(the arms have # kg.m2")
+    yield run_figure(arms, ("systems/flyball_governor",), lambda found: float(found.trace["Arms.J_arms"][0]))
     (text,) = quoted(PAGE, "stored and dissipated energy, # J at the start")
     yield run_figure(text, ("systems/flyball_governor",), lambda found: float(governor.stored_energy(found.trace)[0]))

@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from functools import lru_cache
@@ -134,3 +134,16 @@ def _number(text: str) -> re.Match[str]:
 
 def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().removeprefix("|").removesuffix("|").split("|")]
+
+
+def unmade(page: str, figures: Iterable[Claim]) -> set[str]:
+    """Numbers of three digits or with an exponent in the text of a page that are neither among the figures nor in the
+    documents beside the page; code is left out.
+    """
+    beside = (file.read_text(encoding="utf-8") for file in (ROOT / page).parent.rglob("*.ss?"))
+    known = {abs(float(number)) for text in beside for number in re.findall(r"\d+(?:\.\d+)?(?:e-?\d+)?", text)}
+    known |= {abs(claim.expected) for claim in figures}
+    text = re.sub(r"^    .*$|`[^`]*`", "", text_of(page), flags=re.MULTILINE)
+    numbers = re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?!\w)", text)
+    precise = {number for number in numbers if "e" in number or len(number.lstrip("0.").replace(".", "")) > 2}
+    return {number for number in precise if float(number) not in known}
