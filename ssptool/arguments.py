@@ -7,13 +7,12 @@ Each function takes the name of the argument and the value found, and returns th
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from enum import StrEnum
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ssptool.errors import WrongUsage
+from ssptool.errors import WrongUsage, similar_names
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -48,7 +47,7 @@ class UnknownArgument(WrongUsage, TypeError):
     """A keyword that a function does not take; `near` are those that may have been meant."""
 
     def __init__(self, function: str, name: str, known: Collection[str]) -> None:
-        self.near = tuple(get_close_matches(name, known))
+        self.near = similar_names(name, known)
         hint = f"did you mean {' or '.join(self.near)}?" if self.near else f"allowed are {', '.join(sorted(known))}"
         super().__init__(f"{function} has no argument {name!r}; {hint}")
         self.name = name
@@ -141,7 +140,7 @@ def one_of(name: str, value: object, words: Collection[str]) -> str:
     """One of these texts."""
     if isinstance(value, str) and value in words:
         return str(value)
-    near = get_close_matches(value, words, 1) if isinstance(value, str) else []
+    near = similar_names(value, words, 1) if isinstance(value, str) else ()
     hint = f" (did you mean {near[0]}?)" if near else ""
     raise WrongArgument(name, value, f"one of {', '.join(words)}{hint}")
 

@@ -1,6 +1,6 @@
-"""Errors of a caller who asks for something that does not exist, and of packages that are not installed.
+"""Errors of the caller's arguments and of missing packages, and the phrases that messages share.
 
-With what their messages name: known names near a wrong one, and the first of many things.
+Such phrases are similar names for a wrong one, the first of many things, and a number with its noun.
 """
 
 from collections.abc import Collection, Iterable
@@ -10,17 +10,18 @@ from typing import Any
 
 
 class WrongUsage(Exception):
-    """What was asked for by name is not there, or cannot be: a signal, a variant, a format, a rule, the value of a
-    parameter. Other words mend it; nothing is wrong with the system. The command line exits with 2.
+    """A name or value of the caller that does not exist or cannot be: of a signal, variant, format, rule or parameter.
+
+    The system has no error. The command line exits with 2.
     """
 
 
 class WrongValue(WrongUsage, ValueError):
-    """A value that cannot be, or values that exclude each other; the message says which, and what can be."""
+    """A wrong value, or values that exclude each other; the message names them and the allowed ones."""
 
 
 def is_own(error: BaseException) -> bool:
-    """Whether the class of an error, or a base of it, is one of this package, so that its message is for the user."""
+    """Whether the class of an error or one of its bases is of this package, so that its message is for the user."""
     return any(kind.__module__.partition(".")[0] == "ssptool" for kind in type(error).__mro__)
 
 
@@ -53,23 +54,24 @@ class PlotUnavailable(Exception):
 
 NEAR_MISSES = 3
 MOST_COMPARED = 2_000_000
-"""Pairs of names that are compared at most; beyond, none are given."""
+"""Pairs of names that are compared at most; with more pairs there are no suggestions."""
 
 
 def near_misses(names: Collection[str], known: Collection[str]) -> dict[str, tuple[str, ...]]:
     """For each of the names the known ones that end with it or look like it, the likeliest first."""
     if len(known) * len(names) > MOST_COMPARED:
         return dict.fromkeys(names, ())
-    return {name: _near(name, known) for name in names}
+    return {name: similar_names(name, known) for name in names}
 
 
-def _near(name: str, known: Collection[str]) -> tuple[str, ...]:
+def similar_names(name: str, known: Collection[str], most: int = NEAR_MISSES) -> tuple[str, ...]:
+    """The known names that end or begin with a name, then those spelled like it; at most so many."""
     longer = [other for other in known if other.endswith("." + name) or other.startswith(name + ".")]
-    return tuple(dict.fromkeys((*longer, *get_close_matches(name, known, NEAR_MISSES))))[:NEAR_MISSES]
+    return tuple(dict.fromkeys((*longer, *get_close_matches(name, known, most))))[:most]
 
 
 NAMED = 5
-"""What a sentence names before it counts the others."""
+"""Things that a sentence names before it counts the others."""
 
 
 def abbreviated(things: Iterable[object], most: int = NAMED, *, separator: str = ", ") -> str:

@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ForwardRef, NamedTuple, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, ForwardRef, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
 
 from ssptool.arguments import UnknownArgument as UnknownArgument
 from ssptool.arguments import WrongArgument as WrongArgument
 from ssptool.arguments import flag, paths, text, texts
-from ssptool.arguments import path as checked_path
 from ssptool.arguments import path as system_path
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic
@@ -67,9 +66,20 @@ class SystemOptions(TypedDict, total=False):
     allow_outside: Files
 
 
+class ValidateOptions(TypedDict, total=False):
+    """Keywords of `validate` and `fix`; `validate` says what each means."""
+
+    variant: str | None
+    select: Codes
+    ignore: Codes
+    strict: bool | None
+    tools: str | Sequence[str]
+    allow_outside: Files
+
+
 DEFAULTS: Mapping[str, Any] = {
-    **dict.fromkeys(SystemOptions.__annotations__),
-    **dict.fromkeys(("parameters", "accept", "allow_outside"), ()),
+    **dict.fromkeys((*SystemOptions.__annotations__, *ValidateOptions.__annotations__)),
+    **dict.fromkeys(("parameters", "accept", "select", "ignore", "tools", "allow_outside"), ()),
     "start_values": NO_START_VALUES,
     "settings": None,
 }
@@ -120,7 +130,7 @@ def refuse_unknown(function: Callable[..., Any], options: Iterable[str], setting
 
 
 class ValidSystem(NamedTuple):
-    """An open archive, a structure in it, and the findings in spite of which it is used."""
+    """An open archive, a structure in it, and the findings that were accepted."""
 
     archive: Archive
     structure: Document
@@ -199,16 +209,33 @@ __all__ = [
 ]
 
 
-def validate(
+class ValidateScope(NamedTuple):
+    """A variant to check (None: all), the switches of rules, and folders outside that may be read."""
+
+    variant: str | None
+    switches: Switches
+    outside: tuple[Path, ...]
+
+
+def validate_scope(
     system: Path | str,
-    *,
     variant: str | None = None,
-    select: str | Sequence[str] = (),
-    ignore: str | Sequence[str] = (),
+    select: Codes = (),
+    ignore: Codes = (),
     strict: bool | None = None,
     tools: str | Sequence[str] = (),
-    allow_outside: Path | str | Sequence[Path | str] = (),
-) -> Report:
+    allow_outside: Files = (),
+) -> ValidateScope:
+    """The scope that `ValidateOptions` and the nearest settings file state for a system."""
+    if variant is not None:
+        text("variant", variant)
+    stated = find_settings(system_path("system", system))
+    switches = Switches((choice(select, ignore, strict, tools), stated))
+    return ValidateScope(variant, switches, (*paths("allow_outside", allow_outside), *stated.allow_outside))
+
+
+@shows(ValidateOptions.__annotations__, ValidateOptions)
+def validate(system: Path | str, **options: Unpack[ValidateOptions]) -> Report:
     """Everything that is wrong with a system, with file, line, reason and fix. No FMU binary is loaded.
 
     Without `variant` all SSDs at the root of the package are checked. A file that cannot be opened as an archive is
@@ -237,13 +264,9 @@ def validate(
     InvalidSettings
         The settings file has an unknown key or a wrong value.
     """
-    place = checked_path("system", system)
-    if variant is not None:
-        text("variant", variant)
-    stated = find_settings(place)
-    outside = (*paths("allow_outside", allow_outside), *stated.allow_outside)
-    switches = Switches((choice(select, ignore, strict, tools), stated))
-    return check_path(place, variant, switches=switches, outside=outside)
+    refuse_unknown(validate, options)
+    scope = validate_scope(system, **options)
+    return check_path(system_path("system", system), scope.variant, switches=scope.switches, outside=scope.outside)
 
 
 def choice(select: object, ignore: object, strict: object, tools: object) -> RuleChoice:

@@ -28,7 +28,7 @@ class Highlight(StrEnum):
 
 
 class NoSuchSystem(WrongUsage, LookupError):
-    """A drawing of a nested system was asked for that is not there."""
+    """No nested system has the name of the one to draw."""
 
     def __init__(self, name: str, available: Sequence[str]) -> None:
         there = f"there are {', '.join(available)}" if available else "there is none inside"
@@ -56,7 +56,7 @@ def draw(
     output
         A file to save it in: .svg, .png or .html.
     level
-        The full name of a nested system, of which the picture is; without, of the whole.
+        The full name of the nested system to draw; by default the root.
     depth
         How many levels of systems inside the picture shows in the boxes of their elements. A page shows each system
         without and with all that is inside.

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Unpack
 from urllib.parse import unquote
 
-from ssptool.api.check import Files, choice
-from ssptool.arguments import path, paths, seconds
+from ssptool.api.check import ValidateOptions, refuse_unknown, shows, validate_scope
+from ssptool.arguments import seconds
 from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Severity
 from ssptool.documents.saving import ChangedMeanwhile as ChangedMeanwhile
@@ -41,7 +42,7 @@ from ssptool.rules.load import load
 from ssptool.rules.report import Report
 from ssptool.rules.runner import check, check_path, open_checked
 from ssptool.rules.runner import fix as fix_archive
-from ssptool.rules.selection import Switches, find_settings
+from ssptool.rules.selection import Switches
 from ssptool.tempfiles import Locked as Locked
 
 
@@ -104,8 +105,8 @@ def edit(
     Parameters
     ----------
     shared
-        What to do if a nested document is to be edited of which several components are made, or a parameter set that is
-        bound several times: "refuse" that, edit it for "all" of them, or give the named one a "copy" of its own first.
+        What to do if an edit concerns a nested document that several components use, or a parameter set that is bound
+        several times: "refuse" the edit, edit it for "all" of them, or give the named one a "copy" of its own first.
     force
         Save even if the edits bring new errors into the system.
     save
@@ -207,18 +208,8 @@ class Mended:
     report: Report
 
 
-def fix(
-    system: Path | str,
-    *,
-    variant: str | None = None,
-    select: str | Sequence[str] = (),
-    ignore: str | Sequence[str] = (),
-    strict: bool | None = None,
-    tools: str | Sequence[str] = (),
-    allow_outside: Files = (),
-    unsafe: bool = False,
-    save: bool = True,
-) -> Mended:
+@shows(ValidateOptions.__annotations__, ValidateOptions)
+def fix(system: Path | str, *, unsafe: bool = False, save: bool = True, **options: Unpack[ValidateOptions]) -> Mended:
     """Apply the fixes that rules declare, and save the documents; bytes that no fix concerns stay as they are.
 
     Documents in packages inside are mended as well.
@@ -237,9 +228,8 @@ def fix(
     InvalidDocument
         The archive cannot be opened.
     """
-    stated = find_settings(path("system", system))
-    switches = Switches((choice(select, ignore, strict, tools), stated))
-    outside = (*paths("allow_outside", allow_outside), *stated.allow_outside)
+    refuse_unknown(fix, options)
+    variant, switches, outside = validate_scope(system, **options)
     with open_checked(system, outside, exclusive=save) as archive, closing(Packages()) as packages:
         mended = fix_archive(archive, variant, switches=switches, unsafe=unsafe)
         fixed, report = mended.diagnostics, mended.report
@@ -254,7 +244,7 @@ def fix(
 def _fix_inside(
     around: Archive, packages: Packages, variant: str | None, switches: Switches, unsafe: bool, depth: int = 1
 ) -> Iterator[Diagnostic]:
-    """Mend the packages of which components are made, each by itself, and put them back."""
+    """Fix the nested packages, each by itself, and put them back."""
     # Deeper ones are not checked either.
     for name in load(around, variant).packages if depth <= ArchiveLimits().depth else ():
         try:

@@ -98,8 +98,8 @@ WITHOUT_VALUE = {"--statistics": ("text", "json")}
 """Option that may stand without a value → its values; the first is the one that is meant then."""
 
 
-class Interrupted(BaseException):
-    """Somebody pressed Ctrl-C: its cause. Typer would end a `KeyboardInterrupt` without a word."""
+class CtrlC(BaseException):
+    """Ctrl-C, raised from its `KeyboardInterrupt`, which typer would end without a message."""
 
 
 class Commands(TyperGroup):
@@ -124,7 +124,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
-            raise Interrupted from error
+            raise CtrlC from error
 
 
 class _Command(TyperCommand):
@@ -268,7 +268,7 @@ def command() -> None:
     try:
         with _ended_by_sigterm():
             app()
-    except Interrupted as stopped:
+    except CtrlC as stopped:
         complain(_with_notes("interrupted", stopped.__cause__))
         sys.exit(130)
     except Terminated as stopped:

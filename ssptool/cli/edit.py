@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Shared(StrEnum):
-    """What to do about a nested document of which several components are made."""
+    """Treatment of a nested document that several components use."""
 
     REFUSE = "refuse"
     ALL = "all"
@@ -49,8 +49,8 @@ SharedDocument = Annotated[
     Shared,
     typer.Option(
         "--shared",
-        help="If a name leads into an .ssd or .ssp of which several components are made, or to a parameter set that is "
-        "bound several times: refuse, edit it for all, or give the named one a copy of its own.",
+        help="If a name leads into an .ssd or .ssp that several components use, or to a parameter set that is bound "
+        "several times: refuse the edit, edit it for all, or give the named one a copy of its own.",
         rich_help_panel=EVERY_EDIT,
     ),
 ]

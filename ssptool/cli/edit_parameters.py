@@ -31,8 +31,8 @@ def set_command(
     """Set parameters and start values, or the default experiment.
 
     A parameter is changed in the set from which its value comes. One that has no value yet goes into the last set that
-    is bound to the system, or into a new inline set. If the value comes from a document inside of which other
-    components are made as well, the system gives this one another value (but see --shared). The inverse is `unset`.
+    is bound to the system, or into a new inline set. If the value comes from a nested document that other
+    components use as well, the system overrides it for this component (but see --shared). The inverse is `unset`.
 
     For example `ssptool set plant Motor.m=2 Gear.ratio=7.5`, `ssptool set plant Motor.length=20 --unit mm`, or of
     arrays `ssptool set plant "Motor.x0=1 2 3" "Motor.A[1,2]=5"`.

@@ -49,7 +49,7 @@ def plot_command(
     For example `ssptool plot a.csv b.parquet --signals 'Motor.*' --output runs.html`.
     """
     if missing := [str(path) for path in results if not path.exists()]:
-        raise typer.BadParameter(f"there is no file and no folder of a study called {', '.join(missing)}")
+        raise typer.BadParameter(f"{', '.join(missing)}: no such result file or study folder")
     if any(map(Path.is_dir, results)):
         if size is not None:
             raise typer.BadParameter("plots of studies have a size of their own", param_hint="--size")

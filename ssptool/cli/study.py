@@ -150,7 +150,7 @@ def study_calibrate(
 
 def _announce(forecast: "Forecast") -> None:
     done = forecast.runs - forecast.left
-    typer.echo(counted(forecast.runs, "run") + (f", {done} of them are there" if done else ""))
+    typer.echo(f"{done} of {counted(forecast.runs, 'run')} already done" if done else counted(forecast.runs, "run"))
     if forecast.duration is not None and forecast.seconds is not None:
         took = f"one takes {_duration(forecast.seconds)}"
         typer.echo(f"about {_duration(forecast.duration)} ({took}, {forecast.workers} at a time)")
@@ -169,9 +169,9 @@ def _status(results: "StudyResults") -> str:
     status = results.status
     lines = [f"{status.name}: {status.completed} of {counted(status.runs, 'run')} completed"]
     if status.failed:
-        lines.append(f"{status.failed} failed: `ssptool study results {status.folder}` says why")
+        lines.append(f"{status.failed} failed: `ssptool study results {status.folder}` gives the reasons")
     if status.left:
-        lines.append(f"{status.left} are left: `ssptool study resume {status.folder}` goes on")
+        lines.append(f"{status.left} left: continue with `ssptool study resume {status.folder}`")
     return "\n".join(lines)
 
 

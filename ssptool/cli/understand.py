@@ -101,7 +101,7 @@ def graph_command(
     typer.echo(ssptool.GRAPH_RENDERERS[format.value](graph))
 
 
-class Highlight(StrEnum):
+class HighlightOption(StrEnum):
     LOOPS = "loops"
     FINDINGS = "findings"
 
@@ -124,7 +124,7 @@ def draw_command(
         typer.Option("--depth", metavar="N", min=0, help="Show so many levels of nested systems inside their boxes."),
     ] = 0,
     highlight: Annotated[
-        list[Highlight] | None, typer.Option("--highlight", help="What stands out; may be given twice.")
+        list[HighlightOption] | None, typer.Option("--highlight", help="What stands out; may be given twice.")
     ] = None,
 ) -> None:
     """Draw a system as a diagram, as its documents place it.

@@ -1,28 +1,18 @@
-"""`ssptool validate`."""
+"""The command `ssptool validate`, and its fixes."""
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import ssptool
 from ssptool.cli.app import complain
-from ssptool.cli.options import AllowOutside, codes
+from ssptool.cli.options import AllowOutside, bundled, codes
 
 if TYPE_CHECKING:
+    from ssptool.api.check import ValidateOptions
     from ssptool.rules.report import Report
-
-
-class Choice(TypedDict):
-    """What `ssptool.validate` and `ssptool.fix` both take."""
-
-    variant: str | None
-    select: list[str]
-    ignore: list[str]
-    strict: bool | None
-    tools: list[str]
-    allow_outside: list[Path]
 
 
 class ReportFormat(StrEnum):
@@ -37,22 +27,10 @@ CODES = "CODE,…"
 WRONG_USAGE = 2
 
 
-def validate_command(
-    systems: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="SYSTEM...",
-            help=".ssp files, unpacked ones (folders), .ssd files; or .ssv, .ssm and .ssb files by themselves.",
-        ),
-    ],
+def validate_options(
+    *,
     variant: Annotated[
         str | None, typer.Option("--variant", metavar="NAME", help="Check this SSD of the package only; else all.")
-    ] = None,
-    format: Annotated[
-        ReportFormat, typer.Option("--format", metavar="FORMAT", help="text, json, sarif, junit or github.")
-    ] = ReportFormat.TEXT,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report there, without colours.")
     ] = None,
     select: Annotated[
         list[str] | None,
@@ -63,16 +41,44 @@ def validate_command(
         typer.Option("--ignore", metavar=CODES, help="All rules but these; `ssptool rule --all` lists them."),
     ] = None,
     strict: Annotated[
-        bool | None, typer.Option("--strict/--no-strict", help="Warnings are errors.", show_default=False)
+        bool | None, typer.Option("--strict/--no-strict", help="Treat warnings as errors.", show_default=False)
     ] = None,
     tools: Annotated[
         list[str] | None,
         typer.Option("--for", metavar="TOOL,…", help="Also find limits of: omsimulator, fmpy, libcosim, ecos."),
     ] = None,
     allow_outside: AllowOutside = None,
+) -> "ValidateOptions":
+    """Keywords that `ssptool.validate` and `ssptool.fix` share."""
+    return {
+        "variant": variant,
+        "select": codes(select),
+        "ignore": codes(ignore),
+        "strict": strict,
+        "tools": codes(tools),
+        "allow_outside": allow_outside or [],
+    }
+
+
+@bundled(options=validate_options)
+def validate_command(
+    systems: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SYSTEM...",
+            help=".ssp files, unpacked ones (folders), .ssd files; or .ssv, .ssm and .ssb files by themselves.",
+        ),
+    ],
+    options: "ValidateOptions",
+    format: Annotated[
+        ReportFormat, typer.Option("--format", metavar="FORMAT", help="text, json, sarif, junit or github.")
+    ] = ReportFormat.TEXT,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report there, without colours.")
+    ] = None,
     fix: Annotated[bool, typer.Option("--fix", help="Apply the fixes that are certain.")] = False,
     unsafe_fixes: Annotated[
-        bool, typer.Option("--unsafe-fixes", help="Apply all fixes, guesses such as the nearest name as well.")
+        bool, typer.Option("--unsafe-fixes", help="Apply all fixes, also guesses such as the nearest name.")
     ] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Show what the fixes would change, and write nothing.")] = False,
 ) -> None:
@@ -88,19 +94,11 @@ def validate_command(
     """
     if len(systems) > 1 and (output is not None or format not in (ReportFormat.TEXT, ReportFormat.GITHUB)):
         raise typer.BadParameter(f"a report in a file, or as {format}, is of one system", param_hint="SYSTEM")
-    choice = Choice(
-        variant=variant,
-        select=codes(select),
-        ignore=codes(ignore),
-        strict=strict,
-        tools=codes(tools),
-        allow_outside=allow_outside or [],
-    )
     failed = False
     for system in systems:
         try:
             fixing = fix or unsafe_fixes or diff
-            report = _fixed(system, choice, unsafe_fixes, diff) if fixing else ssptool.validate(system, **choice)
+            report = _fixed(system, options, unsafe_fixes, diff) if fixing else ssptool.validate(system, **options)
         except (ssptool.UnknownRule, ssptool.UnknownTool, ssptool.InvalidSettings) as problem:
             complain(str(problem))
             raise typer.Exit(WRONG_USAGE) from None
@@ -118,9 +116,9 @@ def _show(report: "Report", format: ReportFormat, output: Path | None) -> None:
         typer.echo(f"{ssptool.report_summary(report)}; report in {output}")
 
 
-def _fixed(system: Path, choice: "Choice", unsafe: bool, diff: bool) -> "Report | None":
+def _fixed(system: Path, options: "ValidateOptions", unsafe: bool, diff: bool) -> "Report | None":
     """Fix, and say what was done; the report of what is left. With `diff` only the changes are shown."""
-    mended = ssptool.fix(system, **choice, unsafe=unsafe, save=not diff)
+    mended = ssptool.fix(system, **options, unsafe=unsafe, save=not diff)
     if diff:
         typer.echo(mended.diff, nl=False)
         if not mended.diff:

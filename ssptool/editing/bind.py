@@ -139,8 +139,8 @@ def _root_of(draft: Draft, source: str, base: ssd.SourceBase, kind: type[R]) -> 
 def uses_inside(draft: Draft, name: str, sharing: Sharing, strict: bool = False) -> Iterator[Use]:
     """The parameters called `name` that nested structures give, outer structures last.
 
-    They have the names that they have in the given structure. Those of documents of which other components are made
-    as well are left out, or if `strict` a reason to raise SharedStructure, or treated as `sharing` says.
+    Names are those in the given structure. Parameters of documents that other components use as well are left out;
+    if `strict`, they raise SharedStructure, or `sharing` decides.
     """
     place = max((each for each in hosts(draft) if rest_below(name, each.path)), key=path_length, default=None)
     if place is None:

@@ -252,7 +252,7 @@ def _root(element: Element) -> Element:
 
 
 def _types_of_ends(connection: ssd.Connection) -> list[str]:
-    """The enumerations of which the two ends of a connection are."""
+    """The enumerations of the two ends of a connection."""
     system = cast(ssd.System, cast(Element, connection.getparent()).getparent())
     owners = {"": cast(ssd.SystemElement, system), **{each.name: each for each in system.elements}}
     found = []

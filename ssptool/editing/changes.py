@@ -3,16 +3,15 @@
 import difflib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.document import decoded
-from ssptool.errors import WrongUsage
+from ssptool.errors import WrongUsage, similar_names
 
 
 class Loss(StrEnum):
-    """What the change of one thing costs."""
+    """Loss of information by one change."""
 
     NOTHING = "restored"
     REWORDED = "reworded"
@@ -34,12 +33,12 @@ class Change:
 
 
 class NoText(Exception):
-    """A file of which nobody knows the encoding, if it is a text at all."""
+    """A file with an unknown encoding, or without text."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """A file before and after; `before` is None for a new file, `after` for one that goes."""
+    """A file before and after an edit; `before` is None for a new file, `after` for a deleted one."""
 
     name: str
     before: bytes | None
@@ -47,7 +46,7 @@ class FileEdit:
 
     @property
     def diff(self) -> str:
-        """A unified diff; of a file that is no text only that it differs."""
+        """A unified diff; for a binary file only a line that says that it differs."""
         try:
             before, after = (_lines(content) for content in (self.before, self.after))
         except NoText:
@@ -77,15 +76,15 @@ def _ended(line: str) -> str:
 
 
 class EditError(ValueError):
-    """An edit that cannot be made: what was asked for, why not, and what to try."""
+    """An edit that cannot be made; the message names the request, the reason and the remedy."""
 
 
 class UnknownName(WrongUsage, EditError):
-    """A name that the system does not have; `near` are those like it."""
+    """A name that the system does not have; `near` are similar names."""
 
     def __init__(self, what: str, name: str, known: Collection[str]) -> None:
         self.name = name
-        self.near = near_misses(name, known)
+        self.near = similar_names(name, sorted(set(known)))
         super().__init__(f"there is no {what} {name!r}{hint(name, known)}")
 
 
@@ -101,13 +100,9 @@ class AmbiguousName(WrongUsage, EditError):
         )
 
 
-def near_misses(name: str, known: Collection[str]) -> tuple[str, ...]:
-    return tuple(get_close_matches(name, sorted(set(known)), n=3))
-
-
 def hint(name: str, known: Collection[str]) -> str:
     """The end of a message about an unknown name: the nearest known ones, or the first of all."""
-    if near := near_misses(name, known):
+    if near := similar_names(name, sorted(set(known))):
         return f"; did you mean {_quoted(near, ' or ')}?"
     if not known:
         return ""

@@ -1,17 +1,259 @@
-"""Connect and disconnect connectors, elements by matching names, and terminals member by member."""
+"""Match connectors, and connect or disconnect them: by the table of the standard, by names, terminals by members."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ssptool.documents import ssd
+from ssptool.documents import ssb, ssc, ssd
 from ssptool.editing.changes import AmbiguousName, EditError, UnknownName
-from ssptool.editing.dictionaries import add_access, signals_of
+from ssptool.editing.dictionaries import add_access, signal_of, signals_of
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
-from ssptool.editing.matching import NewConnection, between, by_name, end_type, fits, flow, terminal_pairs
 from ssptool.editing.names import Name, find, places, shown, unknown_connector
-from ssptool.editing.transformations import AS_IT_IS, Treatment, treat
-from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
+from ssptool.editing.transformations import AS_IT_IS, EndType, Treatment, treat
+from ssptool.fmu.terminals import MatchingRule, Terminal, UnreadableTerminals, read_terminals
+from ssptool.fmu.units import PhysicalUnit, named
+from ssptool.network.connectors import ConnectionEnd, direct
+from ssptool.network.conversion import Relation, Verdict, canonical, convertible, document_units, relation, verdict
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NewConnection:
+    """A connection to be made in a system, from its source to its destination."""
+
+    system: ssd.System
+    source: ConnectorPlace
+    destination: ConnectorPlace
+
+    @property
+    def start(self) -> ssd.ConnectorRef:
+        return self.source.seen_from(self.system)
+
+    @property
+    def end(self) -> ssd.ConnectorRef:
+        return self.destination.seen_from(self.system)
+
+
+def joint_systems(a: Place, b: Place) -> list[ssd.System]:
+    """The systems in which a connection between two elements can stand: both are the system, or directly in it."""
+    candidates = [*a.around[-1:], *([a.element] if isinstance(a.element, ssd.System) else [])]
+    return [system for system in candidates if b.element is system or (b.around and b.around[-1] is system)]
+
+
+def flow(draft: Draft, first: ConnectorPlace, second: ConnectorPlace) -> NewConnection:
+    """Where a connection of two connectors stands, and which way it goes.
+
+    Raises
+    ------
+    EditError
+        They are in different systems, or the table has no such pair.
+    """
+    systems = joint_systems(first.owner, second.owner)
+    if not systems:
+        raise EditError(
+            f"{first} and {second} are not in one system: a connection cannot cross the boundary of a system; "
+            "give that system a connector and connect both sides to it"
+        )
+    found = []
+    for system in systems:
+        start, end = _end(first, system), _end(second, system)
+        directed = direct(start, end, draft.version)
+        if directed is not None:
+            ordered = (first, second) if directed[0] is start else (second, first)
+            found.append(NewConnection(system, *ordered))
+        elif _undecided(start, end, draft.version):
+            found.append(NewConnection(system, first, second))
+    if not found:
+        raise EditError(_illegal(first, second, draft.version))
+    # A system's own two connectors can be joined inside or outside: then the first name is the source.
+    return next((pair for pair in found if pair.source.connector is first.connector), found[0])
+
+
+def between(pair: NewConnection) -> ssd.Connection | None:
+    """The connection that there is of a pair; its ends may stand in any order."""
+    wanted = {pair.start, pair.end}
+    return next((each for each in pair.system.connections if set(each.ends) == wanted), None)
+
+
+def end_type(draft: Draft, side: ConnectorPlace) -> EndType:
+    """What is known of the type of a connector; what it does not state is that of its variable."""
+    return EndType(str(side), _type(draft, side), _items(draft, side))
+
+
+def fits(draft: Draft, pair: NewConnection, treatment: Treatment = AS_IT_IS) -> str | None:
+    """Why a pair cannot be connected although its kinds go together; None if it can, treated like that."""
+    for connection in pair.system.connections:
+        if pair.end not in connection.ends:
+            continue
+        source, destination = _directed(pair.system, connection, draft.version)
+        if destination == pair.end:
+            if source == pair.start:
+                return "they are connected already; use --factor, --offset or --map to transform the value"
+            return f"{pair.destination} already has a source, {source}; disconnect that first"
+    units = None if treatment.suppress_unit_conversion else _units(draft, pair)
+    return _types(draft, pair, bool(treatment.table)) or units or _shapes(pair)
+
+
+def by_name(draft: Draft, first: Place, second: Place) -> tuple[list[NewConnection], list[str]]:
+    """The pairs of connectors with equal names that go together, and why others with equal names do not."""
+    if first.element is second.element:
+        raise EditError(f"{first} cannot be matched with itself: name two connectors")
+    others = {connector.name: connector for connector in second.element.connectors}
+    pairs, skipped = [], []
+    for connector in first.element.connectors:
+        if connector.name not in others:
+            continue
+        sides = ConnectorPlace(first, connector), ConnectorPlace(second, others[connector.name])
+        try:
+            pair = flow(draft, *sides)
+        except EditError as problem:
+            skipped.append(str(problem))
+            continue
+        if problem_found := fits(draft, pair):
+            skipped.append(f"{sides[0]} and {sides[1]}: {problem_found}")
+        else:
+            pairs.append(pair)
+    return pairs, skipped
+
+
+def terminal_pairs(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[tuple[str, str]]:
+    """The variables of two terminals that belong together by their matching rule (FMI 3.0 §2.4.9.2.1).
+
+    Raises
+    ------
+    EditError
+        The terminals do not match.
+    """
+    rule = a.matching_rule
+    if rule != b.matching_rule:
+        raise EditError(f"{first} is matched by {rule!r}, {second} by {b.matching_rule!r}: they do not go together")
+    if a.kind != b.kind:
+        raise EditError(f"{first} is of kind {a.kind or 'none'!r}, {second} of kind {b.kind or 'none'!r}")
+    if rule == MatchingRule.SEQUENCE:
+        if len(a.members) != len(b.members):
+            raise EditError(
+                f"{first} has {len(a.members)} members, {second} {len(b.members)}: a sequence needs as many"
+            )
+        return ((one.variable, other.variable) for one, other in zip(a.members, b.members, strict=True))
+    if rule not in (MatchingRule.PLUG, MatchingRule.BUS):
+        raise EditError(f"the matching rule {rule!r} of {first} leaves open what belongs together: name connectors")
+    return _by_member_name(a, b, first, second)
+
+
+def _by_member_name(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[tuple[str, str]]:
+    ours = {member.name: member for member in a.members}
+    theirs = {member.name: member for member in b.members}
+    alone = sorted(ours.keys() ^ theirs.keys())
+    if alone and a.matching_rule == MatchingRule.PLUG:
+        raise EditError(f"only one of {first} and {second} has the members {', '.join(alone)}: they do not match")
+    common = [name for name in ours if name in theirs]
+    if not common:
+        raise EditError(f"{first} and {second} have no member in common")
+    return ((ours[name].variable, theirs[name].variable) for name in common)
+
+
+def _end(place: ConnectorPlace, system: ssd.System) -> ConnectionEnd:
+    return ConnectionEnd(*place.seen_from(system), place.connector.kind)
+
+
+def _undecided(a: ConnectionEnd, b: ConnectionEnd, version: str) -> bool:
+    """Whether the pair is legal in both directions, which unspecified connectors are."""
+    return version != "1.0" and a.kind is b.kind is ssd.ConnectorKind.UNSPECIFIED
+
+
+def _illegal(first: ConnectorPlace, second: ConnectorPlace, version: str) -> str:
+    kinds = f"{first} is {_article(first.connector.kind)}, {second} {_article(second.connector.kind)}"
+    if first.connector.kind is second.connector.kind:
+        advice = "one of them has to be a source" if first.connector.kind == "input" else "only one can be the source"
+    else:
+        advice = f"the table of SSP {version} has no such connection"
+    return f"{kinds}: {advice}"
+
+
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aiou" else f"a {kind}"
+
+
+def _directed(
+    system: ssd.System, connection: ssd.Connection, version: str
+) -> tuple[ssd.ConnectorRef, ssd.ConnectorRef]:
+    """Source and destination of a connection; as written if that cannot be told."""
+    start, end = connection.ends
+    a, b = _connector_kind(system, start), _connector_kind(system, end)
+    if a is None or b is None:
+        return start, end
+    directed = direct(a, b, version)
+    return (start, end) if directed is None or directed[0] is a else (end, start)
+
+
+def _connector_kind(system: ssd.System, end: ssd.ConnectorRef) -> ConnectionEnd | None:
+    owners = [system] if not end.element else [each for each in system.elements if each.name == end.element]
+    for owner in owners:
+        for connector in owner.connectors:
+            if connector.name == end.connector:
+                return ConnectionEnd(*end, connector.kind)
+    return None
+
+
+def _types(draft: Draft, pair: NewConnection, mapped: bool) -> str | None:
+    source, destination = _type(draft, pair.source), _type(draft, pair.destination)
+    if source is None or destination is None:
+        return None
+    if verdict(source, destination) is Verdict.ERROR:
+        return f"{pair.source} is {source}, {pair.destination} {destination}: {relation(source, destination)}"
+    if source == "Enumeration" and not mapped and relation(source, destination) is Relation.IDENTICAL:
+        ours, theirs = _items(draft, pair.source), _items(draft, pair.destination)
+        if ours and theirs and dict(ours) != dict(theirs):
+            return f"{pair.source} has the items {', '.join(ours)}, {pair.destination} {', '.join(theirs)}: map them"
+    return None
+
+
+def _type(draft: Draft, side: ConnectorPlace) -> str | None:
+    if side.connector.type_name is not None:
+        return canonical(side.connector.type_name)
+    signal = signal_of(draft, side.owner, side.connector.name)
+    if signal is not None and signal.type_name is not None:
+        return canonical(signal.type_name)
+    fmu = draft.fmu(side.owner.element)
+    variable = None if fmu is None else fmu.variables.get(side.connector.name)
+    return None if variable is None else variable.type
+
+
+def _items(draft: Draft, side: ConnectorPlace) -> Mapping[str, int]:
+    if isinstance(side.connector.type, ssc.Enumeration):
+        for enumeration in draft.root.enumerations:
+            if enumeration.name == side.connector.type.name:
+                return {item.name: item.value for item in enumeration.items}
+    fmu = draft.fmu(side.owner.element)
+    variable = None if fmu is None else fmu.variables.get(side.connector.name)
+    return {} if variable is None else variable.items
+
+
+def _units(draft: Draft, pair: NewConnection) -> str | None:
+    source, destination = _unit(draft, pair.source), _unit(draft, pair.destination)
+    if source is None or destination is None or convertible(source, destination):
+        return None
+    return f"{pair.source} is in {source.name}, {pair.destination} in {destination.name}: these units do not convert"
+
+
+def _unit(draft: Draft, side: ConnectorPlace) -> PhysicalUnit | None:
+    if side.connector.unit is not None:
+        return named(document_units(draft.root), side.connector.unit)
+    signal = signal_of(draft, side.owner, side.connector.name)
+    dictionary = None if signal is None else signal.getparent()
+    if signal is not None and isinstance(dictionary, ssb.SignalDictionary):
+        return named(document_units(dictionary), signal.unit)
+    fmu = draft.fmu(side.owner.element)
+    variable = None if fmu is None else fmu.variables.get(side.connector.name)
+    return None if fmu is None or variable is None else named(fmu.units, variable.unit)
+
+
+def _shapes(pair: NewConnection) -> str | None:
+    ours, theirs = ([each.size for each in side.connector.dimensions] for side in (pair.source, pair.destination))
+    if len(ours) != len(theirs):
+        return f"{pair.source} has {len(ours)} dimensions, {pair.destination} {len(theirs)}"
+    if any(a is not None and b is not None and a != b for a, b in zip(ours, theirs, strict=True)):
+        return f"the sizes of {pair.source} and {pair.destination} differ"
+    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +301,7 @@ def connect(draft: Draft, a: Name, b: Name, treatment: Treatment = AS_IT_IS) -> 
 def _connect(draft: Draft, a: Name, b: Name, treatment: Treatment) -> list[ssd.Connection]:
     first, second = _target(draft, a), _target(draft, b)
     if treatment.asked_for and not (isinstance(first, ConnectorPlace) and isinstance(second, ConnectorPlace)):
-        raise EditError(f"{treatment}: that is for one connection, so name two connectors, not {_kind(first)}")
+        raise EditError(f"{treatment}: that is for one connection, so name two connectors, not {_noun(first)}")
     match first, second:
         case ConnectorPlace(), ConnectorPlace():
             return [_connect_two(draft, first, second, treatment)]
@@ -69,7 +311,7 @@ def _connect(draft: Draft, a: Name, b: Name, treatment: Treatment) -> list[ssd.C
             pairs = _elements(draft, first, second)
         case _:
             raise EditError(
-                f"{shown(a)} is {_kind(first)}, {shown(b)} is {_kind(second)}: name two connectors, two terminals or "
+                f"{shown(a)} is {_noun(first)}, {shown(b)} is {_noun(second)}: name two connectors, two terminals or "
                 "two elements"
             )
     return [_make(draft, pair) for pair in pairs]
@@ -262,7 +504,7 @@ def _neighbours(draft: Draft, target: Target) -> str:
     return f"; connected are {', '.join(names[:6])}" if names else f"; nothing is connected to {target}"
 
 
-def _kind(target: Target) -> str:
+def _noun(target: Target) -> str:
     if isinstance(target, ConnectorPlace):
         return "a connector"
     return "a terminal" if isinstance(target, TerminalPlace) else "an element"

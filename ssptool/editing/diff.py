@@ -34,7 +34,7 @@ class FactChange:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that only one of the systems has, or of which facts differ. `before` and `after` say where it is."""
+    """A difference: an item of one system only, or an item with other facts. `before` and `after` are its positions."""
 
     section: Section
     kind: DifferenceKind

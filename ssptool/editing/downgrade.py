@@ -154,7 +154,7 @@ class Downgrade:
                     self._drop(code, noted.element)
         for component in self.part.every(ssd.Component):
             if (self.fmi_version(component) or "").startswith("3"):
-                message = f"the FMU of {component.name!r} is of FMI 3.0, of which SSP 1.0 does not speak"
+                message = f"the FMU of {component.name!r} is of FMI 3.0, which SSP 1.0 does not know"
                 self._note("DIFF-23", weakened(component, message))
         self.part.root.set("version", "1.0")
 
@@ -365,7 +365,7 @@ def scheduled_execution(part: Part) -> Iterator[Noted]:
 def modelica(part: Part) -> Iterator[Noted]:
     for component in part.every(ssd.Component):
         if component.media_type == MODELICA:
-            yield weakened(component, f"{component.name!r} is a Modelica model, of which 1.0 does not speak")
+            yield weakened(component, f"{component.name!r} is a Modelica model, which SSP 1.0 does not know")
 
 
 @step("DIFF-13")

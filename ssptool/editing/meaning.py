@@ -383,7 +383,7 @@ class _Reading:
             return None
 
     def _parameters(self) -> Iterator[MeaningItem]:
-        """The values that variables get; and those that are bound, but of which no readable FMU has the variable."""
+        """Values of variables, and bound values without a variable in a readable FMU."""
         network = build_network(self._archive, self._document)
         effective = {str(signal): found for signal, found in network.assignments.items()}
         for name, assignment in effective.items():

@@ -53,7 +53,7 @@ def unset_value(draft: Draft, name: Name, of: str | None, sharing: Sharing) -> N
     UnknownName
         There is no such variable and no such parameter.
     SharedStructure
-        The value is in a nested document of which other components are made as well.
+        The value is in a nested document that other components use as well.
     EditError
         No document gives it a value, not this set, or the mapping belongs to others as well.
     """
@@ -279,7 +279,7 @@ def _write(
 ) -> None:
     """Store values in a parameter, whose type is replaced only if it cannot hold them.
 
-    Of an array of which one element is requested, only that one is written.
+    If one element of an array is requested, only that element is written.
     """
     type = parameter.type
     if type is None or not all(_holds(type.type_name, value, requested.target.type) for value in stored):

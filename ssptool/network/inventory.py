@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import isfinite
 
 from ssptool.documents import ssd, ssv
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
-from ssptool.errors import WrongUsage, counted
+from ssptool.errors import WrongUsage, counted, similar_names
 from ssptool.fmu.description import Causality, FmuDescription, Value, Variability, Variable, element_names
 from ssptool.network.network import Experiment, FlatComponent, Network, Port, Signal, TableComponent, TableOutput
 
@@ -18,7 +17,7 @@ class UnknownComponent(WrongUsage, LookupError):
     """The system has no component of this name; `near` are similar names."""
 
     def __init__(self, name: str, components: tuple[str, ...]) -> None:
-        near = tuple(get_close_matches(name, components)) or components[:MOST_NAMED]
+        near = similar_names(name, components) or components[:MOST_NAMED]
         more = f", {len(components) - MOST_NAMED} more" if near == components[:MOST_NAMED] != components else ""
         super().__init__(f"the system has no component {name!r}; there are {', '.join(near) or 'none'}{more}")
         self.name = name

@@ -8,7 +8,6 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from difflib import get_close_matches
 from enum import StrEnum
 from html import escape
 from types import MappingProxyType
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.engine.trace import NUMBERED, Column, Trace, machine_type
-from ssptool.errors import counted
+from ssptool.errors import counted, similar_names
 from ssptool.fmu.units import unit_of_name
 from ssptool.network.conversion import conversion, convertible
 from ssptool.network.network import Conversion
@@ -390,7 +389,7 @@ def _near(signal: str, there: Sequence[str]) -> str:
         longer, shorter = sorted((signal, name), key=len, reverse=True)
         if longer.endswith("." + shorter):
             return f"it is called {name} there: drop the prefix {longer.removesuffix(shorter)}"
-    near = get_close_matches(signal, there, 1)
+    near = similar_names(signal, there, 1)
     return f"did you mean {near[0]}?" if near else ""
 
 

@@ -20,7 +20,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ import numpy as np
 from ssptool.documents.saving import replaced_atomically
 from ssptool.engine.run.selection import Inside
 from ssptool.engine.trace import Floats, Trace
-from ssptool.errors import counted
+from ssptool.errors import counted, similar_names
 from ssptool.studies.definition import Factor, FactorRole, RunOutcome, RunStatus, Samples, Study, computed_order
 from ssptool.studies.designs import Computed, FactorValue, Range
 from ssptool.studies.entries import Findings
@@ -219,7 +218,7 @@ def fit_targets(trials: "Trials", targets: Mapping[str, float], *, scales: Mappi
         found = [(_value_of(outcome, name) - value) / sizes[name] for name, value in targets.items()]
         return np.array(found)
 
-    # There is no noise here, of which intervals could tell.
+    # Targets carry no noise, so there are no intervals.
     return trials.least_squares(residuals, None, None)
 
 
@@ -491,7 +490,7 @@ class _CheckedPoints:
     def _check_signals(self, signals: Sequence[str], recorded: Sequence[str]) -> None:
         for signal in signals:
             if signal not in recorded:
-                near = get_close_matches(signal, recorded)
+                near = similar_names(signal, recorded)
                 hint = f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(recorded)}"
                 self._findings.add(("calibration",), f"no signal of the system is called {signal!r}{hint}")
 

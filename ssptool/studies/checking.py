@@ -148,8 +148,8 @@ def result_unit(
 ) -> str | None:
     """The unit of the value of an expression; None where it has none or it is not certain.
 
-    Measures of a signal have its unit or are times; sums and differences have that of both sides. A product is taken
-    for a conversion of which nothing is known.
+    Measures of a signal have its unit or are times; sums and differences have that of both sides. A product may be a
+    conversion, so its unit is unknown.
 
     Parameters
     ----------
@@ -184,15 +184,15 @@ def result_unit(
 
 
 CHECK_SECONDS = 30.0
-"""For so long configurations are opened and planned before the first run: first those that show a file, variant or
-setting that was not seen yet.
+"""Time for opening and planning configurations before the first run: first those with a file, variant or setting
+that no earlier one has.
 """
 
 MOST_CONFIGURATIONS = 8
-"""That cannot be run, of which is told why."""
+"""Configurations that cannot run and are reported with their reasons, at most."""
 
 MOST_VALUES = 3
-"""Wrong values of a factor that are told."""
+"""Wrong values of a factor that are reported, at most."""
 
 
 @dataclass(frozen=True, slots=True)

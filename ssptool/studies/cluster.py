@@ -43,11 +43,11 @@ _SHORT_MEMORY = {"distributed.admin.low-level-log-length": 10, "distributed.admi
 
 
 class LostScheduler(Exception):
-    """The scheduler is gone, and with it what was under way; finished runs are on disk."""
+    """The connection to the scheduler was lost; finished runs are on disk."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"the scheduler was lost ({reason}); what has finished is kept: start the study again to go on"
+            f"the connection to the scheduler was lost ({reason}); finished runs are kept: start the study again"
         )
         self.reason = reason
 
@@ -57,18 +57,18 @@ class NoScheduler(Exception):
 
 
 class LostWorkers(Exception):
-    """There is a scheduler, and no worker any more; finished runs are on disk."""
+    """The scheduler has lost all its workers; finished runs are on disk."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(
-            f"the scheduler has had no worker for {seconds:.0f} s; what has finished is kept: start the study again to "
-            "go on"
+            f"the scheduler has had no worker for {seconds:.0f} s; finished runs are kept: start workers and then the "
+            "study again"
         )
         self.seconds = seconds
 
 
 class StudyPlugin(WorkerPlugin):
-    """What a worker keeps of a study: its files, and processes with its FMUs, one for each thread that wants one."""
+    """State of a study on a worker: its files, and one process with its FMUs per thread."""
 
     idempotent = True
 

@@ -182,11 +182,11 @@ class Design(Protocol):
 def unusable_sources(
     sources: Mapping[str, FactorSource], kinds: tuple[type, ...], design: str
 ) -> Iterator[tuple[str, str]]:
-    """The factors whose source is none that the design can use."""
+    """The factors with a source that the design cannot use."""
     words = " or ".join(str(kind.words) for kind in kinds)  # type: ignore[attr-defined]
     for name, source in sources.items():
         if not isinstance(source, kinds):
-            yield name, f"it has {source.words}, of which a {design} design can make nothing; give {words}"
+            yield name, f"a {design} design cannot use {source.words}; give {words}"
 
 
 def too_many(runs: int) -> Iterator[tuple[str, str]]:

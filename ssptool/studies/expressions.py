@@ -8,14 +8,13 @@ import ast
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ssptool.engine.trace import Floats, Trace
-from ssptool.errors import studies_need
+from ssptool.errors import counted, similar_names, studies_need
 
 Function = Callable[..., Any]
 
@@ -148,8 +147,8 @@ def _source_text(argument: ast.expr) -> str | None:
 
 
 def unknown(what: str, name: str, known: Collection[str]) -> str:
-    """That there is no such thing, and what may have been meant."""
-    near = get_close_matches(name, known, 3)
+    """Message about an unknown name, with similar ones."""
+    near = similar_names(name, known)
     hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(sorted(known)) or 'none'}"
     return f"no {what} is called {name!r}; {hint}"
 
@@ -218,12 +217,20 @@ def crossing(t: Floats, y: Floats, level: float, direction: str = "any", number:
     wanted = {"up": change > 0, "down": change < 0, "any": change != 0}[direction] & (side[:-1] != 0)
     places = np.flatnonzero(wanted)
     if number == 0 or abs(number) > len(places):
-        raise NoValue(f"there are {len(places)} crossings of {level:g}, and no number {number}")
+        raise NoValue(_no_crossing(level, len(places), number))
     k = int(places[number - 1 if number > 0 else number])
     k = int(last[k])  # where it left the side; from there it may have run along the level
     first = k + 1
     share = (level - y[k]) / (y[first] - y[k])
     return float(t[k] + share * (t[first] - t[k]))
+
+
+def _no_crossing(level: float, found: int, number: int) -> str:
+    if number == 0:
+        return "crossings are numbered 1, 2, … from the start, or -1, -2, … from the end; found 0"
+    if found == 0:
+        return f"the signal never crosses {level:g}"
+    return f"the signal crosses the level {level:g} only {counted(found, 'time')}; there is no crossing {number}"
 
 
 MEASURES: Mapping[str, Any] = {
@@ -252,7 +259,7 @@ def _measured(name: str, trace: Trace | None, *arguments: Any) -> Any:
     if arguments and isinstance(arguments[0], str) and trace is not None:
         values = trace[arguments[0]]
         if values.dtype == object:
-            raise NoValue(f"{arguments[0]} has texts, or bytes, of which there is no {name}")
+            raise NoValue(f"{arguments[0]} is a String or Binary signal; {name} takes numbers")
         return MEASURES[name](trace.t, values.astype(np.float64, copy=False), *arguments[1:])
     if name in FUNCTIONS:
         return FUNCTIONS[name](*arguments)

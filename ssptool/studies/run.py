@@ -10,7 +10,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from ssptool.errors import studies_need
+from ssptool.errors import counted, studies_need
 from ssptool.studies.checking import CheckedStudy
 from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset
 from ssptool.studies.definition import Points, RunOutcome, RunStatus, Samples, Study, Task
@@ -81,12 +81,12 @@ class StudyStatus:
 
 
 class Interrupted(Exception):
-    """A study was stopped; what has finished is kept."""
+    """A study was interrupted; finished runs are kept."""
 
     def __init__(self, status: StudyStatus) -> None:
         super().__init__(
-            f"interrupted: {status.completed + status.failed} of {status.runs} runs are in {status.folder}; "
-            "start the study again to go on"
+            f"interrupted after {status.completed + status.failed} of {counted(status.runs, 'run')}; "
+            f"continue with `ssptool study resume {status.folder}`"
         )
         self.status = status
 

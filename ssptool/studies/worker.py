@@ -204,7 +204,7 @@ class StudyWorker:
         return replace(outcome, seconds=perf_counter() - began)
 
     def run_apart(self, task: Task, limits: Limits) -> RunOutcome:
-        """One run in a process of its own, which may crash or hang: the message says in which call of which FMU."""
+        """One run in a process of its own; if it crashes or hangs, the message names the FMU and the call."""
         began = perf_counter()
         try:
             prepared, _ = self._prepared(task)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu, UnsupportedCombination
@@ -18,7 +17,7 @@ from ssptool.engine.method_names import AUTO, ExchangeName, ImplementationName, 
 from ssptool.engine.ode.integrator import Integrator, Method
 from ssptool.engine.planning.interval import experiment_place
 from ssptool.engine.settings import ASKED, Choice, Settings
-from ssptool.errors import NAMED, WrongValue, abbreviated
+from ssptool.errors import NAMED, WrongValue, abbreviated, similar_names
 from ssptool.fmu.description import InterfaceType
 from ssptool.network.network import FlatComponent, Network
 
@@ -307,7 +306,7 @@ def _divided(situation: Situation, settings: Settings) -> tuple[Situation, list[
     """In several steps per macro step a component can follow any inputs, step by step."""
     for component, count in settings.substeps.items():
         if component not in situation.everyone:
-            near = get_close_matches(component, situation.everyone, 3) or list(situation.everyone)[:NAMED]
+            near = similar_names(component, situation.everyone) or tuple(situation.everyone)[:NAMED]
             raise WrongValue(f"substeps: there is no component {component!r}; there are {', '.join(near)}")
         if count < 1:
             raise WrongValue(f"substeps of {component} must be at least 1, found {count}")

@@ -4,7 +4,6 @@ import math
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import product
 from types import MappingProxyType
 from typing import TypeAlias
@@ -12,7 +11,7 @@ from typing import TypeAlias
 from ssptool.engine.failure import UnsupportedCombination
 from ssptool.engine.kernel.interface import REAL_TYPES
 from ssptool.engine.settings import Settings
-from ssptool.errors import NAMED
+from ssptool.errors import NAMED, similar_names
 from ssptool.fmu.terminals import Terminal
 from ssptool.fmu.units import Exponents, PhysicalUnit, named
 from ssptool.network.network import FlatComponent, Network, Signal, Wire
@@ -117,7 +116,7 @@ def _output(network: Network, bond: str, text: str) -> Signal:
     outputs = {str(wire.source): wire.source for wire in network.wires if wire.source.component}
     if text in outputs:
         return outputs[text]
-    near = get_close_matches(text, outputs, 3) or list(outputs)[:NAMED]
+    near = similar_names(text, outputs) or tuple(outputs)[:NAMED]
     raise NotAPowerBond(bond, f"{text!r} is no connected output", f"such outputs are {', '.join(near) or 'none'}")
 
 

@@ -246,7 +246,7 @@ def study_report_content(
         diagrams=diagrams,
         absent=absent,
         findings=findings,
-        settings=ReportTable("What is the same in all runs", ("setting", "value"), list(_settings(definition))),
+        settings=ReportTable("Fixed settings", ("setting", "value"), list(_settings(definition))),
         files=ReportTable("Input files", ("file", "SHA-256 (first 16 digits)"), list(_files(definition))),
         definition=json.dumps(definition, indent=1, ensure_ascii=False),
         tool=f"Study of ssptool {definition.get('version', '')}".rstrip(),
@@ -263,7 +263,7 @@ def _verdict(status: StudyStatus) -> str:
 def _counts(status: StudyStatus) -> ReportTable:
     rows = [("completed", status.completed), ("failed", status.failed), ("left", status.left)]
     shown = [(word, str(count)) for word, count in rows if count or word == "completed"]
-    return ReportTable("How the runs ended", ("status", "runs"), shown, frozenset({1}))
+    return ReportTable("Runs by status", ("status", "runs"), shown, frozenset({1}))
 
 
 def _factors(results: StudyResults, rows: Sequence[Mapping[str, Any]]) -> ReportTable:
@@ -272,8 +272,8 @@ def _factors(results: StudyResults, rows: Sequence[Mapping[str, Any]]) -> Report
         sets = ", ".join(about["of"]) or (name if about["role"] == "variable" else "")
         values = list(dict.fromkeys(row[name] for row in rows))
         shown.append((name, about["role"], sets, results.units.get(name) or "", _extent(values), str(len(values))))
-    headings = ("factor", "role", "sets", "unit", "values", "different ones")
-    return ReportTable("What was varied", headings, shown, frozenset({5}))
+    headings = ("factor", "role", "sets", "unit", "values", "distinct values")
+    return ReportTable("Factors", headings, shown, frozenset({5}))
 
 
 def _extent(values: Sequence[Any]) -> str:

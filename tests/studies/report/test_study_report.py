@@ -51,13 +51,13 @@ def root(folder, tmp_path_factory):
 def test_it_tells_of_design_runs_results_and_origin(root):
     assert root.xpath("//h1")[0].text == "springs <&>"
     assert root.xpath("//header/p")[0].text_content() == "3 of 3 runs completed"
-    assert cells(root, "What was varied") == [["System2.k2", "variable", "System2.k2", "N/m", "5 to 15", "3"]]
+    assert cells(root, "Factors") == [["System2.k2", "variable", "System2.k2", "N/m", "5 to 15", "3"]]
     peak, never = cells(root, "What was computed of each run")
     assert peak[:2] == ["peak", 'max("System1.x1")'] and peak[-1] == "3"
     assert float(peak[2]) < float(peak[3]) < float(peak[5])
     assert never[2:] == ["-", "-", "-", "-", "0"]
     assert cells(root, "Results without a value")[0][:2] == ["3", "0, 1, 2"]
-    assert ["step size", "0.01"] in cells(root, "What is the same in all runs")
+    assert ["step size", "0.01"] in cells(root, "Fixed settings")
     assert any("System1.fmu" in row[0] for row in cells(root, "Input files"))
 
 
@@ -88,7 +88,7 @@ def test_failures_are_grouped_by_their_message(misbehaving, tmp_path):
     results = ssptool.study(study, tmp_path / "out", workers=1)
     ssptool.report_study(results, tmp_path / "r.html")
     root = html.fromstring((tmp_path / "r.html").read_text(encoding="utf-8"))
-    assert cells(root, "How the runs ended") == [["completed", "2"], ["failed", "2"]]
+    assert cells(root, "Runs by status") == [["completed", "2"], ["failed", "2"]]
     ((count, numbers, message),) = cells(root, "Why runs failed")
     assert (count, numbers) == ("2", "2, 3") and "Bad.y is nan" in message
 
