@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ssptool
-from ssptool.api.check import DEFAULTS, SystemOptions
+from ssptool.api.check import DEFAULTS, SystemOptions, ValidateOptions
+from ssptool.api.run import SHOWN
 from ssptool.arguments import parse_time, start_value_texts
 from ssptool.engine.settings import SettingsOptions
 from ssptool.engine.trace import Column
@@ -103,9 +104,14 @@ def test_signatures_show_the_keywords_that_functions_share_one_by_one():
     """As `help` and notebooks show them, with the same defaults in all; those of the settings stay together."""
     for function in (ssptool.simulate, ssptool.plan, ssptool.Simulation):
         parameters = inspect.signature(function).parameters
-        assert {name: one.default for name, one in parameters.items() if name in DEFAULTS} == DEFAULTS
+        assert {name: parameters[name].default for name in SHOWN} == {name: DEFAULTS[name] for name in SHOWN}
         assert str(parameters["options"]) == "**options: 'Unpack[SettingsOptions]'"
     assert set(inspect.signature(ssptool.explain).parameters) == {"system", "names", *SystemOptions.__annotations__}
+    for function in (ssptool.validate, ssptool.fix):
+        parameters = inspect.signature(function).parameters
+        assert [name for name in parameters if name in DEFAULTS] == list(ValidateOptions.__annotations__)
+        with pytest.raises(ssptool.UnknownArgument, match="has no argument 'selct'; did you mean select"):
+            function(SYSTEM, selct="FMU")
     with pytest.raises(ssptool.UnknownArgument, match="explain has no argument 'varient'; did you mean variant"):
         ssptool.explain(SYSTEM, varient="x")
 
