@@ -414,7 +414,7 @@ class Fmi2Instance(FmuInstance):
         try:
             return bool(self.call("getBooleanStatus", _TERMINATED))
         except FmiError:
-            return False  # FMI has no function to get it
+            return False  # the FMU does not answer
 
     def last_successful_time(self) -> float | None:
         try:

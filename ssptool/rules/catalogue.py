@@ -311,7 +311,7 @@ def near(name: str, known: Collection[str]) -> str:
     if matches:
         return "did you mean " + " or ".join(f"'{match}'" for match in matches) + "?"
     if 0 < len(known) <= 12:
-        return "there are " + ", ".join(f"'{other}'" for other in sorted(known))
+        return "available: " + ", ".join(f"'{other}'" for other in sorted(known))
     return ""
 
 

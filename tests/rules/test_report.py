@@ -212,5 +212,5 @@ def test_json_holds_everything_with_sorted_keys():
 
 def test_a_misspelt_name_gets_the_nearest_and_another_all_if_they_are_few():
     assert near("m7", ["m1", "time"]) == "did you mean 'm1'?"
-    assert near("zzz", ["b", "a"]) == "there are 'a', 'b'"
+    assert near("zzz", ["b", "a"]) == "available: 'a', 'b'"
     assert near("zzz", [str(number) for number in range(99)]) == ""
