@@ -13,6 +13,7 @@ from ssptool.api.run import read_manifest, read_trace, simulate
 from ssptool.arguments import WrongArgument, flag
 from ssptool.arguments import path as checked_path
 from ssptool.documents.archive import Archive
+from ssptool.engine.failure import Ending
 from ssptool.engine.run.manifest import INSIGHT, differences, versions
 from ssptool.engine.run.result import Result
 from ssptool.engine.settings import Settings
@@ -106,6 +107,10 @@ def reproduce(
     return judged(given, found, reference, allowed, inputs, reasons, tuple(_other_end(manifest, again)))
 
 
+OUTSIDE = frozenset({"interrupted", Ending.TIMEOUT, Ending.MEMORY})
+"""Statuses of runs that something else than the system has ended."""
+
+
 def _manifest(path: Path) -> Mapping[str, Any]:
     """That of a result whose run can be made again."""
     if not path.is_file():
@@ -115,7 +120,12 @@ def _manifest(path: Path) -> Mapping[str, Any]:
         raise CannotReproduce(f"{path} has no manifest: another tool wrote it, or its run was interrupted or killed")
     if not manifest.get("arguments"):
         raise CannotReproduce(
-            f"{path}: the manifest has no arguments of the run, as those of earlier versions; run again"
+            f"{path}: its manifest has no arguments: it is of a study (FOLDER.study#NUMBER repeats its runs), or an "
+            "earlier version wrote it"
+        )
+    if manifest["status"] in OUTSIDE:
+        raise CannotReproduce(
+            f"{path}: the run ended early ({manifest['status']}), which depends on the machine; run again"
         )
     if unstated := manifest.get("unstated"):
         names = abbreviated(unstated)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.trace import NUMBERED, Trace
 from ssptool.errors import WrongUsage, abbreviated, counted
-from ssptool.results.comparison import TraceComparison
+from ssptool.results.comparison import SignalVerdict, TraceComparison
 from ssptool.results.tolerance import Tolerance
 
 TOLERANCE = Tolerance(relative=1e-6)
@@ -183,7 +183,7 @@ def reproduction_text(reproduction: Reproduction) -> str:
             lines = [f"{one.result}: differs{first.replace(': ', ' ', 1)} ({allowed})"]
     if one.verdict is Verdict.DIFFERS and one.comparison is not None:
         worst = one.comparison.signals[0]
-        if worst.compared:
+        if worst.verdict is SignalVerdict.DIFFERS:
             unit = f" {worst.unit}" if worst.unit else ""
             lines.append(f"worst: {worst.signal} by {worst.deviation:.3g}{unit} at t = {worst.at:g} s")
     lines += one.remarks

@@ -20,6 +20,7 @@ from ssptool.editing.replace import SameFmu
 from ssptool.engine.assembly.instances import Sources, with_libraries
 from ssptool.engine.choices.make_plan import planned
 from ssptool.engine.planning.plan import Plan
+from ssptool.engine.run.manifest import Override, replaced_value
 from ssptool.engine.settings import Kind, Settings, settings_by_name
 from ssptool.errors import WrongValue, near_misses
 from ssptool.fmu.description import Causality, Value
@@ -343,6 +344,15 @@ class PreparedSystem:
             for one in plan.instances
         )
         return replace(plan, instances=instances)
+
+    def overrides(self, point: Point) -> tuple[Override, ...]:
+        """The values of a point that its plan has as start values of FMUs and nowhere else."""
+        network = self.plan(point).network
+        return tuple(
+            replaced_value(network, setter.target.signal, setter.value(point[setter.factor]), f"factor {setter.factor}")
+            for setter in self.setters
+            if self.is_direct(setter)
+        )
 
     def base_plan(self) -> Plan:
         """The plan of the configuration without the values of a point. Raises as `make_plan`."""

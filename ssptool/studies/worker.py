@@ -236,7 +236,7 @@ class StudyWorker:
         return select(plan, self.signals) if self.signals else replace(plan, columns=(), recorded=())
 
     def _outcome(self, task: Task, plan: Plan, failure: Failure | None, trace: Trace) -> RunOutcome:
-        content = self._trace(plan, failure, trace)
+        content = self._trace(task, plan, failure, trace)
         if failure is not None:
             return replace(failed(task, str(failure)), trace=content)
         results, message = self.results(trace, task.point)
@@ -262,7 +262,7 @@ class StudyWorker:
             names[name] = math.nan if value is None else value
         return found, "; ".join(problems)
 
-    def _trace(self, plan: Plan, failure: Failure | None, trace: Trace) -> bytes | None:
+    def _trace(self, task: Task, plan: Plan, failure: Failure | None, trace: Trace) -> bytes | None:
         wanted = self.study.traces
         if wanted is None:
             return None
@@ -282,7 +282,8 @@ class StudyWorker:
             for block in thinned(thinning, rows):
                 writer.write(block)
             status = "completed" if failure is None else "failed"
-            writer.close(manifest(plan, (), failure, status, {}, notes=plan.notes))
+            factors = self._prepared(task)[0].overrides(task.point)
+            writer.close(manifest(plan, (), failure, status, {}, notes=plan.notes, factors=factors))
             return path.read_bytes()
 
     def _prepared(self, task: Task) -> tuple[PreparedSystem, Pool]:

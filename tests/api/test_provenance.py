@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import ssptool
+from ssptool.engine.run.manifest import differences
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
@@ -200,3 +201,14 @@ def test_findings_are_sorted_errors_first(tmp_path):
     assert severities[0] == "error"
     assert len(set(severities)) > 1
     assert severities == sorted(severities, key=["error", "warning", "info"].index)
+
+
+def test_results_of_earlier_versions_are_told_apart_by_settings_only():
+    """Their manifests have no overrides."""
+    earlier = {"settings": {"master": "jacobi"}}
+    now = {
+        "settings": {"master": "auto"},
+        "overrides": [{"name": "a", "before": 1, "after": 2, "unit": "", "time": None}],
+    }
+    assert differences([earlier, now]) == [{"master": "jacobi"}, {"master": "default"}]
+    assert differences([now, {**earlier, "overrides": []}])[1] == {"a": "1", "master": "jacobi"}

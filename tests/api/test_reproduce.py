@@ -139,7 +139,15 @@ def test_results_without_a_manifest_are_refused(tmp_path):
     with pytest.raises(ssptool.CannotReproduce, match="no such result file"):
         ssptool.reproduce(tmp_path / "none.csv")
     (tmp_path / "r.csv.json").write_text(json.dumps({"status": "completed", "columns": []}), encoding="utf-8")
-    with pytest.raises(ssptool.CannotReproduce, match="earlier versions"):
+    with pytest.raises(ssptool.CannotReproduce, match="an earlier version wrote it"):
+        ssptool.reproduce(output)
+
+
+def test_a_run_that_its_limit_of_time_ended_is_refused(tmp_path):
+    output = tmp_path / "r.csv"
+    late = ssptool.simulate(OSCILLATOR, output=output, timeout=0.8, step_size=1e-6)
+    assert late.status == "the time allowed was used up"
+    with pytest.raises(ssptool.CannotReproduce, match="ended early"):
         ssptool.reproduce(output)
 
 
@@ -216,6 +224,18 @@ def test_a_run_of_a_study_is_made_again(study, plant, isolated):
         assert (again.results, again.rows, again.signals) == (1, 11, 2)
     with pytest.raises(ssptool.CannotReproduce, match="no run 4"):
         ssptool.reproduce(f"{study}#4")
+
+
+def test_the_trace_of_a_run_of_a_study_names_the_values_of_its_factors(study):
+    traces = sorted(study.glob("traces/*/trace.parquet"))
+    found = [{one["name"]: one for one in ssptool.read_manifest(path)["overrides"]} for path in traces]
+    points = {(one["System2.k2"]["after"], one["System2.c2"]["after"]) for one in found}
+    assert points == {(5.0, 0.1), (5.0, 0.2), (10.0, 0.1), (10.0, 0.2)}
+    one = found[0]["System2.k2"]
+    assert (one["before"], one["unit"], one["by"]) == (10.0, "N/m", "factor System2.k2")
+    assert one["place"].startswith("resources/dual_mass_oscillator.ssv:")
+    with pytest.raises(ssptool.CannotReproduce, match=r"FOLDER\.study#NUMBER"):
+        ssptool.reproduce(traces[0])
 
 
 def test_a_changed_file_is_named_for_a_run_of_a_study(study, plant):

@@ -118,6 +118,18 @@ def overrides(plan: Plan) -> tuple[Override, ...]:
     )
 
 
+def _others(found: Sequence[Override], stronger: Sequence[Override]) -> Iterator[Override]:
+    names = {one.name for one in stronger}
+    return (one for one in found if one.name not in names)
+
+
+def replaced_value(network: Network, signal: Signal, value: Value, by: str) -> Override:
+    """A start value of an FMU that something else than the network gives, in the unit of the variable."""
+    before, place = _documented(network, signal, network.assignments.get(signal))
+    unit = network.variable(signal).unit or ""
+    return Override(OverrideKind.START_VALUE, str(signal), before, value, unit, by, place)
+
+
 def _overridden_values(network: Network) -> Iterator[Override]:
     """Values of parameter sets outside of the package and of single start values, as far as they win."""
     for signal, assignment in (*network.boundary_assignments.items(), *network.assignments.items()):
@@ -207,7 +219,8 @@ def differences(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
 
     A run that does not override what another one does has the value that the other one replaced.
     """
-    every = [_facts(one) for one in manifests]
+    known = all("overrides" in one for one in manifests)  # earlier versions did not write them
+    every = [_facts(one if known else {**one, "overrides": ()}) for one in manifests]
     replaced: dict[str, str] = {}
     for one in manifests:
         for override in one.get("overrides", ()):
@@ -327,6 +340,7 @@ def manifest(
     notes: Sequence[str] = (),
     problems: Sequence[LoggedProblems] = (),
     arguments: Arguments = NO_ARGUMENTS,
+    factors: Sequence[Override] = (),
 ) -> str:
     """The manifest as JSON text.
 
@@ -349,7 +363,7 @@ def manifest(
         "arguments": arguments.values,
         "unstated": arguments.unstated,
         "settings": asdict(plan.settings),
-        "overrides": [asdict(one) for one in overrides(plan)],
+        "overrides": [asdict(one) for one in (*factors, *_others(overrides(plan), factors))],
         "accepted": [{"code": one.code, "place": str(one.position), "message": one.message} for one in plan.accepted],
         "stimuli": {
             "inputs": {str(driven.signal): driven.origin for driven in plan.stimuli.driven},
