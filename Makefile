@@ -47,9 +47,10 @@ run: build/models/.ready  ## run the dual-mass oscillator; results and plot go t
 	mkdir -p results
 	$(BIN)/ssptool run $(SYSTEM) --output results/dual_mass_oscillator.csv --plot results/dual_mass_oscillator.png
 
-# `logical` counts threads of cores, where `auto` counts cores.
+# `logical` counts threads of cores, where `auto` counts cores. Many tests start Python again: compiled modules are kept,
+# even where the environment says otherwise.
 test: build/models/.ready $(VENV)/.ready-dev  ## the tests, in parallel; ALL=1 includes those marked slow
-	$(BIN)/python -m pytest -n logical --dist worksteal $(if $(ALL),,-m "not slow")
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n logical --dist worksteal $(if $(ALL),,-m "not slow")
 
 lint: $(VENV)/.ready-dev  ## style of Python, C and C++
 	$(BIN)/ruff check .

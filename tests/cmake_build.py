@@ -14,11 +14,23 @@ def build(source: Path, folder: Path, *definitions: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # several test runs may share the folder
+        _clear_other_checkout(source, folder)
         configure = [_tool("cmake"), "-S", source, "-B", folder, "-G", "Ninja"]
         defined = (f"CMAKE_MAKE_PROGRAM={_tool('ninja')}", f"Python_EXECUTABLE={sys.executable}", *definitions)
         for command in (configure + [f"-D{each}" for each in defined], [_tool("cmake"), "--build", folder, "-j", "2"]):
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _clear_other_checkout(source: Path, folder: Path) -> None:
+    """Remove what was built from sources elsewhere: a copied checkout, which cmake would refuse to configure."""
+    cache = folder / "CMakeCache.txt"
+    if cache.exists() and f"CMAKE_HOME_DIRECTORY:INTERNAL={source.resolve()}\n" not in cache.read_text():
+        for path in folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != "lock":
+                path.unlink()
 
 
 def _tool(name: str) -> str:

@@ -37,6 +37,7 @@ def simulated(number: int, what: int, isolated: bool):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolated", [False, True], ids=["in-process", "isolated"])
 @pytest.mark.parametrize("what", [fmus.NOTHING, fmus.GO_ELSEWHERE], ids=["stays", "goes elsewhere"])
 def test_many_threads_simulate_the_system_of_a_relative_path(home, what, isolated):

@@ -9,13 +9,6 @@ import pytest
 
 from tests.rules.test_dual_mass import BREAKS, SYSTEM, replace
 
-COMMAND = Path(sys.executable).parent / "ssptool"
-
-
-def call(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([COMMAND, *map(str, arguments)], cwd=folder, capture_output=True, text=True, check=False)
-
-
 REFUSED = [name for name in BREAKS if name != "unknown parameter"]  # which is a warning
 
 
@@ -32,15 +25,19 @@ def broken(request, tmp_path) -> tuple[str, Path]:
     return change.code, copy
 
 
-def test_validate_and_run_refuse_it(broken, tmp_path):
+def test_validate_and_run_refuse_it(broken, ssptool, tmp_path):
     """That no binary is loaded on the way is tested where loading can be watched (test_commands)."""
     code, path = broken
-    results = tmp_path / "results"
-    results.mkdir()
+    before = sorted(tmp_path.iterdir())
     for command in ("validate", "run"):
-        done = call(command, path, folder=results)
-        assert done.returncode == 1, done.stderr
-        assert code in done.stdout + done.stderr
-        assert "Traceback" not in done.stderr
-        assert "internal error" not in done.stderr
-    assert list(results.iterdir()) == []
+        status, printed, complained = ssptool(command, path)
+        assert status == 1 and code in printed + complained
+        assert "Traceback" not in complained and "internal error" not in complained
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_so_does_the_installed_command(tmp_path):
+    (tmp_path / "half.ssp").write_bytes(b"PK")
+    command = Path(sys.executable).parent / "ssptool"
+    done = subprocess.run([command, "run", "half.ssp"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "PKG-001" in done.stdout + done.stderr and "Traceback" not in done.stderr

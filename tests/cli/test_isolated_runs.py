@@ -99,6 +99,7 @@ def test_what_an_fmu_prints_is_not_among_the_results_and_not_lost(folder, tmp_pa
     assert "says the FMU;" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "parquet", "mat"])
 @pytest.mark.parametrize("how", [[], ["--in-process"]], ids=["isolated", "in-process"])
 def test_an_fmu_that_goes_to_another_working_directory_takes_no_file_along(folder, tmp_path, ending, how):

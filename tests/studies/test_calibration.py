@@ -47,6 +47,7 @@ def test_exact_data_give_the_exact_parameters(exact):
         assert fit[name].value == approx(value, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_truth_is_in_the_intervals_of_noisy_data(exact):
     fit = ssptool.calibrate(STUDY, data=noisy(exact, 1), scales=SCALES)
     for name, value in TRUTH.items():

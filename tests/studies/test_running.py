@@ -273,6 +273,7 @@ def test_an_address_where_no_scheduler_is_says_so(oscillating, on_dask, tmp_path
         ssptool.study(oscillating(), tmp_path, scheduler="tcp://localhost:9")
 
 
+@pytest.mark.slow
 def test_a_study_that_was_made_in_python_is_resumed(oscillating, client, tmp_path):
     """From what its folder says, in any working directory."""
     study = oscillating(factors={"System2.k2": [5.0, 6.0, 7.0]})

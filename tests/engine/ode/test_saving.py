@@ -78,6 +78,7 @@ def test_a_ball_bounces_on_where_it_was_saved(tmp_path, models, steps):
     assert times == pytest.approx(bounce_times(2), abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", (20, 46))
 @pytest.mark.parametrize(
     "settings", ({"acceleration": "iqn-ils"}, {"master": "jacobi"}, {"adaptive": 1e-4}), ids=lambda s: "-".join(s)
