@@ -190,6 +190,13 @@ def test_the_first_screen_of_the_readme_works_with_fmus_of_another_tool(ssptool,
     names["test_the_load_reaches_its_speed"]()
 
 
+def test_the_readme_names_every_command():
+    """Inverses apart."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## Commands\n")[1]
+    inverses = {"remove", "disconnect", "unset", "unbind", "unmap"}
+    assert {name for name in SUMMARIES if f"`{name}`" not in text} == inverses
+
+
 def test_the_readme_counts_the_claims_of_the_verification():
     (stated,) = re.findall(r"\[(\d+) claims\]", (ROOT / "README.md").read_text(encoding="utf-8"))
     rows = re.findall(

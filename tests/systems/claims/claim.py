@@ -1,4 +1,4 @@
-"""What an example system is claimed to do: a number to expect, where it comes from, and a function that measures it."""
+"""Claims about example systems: an expected number, its source, and a function that measures it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

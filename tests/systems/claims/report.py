@@ -1,4 +1,4 @@
-"""docs/verification.md: the claims and what came out."""
+"""Write docs/verification.md: claims with expected and found values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -6,8 +6,8 @@ from tests.systems.claims.claim import Claim, Verdict
 
 _INTRODUCTION = """# Verification
 
-What the example systems in `systems` are expected to do, and what they did. `make verify` runs all of it, writes this
-page and fails if a claim does not hold; the tests in `tests/systems` assert the same claims (`tests/systems/claims`).
+Claims about the example systems in `systems`: expected and found values. `make verify` runs all of them, writes this
+page, and fails if a claim does not hold; `make test ALL=1` asserts the same claims (`tests/systems/claims`).
 """
 _HEADER = "| claim | expected | tolerance | found | | source |\n|---|---|---|---|---|---|"
 
