@@ -65,6 +65,7 @@ from ssptool.api.study import study_results as study_results
 from ssptool.api.understand import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
 from ssptool.api.understand import GRAPH_RENDERERS as GRAPH_RENDERERS
 from ssptool.api.understand import INVENTORY_RENDERERS as INVENTORY_RENDERERS
+from ssptool.api.understand import UnexplainedName as UnexplainedName
 from ssptool.api.understand import explain as explain
 from ssptool.api.understand import flatten as flatten
 from ssptool.api.understand import graph as graph

@@ -30,6 +30,7 @@ from ssptool.engine.recording.patterns import check_patterns, fits, fits_any
 from ssptool.network.conversion import document_units
 from ssptool.network.dependencies import Stage, SystemGraph, analyze
 from ssptool.network.explanation import Explained, Explanation, explain_all
+from ssptool.network.explanation import UnexplainedName as UnexplainedName
 from ssptool.network.explanation import explain as explain_names
 from ssptool.network.flatten import build_network
 from ssptool.network.inventory import Inventory, VariableEntry, components_called, list_variables, take_inventory
@@ -119,8 +120,8 @@ def explain(system: Path | str, *names: str, **options: Unpack[SystemOptions]) -
 
     Raises
     ------
-    UnknownName
-        The system has no such variable; `near` has names like it.
+    UnexplainedName
+        The system has no such variable; `near` has names like it, `explained` what was found for the other names.
     BadInputs, BadScenario
         They do not fit the system.
     """

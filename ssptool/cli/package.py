@@ -27,7 +27,8 @@ def pack_command(
 ) -> None:
     """Make a package of a folder. Equal folders give equal files.
 
-    README.md beside the structures and hidden files such as .git are left out. An existing package is replaced.
+    README.md and ssptool.toml beside the structures and hidden files such as .git are left out. An existing package
+    is replaced.
 
     For example `ssptool pack plant`, or `ssptool pack plant delivery/plant.ssp`. The inverse is `unpack`.
     """

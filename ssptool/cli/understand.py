@@ -162,6 +162,15 @@ def explain_command(
     """
     if bool(names) == all:
         raise typer.BadParameter("give the names of variables or connectors, or --all", param_hint="NAME…")
-    explained = ssptool.explain(system, *(names or ()), **changes, **stimuli)
+    problem: Exception | None = None
+    try:
+        explained = ssptool.explain(system, *(names or ()), **changes, **stimuli)
+    except ssptool.UnexplainedName as unknown:
+        problem = unknown
+        explained = unknown.explained
+        if not explained:
+            raise
     form = "table" if all and format is TextOrJson.TEXT else format.value
     typer.echo(ssptool.EXPLANATION_RENDERERS[form](explained))
+    if problem is not None:
+        raise problem

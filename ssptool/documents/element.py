@@ -368,6 +368,9 @@ def child(kind: type[E]) -> Child[E]:
 _CLASSES = etree.ElementNamespaceClassLookup()
 PARSER.set_element_class_lookup(_CLASSES)
 
+FOREIGN_HOLDERS = frozenset(map(expand, ("ssc:Annotation", "ssc:Content")))
+"""The tags of elements in which anything may stand."""
+
 
 class Element(etree.ElementBase):
     """Base class of elements; elements that SSP does not define (content of annotations) have exactly this class."""
@@ -430,8 +433,16 @@ class Element(etree.ElementBase):
         return "/" + "/".join(reversed(steps))
 
     def every(self, kind: type[E]) -> Iterator[E]:
-        """All elements of a kind below this one, and itself if it is of the kind, in document order."""
-        return cast(Iterator[E], self.iter(kind.qualified_name))
+        """All elements of a kind below this one, and itself if it is of the kind, in document order.
+
+        The content of annotations and metadata is none of SSP's, whatever it looks like.
+        """
+        foreign: set[etree._Element] = set()
+        for element in self.iter(kind.qualified_name, *FOREIGN_HOLDERS):
+            if element.tag in FOREIGN_HOLDERS:
+                foreign.update(inner for child in element.iterchildren("*") for inner in child.iter("*"))
+            if element.tag == kind.qualified_name and not (foreign and element in foreign):
+                yield cast(E, element)
 
     def add(self, child: "Element") -> None:
         """Insert a new child at the place that the schema demands, in its container, indented like its neighbours.

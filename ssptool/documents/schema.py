@@ -20,11 +20,10 @@ from typing import NamedTuple, cast
 
 from lxml import etree
 
-from ssptool.documents.element import Element
+from ssptool.documents.element import FOREIGN_HOLDERS, Element
 from ssptool.documents.vocabulary import (
     NSMAP,
     SSB,
-    SSC,
     SSD,
     SSM,
     SSV,
@@ -223,7 +222,7 @@ _INLINE_ROOTS = {
 }
 _METADATA_HOLDERS = {f"{{{SSD}}}ParameterMapping", f"{{{SSD}}}SignalDictionary"}
 # The parents whose content may be anything: wildcards in the schemas.
-_HOLDERS = _METADATA_HOLDERS | {f"{{{SSD}}}ParameterValues", f"{{{SSC}}}Annotation", f"{{{SSC}}}Content"}
+_HOLDERS = _METADATA_HOLDERS | {f"{{{SSD}}}ParameterValues"}
 
 # libxml2 reports a list with a wrong item twice; this is the second report, which does not name the item.
 _REPEATED = "SCHEMAV_CVC_DATATYPE_VALID_1_2_2"
@@ -276,7 +275,8 @@ def schema_findings(root: Element, version: str) -> list[SchemaFinding]:
     """Violations of the schemas of an SSP version in a document, in document order.
 
     Inline content is checked by the schema of its own declared version if that is 1.0 or 2.0, else by that of the
-    document. Ids are compared among all content of one version.
+    document. Ids are compared among all content of one version. The content of annotations and metadata is not checked,
+    even where it has elements of SSP.
 
     Parameters
     ----------
@@ -290,8 +290,9 @@ def schema_findings(root: Element, version: str) -> list[SchemaFinding]:
     ValueError
         There is no schema for this version.
     """
-    guests = list(_guests(root, version))
-    findings = [_finding(element, entry) for element, entry in _judged(root, guests, load_schema(version))]
+    foreign = outermost_foreign(root)
+    guests = [one for one in _guests(root, version) if not foreign or foreign.isdisjoint((one, *one.iterancestors()))]
+    findings = [_finding(element, entry) for element, entry in _judged(root, [*foreign, *guests], load_schema(version))]
     for guest in guests:
         findings += schema_findings(guest, guest.get("version", ""))
     return sorted(findings, key=lambda finding: finding.line) if guests else findings
@@ -346,6 +347,17 @@ def _guests(root: Element, version: str) -> Iterator[Element]:
         if hosted and inline.get("version") in others and (last is None or last not in inline.iterancestors()):
             last = inline
             yield inline
+
+
+def outermost_foreign(root: Element) -> frozenset[Element]:
+    """The children of annotations and metadata that contain elements in the namespaces of SSP."""
+    holders = cast(Iterator[Element], root.iter(*FOREIGN_HOLDERS))
+    children = {child for holder in holders for child in holder.iterchildren("*") if _speaks_ssp(child)}
+    return frozenset(cast(Element, one) for one in children if children.isdisjoint(one.iterancestors()))
+
+
+def _speaks_ssp(element: etree._Element) -> bool:
+    return next(element.iter(*(f"{{{uri}}}*" for uri in NSMAP.values())), None) is not None
 
 
 def _judged(root: Element, guests: list[Element], schema: etree.XMLSchema) -> Iterator[tuple[Element, etree._LogEntry]]:

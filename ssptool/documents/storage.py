@@ -294,7 +294,12 @@ def _exceeded(file: str, infos: list[zipfile.ZipInfo], limits: ArchiveLimits) ->
     ):
         if value > limit and (value != unpacked // max(packed, 1) or unpacked >= _RATIO_MATTERS_FROM):
             message = f"the archive has {value} {what}, more than the limit of {limit:.0f}"
-            yield error("PKG-024", Position(file), message, "if you trust it, open it with greater limits")
+            yield error(
+                "PKG-024",
+                Position(file),
+                message,
+                "if you trust it, unpack it with another program and open the folder",
+            )
 
 
 class Overlay:
@@ -457,7 +462,14 @@ class NestedPackages:
             full = self._prefix + name
             if self._depth == self._allowance.left.depth:
                 message = f"packages are nested deeper than {self._depth} levels"
-                raise InvalidDocument(error("PKG-024", Position(full), message, "unpack the innermost ones"))
+                raise InvalidDocument(
+                    error(
+                        "PKG-024",
+                        Position(full),
+                        message,
+                        f"nest packages in at most {self._depth} levels, or put their systems into the outer package",
+                    )
+                )
             entries = ZipEntries(self._around.local_path(name), self._allowance.left, full)
             self._allowance.take(entries)
             self._opened[name] = NestedPackages(entries, self._allowance, full + NESTING_MARK, self._depth + 1)

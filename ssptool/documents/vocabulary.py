@@ -155,6 +155,10 @@ def number_text(value: float) -> str:
     return double.write(value).removesuffix(".0")
 
 
+SETTINGS_FILE = "ssptool.toml"
+"""The settings of ssptool in a folder; no part of a system."""
+
+
 class IntervalVariability(StrEnum):
     """Variability of the interval between ticks of a clock (FMI 3.0 §2.2.8.3)."""
 

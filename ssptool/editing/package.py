@@ -14,6 +14,7 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.saving import AtomicReplacement, stay_inside
 from ssptool.documents.uri import unsafe
+from ssptool.documents.vocabulary import SETTINGS_FILE
 from ssptool.editing.changes import EditError, FileEdit
 from ssptool.editing.interface import implementation_of, state_types
 from ssptool.fmu.read_description import read_description
@@ -50,7 +51,8 @@ class Unpacked:
 def leave_out(archive: Archive) -> tuple[LeftOut, ...]:
     """Take out of the archive of a folder what is there for its authors, not for its users.
 
-    That is a `README.md` beside the structures, and all hidden files, such as those of a version control system.
+    That is a `README.md` and a `ssptool.toml` beside the structures, and all hidden files, such as those of a version
+    control system.
 
     Raises
     ------
@@ -68,6 +70,9 @@ def leave_out(archive: Archive) -> tuple[LeftOut, ...]:
         elif name == "README.md":
             archive.remove(name)
             left_out[name] = "about the folder, not of the system"
+        elif name == SETTINGS_FILE:
+            archive.remove(name)
+            left_out[name] = "settings of ssptool"
     return tuple(LeftOut(name, reason) for name, reason in sorted(left_out.items()))
 
 

@@ -89,6 +89,14 @@ Explained: TypeAlias = Explanation | Unmatched
 """An Unmatched is a parameter of that name that matches no variable."""
 
 
+class UnexplainedName(UnknownVariable):
+    """A name that is no variable's; `explained` are the other names that were asked for."""
+
+    def __init__(self, name: str, near: tuple[str, ...], explained: tuple[Explained, ...]) -> None:
+        super().__init__(name, near)
+        self.explained = explained
+
+
 def explain(network: Network, *names: str) -> tuple[Explained, ...]:
     """Explain variables and connectors by their full names, such as `System1.m1`.
 
@@ -96,8 +104,8 @@ def explain(network: Network, *names: str) -> tuple[Explained, ...]:
 
     Raises
     ------
-    UnknownName
-        No variable and no parameter has one of the names.
+    UnexplainedName
+        No variable and no parameter has one of the names; `explained` are the others.
     """
     return _Explainer(network).named(names)
 
@@ -138,13 +146,16 @@ class _Explainer:
 
     def named(self, names: tuple[str, ...]) -> tuple[Explained, ...]:
         found: list[Explained] = []
+        unknown: list[str] = []
         for name in names:
             signals = tuple(dict.fromkeys(self._signals(name)))
             unmatched = tuple(missed for missed in self.network.unmatched if missed.name == name)
             if not signals and not unmatched:
-                known = [str(signal) for signal in self._everything()]
-                raise UnknownVariable(name, near_misses([name], known)[name])
+                unknown.append(name)
             found += (*map(self.explanation, signals), *unmatched)
+        if unknown:
+            near = near_misses(unknown[:1], [str(signal) for signal in self._everything()])[unknown[0]]
+            raise UnexplainedName(unknown[0], near, tuple(found))
         return tuple(found)
 
     def all(self) -> Iterator[Signal]:

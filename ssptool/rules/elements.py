@@ -9,6 +9,7 @@ from ssptool.documents.document import Positions
 from ssptool.documents.element import Element
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.vocabulary import FMU, MODELICA, PACKAGE, SYSTEM_STRUCTURE, media_type
+from ssptool.errors import counted
 from ssptool.fmu.description import Causality, FmuDescription
 from ssptool.network.network import Scope
 from ssptool.network.tables import (
@@ -71,18 +72,31 @@ def distinct_elements(system: ssd.System, structure: Structure) -> Iterator[Find
 
 @ELEMENTS.rule("SSD-ELEM-003", severity=INFO, basis=TEXT, source="SSP 2.0 §5.2.3")
 def distinct_hierarchical_names(system: ssd.System, structure: Structure) -> Iterator[Finding]:
-    """Dots in names do not give two variables the same hierarchical name.
+    """Dots in names do not give two elements or connectors the same hierarchical name.
 
     Names may contain dots, so that the connector `D` of component `C` in system `B` and the connector `D` of a
-    component named `B.C` are both `B.C.D`; a parameter of that name is given to both.
+    component named `B.C` are both `B.C.D`; a parameter of that name is given to both. So are
+    components `C.D` in `B` and `D` in `B.C`, or a connector `B.x` of the system and the connector `x` of `B`.
 
-    Fix: rename one of the elements.
+    Fix: rename one of the elements or connectors.
     """
     names = {element.name: element for element in system.elements}
     for name, element in names.items():
         for other in _outer(name):
-            if other in names and name in (f"{other}.{path}" for path in _paths(names[other])):
+            if other not in names:
+                continue
+            inside = {f"{other}.{path}" for path in _paths(names[other])}
+            if name in inside:
                 yield Finding(element, f"an element inside '{other}' is addressed as '{name}' too", "", "name")
+            elif same := [path for path in _paths(element, name) if path in inside]:
+                more = f" (and {counted(len(same) - 1, 'more name')})" if len(same) > 1 else ""
+                message = f"'{same[0]}' is inside '{name}', and inside '{other}' too{more}"
+                yield Finding(element, message, f"rename '{name}' or an element in it", "name")
+    for connector in system.connectors:
+        for other in _outer(connector.name):
+            if other in names and connector.name in _paths(names[other], other):
+                message = f"a connector inside '{other}' is addressed as '{connector.name}' too"
+                yield Finding(connector, message, "rename one of the connectors", "name")
 
 
 def _outer(name: str) -> Iterator[str]:
@@ -90,11 +104,13 @@ def _outer(name: str) -> Iterator[str]:
     return (name[: dot.start()] for dot in re.finditer(r"\.", name))
 
 
-def _paths(element: ssd.SystemElement) -> Iterator[str]:
-    """The hierarchical names of everything inside an element."""
+def _paths(element: ssd.SystemElement, within: str = "") -> Iterator[str]:
+    """The hierarchical names of the connectors and elements inside an element."""
+    start = f"{within}." if within else ""
+    yield from (start + connector.name for connector in element.connectors)
     for inner in element.elements if isinstance(element, ssd.System) else ():
-        yield inner.name
-        yield from (f"{inner.name}.{path}" for path in _paths(inner))
+        yield start + inner.name
+        yield from _paths(inner, start + inner.name)
 
 
 @ELEMENTS.rule(

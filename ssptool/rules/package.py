@@ -9,7 +9,7 @@ from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.element import Element
 from ssptool.documents.ssc import MetaSourceBase
-from ssptool.documents.vocabulary import media_type
+from ssptool.documents.vocabulary import SETTINGS_FILE, media_type
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, SHOULD, TEXT, WARNING, Chapter, Finding
 from ssptool.rules.subjects import Package, Reach, Structure, Unreadable, refer, resolve
 
@@ -357,8 +357,8 @@ def documentation_index(package: Package) -> Iterator[Finding]:
 def no_other_folders(package: Package) -> Iterator[Finding]:
     """The root of a package holds only system structures, `resources`, `documentation` and `extra`.
 
-    All other names are reserved for later versions. A folder that is not packed yet may also hold a README and hidden
-    files.
+    All other names are reserved for later versions. A folder that is not packed yet may also hold a README, hidden
+    files and the settings of ssptool, `ssptool.toml`, which `ssptool pack` leaves out.
 
     Fix: move the file to `resources/`, or to `extra/<your reversed domain>/`.
     """
@@ -366,8 +366,9 @@ def no_other_folders(package: Package) -> Iterator[Finding]:
     for name in package.names:
         top = "/" not in name
         aside = unpacked and (name.startswith(".") or (top and name.lower().startswith("readme")))
+        settings = name == SETTINGS_FILE
         structure = name == package.archive.default or (top and name.lower().endswith(".ssd"))
-        if not (aside or structure or name.startswith(_FOLDERS)):
+        if not (aside or settings or structure or name.startswith(_FOLDERS)):
             yield Finding(
                 Position(name),
                 "only *.ssd, resources/, documentation/ and extra/ may stand at the root of a package",
@@ -456,7 +457,7 @@ def reasonable_size(archive: Unreadable) -> Iterator[Finding]:
 
     Some kilobytes of zip can unpack to terabytes.
 
-    Fix: if you trust the file, open it with greater limits.
+    Fix: if you trust the file, unpack it with another program and open the folder; nest packages less deeply.
     """
     yield from archive.reported("PKG-024")
 

@@ -111,12 +111,9 @@ def local_names(structure: Structure) -> Iterator[Finding]:
     Fix: leave out the name of the element, or move the binding to the system around it.
     """
     for use in uses(structure):
-        outer = use.owner.name + "."
-        if not use.targets and use.name.startswith(outer) and use.judged:
-            rest = use.name[len(outer) :]
-            if rest in variables_of(use.owner, structure):
-                message = f"'{use.name}' matches nothing: names in a binding of '{use.owner.name}' are relative to it"
-                yield Finding(_place(use), message, f"write '{rest}'", _attribute(use))
+        if rest := _meant_inside(use, structure):
+            message = f"'{use.name}' matches nothing: names in a binding of '{use.owner.name}' are relative to it"
+            yield Finding(_place(use), message, f"write '{rest}'", _attribute(use))
 
 
 @BINDINGS.rule("SSD-PAR-017", severity=ERROR, basis=TEXT)
@@ -201,7 +198,7 @@ def known_parameters(structure: Structure) -> Iterator[Finding]:
     Fix: correct the name, or delete the parameter.
     """
     for use in uses(structure):
-        if use.entry is None and not use.targets and use.judged:
+        if use.entry is None and use.parameter.name.strip() and _matches_nothing(use, structure):
             yield _unmatched(use)
 
 
@@ -214,7 +211,7 @@ def known_mapping_targets(structure: Structure) -> Iterator[Finding]:
     Fix: correct the target, or delete the entry.
     """
     for use in uses(structure):
-        if use.entry is not None and not use.targets and use.judged:
+        if use.entry is not None and use.name.strip() and _matches_nothing(use, structure):
             yield _unmatched(use)
 
 
@@ -233,7 +230,7 @@ def known_mapping_sources(structure: Structure) -> Iterator[Finding]:
         if parameters is not None and renaming is not None:
             names = {binding.prefix + parameter.name for parameter in parameters.parameters}
             for entry in renaming.entries:
-                if entry.source not in names:
+                if entry.source not in names and entry.source.strip():  # else SSM-006
                     message = f"the parameter set has no parameter '{entry.source}'"
                     yield Finding(entry, message, near(entry.source, names), "source")
 
@@ -256,6 +253,20 @@ def not_set_and_connected(structure: Structure) -> Iterator[Finding]:
 
 def _place(use: ParameterUse) -> Element:
     return use.parameter if use.entry is None else use.entry
+
+
+def _meant_inside(use: ParameterUse, structure: Structure) -> str:
+    """The name relative to the owner of a binding, where the binding writes the owner's name before it; else empty."""
+    outer = use.owner.name + "."
+    if use.targets or not use.judged or not use.name.startswith(outer):
+        return ""
+    rest = use.name[len(outer) :]
+    return rest if rest in variables_of(use.owner, structure) else ""
+
+
+def _matches_nothing(use: ParameterUse, structure: Structure) -> bool:
+    """Whether a name has no target for a reason that no other rule tells (SSD-PAR-010)."""
+    return use.judged and not use.targets and not _meant_inside(use, structure)
 
 
 def _value_place(use: ParameterUse) -> Element:

@@ -245,7 +245,8 @@ def editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagn
 def _inside(archive: Archive, name: str, unguarded: bool, tools: Collection[str], depth: int) -> Found:
     """Findings in a nested package, which obeys the same rules (SSP 2.0 §3)."""
     if depth > ArchiveLimits().depth:
-        reason = f"packages are nested deeper than {ArchiveLimits().depth} levels: check it by itself"
+        deepest = ArchiveLimits().depth
+        reason = f"packages are nested deeper than {deepest} levels; take it out of its package and check it by itself"
         return Found(set(), skipped=(Skipped(name, reason),))
     try:
         path = archive.local_path(name)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ssptool.documents.diagnostics import Diagnostic, Severity
+from ssptool.documents.vocabulary import SETTINGS_FILE
 from ssptool.errors import WrongUsage
 from ssptool.rules.catalogue import RULES, TOOLS, UnknownRule, near
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS
@@ -126,7 +127,7 @@ def _raised(diagnostic: Diagnostic) -> Diagnostic:
     return replace(diagnostic, severity=Severity.ERROR) if diagnostic.severity is Severity.WARNING else diagnostic
 
 
-OWN_FILE, PROJECT_FILE = "ssptool.toml", "pyproject.toml"
+OWN_FILE, PROJECT_FILE = SETTINGS_FILE, "pyproject.toml"
 KEYS = ("select", "ignore", "strict", "for", "allow-outside")
 _EXAMPLES = {"for": ("tools", "fmpy"), "allow-outside": ("folders", "../fmus")}
 

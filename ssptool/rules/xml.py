@@ -25,10 +25,11 @@ from ssptool.rules.catalogue import (
     Chapter,
     Finding,
     Fix,
+    SetAttribute,
     deleted,
     rewritten,
 )
-from ssptool.rules.subjects import File, Structure, Unreadable
+from ssptool.rules.subjects import File, Structure, Unreadable, container, foreign_elements
 
 FILES = Chapter("Files, versions and schemas (SSP 2.0 §2.2, §5.1, §6.1, §7.1, §8.1)")
 
@@ -129,7 +130,21 @@ def inline_schema_valid(file: File) -> Iterator[Finding]:
         inline = found.place
         if isinstance(inline, ssc.TopLevel) and "version" not in inline.attrib and "'version'" in found.message:
             found = replace(found, fix=rewritten(inline, "version", file.version))
+        elif isinstance(inline, Element) and _came_with_2(inline, found.attribute):
+            document = container(inline)
+            older = [root for root in (document, _root(file)) if root.get("version") == "1.0"]
+            where = " and ".join(f"<{local_name(root.tag)}>" for root in older)
+            fix = Fix(tuple(SetAttribute(root, "version", "2.0") for root in older))
+            found = replace(found, advice=f'write version="2.0" in {where}', fix=fix)
         yield found
+
+
+def _came_with_2(element: Element, attribute: str) -> bool:
+    """Whether the inline document of an element declares 1.0, and 2.0 would allow what 1.0 does not."""
+    inline = container(element)
+    if inline.getparent() is None or inline.get("version") != "1.0":
+        return False
+    return (element, attribute) not in {(one.element, one.attribute) for one in schema_findings(inline, "2.0")}
 
 
 @FILES.rule(
@@ -237,8 +252,9 @@ def ids_across_inline_content(structure: Structure) -> Iterator[Finding]:
     Accepted: a reference leads to the first system with that id.
     """
     first: dict[str, Element] = {}
+    foreign = foreign_elements(structure.root)
     for element in structure.root.iter("*"):
-        if isinstance(element, ssc.Base) and element.id is not None:
+        if isinstance(element, ssc.Base) and element.id is not None and element not in foreign:
             other = first.setdefault(element.id, element)
             if other is not element:
                 yield Finding(element, f"{other.address} has the id '{element.id}' too", "", "id")

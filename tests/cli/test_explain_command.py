@@ -134,3 +134,13 @@ def test_the_function_gives_the_values_that_the_command_prints(nested):
     (k,) = api.explain(nested, "S.A.k")
     assert k.value == 2.5
     assert {str(each.signal) for each in api.explain(nested) if hasattr(each, "signal")} >= {"S.A.k", "S.u", "B.y"}
+
+
+def test_a_wrong_name_does_not_keep_the_others_from_being_explained(explain):
+    status, printed, said = explain(SYSTEM, "System1.m1", "System1.nothing")
+    assert status == 2
+    assert printed.startswith("System1.m1 = ")
+    assert "no variable 'System1.nothing'" in said
+    with pytest.raises(api.UnexplainedName) as caught:
+        api.explain(SYSTEM, "System1.nothing", "System1.m1")
+    assert [str(one.signal) for one in caught.value.explained] == ["System1.m1"]

@@ -56,11 +56,11 @@ def test_packing_and_unpacking_gives_the_same_files(tmp_path, folder):
 
 
 def test_what_is_for_the_authors_only_is_left_out_and_named(tmp_path, folder):
-    for name in ("README.md", ".git/config", ".git/refs/x", "resources/.cache", "resources/README.md"):
+    for name in ("README.md", "ssptool.toml", ".git/config", ".git/refs/x", "resources/.cache", "resources/README.md"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text("x")
+        (folder / name).write_text("" if name.endswith(".toml") else "x")
     packed = ssptool.pack(folder)
-    assert [each.name for each in packed.left_out] == [".git", "README.md", "resources/.cache"]
+    assert [each.name for each in packed.left_out] == [".git", "README.md", "resources/.cache", "ssptool.toml"]
     with zipfile.ZipFile(packed.path) as zip_:
         assert set(zip_.namelist()) == {
             *("SystemStructure.ssd", "B.ssd", "R.ssd", "resources/M.fmu", "resources/README.md")

@@ -1,0 +1,95 @@
+"""One cause is one finding; the content of annotations is none."""
+
+from pathlib import Path
+
+import pytest
+
+from ssptool.documents import ssd
+from ssptool.documents.archive import Archive
+from ssptool.documents.document import Document
+from ssptool.rules.runner import check_path, fix
+
+SSD = """<?xml version="1.0" encoding="UTF-8"?>
+<ssd:SystemStructureDescription
+    xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription"
+    xmlns:ssc="http://ssp-standard.org/SSP1/SystemStructureCommon"
+    xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues"
+    xmlns:ssm="http://ssp-standard.org/SSP1/SystemStructureParameterMapping"
+    version="{version}" name="Case">
+  <ssd:System name="Root" id="r">{content}</ssd:System>
+</ssd:SystemStructureDescription>
+"""
+BINDING = """<ssd:ParameterBindings><ssd:ParameterBinding>
+<ssd:ParameterValues><ssv:ParameterSet version="{inline}" name="p"><ssv:Parameters>
+{parameter}
+</ssv:Parameters></ssv:ParameterSet></ssd:ParameterValues>{mapping}
+</ssd:ParameterBinding></ssd:ParameterBindings>"""
+MAPPING = """<ssd:ParameterMapping><ssm:ParameterMapping version="2.0">
+<ssm:MappingEntry {entry}/></ssm:ParameterMapping></ssd:ParameterMapping>"""
+K = '<ssv:Parameter name="k"><ssv:Real value="1"/></ssv:Parameter>'
+A = '<ssd:Elements><ssd:System name="A"><ssd:Connectors>{}</ssd:Connectors></ssd:System></ssd:Elements>'.format(
+    '<ssd:Connector name="m" kind="parameter"><ssc:Real/></ssd:Connector>'
+)
+FOREIGN = """<ssd:Annotations><ssc:Annotation type="com.example"><vendor xmlns="urn:example">
+<ssd:System name="inner" id="r"><ssd:Elements><ssd:Component name="" source="#r"/></ssd:Elements></ssd:System>
+<ssv:ParameterSet name="q"><ssv:Parameters><ssv:Parameter name="a"><ssv:Real unit="zz"/></ssv:Parameter>
+</ssv:Parameters>
+</ssv:ParameterSet></vendor></ssc:Annotation>
+<ssc:Annotation type="com.example.set"><ssv:ParameterSet id="r" version="3.0"/></ssc:Annotation></ssd:Annotations>"""
+
+
+def written(folder: Path, content: str, version: str = "2.0") -> Path:
+    path = folder / "case.ssd"
+    path.write_text(SSD.format(version=version, content=content), encoding="utf-8")
+    return path
+
+
+def codes(path: Path) -> list[str]:
+    return [one.code for one in check_path(path, unguarded=True).diagnostics]
+
+
+@pytest.mark.parametrize(
+    ("entry", "code"),
+    [
+        ('source="" target="A.m"', "SSM-006"),
+        ('source="k" target=""', "SSM-006"),
+        ('source="nothing" target="A.m"', "SSM-003"),
+        ('source="k" target="A.wrong"', "SSM-004"),
+    ],
+)
+def test_a_wrong_mapping_entry_is_one_finding(entry: str, code: str, tmp_path: Path):
+    mapping = MAPPING.format(entry=entry)
+    path = written(tmp_path, BINDING.format(inline="2.0", parameter=K, mapping=mapping) + A)
+    assert codes(path) == [code]
+
+
+def test_an_empty_parameter_name_is_one_finding(tmp_path: Path):
+    empty = K.replace('"k"', '""')
+    assert codes(written(tmp_path, BINDING.format(inline="2.0", parameter=empty, mapping="") + A)) == ["SSV-009"]
+
+
+def test_a_name_with_its_own_component_before_it_is_one_finding(tmp_path: Path):
+    binding = BINDING.format(inline="2.0", parameter=K.replace('"k"', '"A.m"'), mapping="")
+    inside = A.replace("</ssd:Connectors>", "</ssd:Connectors>" + binding)
+    assert codes(written(tmp_path, inside)) == ["SSD-PAR-010"]
+
+
+def test_the_content_of_annotations_is_not_judged(tmp_path: Path):
+    path = written(tmp_path, FOREIGN)
+    assert codes(path) == []
+    assert [system.name for system in Document(path.name, path.read_bytes()).root_as(_ROOT).systems()] == ["Root"]
+
+
+_ROOT = ssd.SystemStructureDescription
+
+
+@pytest.mark.parametrize("outer", ["1.0", "2.0"])
+def test_inline_content_of_1_0_that_uses_2_0_is_told_to_declare_it(outer: str, tmp_path: Path):
+    newer = '<ssv:Parameter name="k"><ssv:Float64 value="1"/></ssv:Parameter>'
+    path = written(tmp_path, BINDING.format(inline="1.0", parameter=newer, mapping=""), outer)
+    (found,) = check_path(path).errors
+    assert found.code == "XML-005"
+    roots = ["<ParameterSet>", "<SystemStructureDescription>"][: 2 if outer == "1.0" else 1]
+    assert found.advice == f'write version="2.0" in {" and ".join(roots)}'
+    with Archive.open(path) as archive:
+        assert fix(archive).report.errors == ()
