@@ -1,4 +1,4 @@
-"""Which value wins, and how it came about: the algorithm of SSP 2.0 §5.2.3, case by case."""
+"""Precedence and provenance of values: the algorithm of SSP 2.0 §5.2.3, case by case."""
 
 import zipfile
 
