@@ -81,25 +81,32 @@ def dependency_graph(network: Network, stage: Stage) -> DependencyGraph:
             leaving[source.component].add(source.variable)
     graph.add_edges_from(wires, need=Need.WIRE)
     for component in network.components.values():
-        inputs, left = arriving[component.name], leaving[component.name]
-        number = {variable: number for number, variable in enumerate(inputs)}
+        left = leaving[component.name]
         ports: Iterable[tuple[Signal, str]] = ((port.signal, port.kind) for port in component.ports)
         if whole:
             ports = {whole.get(signal, signal): kind for signal, kind in ports}.items()
-        for signal, kind in ports:
-            output = signal.variable
-            if kind != "output" and output not in left:
-                continue
-            graph.add_node(signal)
-            declared = needs(component, output, stage)
-            needed: Iterable[str] = inputs
-            if declared is not None:
-                needed = sorted([name for name in declared if name in number], key=number.__getitem__)
-            need = Need.UNDECLARED if declared is None else Need.DECLARED
-            graph.add_edges_from([(inputs[variable], signal) for variable in needed], need=need)
+        outputs = [signal for signal, kind in ports if kind == "output" or signal.variable in left]
+        graph.add_nodes_from(outputs)
+        graph.add_edges_from(_feedthrough(component, arriving[component.name], outputs, stage))
     everywhere = (network.ports, *(component.ports for component in network.components.values()))
     _state_types(graph, chain.from_iterable(everywhere), whole)
     return graph
+
+
+def _feedthrough(
+    component: FlatComponent, inputs: Mapping[str, Signal], outputs: Iterable[Signal], stage: Stage
+) -> Iterator[tuple[Signal, Signal, dict[str, Need]]]:
+    """The edges inside a component, from its wired inputs, in their order, to each of the outputs."""
+    number = {variable: number for number, variable in enumerate(inputs)}
+    for output in outputs:
+        declared = needs(component, output.variable, stage)
+        if declared is None:
+            for signal in inputs.values():
+                yield signal, output, {"need": Need.UNDECLARED}
+            continue
+        known = [variable for variable in declared if variable in number]
+        for variable in sorted(known, key=number.__getitem__):
+            yield inputs[variable], output, {"need": Need.DECLARED}
 
 
 def _state_types(graph: DependencyGraph, ports: Iterable[Port], whole: Mapping[Signal, Signal]) -> None:
