@@ -35,7 +35,7 @@ MIB = 1 << 20
 
 
 class RunOptions(SystemOptions, SettingsOptions, total=False):
-    """Keywords of `simulate`, `plan` and `Simulation`; `simulate` says what each means."""
+    """Keywords of `simulate`, `plan` and `SteppedRun`; `simulate` says what each means."""
 
     accept: Codes
     settings: Settings | Mapping[str, Any] | None
@@ -229,7 +229,7 @@ def _as_paths(given: object) -> object:
     return Path(given) if isinstance(given, str) else given
 
 
-class Simulation(simulation.Simulation):
+class Simulation(simulation.SteppedRun):
     """A co-simulation that is stepped, read, set and saved by a program; a context manager.
 
     Parameters

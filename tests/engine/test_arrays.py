@@ -14,7 +14,7 @@ from ssptool.engine.failure import Unsupported
 from ssptool.engine.kernel.interface import Call
 from ssptool.engine.planning.outline import call_sequence
 from ssptool.engine.simulate import run
-from ssptool.engine.stepping.simulation import Simulation
+from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.engine.stepping.values import NotSettable
 from tests.fmu.array_fmus import (
     TYPES,
@@ -274,7 +274,7 @@ def test_arrays_of_every_type_travel_unchanged_and_in_order(system, kind, native
     given = values(f"A.{kind}_u", SENT[kind], 3, type=kind)
     folder = system({"R": reversed_arrays()}, parts, [f"A.{kind}_y -> B.{kind}_u"], given)
     plan = ssptool.plan(folder, settings=ssptool.Settings(step_size=0.5))
-    with Simulation(plan, Folder(folder), native=native) as simulation:
+    with SteppedRun(plan, Folder(folder), native=native) as simulation:
         simulation.step()
         found = [[simulation.get(f"{name}.{kind}_{v}[{i}]") for i in (1, 2, 3)] for name, v in ("Ay", "Bu", "By")]
     assert found == [SENT[kind][::-1], SENT[kind][::-1], SENT[kind]]
@@ -299,7 +299,7 @@ def test_an_element_alone_leaves_the_others_at_their_start_values(system):
 
 def opened(folder, **settings):
     plan = ssptool.plan(folder, settings=ssptool.Settings(**{"step_size": 0.125, **settings}))
-    return Simulation(plan, Folder(folder))
+    return SteppedRun(plan, Folder(folder))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -341,12 +341,12 @@ def test_states_of_arrays_are_saved_and_resumed(system, tmp_path):
     given = matrix("A.A", A[:2, :2]) + matrix("B.A", [[-1, 0.5], [0, -2]])
     folder = system({"S": fmu}, [part("A"), part("B")], ["A.y -> B.u", "B.y[1] -> A.u[2]"], given)
     plan = ssptool.plan(folder, settings=ssptool.Settings(step_size=0.125))
-    with Simulation(plan, Folder(folder)) as simulation:
+    with SteppedRun(plan, Folder(folder)) as simulation:
         simulation.step(3)
         simulation.save(tmp_path / "state")
         simulation.step(5)
         expected = simulation.get("B.y")
-    with Simulation(plan, Folder(folder), saved=tmp_path / "state") as simulation:
+    with SteppedRun(plan, Folder(folder), saved=tmp_path / "state") as simulation:
         simulation.step(5)
         np.testing.assert_array_equal(simulation.get("B.y"), expected)
 

@@ -13,7 +13,7 @@ from ssptool.engine.recording.decimation import Grid, thinned
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.stepping.simulation import Simulation
+from ssptool.engine.stepping.simulation import SteppedRun
 from tests.engine.dual_mass import Folder, network
 from tests.fmus import build as fmus
 
@@ -61,7 +61,7 @@ def test_it_is_in_files_too(tmp_path, suffix, isolated):
 
 
 def test_a_simulation_has_it():
-    with Simulation(a_plan(), Folder(fmus.build())) as simulation:
+    with SteppedRun(a_plan(), Folder(fmus.build())) as simulation:
         with pytest.raises(RunError, match=r"Bad\.y is nan") as caught:
             simulation.run_until(1.0)
         check(simulation.trace, caught.value.failure.time)

@@ -14,6 +14,7 @@ from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate
 from ssptool.engine.planning.outline import call_sequence
 from ssptool.engine.settings import Settings
+from ssptool.errors import WrongValue
 from ssptool.fmu.description import FmuExperiment
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Experiment, Signal, UnsupportedFeature, Wire
@@ -243,6 +244,12 @@ def test_a_step_size_that_is_not_positive_is_refused(step):
 def test_a_stop_time_before_the_start_is_refused():
     with pytest.raises(ValueError, match="must not be before the start time, found 0 s … -1 s"):
         make_plan(oscillator(), Settings(stop_time=-1.0))
+
+
+@pytest.mark.parametrize("step", [1e5, 1e6])
+def test_a_run_of_more_steps_than_can_be_done_is_refused_with_their_number(step):
+    with pytest.raises(WrongValue, match=rf"there are {1e20 / step:.3g} macro steps of {step:g} s".replace("+", r"\+")):
+        make_plan(oscillator(), Settings(stop_time=1e20, step_size=step))
 
 
 def test_a_missing_stop_time_is_refused_with_advice():

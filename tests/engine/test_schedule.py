@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.engine.loops.newton import Newton
-from ssptool.engine.planning.schedule import Loop, Visit, needed_again, sweep
+from ssptool.engine.planning.schedule import ScheduledLoop, Visit, needed_again, sweep
 from ssptool.network.dependencies import Block, Need, evaluation_order
 from ssptool.network.network import Signal
 
@@ -55,7 +55,7 @@ class Evaluation:
         self.inside = dict.fromkeys(system.source, np.nan)  # what the components have been given
 
     def perform(self, step):
-        if isinstance(step, Loop):
+        if isinstance(step, ScheduledLoop):
             self.solve(step)
         else:
             self.visit(step)
@@ -96,7 +96,7 @@ def test_every_signal_is_set_or_got_in_exactly_one_step(seed, components, size):
     """A loop counts as one step; what it takes in from outside may be set by its first visit."""
     system = LinearSystem(seed, components, size)
     steps = sweep(system.graph, evaluation_order(system.graph), frozenset(system.outputs))
-    visits = [visit for step in steps for visit in (step.body if isinstance(step, Loop) else (step,))]
+    visits = [visit for step in steps for visit in (step.body if isinstance(step, ScheduledLoop) else (step,))]
     done = [signal for visit in visits for signal in (*visit.inputs, *visit.outputs)]
     assert len(done) == len(set(done))
     assert set(done) == set(system.graph)
@@ -107,7 +107,7 @@ def test_every_signal_is_set_or_got_in_exactly_one_step(seed, components, size):
 def test_the_pattern_of_a_loop_covers_its_jacobian(seed):
     system = LinearSystem(seed, 4, 3)
     for step in sweep(system.graph, evaluation_order(system.graph), frozenset(system.outputs)):
-        if not isinstance(step, Loop):
+        if not isinstance(step, ScheduledLoop):
             continue
         evaluation = Evaluation(system)
         evaluation.inside = dict.fromkeys(system.source, 0.0)

@@ -22,8 +22,8 @@ from ssptool.engine.kernel.interface import (
     Kernel,
     Outcome,
     functions_for,
-    in_cell,
-    read_cell,
+    read_slot,
+    signed_bits,
 )
 from ssptool.engine.masters.capabilities import ADJOINT
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
@@ -213,7 +213,7 @@ class Assembly:
         kind = self.plan.types[outcome.slot]
         return Failure(
             Ending.FMI,
-            f"component {name}: {signal} cannot be {read_cell(self.kernel, outcome.slot, kind)!r}, "
+            f"component {name}: {signal} cannot be {read_slot(self.kernel, outcome.slot, kind)!r}, "
             f"because {outcome.function} does not take that",
             "connect signals of the same type, or map the values on the connection",
             time,
@@ -524,7 +524,7 @@ def _connect(kernel: Kernel, plan: Plan, wires: Sequence[PlannedWire]) -> None:
         # To add −0.0 changes nothing; to add 0.0 changes the sign of a zero.
         [wire.conversion.offset or -0.0 for wire in wires],
         {
-            number: {in_cell(source): in_cell(target) for source, target in wire.conversion.table}
+            number: {signed_bits(source): signed_bits(target) for source, target in wire.conversion.table}
             for number, wire in enumerate(wires)
             if wire.conversion.table
         },

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from ssptool.engine.assembly.event_members import ActedAtEvents
 from ssptool.engine.assembly.propagation import pass_on
-from ssptool.engine.kernel.interface import OK, ActedWire, Call, Instruction, Kernel, Op, Outcome, write_cell
+from ssptool.engine.kernel.interface import OK, Call, Instruction, Kernel, Op, Outcome, OverriddenWire, write_slot
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.planning.stimuli import Feeds, change_of, feeds_of
-from ssptool.engine.stimuli.course import Override, active
+from ssptool.engine.planning.stimuli import Feeds, feeds_of, slot_override
+from ssptool.engine.stimuli.course import SignalOverride, active
 from ssptool.engine.stimuli.stimuli import boundaries, same_time
 from ssptool.fmu.description import Value
 from ssptool.fmu.instance import FmuInstance
@@ -22,8 +22,8 @@ class _Acted(NamedTuple):
     destination: int
     source_type: str
     destination_type: str
-    at_source: tuple[Override, ...]
-    at_destination: tuple[Override, ...]
+    at_source: tuple[SignalOverride, ...]
+    at_destination: tuple[SignalOverride, ...]
 
 
 class ActedWires:
@@ -37,12 +37,12 @@ class ActedWires:
         """From now on modifications are those at t [s]."""
         kernel = self._kernel
         if self._wires:
-            kernel.act(
+            kernel.override_wires(
                 [
-                    ActedWire(
+                    OverriddenWire(
                         one.destination,
-                        change_of(kernel, one.source_type, active(one.at_source, t)),
-                        change_of(kernel, one.destination_type, active(one.at_destination, t)),
+                        slot_override(kernel, one.source_type, active(one.at_source, t)),
+                        slot_override(kernel, one.destination_type, active(one.at_destination, t)),
                     )
                     for one in self._wires
                 ]
@@ -137,7 +137,7 @@ class Driver:
         if signal in self._plan.signals:
             slot = self._plan.signals.index(signal)
             for kernel in self._kernels:
-                write_cell(kernel, slot, self._plan.types[slot], value)
+                write_slot(kernel, slot, self._plan.types[slot], value)
 
     def go_to(self, stretch: int) -> None:
         """The stretch after so many jumps, in which values and parameters are already what they were there."""

@@ -9,10 +9,10 @@ import numpy as np
 
 from ssptool.documents.vocabulary import IntervalVariability
 from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.kernel.interface import NOTHING, Floats, Kernel, read_cell, write_cell
+from ssptool.engine.kernel.interface import NOTHING, Floats, Kernel, read_slot, write_slot
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.stimuli.course import Override, active
+from ssptool.engine.stimuli.course import SignalOverride, active
 from ssptool.engine.stimuli.stimuli import Stimuli
 from ssptool.fmu.description import FmuClock, Value
 from ssptool.fmu.instance import FmuInstance
@@ -209,7 +209,7 @@ class ActedAtEvents:
 
     def __init__(self, stimuli: Stimuli, inputs: Collection[Signal]) -> None:
         self._gates = tuple(gate for gate in stimuli.gates if gate.destination in inputs)
-        self._now: dict[Signal, tuple[Override | None, Override | None]] = {}
+        self._now: dict[Signal, tuple[SignalOverride | None, SignalOverride | None]] = {}
 
     def go_to(self, t: float) -> None:
         """From now on modifications are those at t [s]."""
@@ -322,7 +322,7 @@ class RunningEvents:
             for one in (*member.planned.inputs, *member.planned.outputs):
                 value = starts.get(one.signal.variable, variables[one.signal.variable].start)
                 kind = self.plan.types[self._slots[one.signal]]
-                write_cell(self.kernel, self._slots[one.signal], kind, _nothing(kind) if value is None else value)
+                write_slot(self.kernel, self._slots[one.signal], kind, _nothing(kind) if value is None else value)
 
     def pass_on_at_start(self) -> list[Signal]:
         """In initialization mode, set inputs that belong to no clock; which have changed.
@@ -452,7 +452,7 @@ class RunningEvents:
         values = {}
         for signal in dict.fromkeys([*inputs, *beside]):
             slot = self._slots[signal]
-            values[signal.variable] = read_cell(self.kernel, slot, self.plan.types[slot])
+            values[signal.variable] = read_slot(self.kernel, slot, self.plan.types[slot])
         member.instance.set(values)
 
     def _delivered(self, one: Clocked) -> Value | None:
@@ -461,16 +461,16 @@ class RunningEvents:
         if wire is None:
             return None
         source, slot = self._slots[wire.source], self._slots[one.signal]
-        value = self.acted.carry(wire, read_cell(self.kernel, source, self.plan.types[source]))
+        value = self.acted.carry(wire, read_slot(self.kernel, source, self.plan.types[source]))
         kind = self.plan.types[slot]
         if kind in ("Float64", "Float32"):
             value = float(value)
-        return None if value == read_cell(self.kernel, slot, kind) else value
+        return None if value == read_slot(self.kernel, slot, kind) else value
 
     def _write(self, signal: Signal, value: Value) -> bool:
         slot = self._slots[signal]
         before = int(self.kernel.integers[slot])
-        write_cell(self.kernel, slot, self.plan.types[slot], value)
+        write_slot(self.kernel, slot, self.plan.types[slot], value)
         return int(self.kernel.integers[slot]) != before
 
     # -- to go on in another process -----------------------------------------------------------------------------

@@ -150,6 +150,7 @@ def choose_integrator(
         f"acceleration {settings.acceleration}": settings.acceleration is not None,
         f"relaxation {settings.relaxation}": settings.relaxation is not None,
         f"iterations {settings.iterations}": settings.iterations is not None,
+        f"max_iterations {settings.max_iterations}": settings.max_iterations is not None,
         "prediction order": settings.prediction_order is not None,
         "adaptive steps": settings.adaptive is not None,
         "power bonds": bool(settings.power_bonds),

@@ -319,7 +319,7 @@ def _changes(plan: Plan, wire: Wire, talking: Collection[str]) -> bool:
 
 
 @dataclass(slots=True)
-class Events:
+class CosimulationEvents:
     """Implements `masters.master.Events` for the members of an assembly.
 
     Each of them is an event iteration of the members. If events of the `ode` are those of the whole system, all its
@@ -536,9 +536,11 @@ def _nothing() -> None:
     pass
 
 
-def begin_events(assembly: Assembly, running: RunningEvents, system: CoupledSystem, *, afresh: bool) -> Events:
+def begin_events(
+    assembly: Assembly, running: RunningEvents, system: CoupledSystem, *, afresh: bool
+) -> CosimulationEvents:
     """What is to be done at events; the one at the start is done if the system starts `afresh`."""
-    events = Events(
+    events = CosimulationEvents(
         assembly,
         running,
         system.ode if assembly.plan.event_modes.with_ode else None,

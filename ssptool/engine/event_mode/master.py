@@ -71,7 +71,7 @@ class EqualSteps:
     def _begun(self, t: float, limit: float, row: Floats) -> StepBatch:
         """The step in which a component has returned early: anew, or the rest of it where no other has to go back."""
         system = self.system
-        system.kernel.take_back()
+        system.kernel.discard_point()
         if not self.events.goes_back:
             return self._step(t, limit, row, begun=True)
         outcome = system.kernel.restore(system.everything.group)

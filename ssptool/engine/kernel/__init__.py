@@ -25,7 +25,7 @@ def native_slopes(
         Of each component: the instance, its functions that set time and states and get derivatives, by address, and the
         number of its states.
     inputs
-        Slots that `NativeSlopes.course` is about.
+        Slots that `NativeSlopes.input_polynomials` is about.
     numbers
         Address of the function that finds the numbers of the integrator's vectors.
     """

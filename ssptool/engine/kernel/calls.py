@@ -135,7 +135,7 @@ class Op(IntEnum):
     ACCEPT = 6  # argument: unused. The step is final: the present values enter the history
     RECORD = 7  # argument: unused. Write time and recorded slots to the next row; at most once in a program
     ITERATE = 8  # argument: iteration. Step its group again and again until its unknowns agree
-    DRIVE = 9  # argument: unused. Inputs that courses lead to run over the step as these do; see `drive`
+    DRIVE = 9  # argument: unused. Inputs that time tables lead to run over the step as these do; see `drive`
     SAVE = 10  # argument: group. Keep the FMU states
     FORGET = 11  # argument: unused. The present values are those of long ago: nothing before bends a polynomial now
 
@@ -147,25 +147,25 @@ class Instruction(NamedTuple):
 
 
 class Running(IntEnum):
-    """How an input runs over a step from its value at the start to that at the end, which its course has."""
+    """How an input runs over a step from its value at the start to that at the end, which its table has."""
 
     HELD = 0  # at its value at the start
     FOLLOWING = 1  # on the line from one to the other
     MIDDLE = 2  # held at their mean
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A table that drives a slot, of type Float64 or any other.
 
-    `axis` is the place of its times in those of `Courses`, `cells` (rows,) are its values: doubles, or of other types
-    the bits of integers. `linear`: between two rows it is the line from one to the other, else the earlier one. Before
-    the first row and after the last these stay. Of rows at one time the first is the limit from the left, the last that
-    from the right.
+    `axis` is the place of its times in those of `TimeTables`, `values` (rows,) stand at these times: doubles, or the
+    bits of integers for other types. Between two rows the signal is the line from one to the other if `linear`, else
+    the earlier row; before the first row and after the last one it is constant. If several rows have one time, the
+    first is the limit from the left, the last that from the right.
     """
 
     slot: int
     axis: int
-    cells: Floats
+    values: Floats
     linear: bool
 
 
@@ -176,36 +176,39 @@ class DrivenInput(NamedTuple):
     running: Running
 
 
-class Courses(NamedTuple):
+class TimeTables(NamedTuple):
     """What drives slots over time: `axes` are times [s], none descending, that columns share."""
 
     axes: Sequence[Floats]
-    columns: Sequence[Column]
+    columns: Sequence[TableColumn]
     inputs: Sequence[DrivenInput]
 
 
-class ChangeKind(IntEnum):
+class SlotOverrideKind(IntEnum):
     NONE = 0
     OVERRIDE = 1  # replaced by a value
     BIAS = 2  # a number added
 
 
-class Change(NamedTuple):
-    """What is done to a value on its way. `cell` is of the type of that: a double, or the bits of an integer."""
+class SlotOverride(NamedTuple):
+    """Replacement of a value on its way, or a bias.
 
-    kind: ChangeKind = ChangeKind.NONE
-    cell: float = 0.0
+    `value` has the type of the signal: a double, or the bits of an integer.
+    """
+
+    kind: SlotOverrideKind = SlotOverrideKind.NONE
+    value: float = 0.0
 
 
-UNCHANGED = Change()
+UNCHANGED = SlotOverride()
 
 
-class ActedWire(NamedTuple):
+class OverriddenWire(NamedTuple):
     """From now on the wire to this slot delivers what comes out of both changes, with its own arithmetic between."""
 
     destination: int
-    at_source: Change = UNCHANGED
-    at_destination: Change = UNCHANGED
+    at_source: SlotOverride = UNCHANGED
+    at_destination: SlotOverride = UNCHANGED
 
 
 @dataclass(frozen=True, slots=True)

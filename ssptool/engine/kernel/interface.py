@@ -4,7 +4,7 @@ A kernel holds one flat array of signal values (`values`, one slot per connector
 recorded) and the instances that own those slots. It copies, sets, gets, steps and records; it decides
 nothing.
 
-A slot is a cell of eight bytes: a double for signals of type Float64 and Float32, and for all others, which are
+A slot has eight bytes: a double for signals of type Float64 and Float32, and for all others, which are
 known when the kernel is created, a 64-bit integer in the same memory (`integers`): the value of an integer or of an
 enumeration (of UInt64 the same bits), 0 or 1 of a Boolean, the number of a String or a Binary among the contents that
 the kernel keeps: the bytes of all texts (UTF-8) and binary values that it has met.
@@ -35,13 +35,8 @@ from ssptool.engine.kernel.calls import (
     OK,
     REAL_TYPES,
     UNCHANGED,
-    ActedWire,
     Call,
-    Change,
-    ChangeKind,
     Code,
-    Column,
-    Courses,
     DrivenInput,
     Floats,
     InstanceTable,
@@ -51,9 +46,14 @@ from ssptool.engine.kernel.calls import (
     LoopCalls,
     Op,
     Outcome,
+    OverriddenWire,
     Running,
+    SlotOverride,
+    SlotOverrideKind,
     Slots,
     SolveLoop,
+    TableColumn,
+    TimeTables,
     functions_for,
     prefix,
 )
@@ -71,13 +71,8 @@ __all__ = [
     "OK",
     "REAL_TYPES",
     "UNCHANGED",
-    "ActedWire",
     "Call",
-    "Change",
-    "ChangeKind",
     "Code",
-    "Column",
-    "Courses",
     "DrivenInput",
     "Floats",
     "InstanceTable",
@@ -88,10 +83,15 @@ __all__ = [
     "LoopCalls",
     "Op",
     "Outcome",
+    "OverriddenWire",
     "Running",
+    "SlotOverride",
+    "SlotOverrideKind",
     "Slots",
     "SolveLoop",
+    "TableColumn",
     "Tables",
+    "TimeTables",
     "functions_for",
     "prefix",
 ]
@@ -202,9 +202,10 @@ class Kernel(Protocol):
 
     # -- what acts from outside ------------------------------------------------------------------------------
 
-    def courses(self, courses: Courses) -> None:
-        """State all courses, after the wires and before groups. Their inputs are run by `drive` and by nothing else:
-        `hold`, `extrapolate` and `interpolate` leave them as they are.
+    def time_tables(self, tables: TimeTables) -> None:
+        """State all time tables, after the wires and before groups.
+
+        Only `drive` moves their inputs: `hold`, `extrapolate` and `interpolate` leave them as they are.
 
         Raises
         ------
@@ -212,27 +213,27 @@ class Kernel(Protocol):
             A table has no rows, times that descend, or a time or a double that is not finite.
         """
 
-    def course(self, column: int) -> Floats:
-        """(rows,) a view of the cells of a column, which may be changed."""
+    def table_column(self, column: int) -> Floats:
+        """(rows,) a view of the values of a column, which may be changed."""
 
-    def change(self, column: int, change: Change) -> None:
-        """From now on what a column gives is changed."""
+    def override_column(self, column: int, override: SlotOverride) -> None:
+        """Override what a column gives from now on."""
 
     def between(self, begin: float, end: float) -> None:
-        """The present stretch [s]: at `end`, courses have their limit from the left, before `begin` the one that they
+        """The present stretch [s]: at `end`, tables have their limit from the left, before `begin` the one that they
         have there from the right.
         """
 
     def write(self, t: float) -> None:
-        """Driven slots have the values that their courses have at t [s]."""
+        """Driven slots have the values that their tables have at t [s]."""
 
     def drive(self, t: float, h: float) -> None:
-        """Driven inputs run over the step of size h [s] to t [s], from their present values to those of their courses
+        """Driven inputs run over the step of size h [s] to t [s], from their present values to those of their tables
         at t, which `values` has afterwards.
         """
 
-    def act(self, wires: Sequence[ActedWire]) -> None:
-        """Let wires deliver something else. What was done to them before is no longer."""
+    def override_wires(self, wires: Sequence[OverriddenWire]) -> None:
+        """Override what these wires deliver, in place of all overrides before."""
 
     # -- bulk operations -------------------------------------------------------------------------------------
 
@@ -277,7 +278,7 @@ class Kernel(Protocol):
         Points of the history at t or later are dropped first, so an instant can be accepted anew.
         """
 
-    def take_back(self) -> None:
+    def discard_point(self) -> None:
         """The values are those of the last accepted point again. Raises ValueError if there is none."""
 
     def save(self, group: int) -> Outcome:
@@ -330,10 +331,10 @@ class Kernel(Protocol):
     def run_through(
         self, step: Sequence[Instruction], jump: Sequence[Instruction], points: Floats, rows: Floats
     ) -> Outcome:
-        """Steps of any size and jumps of courses, a row for each of `points` (n, 4).
+        """Steps of any size and jumps of time tables, a row for each of `points` (n, 4).
 
         Of a step these are t, h, the time reached and a number that is of no account. Of a jump they are t, 0 and the
-        present stretch from then on: courses are written as they are at its start, and `jump` is done, at t. `rows` and
+        present stretch from then on: tables are written as they are at its start, and `jump` is done, at t. `rows` and
         the outcome are those of `run`, where no instance is in event mode.
         """
 
@@ -386,7 +387,7 @@ NOTHING: Mapping[str, Value] = {TEXT: "", BYTES: b""}
 """What a signal has of which nothing is known; of a type that is not here, 0."""
 
 
-def read_cell(kernel: Kernel, slot: int, kind: str) -> Value:
+def read_slot(kernel: Kernel, slot: int, kind: str) -> Value:
     """The value in a slot that holds a signal of this type."""
     if not holds_integer(kind):
         return float(kernel.values[slot])
@@ -402,14 +403,14 @@ def read_cell(kernel: Kernel, slot: int, kind: str) -> Value:
             return number
 
 
-def copy_cells(source: Kernel, destination: Kernel, slots: Integers, numbered: Collection[int]) -> None:
+def copy_slots(source: Kernel, destination: Kernel, slots: Integers, numbered: Collection[int]) -> None:
     """From one kernel to another with the same `slots` (k,); where they are `numbered`, the numbers differ."""
     destination.integers[slots] = source.integers[slots]
     for slot in numbered:
         destination.integers[slot] = destination.number(source.content(int(source.integers[slot])))
 
 
-def write_cell(kernel: Kernel, slot: int, kind: str, value: Value) -> None:
+def write_slot(kernel: Kernel, slot: int, kind: str, value: Value) -> None:
     """Put a value into a slot that holds a signal of this type.
 
     Raises
@@ -423,8 +424,8 @@ def write_cell(kernel: Kernel, slot: int, kind: str, value: Value) -> None:
         kernel.values[slot] = float(value)
 
 
-def cell(kernel: Kernel, kind: str, value: Value, *, keep: bool = True) -> float:
-    """The eight bytes that stand for a value of this type, as a double. Raises what `write_cell` does.
+def slot_value(kernel: Kernel, kind: str, value: Value, *, keep: bool = True) -> float:
+    """The eight bytes that stand for a value of this type, as a double. Raises what `write_slot` does.
 
     `keep`: it is kept elsewhere than in a slot.
     """
@@ -439,9 +440,9 @@ def _number(kernel: Kernel, kind: str, value: Value, keep: bool = False) -> int:
     if kind in NUMBERED:
         return kernel.number(as_content(value, kind), keep)
     number = int(value)
-    return in_cell(number) if kind == "UInt64" else number
+    return signed_bits(number) if kind == "UInt64" else number
 
 
-def in_cell(number: int) -> int:
-    """An integer as cells have it: of the upper half of UInt64, the one with a sign that has the same bits."""
+def signed_bits(number: int) -> int:
+    """An integer as slots have it: of the upper half of UInt64, the one with a sign that has the same bits."""
     return number - 2**64 if number >= 2**63 else number

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ssptool.engine.loops.fixed_point import Aitken, Anderson, FixedPoint
-from ssptool.engine.loops.newton import FiniteDifferences, Jacobian, Newton
+from ssptool.engine.loops.newton import FiniteDifferences, LoopJacobian, Newton
 from ssptool.engine.loops.solution import (
     Convergence,
     Domain,
@@ -36,7 +36,7 @@ class Homotopy:
     Yorke 1978, "Finding zeroes of maps: homotopy methods that are constructive with probability one".
     """
 
-    jacobian: Jacobian = field(default_factory=FiniteDifferences)
+    jacobian: LoopJacobian = field(default_factory=FiniteDifferences)
     convergence: Convergence = field(default_factory=Convergence)
     first_step: float = 0.05
     max_steps: int = 500
@@ -182,7 +182,7 @@ class Chain:
 
 def default_chain(
     convergence: Convergence | None = None,
-    jacobians: Sequence[Jacobian] | None = None,
+    jacobians: Sequence[LoopJacobian] | None = None,
     max_iterations: int | None = None,
 ) -> Chain:
     """Newton's method with each Jacobian, Aitken, Anderson, damped fixed-point iteration, and homotopy at last."""

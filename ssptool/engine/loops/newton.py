@@ -20,7 +20,7 @@ from ssptool.engine.loops.solution import (
 )
 
 
-class Jacobian(Protocol):
+class LoopJacobian(Protocol):
     """A way to get dg/dx (m, m)."""
 
     @property
@@ -190,7 +190,7 @@ class Newton:
     §6.3.
     """
 
-    jacobian: Jacobian = field(default_factory=FiniteDifferences)
+    jacobian: LoopJacobian = field(default_factory=FiniteDifferences)
     convergence: Convergence = field(default_factory=Convergence)
     max_iterations: int = 50
     max_halvings: int = 30

@@ -8,7 +8,7 @@ import numpy as np
 
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.jumps import Following
+from ssptool.engine.masters.jumps import MasterWithDrivenInputs
 from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, Remembering, StepBatch, nothing
 from ssptool.engine.masters.protocols import Memory, Participants, part_of, under
 
@@ -46,7 +46,7 @@ class Adaptive:
         return True
 
     def driven(self, after: Callable[[float], None] = nothing) -> "Adaptive":
-        return replace(self, base=Following(self.base, after))
+        return replace(self, base=MasterWithDrivenInputs(self.base, after))
 
     def start(self, system: CoupledSystem) -> "Pairs":
         return Pairs(self, system)

@@ -277,7 +277,7 @@ class Agreement:
 
 
 @dataclass(slots=True)
-class Settled:
+class UnconvergedSteps:
     """Steps of a group that were done although their iteration did not converge.
 
     Attributes
@@ -357,10 +357,10 @@ class Settled:
         self.floor, self.failed, self.failed_damped = floor, int(failed), int(failed_damped)
 
 
-def settled_of(known: dict[tuple[str, ...], "Remarking"], names: tuple[str, ...]) -> Settled:
+def settled_of(known: dict[tuple[str, ...], "Remarking"], names: tuple[str, ...]) -> UnconvergedSteps:
     """Those of the group of these names, which outlast a master that starts anew."""
-    found = known.setdefault(names, Settled())
-    assert isinstance(found, Settled)
+    found = known.setdefault(names, UnconvergedSteps())
+    assert isinstance(found, UnconvergedSteps)
     return found
 
 

@@ -160,7 +160,8 @@ def _check_iterations(settings: Settings) -> None:
             )
 
 
-_REPEATS = Refusal("only the iterated master repeats steps", "use master iterated")
+_ADVICE = "use master iterated, or leave the setting out"
+_REPEATS = Refusal("only master iterated repeats steps", _ADVICE)
 
 MASTER = MasterEntry(
     create,
@@ -172,9 +173,10 @@ MASTER = MasterEntry(
         )
     },
     settings={
-        "acceleration": Refusal("only the iterated master can be accelerated", "use master iterated"),
-        "convergence": Refusal("only the iterated master has something to converge", "use master iterated"),
+        "acceleration": Refusal("only master iterated has an acceleration", _ADVICE),
+        "convergence": Refusal("only master iterated has a criterion of convergence", _ADVICE),
         "iterations": _REPEATS,
+        "max_iterations": _REPEATS,
         "prediction_order": _REPEATS,
         "relaxation": _REPEATS,
     },

@@ -150,7 +150,7 @@ def _solved(system: CoupledSystem, reached: float, row: Floats) -> Failure | Non
 
 def _jumped(system: CoupledSystem, t: float, row: Floats) -> Failure | None:
     """The jump at t [s] from its beginning: what the kernel has tried in a loop leads nowhere."""
-    system.kernel.take_back()
+    system.kernel.discard_point()
     failure = system.through_jump(t)
     system.record(t, row)
     return failure
@@ -187,7 +187,7 @@ class StepsToInputJumps:
 
 
 @dataclass(frozen=True, slots=True)
-class Following(CouplingMaster):
+class MasterWithDrivenInputs(CouplingMaster):
     """A master in each of whose steps driven inputs run as they are given, and `after` is called with the end of it."""
 
     base: CouplingMaster

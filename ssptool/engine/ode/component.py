@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import SETTLED
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
-from ssptool.engine.kernel.interface import FLOAT, Floats, Kernel, copy_cells
+from ssptool.engine.kernel.interface import FLOAT, Floats, Kernel, copy_slots
 from ssptool.engine.masters.master import StepBatch
 from ssptool.engine.masters.protocols import Memory, Updated, part_of, under
 from ssptool.engine.ode.events import IntegrationState, Updates
@@ -74,7 +74,7 @@ class OdeExchange:
 
     def _copy(self, source: Kernel, destination: Kernel, slots: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> None:
         if slots.size:
-            copy_cells(source, destination, slots, self._numbered.intersection(slots.tolist()))
+            copy_slots(source, destination, slots, self._numbered.intersection(slots.tolist()))
 
 
 ROUNDING = 1e-9

@@ -34,7 +34,7 @@ KEPT_FOR = 20
 """So many starts of an integrator may use one Jacobian."""
 
 
-class Jacobian(Protocol):
+class OdeJacobian(Protocol):
     """A way to get df/dx."""
 
     @property
@@ -198,7 +198,7 @@ class Kept:
     If it asks again before it starts anew, what was kept was not good enough. So what changes is effort, not accuracy.
     """
 
-    def __init__(self, base: Jacobian) -> None:
+    def __init__(self, base: OdeJacobian) -> None:
         self._base = base
         self._kept: Floats | None = None
         self._asked = True  # for the one that is kept, since the last start

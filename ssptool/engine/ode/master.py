@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, endless
 from ssptool.engine.failure import Failure
-from ssptool.engine.kernel.interface import Floats, copy_cells
+from ssptool.engine.kernel.interface import Floats, copy_slots
 from ssptool.engine.masters.master import CoupledSystem, Master, Remembering, StepBatch, Stepper
 from ssptool.engine.masters.protocols import DriverProtocol, Memory, Participants, SteppedOde, part_of, under
 from ssptool.engine.ode.integrator import Integrator
-from ssptool.engine.ode.system import OdeSystem, Sweeps
+from ssptool.engine.ode.system import OdeSweeps, OdeSystem
 
 if TYPE_CHECKING:
     # Not where there is no CVODE.
@@ -189,7 +189,7 @@ class MissingIntegrator(Exception):
         self.reason = reason
 
 
-def begin_alone(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afresh: bool) -> "OdeAlone":
+def begin_alone(assembly: Assembly, sweeps: OdeSweeps, evaluate: Evaluate, *, afresh: bool) -> "OdeAlone":
     """A system that is nothing but an ODE, at the first instant of continuous time; or if it does not start `afresh`,
     before it recalls where it was.
 
@@ -207,7 +207,7 @@ def begin_alone(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afres
     return alone
 
 
-def begin_beside(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afresh: bool) -> "OdeComponent":
+def begin_beside(assembly: Assembly, sweeps: OdeSweeps, evaluate: Evaluate, *, afresh: bool) -> "OdeComponent":
     """An ODE beside components of co-simulation, likewise; `sweeps` and `evaluate` are those of the kernel of its own.
 
     Raises
@@ -216,7 +216,7 @@ def begin_beside(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afre
         There is no CVODE here.
     """
     plan, own = assembly.plan, assembly.of_ode.kernel
-    copy_cells(assembly.kernel, own, np.arange(len(own.values)), plan.numbered)
+    copy_slots(assembly.kernel, own, np.arange(len(own.values)), plan.numbered)
     integration = _integration(assembly.of_ode, sweeps, evaluate)
     from ssptool.engine.ode.component import OdeComponent
 
@@ -229,7 +229,7 @@ def begin_beside(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afre
 
 
 def _integration(
-    assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, drive: DriverProtocol | None = None
+    assembly: Assembly, sweeps: OdeSweeps, evaluate: Evaluate, drive: DriverProtocol | None = None
 ) -> "Integration":
     plan, master = assembly.plan, assembly.plan.master
     integrator = master.integrator if isinstance(master, OdeInCoSimulation) else master

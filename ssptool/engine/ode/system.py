@@ -238,7 +238,7 @@ _REFUSING = {1: "SetTime", 2: "SetContinuousStates", 4: DERIVATIVES}
 """Functions that may refuse, by stage of a native evaluation."""
 
 
-class Sweeps(NamedTuple):
+class OdeSweeps(NamedTuple):
     """Of the kernel: everything, and what state derivatives and event indicators need."""
 
     whole: int
@@ -274,7 +274,7 @@ class OdeSystem:
         self,
         assembly: Assembly,
         ode: PlannedOde,
-        sweeps: Sweeps,
+        sweeps: OdeSweeps,
         group: int,
         evaluate: Callable[[int, float], Failure | None],
         drive: DriverProtocol | None = None,
@@ -313,7 +313,7 @@ class OdeSystem:
     def course(self, course: OdeInputCourse | None) -> None:
         self._course = course
         if self._native is not None:
-            self._native.course(*(course or NO_COURSE))
+            self._native.input_polynomials(*(course or NO_COURSE))
 
     # -- what the integrator calls -------------------------------------------------------------------------
 

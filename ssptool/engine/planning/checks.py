@@ -21,7 +21,7 @@ CALCULATED = frozenset({"calculatedParameter", "constant"})
 _TAKING = frozenset({"input", "inout", "parameter"})
 
 
-class Settled(NamedTuple):
+class ParameterWiring(NamedTuple):
     """A network without its connections of parameters, and those of them through which FMUs tell each other values in
     initialization mode.
     """
@@ -46,7 +46,7 @@ def with_connected_locals(network: Network) -> Network:
     return replace(network, components=components, ports=acting(network.ports))
 
 
-def settle_parameters(network: Network) -> Settled:
+def settle_parameters(network: Network) -> ParameterWiring:
     """Take the connections of parameters out of the network.
 
     Raises
@@ -57,7 +57,7 @@ def settle_parameters(network: Network) -> Settled:
     ports = _ports(network)
     apart = [wire for wire in network.wires if is_of_parameters(wire, ports)]
     if not apart:
-        return Settled(network, (), ())
+        return ParameterWiring(network, (), ())
     for wire in apart:
         if problem := _problem(network, wire, ports):
             raise problem
@@ -65,7 +65,7 @@ def settle_parameters(network: Network) -> Settled:
     out = [str(wire.destination) for wire in apart if not wire.destination.component]
     notes = (f"not recorded, because they are no signals: {', '.join(out)}",) if out else ()
     wires = tuple(wire for wire in network.wires if wire not in apart)
-    return Settled(replace(network, wires=wires, dangling=(*network.dangling, *apart)), calculated, notes)
+    return ParameterWiring(replace(network, wires=wires, dangling=(*network.dangling, *apart)), calculated, notes)
 
 
 def is_of_parameters(wire: Wire, ports: dict[Signal, Port]) -> bool:

@@ -11,6 +11,9 @@ from ssptool.network.network import FlatComponent, Network
 
 DEFAULT_STEPS = 1000
 
+MOST_STEPS = 10**12
+"""Macro steps of a run: at a microsecond each, so many take 12 days."""
+
 
 class Interval(NamedTuple):
     """start + k·step, k = 0 … steps. [s]
@@ -37,7 +40,8 @@ def choose_interval(
     ------
     WrongValue
         There is no stop time; it is before the start; the step is not positive; the step size asked for does
-        not divide the interval into whole steps, to within 1e-9 of a step, and an FMU takes no other ones.
+        not divide the interval into whole steps, to within 1e-9 of a step, and an FMU takes no other ones; there are
+        more than `MOST_STEPS` steps.
     """
     start, start_reason, start_place = start_time(network, settings)
     stop, stop_reason, stop_place = _stop(network, settings)
@@ -47,6 +51,12 @@ def choose_interval(
     if stop < start:
         raise WrongValue(f"the stop time must not be before the start time, found {start:g} s … {stop:g} s")
     interval, step_reason, step_place = _interval(network, settings, start, stop, in_equal_steps)
+    if interval.steps > MOST_STEPS:
+        raise WrongValue(
+            f"from t = {start:g} s to t = {stop:g} s there are {interval.steps:.3g} macro steps of {interval.step:g} s "
+            f"(step size: {step_reason}; stop time: {stop_reason}), allowed are {MOST_STEPS:.0e}; "
+            "choose an earlier --stop-time or a larger --step-size"
+        )
     choices = (
         Choice("start_time", f"{start:g} s", start_reason, start_place),
         Choice("stop_time", f"{stop:g} s", stop_reason, stop_place),

@@ -37,7 +37,7 @@ class Visit(NamedTuple):
     outputs: tuple[Signal, ...]
 
 
-class Loop(NamedTuple):
+class ScheduledLoop(NamedTuple):
     """An algebraic loop: from guesses of `torn`, `body` computes all its signals, those that are torn last.
 
     `pattern` holds the pairs (i, j) for which torn signal i depends on torn signal j at the same instant.
@@ -53,7 +53,7 @@ class Loop(NamedTuple):
         return tuple(dict.fromkeys(signal.component for signal in self.signals))
 
 
-Step: TypeAlias = Visit | Loop
+Step: TypeAlias = Visit | ScheduledLoop
 
 
 def sweep(graph: Graph, blocks: Sequence[Block], outputs: AbstractSet[Signal]) -> tuple[Step, ...]:
@@ -140,7 +140,7 @@ class _Sweep:
         for component in list(self.waiting):
             yield Visit(component, tuple(self.waiting.pop(component)), ())
 
-    def _loop(self, block: Block) -> Loop:
+    def _loop(self, block: Block) -> ScheduledLoop:
         torn = set(block.torn)
         inner = induced(self.graph, block.signals)
         pattern = _pattern(inner, block.torn)
@@ -152,7 +152,7 @@ class _Sweep:
             if component in self.waiting:
                 body.waiting[component] = self.waiting.pop(component)
         visits = list(body._body([signal for signal in block.signals if signal not in torn], block.torn))
-        return Loop(block.signals, block.torn, tuple(visits), pattern)
+        return ScheduledLoop(block.signals, block.torn, tuple(visits), pattern)
 
     def _body(self, signals: Sequence[Signal], torn: Sequence[Signal]) -> Iterator[Visit]:
         depth: dict[Signal, int] = {}
@@ -326,7 +326,7 @@ class Schedules:
                 self.loops.append(self._loop(step, graph, stage))
         return tuple(calls)
 
-    def _pattern(self, loop: Loop, real: Sequence[Signal]) -> frozenset[tuple[int, int]]:
+    def _pattern(self, loop: ScheduledLoop, real: Sequence[Signal]) -> frozenset[tuple[int, int]]:
         """Of the unknowns; by elements: what holds between two arrays holds between any of theirs."""
         sizes = [len(self.table.slots_of(signal)) if signal in real else 0 for signal in loop.torn]
         places = [range(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
@@ -354,7 +354,7 @@ class Schedules:
     def _slots(self, signals: Iterable[Signal]) -> tuple[int, ...]:
         return tuple(chain.from_iterable(map(self.table.slots_of, signals)))
 
-    def _loop(self, loop: Loop, graph: Graph, stage: Stage) -> PlannedLoop:
+    def _loop(self, loop: ScheduledLoop, graph: Graph, stage: Stage) -> PlannedLoop:
         real = [signal for signal in loop.torn if not holds_integer(self.table.kind(signal))]
         torn, held = self._slots(real), self._slots(signal for signal in loop.torn if signal not in real)
         unknowns = tuple(self.table.signals[slot] for slot in torn)
@@ -396,7 +396,7 @@ def _without(calls: Iterable[Call | SolveLoop], needed: AbstractSet[int]) -> Ite
             yield call._replace(outputs=outputs)
 
 
-def _visits_are_whole(loop: Loop, graph: Graph) -> bool:
+def _visits_are_whole(loop: ScheduledLoop, graph: Graph) -> bool:
     """Each visit sets all inputs of the loop that its outputs need, as a product along the visits assumes."""
     members = set(loop.signals)
     for visit in loop.body:

@@ -13,21 +13,21 @@ from ssptool.arguments import WrongArgument, path
 from ssptool.engine.kernel.interface import (
     FLOAT,
     UNCHANGED,
-    Change,
-    ChangeKind,
-    Column,
-    Courses,
     DrivenInput,
     Floats,
     Kernel,
     Running,
-    cell,
+    SlotOverride,
+    SlotOverrideKind,
+    TableColumn,
+    TimeTables,
+    slot_value,
 )
 from ssptool.engine.method_names import InputName
 from ssptool.engine.planning.interval import start_time
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.settings import Settings
-from ssptool.engine.stimuli.course import Action, Constant, Course, Overridden, Override, Table, active
+from ssptool.engine.stimuli.course import Action, Constant, Course, Overridden, SignalOverride, Table, active
 from ssptool.engine.stimuli.inputs import interpolated, resolve_inputs
 from ssptool.engine.stimuli.scenario import Scenario, resolve_scenario
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, feed, of_tables
@@ -78,14 +78,18 @@ def resolve(
     return replace(resolved, files=(*files, *more))
 
 
-_KINDS = {Action.OVERRIDE: ChangeKind.OVERRIDE, Action.BIAS: ChangeKind.BIAS, Action.RESET: ChangeKind.NONE}
+_KINDS = {
+    Action.OVERRIDE: SlotOverrideKind.OVERRIDE,
+    Action.BIAS: SlotOverrideKind.BIAS,
+    Action.RESET: SlotOverrideKind.NONE,
+}
 
 
-def change_of(kernel: Kernel, kind: str, modification: Override | None) -> Change:
+def slot_override(kernel: Kernel, kind: str, modification: SignalOverride | None) -> SlotOverride:
     """What a modification does to values of a type."""
     if modification is None or modification.action is Action.RESET:
         return UNCHANGED
-    return Change(_KINDS[modification.action], cell(kernel, kind, modification.value))
+    return SlotOverride(_KINDS[modification.action], slot_value(kernel, kind, modification.value))
 
 
 class Feed(NamedTuple):
@@ -129,7 +133,7 @@ class _Sampled:
     """A function, of which the kernel has the value of the moment: a column of one row."""
 
     feed: Feed
-    cells: Floats
+    values: Floats
 
 
 class Feeds:
@@ -149,11 +153,11 @@ class Feeds:
             rows = _rows(one.course) or _Rows(_ANY_TIME, (one.course.after(plan.interval.start),), False)
             place = places.setdefault(id(rows.times), len(places))
             axes.setdefault(place, np.array(rows.times, dtype=np.float64))
-            cells = np.array([cell(kernel, one.type, value) for value in rows.values])
-            columns.append(Column(one.slot, place, cells, rows.linear))
-        kernel.courses(Courses(tuple(axes.values()), columns, driven_inputs(plan)))
+            values = np.array([slot_value(kernel, one.type, value) for value in rows.values])
+            columns.append(TableColumn(one.slot, place, values, rows.linear))
+        kernel.time_tables(TimeTables(tuple(axes.values()), columns, driven_inputs(plan)))
         functions = [place for place, one in enumerate(self._feeds) if _rows(one.course) is None]
-        self._sampled = tuple(_Sampled(self._feeds[place], kernel.course(place)) for place in functions)
+        self._sampled = tuple(_Sampled(self._feeds[place], kernel.table_column(place)) for place in functions)
 
     def __bool__(self) -> bool:
         return bool(self._feeds)
@@ -169,7 +173,7 @@ class Feeds:
         for place, one in enumerate(self._feeds):
             if isinstance(one.course, Overridden) and _rows(one.course) is not None:
                 change = active(one.course.modifications, begin)
-                self.kernel.change(place, change_of(self.kernel, one.type, change))
+                self.kernel.override_column(place, slot_override(self.kernel, one.type, change))
 
     def write(self, t: float) -> None:
         self._sample(t)
@@ -184,7 +188,7 @@ class Feeds:
         for one in self._sampled:
             course = one.feed.course
             value = course.before(self._end) if t >= self._end else course.after(max(t, self._begin))
-            one.cells[0] = cell(self.kernel, one.feed.type, value, keep=False)  # in its slot before the next one
+            one.values[0] = slot_value(self.kernel, one.feed.type, value, keep=False)  # in its slot before the next one
 
 
 def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
@@ -280,7 +284,7 @@ def _row_count(course: Course) -> str:
     return f", {counted(len(course.times), 'row')} from {course.first:g} s to {course.times[-1]:g} s{jumping}"
 
 
-def _changes(modifications: Iterable[Override]) -> Iterator[str]:
+def _changes(modifications: Iterable[SignalOverride]) -> Iterator[str]:
     for one in modifications:
         match one.action:
             case Action.OVERRIDE:

@@ -174,24 +174,24 @@ def _begin_alone(
     assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: InstanceGroup, afresh: bool
 ) -> SteppedAlone:
     from ssptool.engine.ode.master import begin_alone  # only systems of model exchange load CVODE
-    from ssptool.engine.ode.system import Sweeps
+    from ssptool.engine.ode.system import OdeSweeps
 
     assert assembly.plan.ode is not None
     slopes = evaluation.register(_registered(assembly.plan.ode.slopes, loops))
-    return begin_alone(assembly, Sweeps(everything.sweep, slopes), evaluation, afresh=afresh)
+    return begin_alone(assembly, OdeSweeps(everything.sweep, slopes), evaluation, afresh=afresh)
 
 
 def _begin_beside(
     assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: InstanceGroup, afresh: bool
 ) -> SteppedOde:
     from ssptool.engine.ode.master import begin_beside  # only systems of model exchange load CVODE
-    from ssptool.engine.ode.system import Sweeps
+    from ssptool.engine.ode.system import OdeSweeps
 
     ode = assembly.plan.coupled_ode
     assert ode is not None
     own = Evaluation(assembly.of_ode, evaluation.loops, evaluation.rescues)
     whole, slopes = (own.register(_registered(steps, loops)) for steps in (ode.sweep, ode.slopes))
-    component = begin_beside(assembly, Sweeps(whole, slopes), own, afresh=afresh)
+    component = begin_beside(assembly, OdeSweeps(whole, slopes), own, afresh=afresh)
     if afresh:
         # What fails here fails again in the first step, and is told then.
         evaluation(everything.sweep, assembly.plan.interval.start)

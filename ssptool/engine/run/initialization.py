@@ -17,7 +17,7 @@ from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.event_members import OutOfRange, WithoutInterval, without_interval
 from ssptool.engine.assembly.propagation import pass_on_at_start, unsettled
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
-from ssptool.engine.kernel.interface import Call, SolveLoop, copy_cells, read_cell, write_cell
+from ssptool.engine.kernel.interface import Call, SolveLoop, copy_slots, read_slot, write_slot
 from ssptool.engine.loops.solution import Solution
 from ssptool.engine.method_names import InitName
 from ssptool.engine.planning.plan import PlannedInstance
@@ -141,7 +141,7 @@ class Fmi1Initialization:
         instance.enter_initialization(plan.interval.start, plan.interval.stop, None)
         self._with[index] = instance.get([signal.variable for signal in planned.inputs])
         for signal, slot in zip(planned.inputs, planned.input_slots, strict=True):
-            write_cell(kernel, slot, plan.types[slot], self._with[index][signal.variable])
+            write_slot(kernel, slot, plan.types[slot], self._with[index][signal.variable])
 
     def _calls(self, step: Call | SolveLoop) -> Iterator[Call]:
         if isinstance(step, Call):
@@ -152,7 +152,7 @@ class Fmi1Initialization:
     def _cells(self, planned: PlannedInstance) -> dict[str, Value]:
         kernel, types = self._assembly.kernel, self._plan.types
         slots = zip(planned.inputs, planned.input_slots, strict=True)
-        return {signal.variable: read_cell(kernel, slot, types[slot]) for signal, slot in slots}
+        return {signal.variable: read_slot(kernel, slot, types[slot]) for signal, slot in slots}
 
     @staticmethod
     def _differ(planned: PlannedInstance, name: str, one: Value, other: Value) -> bool:
@@ -341,7 +341,7 @@ class _Initialization:
             else:
                 found = instance.get(names)
             for slot, name in zip(slots, names, strict=True):
-                write_cell(self.kernel, slot, self.plan.types[slot], found[name])
+                write_slot(self.kernel, slot, self.plan.types[slot], found[name])
         real = np.ones(len(values), dtype=bool)
         real[list(self.plan.integers)] = False
         values[real & ~np.isfinite(values)] = 0.0
@@ -353,7 +353,7 @@ class _Initialization:
                 back = (values[wire.destination] - wire.conversion.offset) / wire.conversion.factor
                 self.second_guesses[wire.source] = float(back)
         for slot, value in {**self.plan.constants, **self.plan.guesses}.items():
-            write_cell(self.kernel, slot, self.plan.types[slot], value)
+            write_slot(self.kernel, slot, self.plan.types[slot], value)
 
     def _make_consistent(self) -> None:
         if self.beginnings:
@@ -425,7 +425,7 @@ class _Initialization:
             self._walk(group.sweep, self._solve_for_sweeps)
         if self.plan.coupled_ode is not None:
             own = self.assembly.of_ode
-            copy_cells(self.kernel, own.kernel, np.arange(len(self.kernel.values)), self.plan.numbered)
+            copy_slots(self.kernel, own.kernel, np.arange(len(self.kernel.values)), self.plan.numbered)
             self._walk(self.plan.coupled_ode.sweep, lambda number: self._solve_for_sweeps(number, own), own)
 
 

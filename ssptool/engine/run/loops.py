@@ -15,7 +15,7 @@ from ssptool.engine.loops.chain import Chain, Homotopy, default_chain
 from ssptool.engine.loops.fixed_point import Aitken, Anderson, FixedPoint
 from ssptool.engine.loops.newton import (
     FiniteDifferences,
-    Jacobian,
+    LoopJacobian,
     Newton,
     Products,
     contradicted,
@@ -98,7 +98,7 @@ G = Callable[[Floats], Floats]
 """Guesses of the torn signals → their values."""
 
 
-def jacobians(planned: PlannedLoop, product: G) -> "list[Jacobian]":
+def jacobians(planned: PlannedLoop, product: G) -> "list[LoopJacobian]":
     """Directional derivatives where all FMUs give them, and differences, should those be wrong or missing.
 
     `product` is that of the Jacobian with a vector, where the components are.
@@ -113,7 +113,7 @@ def jacobians(planned: PlannedLoop, product: G) -> "list[Jacobian]":
 
 
 def jacobian_at(
-    x: Floats, g: G, domain: Domain, sources: "Iterable[Jacobian]", remark: Callable[[str], None]
+    x: Floats, g: G, domain: Domain, sources: "Iterable[LoopJacobian]", remark: Callable[[str], None]
 ) -> tuple[Floats, float]:
     """At x, where the components are left; and how precise it is. Not at the torn slots' values: those are g(x),
     farther off than x. `remark` is told of a source that is wrong.

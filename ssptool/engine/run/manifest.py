@@ -20,7 +20,7 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.loops import LoopReport
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.course import Action, Constant, Overridden
-from ssptool.engine.stimuli.course import Override as Modification
+from ssptool.engine.stimuli.course import SignalOverride as Modification
 from ssptool.engine.stimuli.inputs import Inputs
 from ssptool.engine.stimuli.stimuli import Driven
 from ssptool.fmu.description import Value

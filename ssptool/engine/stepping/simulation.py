@@ -77,7 +77,7 @@ _CHUNK = 256
 class _View(Mapping[str, Value]):
     """The present values of a simulation, to be read."""
 
-    def __init__(self, simulation: "Simulation") -> None:
+    def __init__(self, simulation: "SteppedRun") -> None:
         self._simulation = simulation
         self._names = tuple(column.signal for column in simulation.plan.columns)
 
@@ -92,7 +92,7 @@ class _View(Mapping[str, Value]):
         return len(self._names)
 
 
-class Simulation:
+class SteppedRun:
     """A system that is loaded and initialized on entry of the context, and freed on its exit.
 
     Several threads may use it: each waits until the call of another one has ended.

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.propagation import pass_on, why_not
 from ssptool.engine.failure import Failure, IntegrationStopped, RunError
-from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats, read_cell, write_cell
+from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats, read_slot, write_slot
 from ssptool.engine.masters.master import CoupledSystem
 from ssptool.engine.planning.events import CLOCK
 from ssptool.engine.planning.plan import Plan
@@ -121,7 +121,7 @@ class SimulationValues:
     def _scalar(self, signal: Signal) -> Value:
         if signal in self._slots:
             slot = self._slots[signal]
-            return read_cell(self._kernel, slot, self._plan.types[slot])
+            return read_slot(self._kernel, slot, self._plan.types[slot])
         if signal in self._inside.connectors:
             return self._of_connector(signal)
         return self.instances[signal.component].get([signal.variable])[signal.variable]
@@ -154,7 +154,7 @@ class SimulationValues:
                 continue
             slot = self._slots[signal]
             try:
-                write_cell(self._kernel, slot, self._plan.types[slot], value)
+                write_slot(self._kernel, slot, self._plan.types[slot], value)
             except (TypeError, ValueError, OverflowError) as error:
                 expected = f"expected a value of type {self._plan.types[slot]}"
                 raise type(error)(f"{name} cannot be {value!r}: {expected}") from error

@@ -180,7 +180,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Override:
+class SignalOverride:
     """From `time` [s] on; `value` is of the type of the variable, and of no account for a reset."""
 
     time: float
@@ -198,7 +198,7 @@ class Override:
                 return value
 
 
-def active(modifications: Iterable[Override], t: float, *, before: bool = False) -> Override | None:
+def active(modifications: Iterable[SignalOverride], t: float, *, before: bool = False) -> SignalOverride | None:
     """The last one that is in force at t [s], or just `before`; of two at one time the later in the list."""
     found = None
     for one in modifications:
@@ -212,7 +212,7 @@ class Overridden:
     """A course as a scenario changes it; modifications are in the order of time."""
 
     base: Course
-    modifications: tuple[Override, ...]
+    modifications: tuple[SignalOverride, ...]
 
     @property
     def continuous(self) -> bool:

@@ -9,8 +9,8 @@ from typing import TypeAlias
 from ssptool.arguments import seconds
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.failure import BadScenario
-from ssptool.engine.stimuli.course import Action, Constant, Overridden, Override
-from ssptool.engine.stimuli.stimuli import Driven, Gate, Setting, Stimuli, Target, held, of_variable, targets
+from ssptool.engine.stimuli.course import Action, Constant, Overridden, SignalOverride
+from ssptool.engine.stimuli.stimuli import Driven, Gate, ParameterChange, Stimuli, Target, held, of_variable, targets
 from ssptool.errors import WrongValue, near_misses
 from ssptool.fmu.description import Causality, Variability
 from ssptool.network.conversion import InvalidValue, is_number
@@ -103,9 +103,9 @@ class _Resolution:
         self.findings: list[DataFinding] = []
         self.driven = {one.signal: one for one in driven}
         self.free = {target.signal: target for target in targets(network).values()}
-        self.at_source: dict[Signal, tuple[Override, ...]] = {}
-        self.at_destination: dict[Signal, tuple[Override, ...]] = {}
-        self.settings: list[Setting] = []
+        self.at_source: dict[Signal, tuple[SignalOverride, ...]] = {}
+        self.at_destination: dict[Signal, tuple[SignalOverride, ...]] = {}
+        self.settings: list[ParameterChange] = []
         every = [*network.ports, *(port for component in network.components.values() for port in component.ports)]
         self.ports = {str(port.signal): port for port in every}
         self.connected = {wire.destination for wire in network.wires}
@@ -178,28 +178,28 @@ class _Resolution:
             base = held(self.network, signal)
             neutral = _NEUTRAL.get(variable.type, 0)
             changes = self._modifications(of_variable(signal, variable), events)
-            self.settings.append(Setting(signal, neutral if base is None else base.value, changes))
+            self.settings.append(ParameterChange(signal, neutral if base is None else base.value, changes))
 
     # --------------------------------------------------------------------------------------------------------
 
-    def _modifications(self, target: Target, events: tuple[Event, ...]) -> tuple[Override, ...]:
+    def _modifications(self, target: Target, events: tuple[Event, ...]) -> tuple[SignalOverride, ...]:
         """With the reset at the end of the scenario; times are those of the run."""
         found = []
         unbounded = replace(target, minimum=-math.inf, maximum=math.inf)
         for event in events:
             if event.action is Action.RESET:
-                found.append(Override(self.start + event.time, Action.RESET))
+                found.append(SignalOverride(self.start + event.time, Action.RESET))
                 continue
             if event.action is Action.BIAS and not is_number(target.type):
                 self._refuse((event,), f"a {target.type} cannot be biased; override it")
                 continue
             taker = unbounded if event.action is Action.BIAS else target
             try:
-                found.append(Override(self.start + event.time, Action(event.action), taker.take(event.value)))
+                found.append(SignalOverride(self.start + event.time, Action(event.action), taker.take(event.value)))
             except InvalidValue as error:
                 self._refuse((event,), f"found {error.found!r}, expected {error.expected}")
         if self.scenario.end is not None:
-            found.append(Override(self.start + self.scenario.end, Action.RESET))
+            found.append(SignalOverride(self.start + self.scenario.end, Action.RESET))
         return tuple(found)
 
     def _variable(self, name: str) -> Signal | None:

@@ -9,7 +9,16 @@ from typing import NamedTuple
 
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.failure import BadInputs
-from ssptool.engine.stimuli.course import Constant, Course, Function, Interpolation, Overridden, Override, Table, active
+from ssptool.engine.stimuli.course import (
+    Constant,
+    Course,
+    Function,
+    Interpolation,
+    Overridden,
+    SignalOverride,
+    Table,
+    active,
+)
 from ssptool.errors import near_misses
 from ssptool.fmu.description import Value, Variable
 from ssptool.fmu.units import PhysicalUnit, named
@@ -156,16 +165,16 @@ class Gate(NamedTuple):
     source: Signal
     destination: Signal
     conversion: Conversion
-    at_source: tuple[Override, ...]
-    at_destination: tuple[Override, ...]
+    at_source: tuple[SignalOverride, ...]
+    at_destination: tuple[SignalOverride, ...]
 
 
-class Setting(NamedTuple):
+class ParameterChange(NamedTuple):
     """A tunable parameter that a scenario changes; `base` is what it has otherwise."""
 
     signal: Signal
     base: Value
-    modifications: tuple[Override, ...]
+    modifications: tuple[SignalOverride, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +186,7 @@ class Stimuli:
 
     driven: tuple[Driven, ...] = ()
     gates: tuple[Gate, ...] = ()
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[ParameterChange, ...] = ()
     events: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
 
@@ -265,7 +274,7 @@ def notes_on_tables(stimuli: Stimuli, start: float, stop: float) -> Iterator[str
             yield f"{driven.table.name}: {rows}; its {' and its '.join(held)}"
 
 
-def _digest(stimulus: Course | Gate | Setting) -> str:
+def _digest(stimulus: Course | Gate | ParameterChange) -> str:
     match stimulus:
         case Overridden(base, modifications):
             return f"{_digest(base)}, {modifications}"

@@ -9,7 +9,7 @@ from ssptool.documents.archive import Archive
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.kernel import NATIVE
 from ssptool.engine.settings import Settings
-from ssptool.engine.stepping.simulation import Simulation
+from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.network.flatten import build_network
 from tests.engine.event_mode.systems import simulate
 
@@ -24,7 +24,7 @@ def test_bytes_travel_as_they_are(system, native):
     with Archive.open(system(CHAIN, WIRES)) as archive:
         network = build_network(archive, archive.structure(None))
         plan = make_plan(network, Settings(stop_time=1.0, step_size=0.25))
-        with Simulation(plan, archive, native=native) as simulation:
+        with SteppedRun(plan, archive, native=native) as simulation:
             assert simulation.get("C.in") == b"\x00\x00"
             simulation.step()
             assert simulation.get("B.in") == b"\x01" and simulation.get("C.out") == b"\x01\x01\x01"

@@ -10,7 +10,7 @@ from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending, UnsupportedByFmu
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.stepping.simulation import Simulation
+from ssptool.engine.stepping.simulation import SteppedRun
 from tests.engine.dual_mass import Folder, network
 from tests.engine.event_mode.test_clocks import bounces
 from tests.engine.ode.systems import beside, both_sides, check_same, couple, lacking, saved_and_resumed
@@ -191,7 +191,7 @@ def test_what_is_set_is_an_event_of_all(fmus):
     """x is 0.5 where u becomes 4: it is 1 after 0.125 s, and every 0.25 s from there."""
     files = {"Tank": "Cistern.fmu", "Counter": "Counter.fmu"}
     net = beside(network(files, [("Tank.full", "Counter.tick")], folder=fmus), "Tank")
-    with Simulation(make_plan(net, Settings(stop_time=1.0, step_size=0.1, tolerance=1e-9)), Folder(fmus)) as simulation:
+    with SteppedRun(make_plan(net, Settings(stop_time=1.0, step_size=0.1, tolerance=1e-9)), Folder(fmus)) as simulation:
         simulation.run_until(0.5)
         simulation.set("Tank.u", 4.0)
         simulation.run_until(1.0)

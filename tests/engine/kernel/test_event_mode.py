@@ -45,7 +45,7 @@ def test_a_wish_for_an_event_ends_the_run_after_the_step(reporting):
 
 
 def test_an_early_return_ends_the_run_before_its_step_counts(reporting):
-    """And `take_back` gives the values of its start."""
+    """And `discard_point` gives the values of its start."""
     kernel, mock, report = reporting()
     before = kernel.values.tolist()
     mock.early_return, mock.reached = 1, 0.25
@@ -53,7 +53,7 @@ def test_an_early_return_ends_the_run_before_its_step_counts(reporting):
     outcome = kernel.run(STEP, 0.0, 0.5, 0, np.zeros((3, 2)))
     assert (outcome.code, outcome.steps, outcome.instruction) == (Code.EVENT, 0, 1)
     assert report.tolist() == [1.0, 0.25, 0.0]
-    kernel.take_back()
+    kernel.discard_point()
     assert kernel.values.tolist() == before
     assert kernel.restore(0).ok
 
@@ -76,4 +76,4 @@ def test_a_component_that_waits_does_nothing_in_a_step(reporting):
 
 def test_there_is_no_point_to_take_values_back_to_before_one_was_accepted(make_kernel):
     with pytest.raises(ValueError, match="no point was accepted"):
-        make_kernel(1).take_back()
+        make_kernel(1).discard_point()

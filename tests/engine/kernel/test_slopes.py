@@ -112,7 +112,7 @@ numbers = st.floats(-1e6, 1e6)
 def test_slopes_have_the_bits_of_the_same_arithmetic_in_python(mocks, t, start, course, x):
     ode = Ode(mocks, 2, 1)
     inputs = OdeInputCourse(start, *(np.array([one]) for one in course))
-    ode.native.course(*inputs)
+    ode.native.input_polynomials(*inputs)
     status, slopes = ode.evaluate(t, np.array(x))
     assert status == 0
     (u,) = inputs.at(t).tolist()
@@ -126,8 +126,8 @@ def test_all_components_have_time_and_states_before_outputs_and_outputs_before_s
 
 
 def test_without_a_course_inputs_stay_as_they_are(ode):
-    ode.native.course(0.0, np.ones(1), np.ones(1), np.ones(1))
-    ode.native.course(*NO_COURSE)
+    ode.native.input_polynomials(0.0, np.ones(1), np.ones(1), np.ones(1))
+    ode.native.input_polynomials(*NO_COURSE)
     ode.kernel.values[OUTSIDE] = 5.0
     _, slopes = ode.evaluate(3.0, np.array([1.0, 2.0, 3.0]))
     assert slopes.tolist() == [13.0, 23.0, 33.0]
@@ -198,7 +198,7 @@ def test_what_nobody_does_the_rest_of_ends_the_integration(mocks):
 @pytest.mark.parametrize("sizes", [(1, 0, 0), (1, 1, 0), (0, 1, 1), (2, 2, 2), (0, 0, 1)])
 def test_courses_of_other_lengths_than_the_inputs_are_refused(ode, sizes):
     with pytest.raises(ValueError, match="as many values as inputs"):
-        ode.native.course(0.0, *map(np.zeros, sizes))
+        ode.native.input_polynomials(0.0, *map(np.zeros, sizes))
 
 
 def test_inputs_without_a_slot_are_refused(mocks):

@@ -189,7 +189,7 @@ def test_a_diverging_iteration_names_group_signal_and_better_methods():
     [
         ({"convergence": {"absolut": 1.0}}, "absolute, relative, residual-relative; found 'absolut'"),
         ({"convergence": {"absolute": 0.0}}, "absolute limit of convergence must be positive, found 0"),
-        ({"convergence": {"absolute": 1.0}, "master": "jacobi"}, "only the iterated master"),
+        ({"convergence": {"absolute": 1.0}, "master": "jacobi"}, "only master iterated"),
         ({"exchange": "late", "master": "iterated"}, "exchange consistent"),
         ({"exchange": "late", "adaptive": 1e-3}, "adaptive steps"),
         ({"exchange": "lately"}, "exchange must be one of consistent, late"),

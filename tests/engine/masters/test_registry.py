@@ -207,7 +207,7 @@ def test_every_registered_master_states_an_entry():
         ({"master": NAME, "exchange": "late"}, "exchange late with master relaxed-jacobi: late outputs"),
         (
             {"master": "jacobi", "relaxation": 0.5},
-            "relaxation 0.5 with master jacobi: only the iterated master",
+            "relaxation 0.5 with master jacobi: only master iterated",
         ),
     ],
 )

@@ -8,7 +8,7 @@ import numpy as np
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.stepping.simulation import Simulation
+from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.fmu.model_exchange import ContinuousModel
 from tests.engine.dual_mass import Folder, network
 
@@ -29,12 +29,12 @@ def both_sides(trace):
 
 def saved_and_resumed(planned, folder, path, steps):
     """The trace of a simulation that was saved after so many steps, and that of the one that went on from there."""
-    with Simulation(planned, folder) as simulation:
+    with SteppedRun(planned, folder) as simulation:
         simulation.step(steps)
         simulation.save(path)
         list(simulation)
         expected = simulation.trace
-    with Simulation(planned, folder, saved=path) as resumed:
+    with SteppedRun(planned, folder, saved=path) as resumed:
         list(resumed)
         return expected, resumed.trace
 

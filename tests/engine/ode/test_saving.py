@@ -10,7 +10,7 @@ import pytest
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.stepping.simulation import Simulation
+from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.engine.stepping.values import NotSavable
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
 from tests.engine.ode.systems import beside, bounce_times, check_same, lacking, oscillation, saved_and_resumed
@@ -58,10 +58,10 @@ def test_saving_changes_a_trace_by_no_more_than_the_tolerance(tmp_path, exchange
 def test_a_simulation_can_be_saved_at_its_end(tmp_path, exchange, settings):
     """The one that goes on from there is finished as well."""
     planned = plan(exchange, **({} if len(exchange) == 2 else settings))
-    with Simulation(planned, Folder()) as simulation:
+    with SteppedRun(planned, Folder()) as simulation:
         list(simulation)
         simulation.save(tmp_path / "state")
-    with Simulation(planned, Folder(), saved=tmp_path / "state") as resumed:
+    with SteppedRun(planned, Folder(), saved=tmp_path / "state") as resumed:
         assert resumed.finished
         assert list(resumed) == []
     assert resumed.trace.t.tolist() == [0.5]
@@ -96,10 +96,10 @@ def test_it_does_so_beside_co_simulation(tmp_path, models, steps, settings):
 def test_time_events_come_when_they_would_have_come(tmp_path, models, time):
     net = network({"Pulse": "Pulse.fmu", "Lag": "Lag.fmu"}, [("Pulse.y", "Lag.u")], folder=models)
     planned = make_plan(beside(net, "Pulse", "Lag"), Settings(stop_time=1.0, step_size=0.01, tolerance=1e-9))
-    with Simulation(planned, Folder(models)) as simulation:
+    with SteppedRun(planned, Folder(models)) as simulation:
         simulation.run_until(time)
         simulation.save(tmp_path / "state")
-    with Simulation(planned, Folder(models), saved=tmp_path / "state") as resumed:
+    with SteppedRun(planned, Folder(models), saved=tmp_path / "state") as resumed:
         list(resumed)
         events = resumed.trace.t[:-1][np.diff(resumed.trace.t) == 0]
     assert events == pytest.approx([0.3 * k for k in (1, 2, 3) if 0.3 * k > time], abs=1e-12)
@@ -107,7 +107,7 @@ def test_time_events_come_when_they_would_have_come(tmp_path, models, time):
 
 @KINDS
 def test_it_goes_on_in_another_process(tmp_path, exchange):
-    with Simulation(plan(exchange), Folder()) as simulation:
+    with SteppedRun(plan(exchange), Folder()) as simulation:
         simulation.step(20)
         simulation.save(tmp_path / "state")
         list(simulation)
@@ -128,5 +128,5 @@ with Simulation(plan({exchange!r}), Folder(), saved=sys.argv[1]) as simulation:
 def test_an_fmu_that_cannot_serialize_is_refused_by_name(tmp_path):
     net = lacking(beside(oscillator(), "System1", "System2"), "System2", serializes_state=False)
     planned = make_plan(net, Settings(stop_time=0.5, step_size=0.01))
-    with Simulation(planned, Folder()) as simulation, pytest.raises(NotSavable, match="FMU of System2"):
+    with SteppedRun(planned, Folder()) as simulation, pytest.raises(NotSavable, match="FMU of System2"):
         simulation.save(tmp_path / "state")

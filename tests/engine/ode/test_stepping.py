@@ -7,7 +7,7 @@ from pytest import approx
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import RunError
 from ssptool.engine.settings import Settings
-from ssptool.engine.stepping.simulation import Simulation
+from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.engine.stepping.values import NotSettable
 from ssptool.fmu.instance import FmiError, FmuInstance
 from tests.engine.dual_mass import Folder, network, oscillator
@@ -32,7 +32,7 @@ def test_a_step_ends_at_a_communication_point_whatever_happens_in_between(models
     """The pulse switches at 0.3, which is one of them, and at 0.35."""
     for period, rows in ((0.3, 5), (0.35, 7)):
         net = network({"Pulse": "Pulse.fmu"}, [], {"Pulse.period": period}, folder=models)
-        with Simulation(plan(net, ("Pulse",), step_size=0.1, stop_time=0.6), Folder(models)) as simulation:
+        with SteppedRun(plan(net, ("Pulse",), step_size=0.1, stop_time=0.6), Folder(models)) as simulation:
             assert simulation.step(3) == approx(0.3)
             assert simulation.get("Pulse.y") == simulation.trace["Pulse.y"][-1] == float(period == 0.3)
             assert simulation.step() == approx(0.4)
@@ -42,7 +42,7 @@ def test_a_step_ends_at_a_communication_point_whatever_happens_in_between(models
 
 def test_running_until_an_event_ends_behind_it(models):
     net = network({"Pulse": "Pulse.fmu"}, [], folder=models)
-    with Simulation(plan(net, ("Pulse",), step_size=0.1, stop_time=0.6), Folder(models)) as simulation:
+    with SteppedRun(plan(net, ("Pulse",), step_size=0.1, stop_time=0.6), Folder(models)) as simulation:
         assert simulation.run_until(0.3) == approx(0.3)
         assert simulation.trace["Pulse.y"][-2:].tolist() == [0.0, 1.0]
 
@@ -50,7 +50,7 @@ def test_running_until_an_event_ends_behind_it(models):
 @KINDS
 def test_a_tunable_parameter_can_be_set_and_the_loop_is_solved_anew(exchange):
     """At t = 0 with m_c = 0: a1 = F/m1 = 5/m1; then (m1 + m_c) a1 = 5."""
-    with Simulation(plan(oscillator(), exchange), Folder()) as simulation:
+    with SteppedRun(plan(oscillator(), exchange), Folder()) as simulation:
         simulation.set("System1.m1", 2.0)
         assert simulation.get("System1.a1") == approx(2.5, abs=1e-11)
         simulation.set("System2.m_c", 2.0)
@@ -64,7 +64,7 @@ def test_a_tunable_parameter_can_be_set_and_the_loop_is_solved_anew(exchange):
 
 @pytest.mark.parametrize("exchange", (("A", "B"), ("A",), ("B",)), ids="".join)
 def test_a_free_input_can_be_set(models, exchange):
-    with Simulation(lags(models, exchange), Folder(models)) as simulation:
+    with SteppedRun(lags(models, exchange), Folder(models)) as simulation:
         simulation.step(20)
         simulation.set("A.u", 1.0)
         assert simulation.trace["A.u"][-1] == 1.0
@@ -78,7 +78,7 @@ def test_a_free_input_can_be_set(models, exchange):
 
 @pytest.mark.parametrize("exchange", (("A", "B"), ("A",)), ids="".join)
 def test_a_free_input_can_be_set_at_the_end(models, exchange):
-    with Simulation(lags(models, exchange), Folder(models)) as simulation:
+    with SteppedRun(lags(models, exchange), Folder(models)) as simulation:
         list(simulation)
         simulation.set("A.u", 3.0)
         assert (simulation.get("A.u"), simulation.trace["A.u"][-1]) == (3.0, 3.0)
@@ -88,7 +88,7 @@ def test_a_free_input_can_be_set_at_the_end(models, exchange):
 def test_what_is_set_can_be_an_event(models, exchange):
     """Without gravity from the moment on at which the ball is at h = 0.5, it goes on as it was."""
     net = network({"Ball": "BouncingBall.fmu", "Lag": "Lag.fmu"}, [("Ball.h", "Lag.u")], folder=models)
-    with Simulation(plan(net, exchange, tolerance=1e-10), Folder(models)) as simulation:
+    with SteppedRun(plan(net, exchange, tolerance=1e-10), Folder(models)) as simulation:
         simulation.run_until(0.3)
         before = simulation.get("Ball.v")
         simulation.set("Ball.g", 0.0)
@@ -100,14 +100,14 @@ def test_what_is_set_can_be_an_event(models, exchange):
 
 @KINDS
 def test_what_is_not_the_users_to_choose_is_refused(exchange):
-    with Simulation(plan(oscillator(), exchange), Folder()) as simulation:
+    with SteppedRun(plan(oscillator(), exchange), Folder()) as simulation:
         for name, reason in (("System1.F", r"driven by System2\.F"), ("System1.x1_start", "fixed parameter")):
             with pytest.raises(NotSettable, match=reason):
                 simulation.set(name, 1.0)
 
 
 def test_a_value_that_a_component_refuses_ends_the_simulation(models, monkeypatch):
-    with Simulation(lags(models, ("A", "B")), Folder(models)) as simulation:
+    with SteppedRun(lags(models, ("A", "B")), Folder(models)) as simulation:
         simulation.step()
 
         def refuse(self, _values):

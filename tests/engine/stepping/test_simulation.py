@@ -19,7 +19,7 @@ from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.saved import NotASavedSimulation, SavedForAnother, SavedSimulation
-from ssptool.engine.stepping.simulation import Simulation
+from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.engine.stepping.values import NotRunning, NotSavable, NotSettable, PastTheEnd, UnknownSignalOrParameter
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
 
@@ -41,7 +41,7 @@ def alone():
 @pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
 def test_stepping_gives_the_bits_of_a_run(master):
     whole = run(plan(master=master), Folder()).unwrap()
-    with Simulation(plan(master=master), Folder()) as simulation:
+    with SteppedRun(plan(master=master), Folder()) as simulation:
         assert list(simulation) == whole.t[1:].tolist()
         assert simulation.finished
         assert np.array_equal(simulation.trace.y, whole.y)
@@ -49,7 +49,7 @@ def test_stepping_gives_the_bits_of_a_run(master):
 
 
 def test_many_steps_at_once_are_the_same_as_one_by_one():
-    with Simulation(plan(stop_time=5.0), Folder()) as one, Simulation(plan(stop_time=5.0), Folder()) as other:
+    with SteppedRun(plan(stop_time=5.0), Folder()) as one, SteppedRun(plan(stop_time=5.0), Folder()) as other:
         one.step(500)
         for _ in range(500):
             other.step()
@@ -58,7 +58,7 @@ def test_many_steps_at_once_are_the_same_as_one_by_one():
 
 def test_threads_wait_for_one_another():
     """Together they do the steps, and read and set values in between."""
-    with Simulation(alone(), Folder()) as simulation:
+    with SteppedRun(alone(), Folder()) as simulation:
 
         def work(_):
             for _ in range(5):
@@ -72,14 +72,14 @@ def test_threads_wait_for_one_another():
 
 
 def test_a_simulation_is_not_copied():
-    simulation = Simulation(plan(), Folder())
+    simulation = SteppedRun(plan(), Folder())
     for duplicate in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match=r"save\(\) it"):
             duplicate(simulation)
 
 
 def test_leaving_what_was_not_entered_does_nothing():
-    simulation = Simulation(plan(), Folder())
+    simulation = SteppedRun(plan(), Folder())
     simulation.__exit__(None, None, None)
     with simulation:
         simulation.step()
@@ -87,13 +87,13 @@ def test_leaving_what_was_not_entered_does_nothing():
 
 @pytest.mark.parametrize("time", [math.nan, math.inf])
 def test_there_is_no_running_until_no_time(time):
-    with Simulation(plan(), Folder()) as simulation, pytest.raises(ValueError, match="finite number of seconds"):
+    with SteppedRun(plan(), Folder()) as simulation, pytest.raises(ValueError, match="finite number of seconds"):
         simulation.run_until(time)
 
 
 @pytest.mark.parametrize(("time", "reached"), [(0.1, 0.1), (0.095, 0.1), (0.1 + 1e-12, 0.1), (0.0, 0.0), (0.101, 0.11)])
 def test_running_until_a_time_ends_at_the_first_point_not_before_it(time, reached):
-    with Simulation(plan(), Folder()) as simulation:
+    with SteppedRun(plan(), Folder()) as simulation:
         assert simulation.run_until(time) == approx(reached, abs=1e-12)
 
 
@@ -109,7 +109,7 @@ USES = [
 
 @pytest.mark.parametrize("use", USES)
 def test_outside_of_its_context_a_simulation_refuses_what_needs_its_fmus(use, tmp_path):
-    simulation = Simulation(plan(), Folder())
+    simulation = SteppedRun(plan(), Folder())
     with pytest.raises(NotRunning, match="`with` statement"):
         use(simulation, tmp_path)
     with simulation:
@@ -120,7 +120,7 @@ def test_outside_of_its_context_a_simulation_refuses_what_needs_its_fmus(use, tm
 
 
 def test_a_simulation_is_entered_once():
-    simulation = Simulation(plan(), Folder())
+    simulation = SteppedRun(plan(), Folder())
     with pytest.raises(NotRunning):
         _ = simulation.trace
     with simulation, pytest.raises(NotRunning):
@@ -130,7 +130,7 @@ def test_a_simulation_is_entered_once():
 
 
 def test_there_is_no_step_beyond_the_stop_time_that_the_fmus_know():
-    with Simulation(plan(stop_time=0.1), Folder()) as simulation:
+    with SteppedRun(plan(stop_time=0.1), Folder()) as simulation:
         for call in (lambda: simulation.step(11), lambda: simulation.run_until(0.11)):
             with pytest.raises(PastTheEnd, match=r"after the stop time of 0\.1 s"):
                 call()
@@ -142,7 +142,7 @@ def test_there_is_no_step_beyond_the_stop_time_that_the_fmus_know():
 
 def test_observers_see_every_step_until_they_are_removed():
     seen = []
-    with Simulation(plan(), Folder()) as simulation:
+    with SteppedRun(plan(), Folder()) as simulation:
         remove = simulation.observe(lambda t, now: seen.append((t, now["System1.x1"])))
         simulation.step(3)
         remove()
@@ -152,7 +152,7 @@ def test_observers_see_every_step_until_they_are_removed():
 
 
 def test_only_chosen_signals_are_in_the_trace():
-    with Simulation(select(plan(), ["*.x1"]), Folder()) as simulation:
+    with SteppedRun(select(plan(), ["*.x1"]), Folder()) as simulation:
         simulation.step(50)
         trace = simulation.trace
     assert trace.signals == ("System1.x1", "System2.x1")
@@ -162,7 +162,7 @@ def test_only_chosen_signals_are_in_the_trace():
 def test_initialization_that_fails_is_raised_on_entry():
     with (
         pytest.raises(RunError, match="algebraic loop"),
-        Simulation(plan(values={"System2__m_c": 2.0}, init="fixed-point"), Folder()),
+        SteppedRun(plan(values={"System2__m_c": 2.0}, init="fixed-point"), Folder()),
     ):
         pass
 
@@ -171,19 +171,19 @@ def test_initialization_that_fails_is_raised_on_entry():
 
 
 def test_values_are_got_by_name_whether_they_are_connected_or_not():
-    with Simulation(plan(), Folder()) as simulation:
+    with SteppedRun(plan(), Folder()) as simulation:
         assert simulation.get("System2.F") == approx(5.0, abs=1e-12)
         assert simulation.get("System2.x2") == approx(0.5)
         assert simulation.get("System1.m1") == 1.0
 
 
 def test_an_unknown_name_is_refused():
-    with Simulation(plan(), Folder()) as simulation, pytest.raises(UnknownSignalOrParameter, match=r"'System1\.y'"):
+    with SteppedRun(plan(), Folder()) as simulation, pytest.raises(UnknownSignalOrParameter, match=r"'System1\.y'"):
         simulation.get("System1.y")
 
 
 def test_a_free_input_can_be_set_and_outputs_follow_at_once():
-    with Simulation(alone(), Folder()) as simulation:
+    with SteppedRun(alone(), Folder()) as simulation:
         simulation.step(10)
         assert simulation.get("System1.x1") == 0.0
         simulation.set("System1.F", 3.0)
@@ -207,7 +207,7 @@ def test_a_free_input_can_be_set_and_outputs_follow_at_once():
 )
 @pytest.mark.parametrize("native", [True, False])
 def test_a_value_that_is_refused_changes_nothing(value, kind, words, native):
-    with Simulation(alone(), Folder(), native=native) as simulation:
+    with SteppedRun(alone(), Folder(), native=native) as simulation:
         simulation.set("System1.F", np.float32(3.0))  # numbers of numpy are numbers
         with pytest.raises(kind, match=words):
             simulation.set("System1.F", value)
@@ -218,7 +218,7 @@ def test_a_value_that_is_refused_changes_nothing(value, kind, words, native):
 
 def test_a_tunable_parameter_can_be_set_and_the_loop_is_solved_anew():
     """At t = 0 with m_c = 0: a1 = F/m1 = 5/m1."""
-    with Simulation(plan(), Folder()) as simulation:
+    with SteppedRun(plan(), Folder()) as simulation:
         simulation.set("System1.m1", 2.0)
         assert simulation.get("System1.a1") == approx(2.5, abs=1e-12)
         simulation.set("System2.m_c", 2.0)
@@ -235,7 +235,7 @@ def test_a_tunable_parameter_can_be_set_and_the_loop_is_solved_anew():
     ],
 )
 def test_what_is_not_the_users_to_choose_is_refused(name, reason):
-    with Simulation(plan(), Folder()) as simulation, pytest.raises(NotSettable, match=reason):
+    with SteppedRun(plan(), Folder()) as simulation, pytest.raises(NotSettable, match=reason):
         simulation.set(name, 1.0)
 
 
@@ -258,12 +258,12 @@ MASTERS = [
 def test_a_resumed_simulation_has_the_bits_of_one_that_was_never_saved(tmp_path, native, sources, settings):
     heavy = {"System2__m_c": 2.0}
     whole = run(plan(sources, values=heavy, **settings), Folder(), native=native).unwrap()
-    with Simulation(plan(sources, values=heavy, **settings), Folder(), native=native) as simulation:
+    with SteppedRun(plan(sources, values=heavy, **settings), Folder(), native=native) as simulation:
         simulation.step(17)
         simulation.save(tmp_path / "state")
         simulation.step(33)
         assert np.array_equal(simulation.trace.y, whole.y)
-    with Simulation(
+    with SteppedRun(
         plan(sources, values=heavy, **settings), Folder(), native=native, saved=tmp_path / "state"
     ) as resumed:
         assert resumed.time == whole.t[17]
@@ -278,10 +278,10 @@ def test_what_a_master_has_learned_goes_on_with_it(tmp_path, acceleration):
     settings = {"master": "iterated", "acceleration": acceleration, "tolerance": 1e-11, "step_size": 0.05}
     heavy = {"System2__m_c": 50.0}
     whole = run(plan(values=heavy, **settings), Folder()).unwrap()
-    with Simulation(plan(values=heavy, **settings), Folder()) as simulation:
+    with SteppedRun(plan(values=heavy, **settings), Folder()) as simulation:
         simulation.step(4)
         simulation.save(tmp_path / "state")
-    with Simulation(plan(values=heavy, **settings), Folder(), saved=tmp_path / "state") as resumed:
+    with SteppedRun(plan(values=heavy, **settings), Folder(), saved=tmp_path / "state") as resumed:
         assert any(memory.size for memory in resumed._stepper.memory().values())
         resumed.step(6)
         assert np.array_equal(resumed.trace.y, whole.y[4:])
@@ -292,12 +292,12 @@ def test_what_a_master_has_learned_goes_on_with_it(tmp_path, acceleration):
 def test_adaptive_steps_go_on_with_the_same_bits_wherever_in_a_pair_they_were(tmp_path, master, steps):
     settings = {"master": master, "adaptive": 1e-4}
     whole = run(plan(**settings), Folder()).unwrap()
-    with Simulation(plan(**settings), Folder()) as simulation:
+    with SteppedRun(plan(**settings), Folder()) as simulation:
         simulation.step(steps)
         simulation.save(tmp_path / "state")
         list(simulation)
         assert np.array_equal(simulation.trace.y, whole.y)
-    with Simulation(plan(**settings), Folder(), saved=tmp_path / "state") as resumed:
+    with SteppedRun(plan(**settings), Folder(), saved=tmp_path / "state") as resumed:
         assert resumed.time == whole.t[steps]
         list(resumed)
         assert np.array_equal(resumed.trace.t, whole.t[steps:])
@@ -305,7 +305,7 @@ def test_adaptive_steps_go_on_with_the_same_bits_wherever_in_a_pair_they_were(tm
 
 
 def test_a_simulation_goes_on_in_another_process(tmp_path):
-    with Simulation(plan(), Folder()) as simulation:
+    with SteppedRun(plan(), Folder()) as simulation:
         simulation.step(20)
         simulation.save(tmp_path / "state")
         simulation.step(30)
@@ -324,29 +324,29 @@ with Simulation(plan(), Folder(), saved=sys.argv[1]) as simulation:
 
 
 def test_what_was_set_is_part_of_what_is_saved(tmp_path):
-    with Simulation(plan(), Folder()) as simulation:
+    with SteppedRun(plan(), Folder()) as simulation:
         simulation.step(5)
         simulation.set("System1.m1", 3.0)
         simulation.save(tmp_path / "state")
         simulation.step(20)
         expected = simulation.trace.y[5:]
-    with Simulation(plan(), Folder(), saved=tmp_path / "state") as resumed:
+    with SteppedRun(plan(), Folder(), saved=tmp_path / "state") as resumed:
         assert resumed.get("System1.m1") == 3.0
         resumed.step(20)
         assert np.array_equal(resumed.trace.y, expected)
 
 
 def test_a_state_of_another_system_is_refused_with_what_differs(tmp_path):
-    with Simulation(plan(), Folder()) as simulation:
+    with SteppedRun(plan(), Folder()) as simulation:
         simulation.save(tmp_path / "state")
     with (
         pytest.raises(SavedForAnother, match="another interval"),
-        Simulation(plan(step_size=0.02), Folder(), saved=tmp_path / "state"),
+        SteppedRun(plan(step_size=0.02), Folder(), saved=tmp_path / "state"),
     ):
         pass
     with (
         pytest.raises(SavedForAnother, match="another FMUs"),
-        Simulation(plan(FMI3), Folder(), saved=tmp_path / "state"),
+        SteppedRun(plan(FMI3), Folder(), saved=tmp_path / "state"),
     ):
         pass
 
@@ -355,7 +355,7 @@ def test_what_is_no_state_is_refused(tmp_path):
     (tmp_path / "state").write_bytes(b"something else")
     with (
         pytest.raises(NotASavedSimulation, match="state is not a saved simulation"),
-        Simulation(plan(), Folder(), saved=tmp_path / "state"),
+        SteppedRun(plan(), Folder(), saved=tmp_path / "state"),
     ):
         pass
 
@@ -363,7 +363,7 @@ def test_what_is_no_state_is_refused(tmp_path):
 def test_a_saved_file_with_a_wrong_bit_is_read_or_refused(tmp_path):
     """Each time another bit; in most places a checksum tells, in some nothing depends on it."""
     planned, path = plan(master="jacobi"), tmp_path / "state"
-    with Simulation(planned, Folder()) as simulation:
+    with SteppedRun(planned, Folder()) as simulation:
         simulation.step(3)
         simulation.save(path)
     content, refused = path.read_bytes(), 0
@@ -384,6 +384,6 @@ def test_an_fmu_that_cannot_serialize_is_refused_by_name(tmp_path):
     silent = replace(two.description.co_simulation, serializes_state=False)
     two = replace(two, description=replace(two.description, co_simulation=silent))
     planned = replace(planned, instances=(one, two))
-    with Simulation(planned, Folder()) as simulation, pytest.raises(NotSavable, match="FMU of System2"):
+    with SteppedRun(planned, Folder()) as simulation, pytest.raises(NotSavable, match="FMU of System2"):
         simulation.save(tmp_path / "state")
     assert list(tmp_path.iterdir()) == []

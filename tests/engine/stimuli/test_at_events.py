@@ -11,7 +11,7 @@ from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.stepping.simulation import Simulation
+from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.engine.stimuli.course import Function, Table
 from ssptool.engine.stimuli.inputs import resolve_inputs
 from ssptool.engine.stimuli.scenario import Event, Scenario, resolve_scenario
@@ -189,7 +189,7 @@ def test_a_simulation_goes_on_elsewhere_with_the_same_bits(fmus, kind, tmp_path)
 def test_what_is_set_goes_through_what_a_scenario_does(fmus):
     """Free inputs can be set; the connection behind them adds 5."""
     plan = planned(fmus, {"First": "Scribe", "Second": "Scribe"}, CHAIN, None, (), [(0.25, "Second.count", "bias", 5)])
-    with Simulation(plan, Folder(fmus)) as simulation:
+    with SteppedRun(plan, Folder(fmus)) as simulation:
         simulation.run_until(0.5)
         simulation.set("First.count", 10)
         assert simulation.get("Second.told_count") == 15

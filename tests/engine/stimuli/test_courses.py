@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssptool.engine.stimuli.course import Action, Constant, Function, Interpolation, Overridden, Override, Table
+from ssptool.engine.stimuli.course import Action, Constant, Function, Interpolation, Overridden, SignalOverride, Table
 from ssptool.engine.stimuli.stimuli import boundaries
 
 STAIRS = Table((0.0, 1.0, 2.0), (1, 1, 4), Interpolation.HOLD)
@@ -51,7 +51,11 @@ def test_a_function_jumps_where_it_is_said_to():
 def test_modifications_act_from_their_time_on_and_the_later_one_counts():
     changed = Overridden(
         Constant(2.0),
-        (Override(1.0, Action.BIAS, 0.5), Override(2.0, Action.OVERRIDE, 9.0), Override(3.0, Action.RESET)),
+        (
+            SignalOverride(1.0, Action.BIAS, 0.5),
+            SignalOverride(2.0, Action.OVERRIDE, 9.0),
+            SignalOverride(3.0, Action.RESET),
+        ),
     )
     assert [changed.after(t) for t in (0.5, 1.0, 2.0, 3.0)] == [2.0, 2.5, 9.0, 2.0]
     assert [changed.before(t) for t in (1.0, 2.0, 3.0)] == [2.0, 2.5, 9.0]

@@ -10,8 +10,8 @@ std::vector<double> doubles(nb::handle array) {
   return {view.data(), view.data() + view.size()};
 }
 
-Change change_from(nb::handle change) {
-  return {static_cast<Change::Kind>(attribute<int>(change, "kind")), attribute<double>(change, "cell")};
+SlotOverride override_from(nb::handle value) {
+  return {static_cast<SlotOverride::Kind>(attribute<int>(value, "kind")), attribute<double>(value, "value")};
 }
 
 Call call_from(nb::handle call) {

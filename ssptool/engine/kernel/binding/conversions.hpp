@@ -59,7 +59,7 @@ nb::object array(std::vector<T> numbers) {
   return nb::cast(nb::ndarray<nb::numpy, T>(result->data(), 1, shape, owner));
 }
 
-Change change_from(nb::handle change);
+SlotOverride override_from(nb::handle value);
 Call call_from(nb::handle call);
 LoopCalls loop_from(nb::handle calls);
 IterationCalls iteration_from(nb::handle calls);

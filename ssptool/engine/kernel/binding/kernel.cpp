@@ -18,9 +18,9 @@ nb::object view(nb::handle_t<NativeKernel> self, std::span<double> data, std::si
 }
 
 // The same memory as integers.
-nb::object integer_view(nb::handle_t<NativeKernel> self, std::span<double> cells) {
-  const std::size_t shape[] = {cells.size()};
-  return nb::cast(nb::ndarray<nb::numpy, std::int64_t>(reinterpret_cast<std::int64_t*>(cells.data()), 1, shape, self));
+nb::object integer_view(nb::handle_t<NativeKernel> self, std::span<double> values) {
+  const std::size_t shape[] = {values.size()};
+  return nb::cast(nb::ndarray<nb::numpy, std::int64_t>(reinterpret_cast<std::int64_t*>(values.data()), 1, shape, self));
 }
 
 template <class Argument>
@@ -44,18 +44,19 @@ void bind_kernel(nb::module_& module) {
   nb::class_<Self>(module, "NativeKernel")
       .def(nb::init<std::size_t, nb::handle>(), "slots"_a, "integers"_a = nb::tuple())
       .def_prop_ro("name", [](const Self&) { return "native"; })
-      .def_prop_ro("values",
-                   [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().cells.values, 1); })
+      .def_prop_ro(
+          "values",
+          [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().slot_values.values, 1); })
       .def_prop_ro(
           "integers",
-          [](nb::handle_t<Self> self) { return integer_view(self, nb::cast<Self&>(self).core().cells.values); })
+          [](nb::handle_t<Self> self) { return integer_view(self, nb::cast<Self&>(self).core().slot_values.values); })
       .def_prop_ro("loops_solved", [](Self& self) { return self.core().loops.solved(); })
       .def_prop_ro("loop_iterations", [](Self& self) { return self.core().loops.iterations(); })
-      .def_prop_ro("contents", [](Self& self) { return self.core().cells.contents.size(); })
+      .def_prop_ro("contents", [](Self& self) { return self.core().slot_values.contents.size(); })
       .def(
           "content",
           [](Self& self, Number number) {
-            const std::string* text = self.core().cells.contents.find(number);
+            const std::string* text = self.core().slot_values.contents.find(number);
             if (text == nullptr)
               throw std::out_of_range("content " + std::to_string(number) + " does not exist, or is forgotten");
             return nb::bytes(text->data(), text->size());
@@ -64,20 +65,22 @@ void bind_kernel(nb::module_& module) {
       .def(
           "number",
           [](Self& self, const nb::bytes& content, bool keep) {
-            return self.core().cells.contents.number({content.c_str(), content.size()}, keep);
+            return self.core().slot_values.contents.number({content.c_str(), content.size()}, keep);
           },
           "content"_a, "keep"_a = false)
-      .def_prop_ro("content_bytes", [](Self& self) { return self.core().cells.contents.bytes(); })
+      .def_prop_ro("content_bytes", [](Self& self) { return self.core().slot_values.contents.bytes(); })
       .def(
           "forget",
-          [](Self& self, const std::vector<std::int64_t>& needed) { return self.core().cells.contents.forget(needed); },
+          [](Self& self, const std::vector<std::int64_t>& needed) {
+            return self.core().slot_values.contents.forget(needed);
+          },
           "needed"_a)
       .def_prop_ro(
           "input_value",
-          [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().cells.input_value, 1); })
+          [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().slot_values.input_value, 1); })
       .def_prop_ro(
           "input_rates",
-          [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().cells.input_rates, 2); })
+          [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().slot_values.input_rates, 2); })
       .def("environment",
            [](Self& self) { return reinterpret_cast<std::uintptr_t>(self.core().members.make_environment()); })
       .def("report_time",
@@ -97,23 +100,23 @@ void bind_kernel(nb::module_& module) {
           "instances"_a)
       .def(
           "loop", [](Self& self, nb::handle loop) { return self.core().loops.add(loop_from(loop)); }, "loop"_a)
-      .def("courses", &Self::courses, "courses"_a)
+      .def("time_tables", &Self::time_tables, "tables"_a)
       .def(
-          "course",
+          "table_column",
           [](nb::handle_t<Self> self, Number column) {
-            return view(self, nb::cast<Self&>(self).core().driven.cells(index(column)), 1);
+            return view(self, nb::cast<Self&>(self).core().driven.column(index(column)), 1);
           },
           "column"_a)
       .def(
-          "change",
-          [](Self& self, Number column, nb::handle change) {
-            self.core().driven.change(index(column), change_from(change));
+          "override_column",
+          [](Self& self, Number column, nb::handle value) {
+            self.core().driven.override_column(index(column), override_from(value));
           },
-          "column"_a, "change"_a)
+          "column"_a, "override"_a)
       .def("between", operation(&Kernel::driven, &DrivenInputs::between), "begin"_a, "end"_a)
       .def("write", operation(&Kernel::driven, &DrivenInputs::write), "t"_a)
       .def("drive", operation(&Kernel::driven, &DrivenInputs::drive), "t"_a, "h"_a)
-      .def("act", &Self::act, "wires"_a)
+      .def("override_wires", &Self::override_wires, "wires"_a)
       .def(
           "iteration", [](Self& self, nb::handle calls) { return self.core().iterations.add(iteration_from(calls)); },
           "calls"_a)
@@ -170,7 +173,7 @@ void bind_kernel(nb::module_& module) {
       .def("advance", operation(&Kernel::stepper, &Stepper::advance), "group"_a, "t"_a, "h"_a)
       .def("evaluate", operation(&Kernel::sweeps, &Sweeps::evaluate), "sweep"_a)
       .def("accept", operation(&Kernel::history, &History::accept), "t"_a)
-      .def("take_back", operation(&Kernel::history, &History::take_back))
+      .def("discard_point", operation(&Kernel::history, &History::discard_point))
       .def("save", operation(&Kernel::stepper, &Stepper::save), "group"_a)
       .def("restore", operation(&Kernel::stepper, &Stepper::restore), "group"_a)
       .def(

@@ -20,28 +20,28 @@ class NativeKernel {
 
   Kernel& core() { return core_; }
 
-  void courses(nb::handle courses) {
+  void time_tables(nb::handle tables) {
     std::vector<std::vector<double>> axes;
-    for (const nb::handle times : courses.attr("axes")) axes.push_back(doubles(times));
-    std::vector<Column> columns;
-    for (const nb::handle column : courses.attr("columns"))
+    for (const nb::handle times : tables.attr("axes")) axes.push_back(doubles(times));
+    std::vector<TableColumn> columns;
+    for (const nb::handle column : tables.attr("columns"))
       columns.push_back({.slot = static_cast<Slot>(attribute<Number>(column, "slot")),
                          .axis = static_cast<std::size_t>(attribute<Number>(column, "axis")),
-                         .cells = doubles(column.attr("cells")),
+                         .values = doubles(column.attr("values")),
                          .linear = attribute<bool>(column, "linear")});
     std::vector<DrivenInput> inputs;
-    for (const nb::handle input : courses.attr("inputs"))
+    for (const nb::handle input : tables.attr("inputs"))
       inputs.push_back({static_cast<Slot>(attribute<Number>(input, "slot")),
                         static_cast<DrivenInput::Run>(attribute<int>(input, "running"))});
-    core_.courses(std::move(axes), std::move(columns), std::move(inputs));
+    core_.time_tables(std::move(axes), std::move(columns), std::move(inputs));
   }
 
-  void act(nb::handle wires) {
-    std::vector<ActedWire> acted;
+  void override_wires(nb::handle wires) {
+    std::vector<OverriddenWire> overridden;
     for (const nb::handle wire : wires)
-      acted.push_back({static_cast<Slot>(attribute<Number>(wire, "destination")), change_from(wire.attr("at_source")),
-                       change_from(wire.attr("at_destination"))});
-    core_.wires.act(acted);
+      overridden.push_back({static_cast<Slot>(attribute<Number>(wire, "destination")),
+                            override_from(wire.attr("at_source")), override_from(wire.attr("at_destination"))});
+    core_.wires.override_wires(overridden);
   }
 
   Number sweep(nb::handle steps) {

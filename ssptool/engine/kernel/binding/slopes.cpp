@@ -19,7 +19,7 @@ class NativeSlopes {
   // Each part: component, functions that set time and states and get slopes (all addresses), number of states.
   NativeSlopes(NativeKernel& kernel, Number sweep, nb::handle parts, nb::handle inputs, std::uintptr_t numbers)
       : kernel_(kernel),
-        core_(kernel.core().cells, kernel.core().sweeps, index(sweep), parts_from(parts), indices<Slot>(inputs),
+        core_(kernel.core().slot_values, kernel.core().sweeps, index(sweep), parts_from(parts), indices<Slot>(inputs),
               reinterpret_cast<Slopes::Numbers*>(numbers)) {}
 
   Slopes& core() { return core_; }
@@ -68,10 +68,10 @@ void bind_slopes(nb::module_& module) {
       .def(
           "origin", [](NativeSlopes& self, double t) { self.core().origin(t); }, "t"_a)
       .def(
-          "course",
+          "input_polynomials",
           [](NativeSlopes& self, double start, const Vector& value, const Vector& first, const Vector& second) {
-            self.core().course(start, {value.data(), value.size()}, {first.data(), first.size()},
-                               {second.data(), second.size()});
+            self.core().input_polynomials(start, {value.data(), value.size()}, {first.data(), first.size()},
+                                          {second.data(), second.size()});
           },
           "start"_a, "value"_a, "first"_a, "second"_a)
       .def("take_trouble", &NativeSlopes::take_trouble);

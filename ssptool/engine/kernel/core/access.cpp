@@ -3,7 +3,7 @@
 namespace ssptool {
 
 Transfer Access::transfer(Index index, const Variables& floats) {
-  return {index, floats.slots, floats.distinct(), Window(cells_.values.data(), floats.slots)};
+  return {index, floats.slots, floats.distinct(), Window(slot_values_.values.data(), floats.slots)};
 }
 
 QuickAccess Access::quick(const Transfer& inputs, const Transfer& outputs, bool typed) {
@@ -51,10 +51,10 @@ bool Access::get(Transfer& outputs) noexcept {
   return true;
 }
 
-bool Access::set_typed(Index index, std::vector<Typed>& inputs, const std::vector<double>& cells) noexcept {
+bool Access::set_typed(Index index, std::vector<Typed>& inputs, const std::vector<double>& values) noexcept {
   Instance& instance = members_.instance(index);
   for (Typed& typed : inputs) {
-    if (const auto unfit = typed.pack(cells.data(), cells_.contents)) {
+    if (const auto unfit = typed.pack(values.data(), slot_values_.contents)) {
       outcome = {.code = Code::range,
                  .instance = static_cast<int>(index),
                  .function = instance.set_function(typed.type),
@@ -70,7 +70,7 @@ bool Access::get_typed(Index index, std::vector<Typed>& outputs) noexcept {
   Instance& instance = members_.instance(index);
   for (Typed& typed : outputs) {
     if (const Failure failure = instance.get(typed)) return failed(index, failure);
-    if (const auto wrong = typed.unpack(cells_.values.data(), cells_.contents))
+    if (const auto wrong = typed.unpack(slot_values_.values.data(), slot_values_.contents))
       return nonfinite(index, instance.get_function(typed.type), typed.slots[*wrong]);
   }
   return true;
@@ -78,12 +78,12 @@ bool Access::get_typed(Index index, std::vector<Typed>& outputs) noexcept {
 
 bool Access::observe(Observed& one) noexcept {
   const Index index = one.floats.instance;
-  if (members_[index].refreshed && !(set(one.inputs) && set_typed(index, one.typed_inputs, cells_.values)))
+  if (members_[index].refreshed && !(set(one.inputs) && set_typed(index, one.typed_inputs, slot_values_.values)))
     return false;
   if (!fetch(one.floats)) return false;
   for (Typed& typed : one.typed) {
     if (const Failure failure = members_.instance(index).get(typed)) return failed(index, failure);
-    typed.unpack(cells_.values.data(), cells_.contents);
+    typed.unpack(slot_values_.values.data(), slot_values_.contents);
   }
   return true;
 }
@@ -98,7 +98,7 @@ bool Access::nonfinite(Index instance, const char* function, Slot slot) noexcept
 
 bool Access::nonfinite(const QuickAccess& access, Index instance) noexcept {
   Slot slot = access.outputs;
-  while (std::isfinite(cells_.values[slot])) ++slot;
+  while (std::isfinite(slot_values_.values[slot])) ++slot;
   return nonfinite(instance, members_.instance(instance).get_function(), slot);
 }
 

@@ -34,20 +34,20 @@ struct QuickAccess {
   std::uint16_t input_count = 0, output_count = 0;
   bool special = false;
   bool saved = false;     // a state, to which it may be set back
-  bool on_lines = false;  // inputs, in straight steps; else they are held
+  bool on_lines = false;  // inputs, on the fast path; else they are held
   bool told = false;      // rates that are not zero, it may be
 
-  // The status, of nothing as well. `all_references` and `cells` are those of all slots.
-  [[nodiscard]] int set(const fmi::Reference* all_references, const double* cells) const noexcept {
+  // The status, of nothing as well. `all_references` and `values` are those of all slots.
+  [[nodiscard]] int set(const fmi::Reference* all_references, const double* values) const noexcept {
     if (input_count == 0) return 0;
-    return reals.set({all_references + input_references, input_count}, {cells + inputs, input_count});
+    return reals.set({all_references + input_references, input_count}, {values + inputs, input_count});
   }
-  [[nodiscard]] int get(const fmi::Reference* all_references, double* cells) const noexcept {
+  [[nodiscard]] int get(const fmi::Reference* all_references, double* values) const noexcept {
     if (output_count == 0) return 0;
-    return reals.get({all_references + output_references, output_count}, {cells + outputs, output_count});
+    return reals.get({all_references + output_references, output_count}, {values + outputs, output_count});
   }
-  [[nodiscard]] bool got_finite(const double* cells) const noexcept {
-    const double *value = cells + outputs, *const end = value + output_count;
+  [[nodiscard]] bool got_finite(const double* values) const noexcept {
+    const double *value = values + outputs, *const end = value + output_count;
     while (value != end && std::isfinite(*value)) ++value;
     return value == end;
   }
@@ -62,7 +62,7 @@ struct Observed {
 // Whether all went well is what the operations return; if not, `outcome` says what happened.
 class Access {
  public:
-  Access(Cells& cells, Members& members) : cells_(cells), members_(members) {}
+  Access(SlotValues& slot_values, Members& members) : slot_values_(slot_values), members_(members) {}
 
   // Of the last operation that failed, whichever part of the kernel it was of.
   Outcome outcome;
@@ -76,8 +76,8 @@ class Access {
 
   bool set(Transfer&) noexcept;
   bool get(Transfer&) noexcept;
-  // From `cells`, which are those of all slots.
-  bool set_typed(Index instance, std::vector<Typed>&, const std::vector<double>& cells) noexcept;
+  // From `values`, which are those of all slots.
+  bool set_typed(Index instance, std::vector<Typed>&, const std::vector<double>& values) noexcept;
   bool get_typed(Index instance, std::vector<Typed>&) noexcept;
   // Finite or not, with its inputs as they are now.
   bool observe(Observed&) noexcept;
@@ -93,7 +93,7 @@ class Access {
   bool fetch(Transfer&) noexcept;
   Small place_of(const std::vector<fmi::Reference>&);
 
-  Cells& cells_;
+  SlotValues& slot_values_;
   Members& members_;
   std::vector<fmi::Reference> references_;
   std::map<std::vector<fmi::Reference>, Small> known_references_;  // their places in references_

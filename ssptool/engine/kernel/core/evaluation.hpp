@@ -1,6 +1,8 @@
-// Evaluation of instances at one instant, without a step.
+// Evaluation of instances at one instant without a step: calls, algebraic loops, and sweeps over both.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "access.hpp"
@@ -14,8 +16,8 @@ struct CallRange {
 
 class Calls {
  public:
-  Calls(Cells& cells, Wires& wires, Members& members, Access& access)
-      : cells_(cells), wires_(wires), members_(members), access_(access), tangents_(cells.size()) {}
+  Calls(SlotValues& slot_values, Wires& wires, Members& members, Access& access)
+      : slot_values_(slot_values), wires_(wires), members_(members), access_(access), tangents_(slot_values.size()) {}
 
   // Throws if one cannot be right.
   CallRange resolve(const std::vector<Call>&);
@@ -43,13 +45,96 @@ class Calls {
   bool perform(ResolvedCall&) noexcept;
   bool pass_on(ResolvedCall&) noexcept;
 
-  Cells& cells_;
+  SlotValues& slot_values_;
   Wires& wires_;
   Members& members_;
   Access& access_;
   std::vector<QuickCall> quick_;
   std::vector<ResolvedCall> resolved_;  // each at the place of its quick one
   std::vector<double> tangents_;
+};
+
+// The chord iteration, and what better methods ask for.
+class Loops {
+ public:
+  Loops(SlotValues& slot_values, Calls& calls, Access& access)
+      : slot_values_(slot_values), calls_(calls), access_(access) {}
+
+  Index add(const LoopCalls&);
+  [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
+  bool solve(Index loop) noexcept { return solve(all_[loop]); }
+
+  Outcome residual(Index loop, std::span<const double> x, std::span<double> g);
+  Outcome jacobian_product(Index loop, std::span<const double> seed, std::span<double> product);
+  bool settle(Index loop) { return settle_held(at(loop)) != none; }
+  void set_chord(Index loop, std::span<const double> matrix);
+
+  // How often a sweep looked for a solution, and the evaluations of bodies that this took.
+  [[nodiscard]] std::int64_t solved() const noexcept { return solved_; }
+  [[nodiscard]] std::int64_t iterations() const noexcept { return iterations_; }
+
+ private:
+  struct Torn {
+    Slot slot;
+    double nominal;
+    double x = 0.0, residual = 0.0;
+    double first = 0.0;  // the x from which the present solution started
+  };
+
+  // An integer that is not iterated but kept; `found` is what it came out as at the last evaluation.
+  struct Held {
+    Slot slot;
+    double found = 0.0;
+  };
+
+  struct Loop {
+    std::vector<Torn> torn;
+    std::vector<Held> held;
+    CallRange body;
+    double rtol, atol;
+    std::int64_t max_iterations;
+    std::vector<double> chord;
+    Slot open;  // the first torn slot that has not converged, or held one that changes
+  };
+
+  void check(const LoopCalls&) const;
+  Loop& at(Index loop);
+  bool evaluate_body(Loop&) noexcept;
+  std::size_t settle_held(Loop&) noexcept;
+  bool solve(Loop&) noexcept;
+  bool converged(Loop&) noexcept;
+  static void correct(Loop&) noexcept;
+  [[gnu::cold]] bool unsolved(const Loop&) noexcept;
+  [[nodiscard]] int number(const Loop& loop) const noexcept { return static_cast<int>(&loop - all_.data()); }
+
+  SlotValues& slot_values_;
+  Calls& calls_;
+  Access& access_;
+  std::vector<Loop> all_;
+  std::int64_t solved_ = 0, iterations_ = 0;
+};
+
+// Outputs made consistent at one instant: calls and loops, in order.
+class Sweeps {
+ public:
+  Sweeps(Calls& calls, Loops& loops, const Access& access) : calls_(calls), loops_(loops), access_(access) {}
+
+  Index add(const std::vector<CallOrLoop>&);
+  [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
+  Outcome evaluate(Index sweep);
+  bool visit_all(Index sweep) noexcept;
+
+ private:
+  // Calls, and then a loop if there is one.
+  struct Part {
+    CallRange calls;
+    Index loop;
+  };
+
+  Calls& calls_;
+  Loops& loops_;
+  const Access& access_;
+  std::vector<std::vector<Part>> all_;
 };
 
 }  // namespace ssptool

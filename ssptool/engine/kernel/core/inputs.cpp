@@ -5,8 +5,8 @@
 
 namespace ssptool {
 
-History::History(Cells& cells, const Wires& wires) : cells_(cells), wires_(wires) {
-  for (Point& point : ring_) point.values.resize(cells.size());
+History::History(SlotValues& slot_values, const Wires& wires) : slot_values_(slot_values), wires_(wires) {
+  for (Point& point : ring_) point.values.resize(slot_values.size());
 }
 
 // Points of that time or later are dropped, so an instant can be accepted anew.
@@ -16,22 +16,22 @@ void History::accept(double t) noexcept {
   --latest_;
   count_ = std::min(count_ + 1, points);
   point(0).t = t;
-  std::copy(cells_.values.begin(), cells_.values.end(), point(0).values.begin());
+  std::copy(slot_values_.values.begin(), slot_values_.values.end(), point(0).values.begin());
 }
 
-void History::take_back() {
+void History::discard_point() {
   if (count_ == 0) throw std::invalid_argument("no point was accepted");
-  std::copy(point(0).values.begin(), point(0).values.end(), cells_.values.begin());
+  std::copy(point(0).values.begin(), point(0).values.end(), slot_values_.values.begin());
 }
 
 void Inputs::hold_slots(const InputSlots& inputs) noexcept {
-  for (const Slot slot : inputs.floats) cells_.move(slot, cells_.values[slot], 0.0, 0.0);
-  stay(inputs, cells_.values);
+  for (const Slot slot : inputs.floats) slot_values_.move(slot, slot_values_.values[slot], 0.0, 0.0);
+  stay(inputs, slot_values_.values);
 }
 
 // Inputs of types other than Float64, over the step.
-void Inputs::stay(const InputSlots& inputs, const std::vector<double>& cells) noexcept {
-  for (const Slot slot : inputs.typed) cells_.input_value[slot] = cells[slot];
+void Inputs::stay(const InputSlots& inputs, const std::vector<double>& values) noexcept {
+  for (const Slot slot : inputs.typed) slot_values_.input_value[slot] = values[slot];
 }
 
 void Inputs::extrapolate(Index group, int order) {
@@ -45,7 +45,7 @@ void Inputs::extrapolate_slots(const InputSlots& inputs, int order) noexcept {
   const History::Point& now = history_[0];
   stay(inputs, now.values);
   if (order == 0)
-    for (const Slot slot : inputs.floats) cells_.move(slot, now.values[slot], 0.0, 0.0);
+    for (const Slot slot : inputs.floats) slot_values_.move(slot, now.values[slot], 0.0, 0.0);
   if (order == 1) on_lines(inputs.floats);
   if (order == 2) on_parabolas(inputs.floats);
 }
@@ -56,7 +56,7 @@ void Inputs::on_lines(const std::vector<Small>& slots) noexcept {
   const double h = now.t - before.t;
   for (const Slot slot : slots) {
     const double y0 = now.values[slot];
-    cells_.move(slot, y0, (y0 - before.values[slot]) / h, 0.0);
+    slot_values_.move(slot, y0, (y0 - before.values[slot]) / h, 0.0);
   }
 }
 
@@ -69,7 +69,7 @@ void Inputs::on_parabolas(const std::vector<Small>& slots) noexcept {
     const double d01 = (y0 - before.values[slot]) / h;
     const double d12 = (before.values[slot] - oldest.values[slot]) / (before.t - oldest.t);
     const double curvature = (d01 - d12) / (now.t - oldest.t);
-    cells_.move(slot, y0, d01 + curvature * h, 2.0 * curvature);
+    slot_values_.move(slot, y0, d01 + curvature * h, 2.0 * curvature);
   }
 }
 
@@ -85,14 +85,14 @@ void Inputs::interpolate_slots(const InputSlots& inputs, int order, double h) no
   stay(inputs, now.values);
   for (const Slot slot : inputs.floats) {
     const double y0 = now.values[slot];
-    const double slope = (cells_.values[slot] - y0) / h;
+    const double slope = (slot_values_.values[slot] - y0) / h;
     if (order == 1) {
-      cells_.move(slot, y0, slope, 0.0);
+      slot_values_.move(slot, y0, slope, 0.0);
       continue;
     }
     const double d01 = (y0 - before.values[slot]) / (now.t - before.t);
     const double curvature = (slope - d01) / (h + (now.t - before.t));
-    cells_.move(slot, y0, slope - curvature * h, 2.0 * curvature);
+    slot_values_.move(slot, y0, slope - curvature * h, 2.0 * curvature);
   }
 }
 

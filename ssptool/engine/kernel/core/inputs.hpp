@@ -11,7 +11,7 @@ namespace ssptool {
 // Accepted communication points, the latest first.
 class History {
  public:
-  History(Cells& cells, const Wires& wires);
+  History(SlotValues& slot_values, const Wires& wires);
 
   struct Point {
     double t = 0.0;
@@ -23,7 +23,7 @@ class History {
   [[nodiscard]] const Point& operator[](unsigned k) const noexcept { return ring_[(latest_ + k) % room]; }
 
   void accept(double t) noexcept;
-  void take_back();
+  void discard_point();
 
  private:
   static constexpr int points = max_order + 1;
@@ -31,7 +31,7 @@ class History {
 
   Point& point(unsigned k) noexcept { return ring_[(latest_ + k) % room]; }
 
-  Cells& cells_;
+  SlotValues& slot_values_;
   const Wires& wires_;
   std::array<Point, room> ring_;
   unsigned latest_ = 0;
@@ -40,8 +40,8 @@ class History {
 
 class Inputs {
  public:
-  Inputs(Cells& cells, const Wires& wires, Groups& groups, const History& history)
-      : cells_(cells), wires_(wires), groups_(groups), history_(history) {}
+  Inputs(SlotValues& slot_values, const Wires& wires, Groups& groups, const History& history)
+      : slot_values_(slot_values), wires_(wires), groups_(groups), history_(history) {}
 
   void exchange(Index group) { wires_.copy(groups_.at(group).wires); }
   void hold(Index group) { hold_slots(groups_.at(group).inputs); }
@@ -54,11 +54,11 @@ class Inputs {
   void interpolate_slots(const InputSlots&, int order, double h) noexcept;
 
  private:
-  void stay(const InputSlots&, const std::vector<double>& cells) noexcept;
+  void stay(const InputSlots&, const std::vector<double>& values) noexcept;
   void on_lines(const std::vector<Small>& slots) noexcept;
   void on_parabolas(const std::vector<Small>& slots) noexcept;
 
-  Cells& cells_;
+  SlotValues& slot_values_;
   const Wires& wires_;
   Groups& groups_;
   const History& history_;

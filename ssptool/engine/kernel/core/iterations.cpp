@@ -44,8 +44,8 @@ void Iterations::check(const IterationCalls& calls) const {
     throw std::invalid_argument("max_iterations is " + std::to_string(calls.max_iterations) + ", must be at least 1");
   check_size(calls.nominal.size(), calls.unknowns.size(), "the list of nominal values");
   for (const Slot slot : calls.unknowns) {
-    cells_.check(slot);
-    if (cells_.holds_integer[slot])
+    slot_values_.check(slot);
+    if (slot_values_.holds_integer[slot])
       throw std::invalid_argument("slot " + std::to_string(slot) + " holds integers and cannot be iterated");
   }
 }
@@ -81,7 +81,7 @@ bool Iterations::iterate_once(Iteration& iteration, double t, double h, bool fir
     predict(iteration, h);
     wires_.copy(group.wires);
   }
-  for (std::size_t i = 0; i < calls.unknowns.size(); ++i) cells_.values[calls.unknowns[i]] = iteration.x[i];
+  for (std::size_t i = 0; i < calls.unknowns.size(); ++i) slot_values_.values[calls.unknowns[i]] = iteration.x[i];
   inputs_.hold_slots(groups_[calls.held].inputs);
   if (calls.order != 0)
     inputs_.interpolate_slots(groups_[calls.following].inputs, calls.order, h);
@@ -98,8 +98,8 @@ void Iterations::predict(Iteration& iteration, double h) noexcept {
   inputs_.extrapolate_slots(groups_[calls.group].inputs, calls.prediction);
   for (std::size_t i = 0; i < calls.unknowns.size(); ++i) {
     const Slot slot = calls.unknowns[i];
-    iteration.x[i] =
-        cells_.input_value[slot] + h * cells_.input_rates[slot] + h * h / 2 * cells_.input_rates[cells_.size() + slot];
+    iteration.x[i] = slot_values_.input_value[slot] + h * slot_values_.input_rates[slot] +
+                     h * h / 2 * slot_values_.input_rates[slot_values_.size() + slot];
   }
 }
 
@@ -113,16 +113,16 @@ bool Iterations::converge(Index index, double t, double h) noexcept {
       access_.outcome.iterations = count;
       return false;
     }
-    if (iteration.excess(cells_.values) <= 1.0) {
+    if (iteration.excess(slot_values_.values) <= 1.0) {
       counts_[step_] = std::max(counts_[step_], count);
       return true;
     }
-    const double size = iteration.difference(cells_.values);
+    const double size = iteration.difference(slot_values_.values);
     if (count == calls.max_iterations || !(size <= calls.growth * least)) break;
     least = std::min(least, size);
     for (std::size_t i = 0; i < calls.unknowns.size(); ++i) {
       const double nominal = calls.nominal[i], x = iteration.x[i] / nominal;
-      const double found = cells_.values[calls.unknowns[i]] / nominal;
+      const double found = slot_values_.values[calls.unknowns[i]] / nominal;
       iteration.x[i] = nominal * (calls.relaxation == 1.0 ? found : x + calls.relaxation * (found - x));
     }
   }

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "loops.hpp"
+#include "evaluation.hpp"
 #include "stepper.hpp"
 
 namespace ssptool {
@@ -22,9 +22,9 @@ struct Iteration {
 
 class Iterations {
  public:
-  Iterations(Cells& cells, const Wires& wires, Groups& groups, Inputs& inputs, Stepper& stepper, Sweeps& sweeps,
-             Access& access)
-      : cells_(cells),
+  Iterations(SlotValues& slot_values, const Wires& wires, Groups& groups, Inputs& inputs, Stepper& stepper,
+             Sweeps& sweeps, Access& access)
+      : slot_values_(slot_values),
         wires_(wires),
         groups_(groups),
         inputs_(inputs),
@@ -51,7 +51,7 @@ class Iterations {
   bool iterate_once(Iteration&, double t, double h, bool first) noexcept;
   void predict(Iteration&, double h) noexcept;
 
-  Cells& cells_;
+  SlotValues& slot_values_;
   const Wires& wires_;
   Groups& groups_;
   Inputs& inputs_;

@@ -7,20 +7,20 @@
 namespace ssptool {
 
 Kernel::Kernel(std::size_t slots, const std::vector<Slot>& integers)
-    : cells(slots, integers),
-      members(cells),
-      wires(cells, members.owned()),
-      driven(cells, wires),
+    : slot_values(slots, integers),
+      members(slot_values),
+      wires(slot_values, members.owned()),
+      driven(slot_values, wires),
       groups(members, wires, driven),
-      access(cells, members),
-      history(cells, wires),
-      inputs(cells, wires, groups, history),
-      calls(cells, wires, members, access),
-      loops(cells, calls, access),
+      access(slot_values, members),
+      history(slot_values, wires),
+      inputs(slot_values, wires, groups, history),
+      calls(slot_values, wires, members, access),
+      loops(slot_values, calls, access),
       sweeps(calls, loops, access),
-      stepper(cells, members, groups, access, inputs, history),
-      iterations(cells, wires, groups, inputs, stepper, sweeps, access),
-      recorder(cells, wires, members, access),
+      stepper(slot_values, members, groups, access, inputs, history),
+      iterations(slot_values, wires, groups, inputs, stepper, sweeps, access),
+      recorder(slot_values, wires, members, access),
       programs(groups, members, wires, driven, history, inputs, stepper, sweeps, iterations, recorder, access) {}
 
 Index Kernel::add(Member member) {
@@ -36,9 +36,9 @@ void Kernel::connect(const std::vector<Wire>& stated) {
   wires.connect(stated);
 }
 
-void Kernel::courses(std::vector<std::vector<double>> axes, std::vector<Column> columns,
-                     std::vector<DrivenInput> driven_inputs) {
-  check_nothing_registered("courses");
+void Kernel::time_tables(std::vector<std::vector<double>> axes, std::vector<TableColumn> columns,
+                         std::vector<DrivenInput> driven_inputs) {
+  check_nothing_registered("time tables");
   driven.state(std::move(axes), std::move(columns), std::move(driven_inputs));
 }
 

@@ -15,7 +15,7 @@ struct Kernel {
   Kernel& operator=(const Kernel&) = delete;
   ~Kernel() = default;
 
-  Cells cells;
+  SlotValues slot_values;
   Members members;
   Wires wires;
   DrivenInputs driven;
@@ -31,10 +31,10 @@ struct Kernel {
   Recorder recorder;
   Programs programs;
 
-  // In this order: instances, wires and courses, then everything else.
+  // In this order: instances, wires and time tables, then everything else.
   Index add(Member);
   void connect(const std::vector<Wire>&);
-  void courses(std::vector<std::vector<double>> axes, std::vector<Column>, std::vector<DrivenInput>);
+  void time_tables(std::vector<std::vector<double>> axes, std::vector<TableColumn>, std::vector<DrivenInput>);
 
  private:
   void check_nothing_registered(const char* what) const;

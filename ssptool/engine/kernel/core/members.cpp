@@ -35,10 +35,10 @@ Index Members::add(Member member) {
   for (const auto* variables : {&member.inputs, &member.outputs, &member.observed})
     for (std::size_t i = 0; i < variables->slots.size(); ++i) {
       const Slot slot = variables->slots[i];
-      cells_.check(slot);
-      if (is_integer(variables->types[i]) != cells_.holds_integer[slot])
+      slot_values_.check(slot);
+      if (is_integer(variables->types[i]) != slot_values_.holds_integer[slot])
         throw std::invalid_argument("slot " + std::to_string(slot) + " holds " +
-                                    (cells_.holds_integer[slot] ? "integers" : "doubles") +
+                                    (slot_values_.holds_integer[slot] ? "integers" : "doubles") +
                                     ", which its variable has not");
       if (owned_[slot]) throw std::invalid_argument("slot " + std::to_string(slot) + " already belongs to an instance");
       owned_[slot] = true;
@@ -68,7 +68,7 @@ Index Groups::add(const std::vector<Index>& instances) {
   return all_.size() - 1;
 }
 
-// All courses are stated by now.
+// All time tables are stated by now.
 void Groups::find_inputs(Member& member) const {
   const Variables& inputs = member.inputs;
   InputSlots found;

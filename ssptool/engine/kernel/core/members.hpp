@@ -4,13 +4,13 @@
 #include <memory>
 #include <vector>
 
-#include "courses.hpp"
 #include "instance.hpp"
+#include "time_tables.hpp"
 #include "wires.hpp"
 
 namespace ssptool {
 
-// Inputs of instances, by type, that courses do not drive.
+// Inputs of instances, by type, that time tables do not drive.
 struct InputSlots {
   std::vector<Small> floats, typed;
 };
@@ -28,7 +28,7 @@ struct Member {
 
 class Members {
  public:
-  explicit Members(const Cells& cells) : cells_(cells), owned_(cells.size()) {}
+  explicit Members(const SlotValues& slot_values) : slot_values_(slot_values), owned_(slot_values.size()) {}
 
   Index add(Member);
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
@@ -53,7 +53,7 @@ class Members {
   [[nodiscard]] Environment* environment(void* address) const;
 
  private:
-  const Cells& cells_;
+  const SlotValues& slot_values_;
   Memory memory_;  // ends after what is in it
   std::vector<Member> all_;
   std::vector<Instance*> instances_;  // those of the members

@@ -28,8 +28,8 @@ void Recorder::add(Index index) {
 }
 
 void Recorder::record_slots(const std::vector<Slot>& slots) {
-  for (const Slot slot : slots) cells_.check(slot);
-  recorded_ = Window(cells_.values.data(), slots);
+  for (const Slot slot : slots) slot_values_.check(slot);
+  recorded_ = Window(slot_values_.values.data(), slots);
 }
 
 Outcome Recorder::record(double t, std::span<double> row) {
@@ -77,7 +77,7 @@ inline bool Programs::execute(const Task& task, double t, double reached, double
     case Op::extrapolate: inputs_.extrapolate_slots(task.group->inputs, task.order); break;
     case Op::interpolate: inputs_.interpolate_slots(task.group->inputs, task.order, h); break;
     case Op::advance:
-      return task.straight ? stepper_.step_all_straight(*task.group, t, h) : stepper_.step_all(*task.group, t, h);
+      return task.fast ? stepper_.step_all_fast(*task.group, t, h) : stepper_.step_all(*task.group, t, h);
     case Op::evaluate: return sweeps_.visit_all(task.argument);
     case Op::iterate: return iterations_.converge(task.argument, t, h);
     case Op::save: return stepper_.save_all(*task.group);
@@ -91,7 +91,7 @@ inline bool Programs::execute(const Task& task, double t, double reached, double
 
 // For all macro steps but the first, which has made sure that second derivatives are zero and that there are two points
 // for a line.
-std::vector<Programs::Task> Programs::straight(const std::vector<Task>& tasks) const {
+std::vector<Programs::Task> Programs::fast_path(const std::vector<Task>& tasks) const {
   const bool bends = std::any_of(tasks.begin(), tasks.end(),
                                  [](const Task& one) { return one.op == Op::iterate || one.op == Op::forget; });
   if (bends || stepper_.has_threads()) return tasks;
@@ -104,12 +104,12 @@ std::vector<Programs::Task> Programs::straight(const std::vector<Task>& tasks) c
     }
     const bool together = task.op == Op::advance && covers(before, *task.group);
     if (together)
-      for (const Task& one : before) stepper_.prepare_straight(*one.group, one.op == Op::extrapolate);
+      for (const Task& one : before) stepper_.prepare_fast(*one.group, one.op == Op::extrapolate);
     else
       found.insert(found.end(), before.begin(), before.end());
     before.clear();
     found.push_back(task);
-    found.back().straight |= together;
+    found.back().fast |= together;
   }
   found.insert(found.end(), before.begin(), before.end());
   return found;
@@ -132,7 +132,7 @@ Outcome Programs::run(std::span<const Instruction> program, double start, double
   iterations_.begin(static_cast<std::size_t>(steps));
   const Grid grid{start, h, first, rows.data()};
   Outcome outcome = repeat(tasks, grid, 0, std::min<std::int64_t>(steps, 1));
-  if (outcome.ok() && steps > 1 && !event_wanted()) outcome = repeat(straight(tasks), grid, 1, steps);
+  if (outcome.ok() && steps > 1 && !event_wanted()) outcome = repeat(fast_path(tasks), grid, 1, steps);
   iterations_.end(outcome);
   return outcome;
 }

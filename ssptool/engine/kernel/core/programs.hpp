@@ -11,8 +11,12 @@ namespace ssptool {
 
 class Recorder {
  public:
-  Recorder(Cells& cells, const Wires& wires, const Members& members, Access& access)
-      : cells_(cells), wires_(wires), members_(members), access_(access), recorded_(cells.values.data(), {}) {}
+  Recorder(SlotValues& slot_values, const Wires& wires, const Members& members, Access& access)
+      : slot_values_(slot_values),
+        wires_(wires),
+        members_(members),
+        access_(access),
+        recorded_(slot_values.values.data(), {}) {}
 
   // The member that was added last.
   void add(Index instance);
@@ -25,7 +29,7 @@ class Recorder {
   [[nodiscard]] std::size_t width() const noexcept { return 1 + recorded_.size(); }
 
  private:
-  Cells& cells_;
+  SlotValues& slot_values_;
   const Wires& wires_;
   const Members& members_;
   Access& access_;
@@ -64,7 +68,7 @@ class Programs {
     Index argument;
     Group* group;  // if the argument is one
     std::int64_t instruction;
-    bool straight = false;  // ADVANCE: see Stepper::step_all_straight
+    bool fast = false;  // ADVANCE: see Stepper::step_all_fast
   };
 
   // Macro steps of equal size, and where their rows go.
@@ -77,7 +81,7 @@ class Programs {
   };
 
   std::vector<Task> tasks(std::span<const Instruction> program);
-  [[nodiscard]] std::vector<Task> straight(const std::vector<Task>&) const;
+  [[nodiscard]] std::vector<Task> fast_path(const std::vector<Task>&) const;
   static bool covers(const std::vector<Task>&, const Group&);
   bool execute(const Task&, double t, double reached, double h, double* row);
   Outcome repeat(const std::vector<Task>&, const Grid&, std::int64_t begin, std::int64_t end);

@@ -14,28 +14,28 @@ constexpr int gives_up = -1;
 
 }  // namespace
 
-Slopes::Slopes(Cells& cells, Sweeps& sweeps, Index sweep, std::vector<ContinuousPart> parts, std::vector<Slot> inputs,
-               Numbers* numbers)
-    : cells_(cells),
+Slopes::Slopes(SlotValues& slot_values, Sweeps& sweeps, Index sweep, std::vector<ContinuousPart> parts,
+               std::vector<Slot> inputs, Numbers* numbers)
+    : slot_values_(slot_values),
       sweeps_(sweeps),
       sweep_(sweep),
       parts_(std::move(parts)),
       inputs_(std::move(inputs)),
       numbers_(numbers) {
-  for (const Slot slot : inputs_) cells_.check(slot);
+  for (const Slot slot : inputs_) slot_values_.check(slot);
   for (const ContinuousPart& part : parts_) size_ += part.count;
 }
 
-void Slopes::course(double start, std::span<const double> value, std::span<const double> first,
-                    std::span<const double> second) {
-  // No course at all is one of no values.
+void Slopes::input_polynomials(double start, std::span<const double> value, std::span<const double> first,
+                               std::span<const double> second) {
+  // No polynomials at all are some of no values.
   for (const auto& one : {value, first, second})
     if (one.size() != value.size() || (one.size() != inputs_.size() && !one.empty()))
       throw std::invalid_argument("as many values as inputs are needed");
-  course_.start = start;
-  course_.value.assign(value.begin(), value.end());
-  course_.first.assign(first.begin(), first.end());
-  course_.second.assign(second.begin(), second.end());
+  polynomials_.start = start;
+  polynomials_.value.assign(value.begin(), value.end());
+  polynomials_.first.assign(first.begin(), first.end());
+  polynomials_.second.assign(second.begin(), second.end());
 }
 
 int Slopes::evaluate(double t, void* x, void* slopes, void* own) noexcept {
@@ -61,10 +61,10 @@ bool Slopes::fill(double t, const double* x, double* slopes) noexcept {
 }
 
 bool Slopes::move(double t, const double* x) noexcept {
-  std::vector<double>& values = cells_.values;
-  const double past = t - course_.start;
-  for (std::size_t i = 0; i < course_.value.size(); ++i)
-    values[inputs_[i]] = course_.value[i] + past * (course_.first[i] + (0.5 * past) * course_.second[i]);
+  std::vector<double>& values = slot_values_.values;
+  const double past = t - polynomials_.start;
+  for (std::size_t i = 0; i < polynomials_.value.size(); ++i)
+    values[inputs_[i]] = polynomials_.value[i] + past * (polynomials_.first[i] + (0.5 * past) * polynomials_.second[i]);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const ContinuousPart& part = parts_[i];
     int status = part.set_time(part.component, t);

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "evaluation.hpp"
 #include "fmi.hpp"
-#include "loops.hpp"
 
 namespace ssptool {
 
@@ -27,7 +27,7 @@ struct ContinuousPart {
 };
 
 // The inputs that others feed are polynomials in the time since `start`.
-struct InputCourse {
+struct InputPolynomials {
   double start = 0.0;
   std::vector<double> value, first, second;
 };
@@ -48,16 +48,16 @@ class Slopes {
   using Numbers = double*(void* vector);
   using Rest = int(double t, void* x, void* slopes, void* own);
 
-  Slopes(Cells& cells, Sweeps& sweeps, Index sweep, std::vector<ContinuousPart> parts, std::vector<Slot> inputs,
-         Numbers* numbers);
+  Slopes(SlotValues& slot_values, Sweeps& sweeps, Index sweep, std::vector<ContinuousPart> parts,
+         std::vector<Slot> inputs, Numbers* numbers);
 
   void rest(Rest* rest) noexcept { rest_ = rest; }
 
   // What is zero on the clock of the integrator [s]: it counts from its last start, so that no digits are lost at late
   // times. `rest` is given the integrator's time.
   void origin(double t) noexcept { origin_ = t; }
-  void course(double start, std::span<const double> value, std::span<const double> first,
-              std::span<const double> second);
+  void input_polynomials(double start, std::span<const double> value, std::span<const double> first,
+                         std::span<const double> second);
 
   // Given to the integrator, with this object as the user's data.
   static int evaluate(double t, void* x, void* slopes, void* own) noexcept;
@@ -70,7 +70,7 @@ class Slopes {
   bool move(double t, const double* x) noexcept;
   bool stop(Stage stage, std::size_t part, int status) noexcept;
 
-  Cells& cells_;
+  SlotValues& slot_values_;
   Sweeps& sweeps_;
   Index sweep_;
   std::vector<ContinuousPart> parts_;
@@ -78,7 +78,7 @@ class Slopes {
   Numbers* numbers_;
   Rest* rest_ = nullptr;
   double origin_ = 0.0;
-  InputCourse course_;
+  InputPolynomials polynomials_;
   std::size_t size_ = 0;
   Trouble trouble_;
 };

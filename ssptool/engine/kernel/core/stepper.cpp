@@ -19,10 +19,10 @@ constexpr int trials = 3;
 void Stepper::add(Index index) {
   const Member& member = members_[index];
   const Variables inputs = of_type(member.inputs, Type::float64);
-  double* const first = cells_.input_rates.data();
-  StepParts parts{.value = Window(cells_.input_value.data(), inputs.slots),
+  double* const first = slot_values_.input_rates.data();
+  StepParts parts{.value = Window(slot_values_.input_value.data(), inputs.slots),
                   .first = Window(first, inputs.slots),
-                  .second = Window(first + cells_.size(), inputs.slots),
+                  .second = Window(first + slot_values_.size(), inputs.slots),
                   .motion = {},
                   .outputs = access_.transfer(index, of_type(member.outputs, Type::float64)),
                   .typed_inputs = by_type(member.inputs),
@@ -50,26 +50,26 @@ inline Failure Stepper::move_on(Index index, double t, double h) const noexcept 
   const Step& own = steps_[index];
   if (own.special) [[unlikely]]
     return members_.instance(index).step(t, h, parts_[index].motion);
-  const double* const first = cells_.input_rates.data() + own.inputs;
+  const double* const first = slot_values_.input_rates.data() + own.inputs;
   return members_.instance(index).step(
-      t, h, {cells_.input_value.data() + own.inputs, first, first + cells_.size(), own.input_count});
+      t, h, {slot_values_.input_value.data() + own.inputs, first, first + slot_values_.size(), own.input_count});
 }
 
 // Around a step: what is not part of its motion is set before it, all outputs are got after it.
 bool Stepper::prepare(Index index) noexcept {
   StepParts& parts = parts_[index];
   parts.gather();
-  return access_.set_typed(index, parts.typed_inputs, cells_.input_value);
+  return access_.set_typed(index, parts.typed_inputs, slot_values_.input_value);
 }
 
 inline bool Stepper::collect(Index index) noexcept {
   if (steps_[index].special) [[unlikely]]
     return access_.get(parts_[index].outputs) && access_.get_typed(index, parts_[index].typed_outputs);
   const Step& own = steps_[index];
-  const int status = own.get(access_.references(), cells_.values.data());
+  const int status = own.get(access_.references(), slot_values_.values.data());
   if (status > fmi::warning) [[unlikely]]
     return access_.not_got(index, status);
-  return own.got_finite(cells_.values.data()) || access_.nonfinite(own, index);
+  return own.got_finite(slot_values_.values.data()) || access_.nonfinite(own, index);
 }
 
 bool Stepper::step_one_by_one(const Group& group, double t, double h) noexcept {
@@ -175,7 +175,7 @@ void Stepper::release() noexcept {
   for (Step& own : steps_) own.saved = false;
 }
 
-void Stepper::prepare_straight(const Group& group, bool on_lines) noexcept {
+void Stepper::prepare_fast(const Group& group, bool on_lines) noexcept {
   for (const Index index : group.instances) {
     Step& own = steps_[index];
     own.on_lines = on_lines;
@@ -184,39 +184,39 @@ void Stepper::prepare_straight(const Group& group, bool on_lines) noexcept {
   }
 }
 
-bool Stepper::step_all_straight(const Group& group, double t, double h) noexcept {
+bool Stepper::step_all_fast(const Group& group, double t, double h) noexcept {
   report(t);
   const History::Point &now = history_[0], &before = history_[1];
   const Line line{now.values.data(), before.values.data(), now.t - before.t};
   for (const Index index : group.instances) {
     Step& own = steps_[index];
-    const bool ok = own.plain_step != nullptr ? step_straight(own, index, line, t, h) : step_otherwise(index, t, h);
+    const bool ok = own.plain_step != nullptr ? step_fast(own, index, line, t, h) : step_otherwise(index, t, h);
     if (!ok) [[unlikely]]
       return false;
   }
   return true;
 }
 
-inline bool Stepper::step_straight(Step& own, Index index, const Line& line, double t, double h) noexcept {
-  int status = own.set(access_.references(), own.on_lines ? line.now : cells_.values.data());
+inline bool Stepper::step_fast(Step& own, Index index, const Line& line, double t, double h) noexcept {
+  int status = own.set(access_.references(), own.on_lines ? line.now : slot_values_.values.data());
   if (status > fmi::warning) [[unlikely]]
     return access_.not_set(index, status);
   if (own.on_lines && follow(own, line))
-    if (const Failure failure = members_.instance(index).tell(t, cells_.input_rates.data() + own.inputs, own.told))
-        [[unlikely]]
+    if (const Failure failure =
+            members_.instance(index).tell(t, slot_values_.input_rates.data() + own.inputs, own.told)) [[unlikely]]
       return retreat(own, index, failure, t, h);
   status = own.plain_step(own.reals.component(), t, h, own.saved ? 0 : 1);
   if (status > fmi::warning) [[unlikely]]
     return access_.failed(index, {fmi::v2::do_step, status});
-  status = own.get(access_.references(), cells_.values.data());
+  status = own.get(access_.references(), slot_values_.values.data());
   if (status > fmi::warning) [[unlikely]]
     return access_.not_got(index, status);
-  return own.got_finite(cells_.values.data()) || access_.nonfinite(own, index);
+  return own.got_finite(slot_values_.values.data()) || access_.nonfinite(own, index);
 }
 
 // Derivatives of the inputs; whether the FMU is to be told, since some are not zero, or were not.
 inline bool Stepper::follow(Step& own, const Line& line) noexcept {
-  double* const rates = cells_.input_rates.data() + own.inputs;
+  double* const rates = slot_values_.input_rates.data() + own.inputs;
   const double *const now = line.now + own.inputs, *const before = line.before + own.inputs;
   bool moving = false;
   for (std::size_t i = 0; i < own.input_count; ++i) {

@@ -13,8 +13,14 @@ namespace ssptool {
 
 class Stepper {
  public:
-  Stepper(Cells& cells, Members& members, Groups& groups, Access& access, Inputs& inputs, const History& history)
-      : cells_(cells), members_(members), groups_(groups), access_(access), inputs_(inputs), history_(history) {}
+  Stepper(SlotValues& slot_values, Members& members, Groups& groups, Access& access, Inputs& inputs,
+          const History& history)
+      : slot_values_(slot_values),
+        members_(members),
+        groups_(groups),
+        access_(access),
+        inputs_(inputs),
+        history_(history) {}
 
   // The member that was added last.
   void add(Index instance);
@@ -40,8 +46,8 @@ class Stepper {
   // their values are. Before, another step made sure that second derivatives are zero. Without this way, a macro step
   // of 10 to 2000 tiny FMUs in a chain takes 1.9 to 2.1 times as long (benchmarks/chain.py), one of the oscillator with
   // extrapolated inputs 1.04 times (benchmarks/bench.py).
-  void prepare_straight(const Group&, bool on_lines) noexcept;
-  bool step_all_straight(const Group&, double t, double h) noexcept;
+  void prepare_fast(const Group&, bool on_lines) noexcept;
+  bool step_all_fast(const Group&, double t, double h) noexcept;
 
  private:
   struct alignas(cache_line) Step : QuickAccess {
@@ -77,7 +83,7 @@ class Stepper {
   bool step_measured(Group&, double t, double h) noexcept;
   bool step_in_parallel(Group&, double t, double h) noexcept;
   std::size_t step_apart(const Group&, double t, double h) noexcept;
-  bool step_straight(Step&, Index, const Line&, double t, double h) noexcept;
+  bool step_fast(Step&, Index, const Line&, double t, double h) noexcept;
   bool follow(Step&, const Line&) noexcept;
   bool step_otherwise(Index, double t, double h) noexcept;
   [[gnu::cold]] bool retreat(Step&, Index, const Failure&, double t, double h) noexcept;
@@ -86,7 +92,7 @@ class Stepper {
     if (reported_time_ != nullptr) std::atomic_ref(*reported_time_).store(t, std::memory_order_relaxed);
   }
 
-  Cells& cells_;
+  SlotValues& slot_values_;
   Members& members_;
   Groups& groups_;
   Access& access_;

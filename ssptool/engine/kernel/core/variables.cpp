@@ -65,10 +65,10 @@ auto on_integers(Type type, std::uint64_t* memory, Visit visit) {
 
 // The rank of the first value that is nan or inf, if there is one.
 template <class Real>
-std::optional<std::size_t> unpack_reals(const Real* in, const std::vector<Slot>& slots, double* cells) {
+std::optional<std::size_t> unpack_reals(const Real* in, const std::vector<Slot>& slots, double* values) {
   std::optional<std::size_t> wrong;
   for (std::size_t i = slots.size(); i-- > 0;) {
-    cells[slots[i]] = in[i];
+    values[slots[i]] = in[i];
     if (!std::isfinite(in[i])) wrong = i;
   }
   return wrong;
@@ -107,38 +107,38 @@ AccessNames access_names(Type type, int fmi_major) noexcept {
   return {nullptr, nullptr};
 }
 
-std::optional<std::size_t> Typed::pack(const double* cells, const StringTable& contents) {
+std::optional<std::size_t> Typed::pack(const double* values, const StringTable& contents) {
   const std::size_t n = slots.size();
   switch (type) {
     case Type::held: {
       auto* out = reinterpret_cast<double*>(memory.data());
-      for (std::size_t i = 0; i < n; ++i) out[i] = cells[slots[i]];
+      for (std::size_t i = 0; i < n; ++i) out[i] = values[slots[i]];
       return std::nullopt;
     }
     case Type::float32: {
       auto* out = reinterpret_cast<float*>(memory.data());
-      for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(cells[slots[i]]);
+      for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(values[slots[i]]);
       return std::nullopt;
     }
     case Type::boolean: {
       auto* out = reinterpret_cast<bool*>(memory.data());
-      for (std::size_t i = 0; i < n; ++i) out[i] = as_integer(cells[slots[i]]) != 0;
+      for (std::size_t i = 0; i < n; ++i) out[i] = as_integer(values[slots[i]]) != 0;
       return std::nullopt;
     }
     case Type::boolean32: {
       auto* out = reinterpret_cast<std::int32_t*>(memory.data());
-      for (std::size_t i = 0; i < n; ++i) out[i] = as_integer(cells[slots[i]]) != 0 ? 1 : 0;
+      for (std::size_t i = 0; i < n; ++i) out[i] = as_integer(values[slots[i]]) != 0 ? 1 : 0;
       return std::nullopt;
     }
     case Type::string: {
       auto* out = reinterpret_cast<const char**>(memory.data());
-      for (std::size_t i = 0; i < n; ++i) out[i] = contents.at(as_integer(cells[slots[i]])).c_str();
+      for (std::size_t i = 0; i < n; ++i) out[i] = contents.at(as_integer(values[slots[i]])).c_str();
       return std::nullopt;
     }
     case Type::binary: {
       auto* out = reinterpret_cast<const char**>(memory.data());
       for (std::size_t i = 0; i < n; ++i) {
-        const std::string& content = contents.at(as_integer(cells[slots[i]]));
+        const std::string& content = contents.at(as_integer(values[slots[i]]));
         out[i] = content.data();
         sizes[i] = content.size();
       }
@@ -148,7 +148,7 @@ std::optional<std::size_t> Typed::pack(const double* cells, const StringTable& c
   }
   return on_integers(type, memory.data(), [&]<class T>(T* out) -> std::optional<std::size_t> {
     for (std::size_t i = 0; i < n; ++i) {
-      const std::int64_t number = as_integer(cells[slots[i]]);
+      const std::int64_t number = as_integer(values[slots[i]]);
       out[i] = static_cast<T>(number);
       if (static_cast<std::int64_t>(out[i]) != number) return i;  // of UInt64 the same bits always fit
     }
@@ -156,38 +156,38 @@ std::optional<std::size_t> Typed::pack(const double* cells, const StringTable& c
   });
 }
 
-std::optional<std::size_t> Typed::unpack(double* cells, StringTable& contents) {
+std::optional<std::size_t> Typed::unpack(double* values, StringTable& contents) {
   const std::size_t n = slots.size();
   switch (type) {
-    case Type::held: return unpack_reals(reinterpret_cast<const double*>(memory.data()), slots, cells);
-    case Type::float32: return unpack_reals(reinterpret_cast<const float*>(memory.data()), slots, cells);
+    case Type::held: return unpack_reals(reinterpret_cast<const double*>(memory.data()), slots, values);
+    case Type::float32: return unpack_reals(reinterpret_cast<const float*>(memory.data()), slots, values);
     case Type::boolean: {
       // What is no bool in C is true all the same.
       const auto* in = reinterpret_cast<const std::uint8_t*>(memory.data());
-      for (std::size_t i = 0; i < n; ++i) cells[slots[i]] = as_cell(in[i] != 0 ? 1 : 0);
+      for (std::size_t i = 0; i < n; ++i) values[slots[i]] = as_double(in[i] != 0 ? 1 : 0);
       return std::nullopt;
     }
     case Type::boolean32: {
       const auto* in = reinterpret_cast<const std::int32_t*>(memory.data());
-      for (std::size_t i = 0; i < n; ++i) cells[slots[i]] = as_cell(in[i] != 0 ? 1 : 0);
+      for (std::size_t i = 0; i < n; ++i) values[slots[i]] = as_double(in[i] != 0 ? 1 : 0);
       return std::nullopt;
     }
     case Type::string: {
       const auto* in = reinterpret_cast<const char* const*>(memory.data());
-      for (std::size_t i = 0; i < n; ++i) cells[slots[i]] = as_cell(in[i] == nullptr ? 0 : contents.number(in[i]));
+      for (std::size_t i = 0; i < n; ++i) values[slots[i]] = as_double(in[i] == nullptr ? 0 : contents.number(in[i]));
       return std::nullopt;
     }
     case Type::binary: {
       // What the FMU points to is its own until it is called again.
       const auto* in = reinterpret_cast<const char* const*>(memory.data());
       for (std::size_t i = 0; i < n; ++i)
-        cells[slots[i]] = as_cell(in[i] == nullptr ? 0 : contents.number({in[i], sizes[i]}));
+        values[slots[i]] = as_double(in[i] == nullptr ? 0 : contents.number({in[i], sizes[i]}));
       return std::nullopt;
     }
     default: break;
   }
   return on_integers(type, memory.data(), [&]<class T>(const T* in) -> std::optional<std::size_t> {
-    for (std::size_t i = 0; i < n; ++i) cells[slots[i]] = as_cell(static_cast<std::int64_t>(in[i]));
+    for (std::size_t i = 0; i < n; ++i) values[slots[i]] = as_double(static_cast<std::int64_t>(in[i]));
     return std::nullopt;
   });
 }

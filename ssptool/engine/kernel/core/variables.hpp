@@ -1,4 +1,4 @@
-// The variables of an instance: cells of eight bytes on one side, what FMI functions take on the other.
+// The variables of an instance: slots of eight bytes on one side, what FMI functions take on the other.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cells.hpp"
 #include "fmi.hpp"
+#include "slot_values.hpp"
 
 namespace ssptool {
 
@@ -49,10 +49,10 @@ struct Typed {
   std::vector<std::uint64_t> memory;       // for machine types of up to eight bytes
   std::vector<std::size_t> sizes;          // of what is binary, whose addresses are in the memory
 
-  // Fill the memory from cells; the rank of the first value that does not fit the type, if there is one.
-  std::optional<std::size_t> pack(const double* cells, const StringTable&);
-  // Fill cells from the memory; the rank of the first value that is nan or inf, if there is one.
-  std::optional<std::size_t> unpack(double* cells, StringTable&);
+  // Fill the memory from slots; the rank of the first value that does not fit the type, if there is one.
+  std::optional<std::size_t> pack(const double* values, const StringTable&);
+  // Fill slots from the memory; the rank of the first value that is nan or inf, if there is one.
+  std::optional<std::size_t> unpack(double* values, StringTable&);
 };
 
 // Variables: slots, references, types and elements of the same rank belong together.

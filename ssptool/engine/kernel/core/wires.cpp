@@ -16,33 +16,33 @@ double delivered(double factor, double offset, double value) noexcept {
 }
 
 // With what is done to doubles at its ends, a wire still is a factor and an offset.
-void change_source(Wire& wire, const Change& change) noexcept {
-  if (change.kind == Change::Kind::none) return;
-  wire.offset = delivered(wire.factor, wire.offset, change.cell);
-  if (change.kind == Change::Kind::override_) wire.factor = 0.0;
+void override_source(Wire& wire, const SlotOverride& by) noexcept {
+  if (by.kind == SlotOverride::Kind::none) return;
+  wire.offset = delivered(wire.factor, wire.offset, by.value);
+  if (by.kind == SlotOverride::Kind::override_) wire.factor = 0.0;
 }
 
-void change_destination(Wire& wire, const Change& change) noexcept {
-  if (change.kind == Change::Kind::none) return;
-  const bool replaced = change.kind == Change::Kind::override_;
-  wire.offset = replaced ? change.cell : wire.offset + change.cell;
+void override_destination(Wire& wire, const SlotOverride& by) noexcept {
+  if (by.kind == SlotOverride::Kind::none) return;
+  const bool replaced = by.kind == SlotOverride::Kind::override_;
+  wire.offset = replaced ? by.value : wire.offset + by.value;
   if (replaced) wire.factor = 0.0;
 }
 
 }  // namespace
 
 void Wires::check(const Wire& wire) const {
-  cells_.check(wire.source);
-  cells_.check(wire.destination);
+  slot_values_.check(wire.source);
+  slot_values_.check(wire.destination);
   const std::string source = std::to_string(wire.source), destination = std::to_string(wire.destination);
-  if (cells_.holds_integer[wire.destination]) {
-    if (!cells_.holds_integer[wire.source])
+  if (slot_values_.holds_integer[wire.destination]) {
+    if (!slot_values_.holds_integer[wire.source])
       throw std::invalid_argument("a wire leads from slot " + source + ", a double, to " + destination +
                                   ", an integer");
     if (wire.factor != 1.0 || wire.offset != 0.0)
       throw std::invalid_argument("the wire to slot " + destination + ", an integer, has a factor or an offset");
   }
-  if (!wire.table.empty() && !cells_.holds_integer[wire.source])
+  if (!wire.table.empty() && !slot_values_.holds_integer[wire.source])
     throw std::invalid_argument("the wire from slot " + source + ", a double, has a table");
   if (lead_to(wire.destination)) throw std::invalid_argument("two wires lead to slot " + destination);
 }
@@ -52,8 +52,8 @@ void Wires::connect(const std::vector<Wire>& wires) {
     check(wire);
     into_[wire.destination] = static_cast<std::uint32_t>(wires_.size());
     wires_.push_back(wire);
-    wires_.back().from_integer = cells_.holds_integer[wire.source];
-    wires_.back().to_integer = cells_.holds_integer[wire.destination];
+    wires_.back().from_integer = slot_values_.holds_integer[wire.source];
+    wires_.back().to_integer = slot_values_.holds_integer[wire.destination];
     if (!owned_[wire.destination]) outer_.push_back(wire.destination);
   }
   outer_set_ = set(outer_);
@@ -88,7 +88,7 @@ void Wires::sort(Places& places) {
 
 void Wires::copy_others(Set set) const noexcept {
   const Places& places = sets_[set];
-  double* const values = cells_.values.data();
+  double* const values = slot_values_.values.data();
   for (std::uint32_t i = places.scaled; i < places.integers; ++i)
     values[ends_[i].destination] = delivered(scales_[i].factor, scales_[i].offset, values[ends_[i].source]);
   for (std::uint32_t i = places.integers; i < places.end; ++i) copy_integer(wires_[which_[i]], values);
@@ -97,7 +97,7 @@ void Wires::copy_others(Set set) const noexcept {
 void Wires::copy_integer(const Wire& wire, double* values) noexcept {
   std::int64_t number = wire.at_source.of_integer(as_integer(values[wire.source]));
   if (const auto entry = wire.table.find(number); entry != wire.table.end()) number = entry->second;
-  values[wire.destination] = wire.to_integer ? as_cell(wire.at_destination.of_integer(number))
+  values[wire.destination] = wire.to_integer ? as_double(wire.at_destination.of_integer(number))
                                              : delivered(wire.factor, wire.offset, static_cast<double>(number));
 }
 
@@ -107,28 +107,28 @@ void Wires::copy_tangents(Set set, double* tangents) const noexcept {
     tangents[ends_[i].destination] = scales_[i].factor * tangents[ends_[i].source];
 }
 
-void Wires::act(const std::vector<ActedWire>& acted) {
-  for (const ActedWire& one : acted) {
-    cells_.check(one.destination);
+void Wires::override_wires(const std::vector<OverriddenWire>& overridden) {
+  for (const OverriddenWire& one : overridden) {
+    slot_values_.check(one.destination);
     if (!lead_to(one.destination))
       throw std::invalid_argument("no wire leads to slot " + std::to_string(one.destination));
   }
-  for (const ActedWire& one : acted) act(one);
+  for (const OverriddenWire& one : overridden) override_wire(one);
   for (Places& places : sets_) sort(places);
 }
 
-void Wires::act(const ActedWire& acted) {
-  Wire& wire = wires_[into_[acted.destination]];
-  const auto stated = stated_.try_emplace(acted.destination, wire.factor, wire.offset).first;
+void Wires::override_wire(const OverriddenWire& overridden) {
+  Wire& wire = wires_[into_[overridden.destination]];
+  const auto stated = stated_.try_emplace(overridden.destination, wire.factor, wire.offset).first;
   std::tie(wire.factor, wire.offset) = stated->second;
   if (wire.from_integer)
-    wire.at_source = acted.at_source;
+    wire.at_source = overridden.at_source;
   else
-    change_source(wire, acted.at_source);
+    override_source(wire, overridden.at_source);
   if (wire.to_integer)
-    wire.at_destination = acted.at_destination;
+    wire.at_destination = overridden.at_destination;
   else
-    change_destination(wire, acted.at_destination);
+    override_destination(wire, overridden.at_destination);
 }
 
 }  // namespace ssptool

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "cells.hpp"
+#include "slot_values.hpp"
 
 namespace ssptool {
 
@@ -16,13 +16,13 @@ struct Wire {
   double factor, offset;
   std::unordered_map<std::int64_t, std::int64_t> table;  // of integers
   bool from_integer = false, to_integer = false;
-  Change at_source{}, at_destination{};  // of integers; of doubles they are in factor and offset
+  SlotOverride at_source{}, at_destination{};  // of integers; of doubles they are in factor and offset
 };
 
 // What is done at the ends of the wire that leads to this slot.
-struct ActedWire {
+struct OverriddenWire {
   Slot destination;
-  Change at_source, at_destination;
+  SlotOverride at_source, at_destination;
 };
 
 class Wires {
@@ -31,8 +31,8 @@ class Wires {
   static constexpr Set empty_set = 0;
 
   // Those to slots that are not `owned` are outer ones.
-  Wires(Cells& cells, const std::vector<bool>& owned)
-      : cells_(cells), owned_(owned), into_(cells.size(), nowhere), sets_(1) {}
+  Wires(SlotValues& slot_values, const std::vector<bool>& owned)
+      : slot_values_(slot_values), owned_(owned), into_(slot_values.size(), nowhere), sets_(1) {}
 
   [[nodiscard]] bool empty() const noexcept { return wires_.empty(); }
   // At most one to a slot.
@@ -40,11 +40,11 @@ class Wires {
   // Those that lead to these slots.
   Set set(std::span<const Slot>);
   // From now on those to these slots deliver something else.
-  void act(const std::vector<ActedWire>&);
+  void override_wires(const std::vector<OverriddenWire>&);
 
   void copy(Set set) const noexcept {
     const Places& places = sets_[set];
-    double* const values = cells_.values.data();
+    double* const values = slot_values_.values.data();
     const bool others = places.scaled != places.end;
     const Ends* const end = ends_.data() + places.scaled;
     for (const Ends* wire = ends_.data() + places.plain; wire != end; ++wire)
@@ -75,14 +75,14 @@ class Wires {
   static void copy_integer(const Wire&, double* values) noexcept;
   [[nodiscard]] bool lead_to(Slot slot) const noexcept { return into_[slot] != nowhere; }
   void check(const Wire&) const;
-  void act(const ActedWire&);
+  void override_wire(const OverriddenWire&);
   void sort(Places&);
 
-  Cells& cells_;
+  SlotValues& slot_values_;
   const std::vector<bool>& owned_;
   std::vector<Wire> wires_;
   std::vector<std::uint32_t> into_;  // by destination slot: index into wires_
-  // Factor and offset as they were stated, of wires that have been acted on, by destination.
+  // Factor and offset as they were stated, of wires that have been overridden on, by destination.
   std::unordered_map<Slot, std::pair<double, double>> stated_;
   std::vector<Slot> outer_;
   Set outer_set_ = empty_set;

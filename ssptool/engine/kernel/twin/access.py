@@ -6,18 +6,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from ssptool.engine.kernel.interface import OK, Code, Floats, Outcome
-from ssptool.engine.kernel.twin.cells import Cells
 from ssptool.engine.kernel.twin.instance import TwinFailure
 from ssptool.engine.kernel.twin.members import Members, TwinMember
+from ssptool.engine.kernel.twin.slot_values import SlotValues
 from ssptool.engine.kernel.twin.variables import References, Typed
 
 
 class TwinAccess:
-    def __init__(self, cells: Cells, members: Members) -> None:
-        self._cells, self._members = cells, members
+    def __init__(self, slot_values: SlotValues, members: Members) -> None:
+        self._slot_values, self._members = slot_values, members
 
     def set(self, member: TwinMember, references: References, slots: list[int]) -> Outcome:
-        if slots and (failure := member.fmu.set(references, self._cells.values[slots])):
+        if slots and (failure := member.fmu.set(references, self._slot_values.values[slots])):
             return failed(member, failure)
         return OK
 
@@ -27,16 +27,16 @@ class TwinAccess:
         values = np.empty(len(slots))
         if failure := member.fmu.get(references, values):
             return failed(member, failure)
-        self._cells.values[slots] = values
+        self._slot_values.values[slots] = values
         for slot in slots:
-            if not math.isfinite(self._cells.values[slot]):
+            if not math.isfinite(self._slot_values.values[slot]):
                 return Outcome(Code.NONFINITE, instance=member.number, function=member.fmu.get_function, slot=slot)
         return OK
 
     def set_typed(self, member: TwinMember, inputs: Sequence[Typed], values: Floats) -> Outcome:
-        """From `values`, which are cells of all slots."""
+        """From `values`, those of all slots."""
         for typed in inputs:
-            taken, unfit = typed.machine(values, self._cells.contents)
+            taken, unfit = typed.machine(values, self._slot_values.contents)
             if unfit is not None:
                 return Outcome(Code.RANGE, instance=member.number, function=typed.set_function, slot=unfit)
             if failure := member.fmu.access(typed.set_function, typed.references, taken):
@@ -44,13 +44,13 @@ class TwinAccess:
         return OK
 
     def get_typed(self, member: TwinMember, outputs: Sequence[Typed]) -> Outcome:
-        cells = self._cells
+        slot_values = self._slot_values
         for typed in outputs:
             found = typed.room()
             if failure := member.fmu.access(typed.get_function, typed.references, found):
                 return failed(member, failure)
-            typed.keep(found, cells.values, cells.contents)
-            if (slot := typed.nonfinite(cells.values)) is not None:
+            typed.keep(found, slot_values.values, slot_values.contents)
+            if (slot := typed.nonfinite(slot_values.values)) is not None:
                 return Outcome(Code.NONFINITE, instance=member.number, function=typed.get_function, slot=slot)
         return OK
 
@@ -66,7 +66,7 @@ class TwinAccess:
         if member.table.refreshed:
             outcome = self.set(member, member.input_references, member.inputs)
             if outcome.ok:
-                outcome = self.set_typed(member, member.typed_inputs, self._cells.values)
+                outcome = self.set_typed(member, member.typed_inputs, self._slot_values.values)
             if not outcome.ok:
                 return outcome
         outcome = self.get(member, member.observed_references, member.observed)

@@ -6,7 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import Floats, InstanceTable
-from ssptool.engine.kernel.twin.instance import ERROR, Following, Motion, SavedState, TwinFailure, checked, functions
+from ssptool.engine.kernel.twin.instance import (
+    ERROR,
+    Motion,
+    SavedState,
+    TwinFailure,
+    TwinFollowing,
+    checked,
+    functions,
+)
 from ssptool.engine.kernel.twin.variables import References, float_references
 
 
@@ -36,7 +44,7 @@ class BeforeFmi3:
         self._functions = functions(table)
         self._inputs = float_references(table.input_references, table.input_types, table.input_elements)
         self._rates = Rates(self._inputs)
-        self.following = Following()
+        self.following = TwinFollowing()
 
     def set(self, references: References, values: Floats) -> TwinFailure | None:
         return self.access(self.prefix + "SetReal", references, values)
@@ -79,7 +87,7 @@ class BeforeFmi3:
         return checked(name, self._functions[name](self._component, *arguments))
 
 
-class Fmi1Instance(BeforeFmi3):
+class TwinFmi1Instance(BeforeFmi3):
     """FMI 1.0 co-simulation, which has neither saved states nor directional derivatives. What can reject steps does
     the last one again: so the only state that it can go back to is that before its last step, and with the next step
     only.
@@ -119,7 +127,7 @@ class Fmi1Instance(BeforeFmi3):
         return TwinFailure("directional derivatives", ERROR)
 
 
-class Fmi2Instance(BeforeFmi3):
+class TwinFmi2Instance(BeforeFmi3):
     """FMI 2.0 co-simulation."""
 
     prefix = "fmi2"

@@ -1,13 +1,15 @@
-"""Evaluation of instances at one instant, without a step."""
+"""Evaluation of instances at one instant without a step: calls, algebraic loops, and sweeps over both."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ssptool.engine.kernel.interface import FLOAT, OK, Call, Floats, Outcome
+from ssptool.engine.kernel.interface import FLOAT, OK, Call, Code, Floats, Integers, LoopCalls, Outcome, SolveLoop
 from ssptool.engine.kernel.twin.access import TwinAccess, failed
-from ssptool.engine.kernel.twin.cells import Cells
 from ssptool.engine.kernel.twin.members import Members, TwinMember
+from ssptool.engine.kernel.twin.slot_values import SlotValues, check_index, item
 from ssptool.engine.kernel.twin.variables import (
     References,
     Typed,
@@ -34,8 +36,8 @@ class ResolvedCall(NamedTuple):
 
 
 class Calls:
-    def __init__(self, cells: Cells, wires: Wires, members: Members, access: TwinAccess) -> None:
-        self._cells, self._wires, self._members, self._access = cells, wires, members, access
+    def __init__(self, slot_values: SlotValues, wires: Wires, members: Members, access: TwinAccess) -> None:
+        self._slot_values, self._wires, self._members, self._access = slot_values, wires, members, access
 
     def resolve(self, call: Call) -> ResolvedCall:
         member = self._members[call.instance]
@@ -58,7 +60,7 @@ class Calls:
         self._wires.copy(call.wires)
         outcome = access.set(call.member, call.input_references, call.inputs)
         if outcome.ok:
-            outcome = access.set_typed(call.member, call.typed_inputs, self._cells.values)
+            outcome = access.set_typed(call.member, call.typed_inputs, self._slot_values.values)
         if outcome.ok:
             outcome = access.get(call.member, call.output_references, call.outputs)
         return access.get_typed(call.member, call.typed_outputs) if outcome.ok else outcome
@@ -74,4 +76,179 @@ class Calls:
             if failure:
                 return failed(call.member, failure)
         tangents[call.outputs] = sensitivity
+        return OK
+
+
+@dataclass(slots=True)
+class TwinLoop:
+    """`found` is what the held slots came out as at the last evaluation."""
+
+    torn: list[int]
+    held: list[int]
+    found: Integers
+    body: tuple[ResolvedCall, ...]
+    nominal: list[float]
+    rtol: float
+    atol: float
+    max_iterations: int
+    chord: Floats
+
+
+class Loops:
+    """`solved` says how often a sweep looked for a solution, `iterations` how many evaluations that took."""
+
+    def __init__(self, slot_values: SlotValues, calls: Calls) -> None:
+        self._slot_values, self._calls = slot_values, calls
+        self._every: list[TwinLoop] = []
+        self.solved = 0
+        self.iterations = 0
+
+    def __len__(self) -> int:
+        return len(self._every)
+
+    def __getitem__(self, loop: int) -> TwinLoop:
+        return item(self._every, loop, "loop")
+
+    def add(self, loop: LoopCalls) -> int:
+        self._check(loop)
+        body = tuple(self._calls.resolve(call) for call in loop.body)
+        chord = -np.eye(len(loop.torn))
+        nominal = [float(value) for value in loop.nominal]
+        held, found = list(loop.held), np.zeros(len(loop.held), dtype=np.int64)
+        limits = loop.rtol, loop.atol, loop.max_iterations
+        self._every.append(TwinLoop(list(loop.torn), held, found, body, nominal, *limits, chord))
+        return len(self._every) - 1
+
+    def _check(self, loop: LoopCalls) -> None:
+        if len(loop.nominal) != len(loop.torn):
+            raise ValueError("as many nominal values as torn slots are needed")
+        if loop.max_iterations < 1:
+            raise ValueError(f"max_iterations is {loop.max_iterations}, must be at least 1")
+        for slot in loop.torn:
+            self._slot_values.check(slot)
+            if slot in self._slot_values.holds_integer:
+                raise ValueError(f"slot {slot} holds integers and cannot be torn")
+        for slot in loop.held:
+            self._slot_values.check(slot)
+            if slot not in self._slot_values.holds_integer:
+                raise ValueError(f"slot {slot} holds a double, which is torn and not held")
+
+    def residual(self, loop: int, x: Floats) -> tuple[Outcome, Floats]:
+        torn = self[loop].torn
+        if x.shape != (len(torn),):
+            raise ValueError(f"x has shape {x.shape}, must be ({len(torn)},)")
+        outcome = self._evaluate_body(loop, x)
+        return outcome, self._slot_values.values[torn]
+
+    def _evaluate_body(self, index: int, x: Floats) -> Outcome:
+        loop, slot_values = self[index], self._slot_values
+        slot_values.values[loop.torn] = x
+        kept = slot_values.integers[loop.held]
+        outcome = OK
+        for call in loop.body:
+            outcome = self._calls.perform(call)
+            if not outcome.ok:
+                outcome = replace(outcome, loop=index)
+                break
+        loop.found = slot_values.integers[loop.held]
+        slot_values.integers[loop.held] = kept
+        return outcome
+
+    def settle(self, loop: int) -> bool:
+        return self._settle(self[loop]) is not None
+
+    def _settle(self, loop: TwinLoop) -> int | None:
+        """The first of the held slots that changes."""
+        changed = np.flatnonzero(loop.found != self._slot_values.integers[loop.held])
+        self._slot_values.integers[loop.held] = loop.found
+        return loop.held[changed[0]] if changed.size else None
+
+    @np.errstate(over="ignore", invalid="ignore")  # an iterate that runs away is reported in the outcome
+    def solve(self, index: int) -> Outcome:
+        loop, values = self[index], self._slot_values.values
+        x = values[loop.torn]
+        first = x.copy()  # where a better method may start: iterates that ran away lead nowhere
+        open_slot = None
+        self.solved += 1
+        for iteration in range(loop.max_iterations):
+            self.iterations += 1
+            outcome = self._evaluate_body(index, x)
+            if outcome.code is Code.NONFINITE and iteration > 0:
+                values[loop.torn] = first
+                return replace(outcome, code=Code.LOOP)  # the guess is to blame: an iterate ran away
+            if not outcome.ok:
+                return outcome
+            residual = values[loop.torn] - x
+            open_slot = _unconverged(loop, x, residual)
+            if open_slot is None:
+                open_slot = self._settle(loop)
+                if open_slot is None:
+                    return OK
+                continue
+            _correct(x, loop.chord, residual)
+        values[loop.torn] = first
+        return Outcome(Code.LOOP, loop=index, slot=-1 if open_slot is None else open_slot)
+
+    def jacobian_product(self, loop: int, seed: Floats) -> tuple[Outcome, Floats]:
+        torn = self[loop].torn
+        if seed.shape != (len(torn),):
+            raise ValueError(f"seed has shape {seed.shape}, must be ({len(torn)},)")
+        tangents = np.zeros_like(self._slot_values.values)
+        tangents[torn] = seed
+        outcome = OK
+        for call in self[loop].body:
+            outcome = self._calls.pass_on(call, tangents)
+            if not outcome.ok:
+                outcome = replace(outcome, loop=loop)
+                break
+        return outcome, tangents[torn]
+
+    def set_chord(self, loop: int, matrix: Floats) -> None:
+        size = len(self[loop].torn)
+        if matrix.shape != (size, size):
+            raise ValueError(f"the chord matrix has shape {matrix.shape}, must be ({size}, {size})")
+        self[loop].chord = np.array(matrix, dtype=np.float64)
+
+
+def _unconverged(loop: TwinLoop, x: Floats, residual: Floats) -> int | None:
+    """The first torn slot whose residual is above its tolerance."""
+    for i, slot in enumerate(loop.torn):
+        if not abs(residual[i]) <= loop.atol + loop.rtol * max(abs(x[i]), loop.nominal[i]):
+            return slot
+    return None
+
+
+def _correct(x: Floats, chord: Floats, residual: Floats) -> None:
+    """x ← x − M r, in place. A plain double loop: sums of numpy's products depend on how BLAS was built."""
+    for i in range(len(x)):
+        correction = 0.0
+        for j in range(len(x)):
+            correction += chord[i, j] * residual[j]
+        x[i] -= correction
+
+
+class TwinSweeps:
+    def __init__(self, calls: Calls, loops: Loops) -> None:
+        self._calls, self._loops = calls, loops
+        self._every: list[tuple[ResolvedCall | SolveLoop, ...]] = []
+
+    def __len__(self) -> int:
+        return len(self._every)
+
+    def add(self, steps: Sequence[Call | SolveLoop]) -> int:
+        resolved: list[ResolvedCall | SolveLoop] = []
+        for step in steps:
+            if isinstance(step, SolveLoop):
+                check_index(step.loop, self._loops, "loop")
+                resolved.append(step)
+            else:
+                resolved.append(self._calls.resolve(step))
+        self._every.append(tuple(resolved))
+        return len(self._every) - 1
+
+    def evaluate(self, sweep: int) -> Outcome:
+        for step in item(self._every, sweep, "sweep"):
+            outcome = self._loops.solve(step.loop) if isinstance(step, SolveLoop) else self._calls.perform(step)
+            if not outcome.ok:
+                return outcome
         return OK

@@ -12,10 +12,10 @@ from ssptool.engine.kernel.interface import Floats, InstanceTable
 from ssptool.engine.kernel.twin.instance import (
     ERROR,
     WARNING,
-    Following,
     Motion,
     SavedState,
     TwinFailure,
+    TwinFollowing,
     checked,
     functions,
 )
@@ -29,7 +29,7 @@ IntermediateUpdate = ctypes.CFUNCTYPE(
 )
 
 
-class Fmi3Instance:
+class TwinFmi3Instance:
     """FMI 3.0 co-simulation. In event mode, what a step says goes to a report."""
 
     get_function = "fmi3GetFloat64"
@@ -40,7 +40,7 @@ class Fmi3Instance:
         self._inputs = float_references(table.input_references, table.input_types, table.input_elements)
         self._has_environment = table.environment != 0
         self._report = table.report
-        self.following = Following()
+        self.following = TwinFollowing()
         self._ends_from = math.inf  # the middle of the step in which it has asked to end the simulation
         self._start = 0.0
         self._motion: Motion | None = None  # while a step is under way

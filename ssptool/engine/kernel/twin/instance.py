@@ -46,7 +46,7 @@ class Motion(NamedTuple):
         return self.value + s * (self.first + (0.5 * s) * self.second)
 
 
-class Following:
+class TwinFollowing:
     """How far an FMU follows its inputs over a step. It may refuse to at any time, which costs no step: from then on
     they run as polynomials of a lower order, or are held at their value in the middle of the step.
     """
@@ -76,7 +76,7 @@ class Following:
 class FmiInstance(Protocol):
     """One running FMU, whatever its version of FMI."""
 
-    following: Following
+    following: TwinFollowing
 
     get_function: str  # the name under which a failing or nan-returning `get` is reported
 

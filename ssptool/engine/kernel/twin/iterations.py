@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ssptool.engine.kernel.interface import OK, Code, Floats, IterationCalls, Outcome
-from ssptool.engine.kernel.twin.cells import MAX_ORDER, Cells, check_index, check_order, item
+from ssptool.engine.kernel.twin.evaluation import TwinSweeps
 from ssptool.engine.kernel.twin.inputs import TwinInputs
-from ssptool.engine.kernel.twin.loops import Sweeps
 from ssptool.engine.kernel.twin.members import Groups
+from ssptool.engine.kernel.twin.slot_values import MAX_ORDER, SlotValues, check_index, check_order, item
 from ssptool.engine.kernel.twin.stepper import TwinStepper
 
 
@@ -41,8 +41,11 @@ class TwinIteration(NamedTuple):
 class Iterations:
     """`counts` are those of the steps of a run."""
 
-    def __init__(self, cells: Cells, groups: Groups, inputs: TwinInputs, stepper: TwinStepper, sweeps: Sweeps) -> None:
-        self._cells, self._groups, self._inputs, self._stepper, self._sweeps = cells, groups, inputs, stepper, sweeps
+    def __init__(
+        self, slot_values: SlotValues, groups: Groups, inputs: TwinInputs, stepper: TwinStepper, sweeps: TwinSweeps
+    ) -> None:
+        self._slot_values, self._groups, self._inputs = slot_values, groups, inputs
+        self._stepper, self._sweeps = stepper, sweeps
         self._every: list[TwinIteration] = []
         self.counts: list[int] = []
 
@@ -64,8 +67,8 @@ class Iterations:
         if len(calls.nominal) != len(calls.unknowns):
             raise ValueError("as many nominal values as unknowns are needed")
         for slot in calls.unknowns:
-            self._cells.check(slot)
-            if slot in self._cells.holds_integer:
+            self._slot_values.check(slot)
+            if slot in self._slot_values.holds_integer:
                 raise ValueError(f"slot {slot} holds integers and cannot be iterated")
         self._every.append(TwinIteration(calls, np.zeros(len(calls.unknowns))))
         return len(self._every) - 1
@@ -80,7 +83,7 @@ class Iterations:
             self._predict(own, h)
             inputs.exchange(calls.group)
         for i, slot in enumerate(calls.unknowns):
-            self._cells.values[slot] = own.x[i]
+            self._slot_values.values[slot] = own.x[i]
         inputs.hold(calls.held)
         if calls.order:
             inputs.interpolate(calls.following, calls.order, h)
@@ -95,15 +98,15 @@ class Iterations:
 
     def _predict(self, own: TwinIteration, h: float) -> None:
         """Where the polynomial through the accepted points leads."""
-        calls, cells = own.calls, self._cells
+        calls, slot_values = own.calls, self._slot_values
         self._inputs.extrapolate(calls.group, calls.prediction)
         for i, slot in enumerate(calls.unknowns):
-            first, second = cells.input_rates[:, slot]
-            own.x[i] = cells.input_value[slot] + h * first + h * h / 2 * second
+            first, second = slot_values.input_rates[:, slot]
+            own.x[i] = slot_values.input_value[slot] + h * first + h * h / 2 * second
 
     @np.errstate(over="ignore", invalid="ignore")  # an iterate that runs away is reported in the outcome
     def converge(self, iteration: int, t: float, h: float) -> Outcome:
-        own, values = self[iteration], self._cells.values
+        own, values = self[iteration], self._slot_values.values
         calls, least = own.calls, math.inf
         for count in range(1, calls.max_iterations + 1):
             outcome = self.iterate(iteration, t, h, count == 1)

@@ -4,17 +4,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ssptool.engine.kernel.interface import NO_TABLES, Change, Courses, Floats, InstanceTable, Integers, Slots, Tables
+from ssptool.engine.kernel.interface import (
+    NO_TABLES,
+    Floats,
+    InstanceTable,
+    Integers,
+    SlotOverride,
+    Slots,
+    Tables,
+    TimeTables,
+)
 from ssptool.engine.kernel.twin.access import TwinAccess
-from ssptool.engine.kernel.twin.cells import Cells
-from ssptool.engine.kernel.twin.courses import DrivenInputs
-from ssptool.engine.kernel.twin.evaluation import Calls
+from ssptool.engine.kernel.twin.evaluation import Calls, Loops, TwinSweeps
 from ssptool.engine.kernel.twin.inputs import History, TwinInputs
 from ssptool.engine.kernel.twin.iterations import Iterations
-from ssptool.engine.kernel.twin.loops import Loops, Sweeps
 from ssptool.engine.kernel.twin.members import Groups, Members
 from ssptool.engine.kernel.twin.programs import Programs, TwinRecorder
+from ssptool.engine.kernel.twin.slot_values import SlotValues
 from ssptool.engine.kernel.twin.stepper import TwinStepper
+from ssptool.engine.kernel.twin.time_tables import DrivenInputs
 from ssptool.engine.kernel.twin.wires import Wires
 
 
@@ -24,31 +32,31 @@ class TwinKernel:
     name = "twin"
 
     def __init__(self, slots: int, integers: Slots = ()) -> None:
-        cells = Cells(slots, integers)
-        self._contents = contents = cells.contents
-        self._members = members = Members(cells)
-        self._wires = wires = Wires(cells, members.owner)
-        self._driven = driven = DrivenInputs(cells, wires)
+        slot_values = SlotValues(slots, integers)
+        self._contents = contents = slot_values.contents
+        self._members = members = Members(slot_values)
+        self._wires = wires = Wires(slot_values, members.owner)
+        self._driven = driven = DrivenInputs(slot_values, wires)
         self._groups = groups = Groups(members, wires, driven)
-        access, history = TwinAccess(cells, members), History(cells, wires)
-        inputs, calls = TwinInputs(cells, wires, groups, history), Calls(cells, wires, members, access)
-        self._loops = loops = Loops(cells, calls)
-        self._sweeps = sweeps = Sweeps(calls, loops)
-        stepper = TwinStepper(cells, members, groups, access)
-        self._iterations = iterations = Iterations(cells, groups, inputs, stepper, sweeps)
-        recorder = TwinRecorder(cells, wires, members, access)
+        access, history = TwinAccess(slot_values, members), History(slot_values, wires)
+        inputs, calls = TwinInputs(slot_values, wires, groups, history), Calls(slot_values, wires, members, access)
+        self._loops = loops = Loops(slot_values, calls)
+        self._sweeps = sweeps = TwinSweeps(calls, loops)
+        stepper = TwinStepper(slot_values, members, groups, access)
+        self._iterations = iterations = Iterations(slot_values, groups, inputs, stepper, sweeps)
+        recorder = TwinRecorder(slot_values, wires, members, access)
         programs = Programs(groups, members, driven, history, inputs, stepper, sweeps, iterations, recorder)
 
-        self.values, self.integers = cells.values, cells.integers
-        self.input_value, self.input_rates = cells.input_value, cells.input_rates
+        self.values, self.integers = slot_values.values, slot_values.integers
+        self.input_value, self.input_rates = slot_values.input_value, slot_values.input_rates
         self.content, self.number, self.forget = contents.__getitem__, contents.number, contents.forget
         self.environment = members.environment
         self.intermediate_update_address = members.intermediate_update_address
-        self.write, self.drive, self.act = driven.write, driven.drive, wires.act
+        self.write, self.drive, self.override_wires = driven.write, driven.drive, wires.override_wires
         self.group, self.loop, self.sweep, self.iteration = groups.add, loops.add, sweeps.add, iterations.add
         self.exchange, self.hold = inputs.exchange, inputs.hold
         self.extrapolate, self.interpolate = inputs.extrapolate, inputs.interpolate
-        self.accept, self.take_back = history.accept, history.take_back
+        self.accept, self.discard_point = history.accept, history.discard_point
         self.evaluate, self.residual, self.settle = sweeps.evaluate, loops.residual, loops.settle
         self.jacobian_product, self.set_chord = loops.jacobian_product, loops.set_chord
         self.advance, self.save, self.restore = stepper.advance, stepper.save, stepper.restore
@@ -89,22 +97,22 @@ class TwinKernel:
         self._check_nothing_registered("wires")
         self._wires.connect(sources, destinations, factors, offsets, tables)
 
-    def courses(self, courses: Courses) -> None:
-        self._check_nothing_registered("courses")
-        self._driven.state(courses)
+    def time_tables(self, tables: TimeTables) -> None:
+        self._check_nothing_registered("time tables")
+        self._driven.state(tables)
 
     def _check_nothing_registered(self, what: str) -> None:
         if self._groups or self._loops or self._sweeps:
             raise ValueError(f"{what} must be stated before groups, loops and sweeps")
 
-    def course(self, column: int) -> Floats:
-        return self._driven.courses.column(column)
+    def table_column(self, column: int) -> Floats:
+        return self._driven.tables.column(column)
 
-    def change(self, column: int, change: Change) -> None:
-        self._driven.courses.change(column, change)
+    def override_column(self, column: int, override: SlotOverride) -> None:
+        self._driven.tables.override_column(column, override)
 
     def between(self, begin: float, end: float) -> None:
-        self._driven.courses.between(begin, end)
+        self._driven.tables.between(begin, end)
 
     def guess(self, iteration: int) -> Floats:
         return self._iterations[iteration].x

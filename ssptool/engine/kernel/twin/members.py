@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ssptool.engine.kernel.interface import FLOAT, REAL_TYPES, Floats, InstanceTable
-from ssptool.engine.kernel.twin.before_fmi3 import Fmi1Instance, Fmi2Instance
-from ssptool.engine.kernel.twin.cells import Cells, item
-from ssptool.engine.kernel.twin.courses import DrivenInputs
-from ssptool.engine.kernel.twin.fmi3 import Fmi3Instance, IntermediateUpdate
+from ssptool.engine.kernel.twin.before_fmi3 import TwinFmi1Instance, TwinFmi2Instance
+from ssptool.engine.kernel.twin.fmi3 import IntermediateUpdate, TwinFmi3Instance
 from ssptool.engine.kernel.twin.instance import FmiInstance
+from ssptool.engine.kernel.twin.slot_values import SlotValues, item
+from ssptool.engine.kernel.twin.time_tables import DrivenInputs
 from ssptool.engine.kernel.twin.variables import (
     References,
     Typed,
@@ -45,12 +45,12 @@ class TwinMember(NamedTuple):
 
 
 class Members:
-    def __init__(self, cells: Cells) -> None:
-        self._cells = cells
+    def __init__(self, slot_values: SlotValues) -> None:
+        self._slot_values = slot_values
         self._every: list[TwinMember] = []
         self.owner: dict[int, int] = {}  # slot → instance, of all inputs and outputs
         self.reports: list[Floats] = []  # of instances in event mode
-        self._environments: dict[int, Fmi3Instance | None] = {}
+        self._environments: dict[int, TwinFmi3Instance | None] = {}
         self._intermediate_update = IntermediateUpdate(self._on_intermediate_update)
 
     def __len__(self) -> int:
@@ -85,10 +85,10 @@ class Members:
 
     def _make(self, table: InstanceTable) -> FmiInstance:
         if table.fmi_major == 1:
-            return Fmi1Instance(table)
+            return TwinFmi1Instance(table)
         if table.fmi_major != 3:
-            return Fmi2Instance(table)
-        instance = Fmi3Instance(table)
+            return TwinFmi2Instance(table)
+        instance = TwinFmi3Instance(table)
         if table.environment:
             if table.environment not in self._environments:
                 raise ValueError("the environment of an instance must come from the same kernel")
@@ -97,9 +97,9 @@ class Members:
 
     def _check_types(self, slots: Sequence[int], types: Sequence[str]) -> None:
         for slot, kind in zip(slots, types, strict=True):
-            self._cells.check(slot)
-            if (kind not in REAL_TYPES) != (slot in self._cells.holds_integer):
-                holds = "integers" if slot in self._cells.holds_integer else "doubles"
+            self._slot_values.check(slot)
+            if (kind not in REAL_TYPES) != (slot in self._slot_values.holds_integer):
+                holds = "integers" if slot in self._slot_values.holds_integer else "doubles"
                 raise ValueError(f"slot {slot} holds {holds}, which a variable of type {kind} has not")
 
     def environment(self) -> int:
@@ -146,7 +146,7 @@ def _member(index: int, fmu: FmiInstance, table: InstanceTable) -> TwinMember:
 
 
 class Group(NamedTuple):
-    """Instances, the wires that lead to their inputs, and those of these, by type, that courses do not drive."""
+    """Instances, the wires that lead to their inputs, and those of these, by type, that time tables do not drive."""
 
     members: tuple[TwinMember, ...]
     wires: tuple[TwinWire, ...]

@@ -8,21 +8,21 @@ import numpy as np
 
 from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Op, Outcome, Slots
 from ssptool.engine.kernel.twin.access import TwinAccess
-from ssptool.engine.kernel.twin.cells import Cells, check_index, check_order
-from ssptool.engine.kernel.twin.courses import DrivenInputs
+from ssptool.engine.kernel.twin.evaluation import TwinSweeps
 from ssptool.engine.kernel.twin.inputs import History, TwinInputs
 from ssptool.engine.kernel.twin.iterations import Iterations
-from ssptool.engine.kernel.twin.loops import Sweeps
 from ssptool.engine.kernel.twin.members import Groups, Members
+from ssptool.engine.kernel.twin.slot_values import SlotValues, check_index, check_order
 from ssptool.engine.kernel.twin.stepper import TwinStepper
+from ssptool.engine.kernel.twin.time_tables import DrivenInputs
 from ssptool.engine.kernel.twin.wires import Wires
 
 CLOSE = 1e-9  # of a macro step: so much before its end an instance is not there yet
 
 
 class TwinRecorder:
-    def __init__(self, cells: Cells, wires: Wires, members: Members, access: TwinAccess) -> None:
-        self._cells, self._wires, self._members, self._access = cells, wires, members, access
+    def __init__(self, slot_values: SlotValues, wires: Wires, members: Members, access: TwinAccess) -> None:
+        self._slot_values, self._wires, self._members, self._access = slot_values, wires, members, access
         self._recorded: list[int] = []
 
     @property
@@ -32,7 +32,7 @@ class TwinRecorder:
 
     def record_slots(self, slots: Slots) -> None:
         for slot in slots:
-            self._cells.check(slot)
+            self._slot_values.check(slot)
         self._recorded = list(slots)
 
     def record(self, t: float, row: Floats) -> Outcome:
@@ -42,7 +42,7 @@ class TwinRecorder:
         if outcome.ok and any(member.is_observed for member in self._members):
             self._wires.copy(self._wires.outer)
         row[0] = t
-        row[1:].view(np.int64)[:] = self._cells.integers[self._recorded]
+        row[1:].view(np.int64)[:] = self._slot_values.integers[self._recorded]
         return outcome
 
 
@@ -55,7 +55,7 @@ class Programs:
         history: History,
         inputs: TwinInputs,
         stepper: TwinStepper,
-        sweeps: Sweeps,
+        sweeps: TwinSweeps,
         iterations: Iterations,
         recorder: TwinRecorder,
     ) -> None:
@@ -93,7 +93,7 @@ class Programs:
         for k, (t, h, to, end) in enumerate(points.tolist()):
             self._iterations.counts.append(1)
             if h == 0.0:
-                self._driven.courses.between(to, end)
+                self._driven.tables.between(to, end)
                 self._driven.write(to)
             for number, instruction in enumerate(step if h else jump):
                 outcome = self._execute(instruction, t, to if h else t, h, rows[k])

@@ -4,14 +4,14 @@ import ctypes
 
 from ssptool.engine.kernel.interface import OK, Outcome
 from ssptool.engine.kernel.twin.access import TwinAccess, failed
-from ssptool.engine.kernel.twin.cells import Cells
 from ssptool.engine.kernel.twin.instance import Motion
 from ssptool.engine.kernel.twin.members import Groups, Members, TwinMember
+from ssptool.engine.kernel.twin.slot_values import SlotValues
 
 
 class TwinStepper:
-    def __init__(self, cells: Cells, members: Members, groups: Groups, access: TwinAccess) -> None:
-        self._cells, self._members, self._groups, self._access = cells, members, groups, access
+    def __init__(self, slot_values: SlotValues, members: Members, groups: Groups, access: TwinAccess) -> None:
+        self._slot_values, self._members, self._groups, self._access = slot_values, members, groups, access
         self._time: ctypes.c_double | None = None
 
     def report_time(self, place: int) -> None:
@@ -32,11 +32,12 @@ class TwinStepper:
         return OK
 
     def _step(self, member: TwinMember, t: float, h: float) -> Outcome:
-        cells, access, slots = self._cells, self._access, member.inputs
-        outcome = access.set_typed(member, member.typed_inputs, cells.input_value)
+        slot_values, access, slots = self._slot_values, self._access, member.inputs
+        outcome = access.set_typed(member, member.typed_inputs, slot_values.input_value)
         if not outcome.ok:
             return outcome
-        motion = Motion(cells.input_value[slots], cells.input_rates[0, slots], cells.input_rates[1, slots])
+        first, second = slot_values.input_rates[:, slots]
+        motion = Motion(slot_values.input_value[slots], first, second)
         if failure := member.fmu.step(t, h, motion):
             return failed(member, failure)
         outcome = access.get(member, member.output_references, member.outputs)

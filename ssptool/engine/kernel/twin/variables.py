@@ -1,4 +1,4 @@
-"""The variables of an instance: cells of eight bytes on one side, what FMI functions take on the other."""
+"""The variables of an instance: slots of eight bytes on one side, what FMI functions take on the other."""
 
 import ctypes
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import ACCESS, FLOAT, HELD, REAL_TYPES, Floats, InstanceTable, Slots, prefix
-from ssptool.engine.kernel.twin.cells import TwinStringTable
+from ssptool.engine.kernel.twin.slot_values import TwinStringTable
 
 References = NDArray[np.uint32]
 
@@ -40,12 +40,12 @@ class Typed:
         count = len(self.slots)
         return np.zeros((2, count) if self.kind == "Binary" else count, dtype=self._machine_type())
 
-    def machine(self, cells: Floats, contents: TwinStringTable) -> tuple[NDArray[Any], int | None]:
+    def machine(self, values: Floats, contents: TwinStringTable) -> tuple[NDArray[Any], int | None]:
         """What the FMU takes, and the first slot whose value does not fit it."""
         if self.kind in REAL_TYPES:
             with np.errstate(over="ignore"):
-                return cells[self.slots].astype(self._machine_type()), None
-        numbers: NDArray[Any] = cells.view(np.int64)[self.slots]
+                return values[self.slots].astype(self._machine_type()), None
+        numbers: NDArray[Any] = values.view(np.int64)[self.slots]
         if self.kind == "String":
             pointers = [_address(contents[int(number)]) for number in numbers]
             return np.array(pointers, dtype=_POINTER), None
@@ -60,10 +60,10 @@ class Typed:
         wrong = np.flatnonzero(fitting.astype(np.int64) != numbers)
         return fitting, self.slots[wrong[0]] if wrong.size else None
 
-    def keep(self, found: NDArray[Any], cells: Floats, contents: TwinStringTable) -> None:
-        """Put what the FMU gave into cells."""
+    def keep(self, found: NDArray[Any], values: Floats, contents: TwinStringTable) -> None:
+        """Put what the FMU gave into slots."""
         if self.kind in REAL_TYPES:
-            cells[self.slots] = found
+            values[self.slots] = found
             return
         if self.kind == "String":
             found = np.array([contents.number(_text(int(pointer))) for pointer in found], dtype=np.int64)
@@ -74,13 +74,13 @@ class Typed:
             found = found != 0
         elif self.kind == "UInt64":
             found = found.view(np.int64)
-        cells.view(np.int64)[self.slots] = found
+        values.view(np.int64)[self.slots] = found
 
-    def nonfinite(self, cells: Floats) -> int | None:
+    def nonfinite(self, values: Floats) -> int | None:
         """The first slot with nan or inf."""
         if self.kind not in REAL_TYPES:
             return None
-        return next((slot for slot in self.slots if not np.isfinite(cells[slot])), None)
+        return next((slot for slot in self.slots if not np.isfinite(values[slot])), None)
 
     def _machine_type(self) -> np.dtype[Any]:
         if self.kind == "Boolean":

@@ -3,8 +3,16 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from ssptool.engine.kernel.interface import UNCHANGED, ActedWire, Change, ChangeKind, Floats, Slots, Tables
-from ssptool.engine.kernel.twin.cells import Cells, changed_integer
+from ssptool.engine.kernel.interface import (
+    UNCHANGED,
+    Floats,
+    OverriddenWire,
+    SlotOverride,
+    SlotOverrideKind,
+    Slots,
+    Tables,
+)
+from ssptool.engine.kernel.twin.slot_values import SlotValues, overridden_integer
 
 
 @dataclass(slots=True)
@@ -17,15 +25,15 @@ class TwinWire:
     offset: float
     table: Mapping[int, int] | None
     stated: tuple[float, float]
-    at_source: Change = UNCHANGED  # of integers, likewise the other
-    at_destination: Change = UNCHANGED
+    at_source: SlotOverride = UNCHANGED  # of integers, likewise the other
+    at_destination: SlotOverride = UNCHANGED
 
 
 class Wires:
     """At most one leads to a slot. Those to slots that nobody has `owned` are `outer` ones."""
 
-    def __init__(self, cells: Cells, owned: Collection[int]) -> None:
-        self._cells = cells
+    def __init__(self, slot_values: SlotValues, owned: Collection[int]) -> None:
+        self._slot_values = slot_values
         self._owned = owned
         self._by_destination: dict[int, TwinWire] = {}
         self.outer: list[TwinWire] = []
@@ -50,9 +58,9 @@ class Wires:
 
     def _check(self, wire: TwinWire) -> None:
         for slot in (wire.source, wire.destination):
-            self._cells.check(slot)
-        integer = wire.source in self._cells.holds_integer
-        if wire.destination in self._cells.holds_integer:
+            self._slot_values.check(slot)
+        integer = wire.source in self._slot_values.holds_integer
+        if wire.destination in self._slot_values.holds_integer:
             if not integer:
                 raise ValueError(f"a wire leads from slot {wire.source}, a double, to {wire.destination}, an integer")
             if (wire.factor, wire.offset) != (1.0, 0.0):
@@ -66,41 +74,42 @@ class Wires:
         return tuple(self._by_destination[slot] for slot in slots if slot in self._by_destination)
 
     def copy(self, wires: Sequence[TwinWire]) -> None:
-        values, integers, holds_integer = self._cells.values, self._cells.integers, self._cells.holds_integer
+        every = self._slot_values
+        values, integers, holds_integer = every.values, every.integers, every.holds_integer
         for wire in wires:
             if wire.source not in holds_integer:
                 values[wire.destination] = _delivered(wire, values[wire.source])
                 continue
-            number = changed_integer(int(integers[wire.source]), wire.at_source)
+            number = overridden_integer(int(integers[wire.source]), wire.at_source)
             if wire.table:
                 number = wire.table.get(number, number)
             if wire.destination in holds_integer:
-                integers[wire.destination] = changed_integer(number, wire.at_destination)
+                integers[wire.destination] = overridden_integer(number, wire.at_destination)
             else:
                 values[wire.destination] = _delivered(wire, float(number))
 
     def copy_tangents(self, wires: Sequence[TwinWire], tangents: Floats) -> None:
         """By the chain rule; integers do not move."""
         for wire in wires:
-            if wire.source not in self._cells.holds_integer:
+            if wire.source not in self._slot_values.holds_integer:
                 tangents[wire.destination] = wire.factor * tangents[wire.source]
 
-    def act(self, wires: Sequence[ActedWire]) -> None:
+    def override_wires(self, wires: Sequence[OverriddenWire]) -> None:
         for acted in wires:
-            self._cells.check(acted.destination)
+            self._slot_values.check(acted.destination)
             if acted.destination not in self._by_destination:
                 raise ValueError(f"no wire leads to slot {acted.destination}")
         for acted in wires:
             wire = self._by_destination[acted.destination]
             wire.factor, wire.offset = wire.stated
-            if wire.source in self._cells.holds_integer:
+            if wire.source in self._slot_values.holds_integer:
                 wire.at_source = acted.at_source
             else:
-                _change_source(wire, acted.at_source)
-            if wire.destination in self._cells.holds_integer:
+                _override_source(wire, acted.at_source)
+            if wire.destination in self._slot_values.holds_integer:
                 wire.at_destination = acted.at_destination
             else:
-                _change_destination(wire, acted.at_destination)
+                _override_destination(wire, acted.at_destination)
 
 
 def _delivered(wire: TwinWire, value: float) -> float:
@@ -112,18 +121,18 @@ def _delivered(wire: TwinWire, value: float) -> float:
     return value if (wire.factor, wire.offset) == (1.0, 0.0) else wire.factor * value + wire.offset
 
 
-def _change_source(wire: TwinWire, change: Change) -> None:
+def _override_source(wire: TwinWire, override: SlotOverride) -> None:
     """With what is done to doubles at its ends, a wire still is a factor and an offset."""
-    if change.kind != ChangeKind.NONE:
-        wire.offset = _delivered(wire, change.cell)
-    if change.kind == ChangeKind.OVERRIDE:
+    if override.kind != SlotOverrideKind.NONE:
+        wire.offset = _delivered(wire, override.value)
+    if override.kind == SlotOverrideKind.OVERRIDE:
         wire.factor = 0.0
 
 
-def _change_destination(wire: TwinWire, change: Change) -> None:
-    if change.kind == ChangeKind.NONE:
+def _override_destination(wire: TwinWire, override: SlotOverride) -> None:
+    if override.kind == SlotOverrideKind.NONE:
         return
-    replaced = change.kind == ChangeKind.OVERRIDE
-    wire.offset = change.cell if replaced else wire.offset + change.cell
+    replaced = override.kind == SlotOverrideKind.OVERRIDE
+    wire.offset = override.value if replaced else wire.offset + override.value
     if replaced:
         wire.factor = 0.0

@@ -6,21 +6,21 @@
 #include <span>
 #include <vector>
 
-#include "cells.hpp"
+#include "slot_values.hpp"
 #include "wires.hpp"
 
 namespace ssptool {
 
-struct Column {
+struct TableColumn {
   Slot slot;
   std::size_t axis;
-  std::vector<double> cells;
+  std::vector<double> values;
   bool linear;
   bool integer = false;
-  Change change{};
+  SlotOverride applied{};
 };
 
-// An input that courses lead to, and how it runs over a step.
+// An input that time tables lead to, and how it runs over a step.
 struct DrivenInput {
   enum class Run { held, following, middle };
 
@@ -29,14 +29,14 @@ struct DrivenInput {
   double start = 0.0;  // of the present step
 };
 
-class Courses {
+class TimeTables {
  public:
-  Courses() = default;
+  TimeTables() = default;
   // Throws if a table cannot be right.
-  Courses(std::vector<std::vector<double>> axes, std::vector<Column> columns);
+  TimeTables(std::vector<std::vector<double>> axes, std::vector<TableColumn> columns);
 
-  [[nodiscard]] std::span<double> cells(std::size_t column);
-  void change(std::size_t column, Change);
+  [[nodiscard]] std::span<double> column(std::size_t column);
+  void override_column(std::size_t column, SlotOverride);
 
   // The present stretch: nothing jumps between these times.
   void between(double begin, double end) noexcept;
@@ -49,35 +49,36 @@ class Courses {
     std::size_t row = 0;  // how many times are not after the one asked for last
   };
 
-  Column& checked(std::size_t column);
+  TableColumn& checked(std::size_t column);
   void seek(Axis&, double t, bool from_left) noexcept;
-  [[nodiscard]] static double at(const Column&, const Axis&, double t) noexcept;
+  [[nodiscard]] static double at(const TableColumn&, const Axis&, double t) noexcept;
 
   std::vector<Axis> axes_;
-  std::vector<Column> columns_;
+  std::vector<TableColumn> columns_;
   double begin_ = -std::numeric_limits<double>::infinity();
   double end_ = std::numeric_limits<double>::infinity();
 };
 
-// The courses of a kernel, and the inputs to which they lead.
+// The time tables of a kernel, and the inputs to which they lead.
 class DrivenInputs {
  public:
-  DrivenInputs(Cells& cells, Wires& wires) : cells_(cells), wires_(wires), drives_(cells.size()) {}
+  DrivenInputs(SlotValues& slot_values, Wires& wires)
+      : slot_values_(slot_values), wires_(wires), drives_(slot_values.size()) {}
 
   // Throws if they cannot be right.
-  void state(std::vector<std::vector<double>> axes, std::vector<Column>, std::vector<DrivenInput>);
+  void state(std::vector<std::vector<double>> axes, std::vector<TableColumn>, std::vector<DrivenInput>);
   [[nodiscard]] bool drives(Slot slot) const noexcept { return drives_[slot]; }
 
-  [[nodiscard]] std::span<double> cells(Index column) { return courses_.cells(column); }
-  void change(Index column, const Change& change) { courses_.change(column, change); }
-  void between(double begin, double end) noexcept { courses_.between(begin, end); }
-  void write(double t) noexcept { courses_.write(t, cells_.values.data()); }
+  [[nodiscard]] std::span<double> column(Index column) { return tables_.column(column); }
+  void override_column(Index column, const SlotOverride& value) { tables_.override_column(column, value); }
+  void between(double begin, double end) noexcept { tables_.between(begin, end); }
+  void write(double t) noexcept { tables_.write(t, slot_values_.values.data()); }
   void drive(double t, double h) noexcept;
 
  private:
-  Cells& cells_;
+  SlotValues& slot_values_;
   Wires& wires_;
-  Courses courses_;
+  TimeTables tables_;
   std::vector<bool> drives_;
   std::vector<DrivenInput> inputs_;
   Wires::Set into_inputs_ = Wires::empty_set;

@@ -1,11 +1,11 @@
-"""Values in slots, and the course of inputs over a step."""
+"""Values in slots, and the polynomials of inputs over a step."""
 
 from collections.abc import Sequence, Sized
 from typing import Protocol, TypeVar
 
 import numpy as np
 
-from ssptool.engine.kernel.interface import Change, ChangeKind, Floats, Integers, Slots
+from ssptool.engine.kernel.interface import Floats, Integers, SlotOverride, SlotOverrideKind, Slots
 
 MAX_ORDER = 2
 """Of the polynomials that inputs follow; the history holds one point more."""
@@ -75,30 +75,30 @@ class TwinStringTable:
         return forgotten
 
 
-def changed_double(value: float, change: Change) -> float:
-    match change.kind:
-        case ChangeKind.OVERRIDE:
-            return change.cell
-        case ChangeKind.BIAS:
-            return value + change.cell
+def overridden_double(value: float, override: SlotOverride) -> float:
+    match override.kind:
+        case SlotOverrideKind.OVERRIDE:
+            return override.value
+        case SlotOverrideKind.BIAS:
+            return value + override.value
         case _:
             return value
 
 
-def changed_integer(number: int, change: Change) -> int:
+def overridden_integer(number: int, override: SlotOverride) -> int:
     """Sums wrap around as they do in all integers of the machine: so those without a sign are right as well."""
-    cell = int(np.float64(change.cell).view(np.int64))
-    match change.kind:
-        case ChangeKind.OVERRIDE:
-            return cell
-        case ChangeKind.BIAS:
-            return (number + cell + 2**63) % 2**64 - 2**63
+    bits = int(np.float64(override.value).view(np.int64))
+    match override.kind:
+        case SlotOverrideKind.OVERRIDE:
+            return bits
+        case SlotOverrideKind.BIAS:
+            return (number + bits + 2**63) % 2**64 - 2**63
         case _:
             return number
 
 
-class Cells:
-    """Values in slots, and the course of inputs over a step."""
+class SlotValues:
+    """Values in slots, and the polynomials of inputs over a step."""
 
     def __init__(self, slots: int, integers: Slots) -> None:
         self.values: Floats = np.zeros(slots)

@@ -1,4 +1,4 @@
-#include "courses.hpp"
+#include "time_tables.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,61 +19,62 @@ void check_times(const std::vector<double>& times, std::size_t number) {
   }
 }
 
-void check_cells(const Column& column, std::size_t rows) {
+void check_column(const TableColumn& column, std::size_t rows) {
   const std::string name = "the column of slot " + std::to_string(column.slot);
-  if (column.cells.size() != rows)
-    throw std::invalid_argument(name + " has " + std::to_string(column.cells.size()) + " rows, its axis has " +
+  if (column.values.size() != rows)
+    throw std::invalid_argument(name + " has " + std::to_string(column.values.size()) + " rows, its axis has " +
                                 std::to_string(rows));
   if (column.integer && column.linear) throw std::invalid_argument(name + ", an integer, cannot be linear");
   if (!column.integer &&
-      !std::all_of(column.cells.begin(), column.cells.end(), [](double x) { return std::isfinite(x); }))
+      !std::all_of(column.values.begin(), column.values.end(), [](double x) { return std::isfinite(x); }))
     throw std::invalid_argument(name + " has a value that is not finite");
 }
 
 }  // namespace
 
-Courses::Courses(std::vector<std::vector<double>> axes, std::vector<Column> columns) : columns_(std::move(columns)) {
+TimeTables::TimeTables(std::vector<std::vector<double>> axes, std::vector<TableColumn> columns)
+    : columns_(std::move(columns)) {
   for (auto& times : axes) {
     check_times(times, axes_.size());
     axes_.push_back({std::move(times)});
   }
-  for (const Column& column : columns_) {
+  for (const TableColumn& column : columns_) {
     if (column.axis >= axes_.size())
       throw std::out_of_range("axis " + std::to_string(column.axis) + " does not exist, there are " +
                               std::to_string(axes_.size()));
-    check_cells(column, axes_[column.axis].times.size());
+    check_column(column, axes_[column.axis].times.size());
   }
 }
 
-Column& Courses::checked(std::size_t column) {
+TableColumn& TimeTables::checked(std::size_t column) {
   if (column >= columns_.size())
     throw std::out_of_range("column " + std::to_string(column) + " does not exist, there are " +
                             std::to_string(columns_.size()));
   return columns_[column];
 }
 
-std::span<double> Courses::cells(std::size_t column) { return checked(column).cells; }
+std::span<double> TimeTables::column(std::size_t column) { return checked(column).values; }
 
-void Courses::change(std::size_t column, Change change) { checked(column).change = change; }
+void TimeTables::override_column(std::size_t column, SlotOverride value) { checked(column).applied = value; }
 
-void Courses::between(double begin, double end) noexcept {
+void TimeTables::between(double begin, double end) noexcept {
   begin_ = begin;
   end_ = end;
 }
 
-void Courses::write(double t, double* values) noexcept {
+void TimeTables::write(double t, double* values) noexcept {
   const bool from_left = t >= end_;
   const double time = from_left ? end_ : std::max(t, begin_);
   for (Axis& axis : axes_) seek(axis, time, from_left);
-  for (const Column& column : columns_) {
-    const double cell = at(column, axes_[column.axis], time);
+  for (const TableColumn& column : columns_) {
+    const double value = at(column, axes_[column.axis], time);
     values[column.slot] =
-        column.integer ? as_cell(column.change.of_integer(as_integer(cell))) : column.change.of_double(cell);
+        column.integer ? as_double(column.applied.of_integer(as_integer(value))) : column.applied.of_double(value);
   }
 }
 
 // Mostly it is where it was, or one row on.
-void Courses::seek(Axis& axis, double t, bool from_left) noexcept {
+void TimeTables::seek(Axis& axis, double t, bool from_left) noexcept {
   const auto& times = axis.times;
   if (from_left) {
     axis.row = static_cast<std::size_t>(std::lower_bound(times.begin(), times.end(), t) - times.begin());
@@ -89,46 +90,46 @@ void Courses::seek(Axis& axis, double t, bool from_left) noexcept {
 }
 
 // At both ends of a line, and where it is level, the very number that is there: so a zero keeps its sign.
-double Courses::at(const Column& column, const Axis& axis, double t) noexcept {
+double TimeTables::at(const TableColumn& column, const Axis& axis, double t) noexcept {
   const std::size_t row = axis.row;
-  if (row == 0) return column.cells[0];
-  const double first = column.cells[row - 1];
+  if (row == 0) return column.values[0];
+  const double first = column.values[row - 1];
   if (!column.linear || row == axis.times.size()) return first;
-  const double before = axis.times[row - 1], second = column.cells[row];
+  const double before = axis.times[row - 1], second = column.values[row];
   const double share = (t - before) / (axis.times[row] - before);
   if (share == 0.0 || first == second) return first;
   return share == 1.0 ? second : first + share * (second - first);
 }
 
-void DrivenInputs::state(std::vector<std::vector<double>> axes, std::vector<Column> columns,
+void DrivenInputs::state(std::vector<std::vector<double>> axes, std::vector<TableColumn> columns,
                          std::vector<DrivenInput> inputs) {
   std::vector<Slot> slots;
-  for (Column& column : columns) {
-    cells_.check(column.slot);
-    column.integer = cells_.holds_integer[column.slot];
+  for (TableColumn& column : columns) {
+    slot_values_.check(column.slot);
+    column.integer = slot_values_.holds_integer[column.slot];
   }
   for (const DrivenInput& input : inputs) {
-    cells_.check(input.slot);
-    if (cells_.holds_integer[input.slot] && input.run != DrivenInput::Run::held)
+    slot_values_.check(input.slot);
+    if (slot_values_.holds_integer[input.slot] && input.run != DrivenInput::Run::held)
       throw std::invalid_argument("slot " + std::to_string(input.slot) + " holds integers, which are held");
     slots.push_back(input.slot);
   }
-  courses_ = Courses(std::move(axes), std::move(columns));
+  tables_ = TimeTables(std::move(axes), std::move(columns));
   for (const Slot slot : slots) drives_[slot] = true;
   inputs_ = std::move(inputs);
   into_inputs_ = wires_.set(slots);
 }
 
 void DrivenInputs::drive(double t, double h) noexcept {
-  for (DrivenInput& input : inputs_) input.start = cells_.values[input.slot];
+  for (DrivenInput& input : inputs_) input.start = slot_values_.values[input.slot];
   write(t);
   wires_.copy(into_inputs_);
   for (const DrivenInput& input : inputs_) {
-    const double start = input.start, end = cells_.values[input.slot];
+    const double start = input.start, end = slot_values_.values[input.slot];
     switch (input.run) {
-      case DrivenInput::Run::held: cells_.move(input.slot, start, 0.0, 0.0); break;
-      case DrivenInput::Run::following: cells_.move(input.slot, start, (end - start) / h, 0.0); break;
-      case DrivenInput::Run::middle: cells_.move(input.slot, 0.5 * (start + end), 0.0, 0.0); break;
+      case DrivenInput::Run::held: slot_values_.move(input.slot, start, 0.0, 0.0); break;
+      case DrivenInput::Run::following: slot_values_.move(input.slot, start, (end - start) / h, 0.0); break;
+      case DrivenInput::Run::middle: slot_values_.move(input.slot, 0.5 * (start + end), 0.0, 0.0); break;
     }
   }
 }

@@ -23,8 +23,8 @@ void check_index(std::size_t index, std::size_t count, const char* what);
 void check_order(int order);
 void check_size(std::size_t size, std::size_t wanted, const char* what);
 
-inline std::int64_t as_integer(double cell) noexcept { return std::bit_cast<std::int64_t>(cell); }
-inline double as_cell(std::int64_t number) noexcept { return std::bit_cast<double>(number); }
+inline std::int64_t as_integer(double number) noexcept { return std::bit_cast<std::int64_t>(number); }
+inline double as_double(std::int64_t number) noexcept { return std::bit_cast<double>(number); }
 
 // Texts that a kernel has met, and what binary variables had, by number; 0 is the empty one. No number means another
 // text later.
@@ -58,11 +58,11 @@ class StringTable {
 };
 
 // What is done to a value on its way, for some time.
-struct Change {
+struct SlotOverride {
   enum class Kind { none, override_, bias };
 
   Kind kind = Kind::none;
-  double cell = 0.0;  // in the type of the value: a double, or an integer in the same eight bytes
+  double value = 0.0;  // in the type of the signal: a double, or an integer in the same eight bytes
 
   [[nodiscard]] double of_double(double value) const noexcept;
   // Sums wrap around as they do in all integers of the machine: so those without a sign are right as well.
@@ -70,11 +70,11 @@ struct Change {
 };
 
 // One number per slot; the vectors stay where they are.
-struct Cells {
-  Cells(std::size_t slots, const std::vector<Slot>& integers);
-  Cells(const Cells&) = delete;
-  Cells& operator=(const Cells&) = delete;
-  ~Cells() = default;
+struct SlotValues {
+  SlotValues(std::size_t slots, const std::vector<Slot>& integers);
+  SlotValues(const SlotValues&) = delete;
+  SlotValues& operator=(const SlotValues&) = delete;
+  ~SlotValues() = default;
 
   std::vector<double> values, input_value;
   std::vector<double> input_rates;  // first derivatives, then second ones

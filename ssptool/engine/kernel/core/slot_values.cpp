@@ -1,4 +1,4 @@
-#include "cells.hpp"
+#include "slot_values.hpp"
 
 #include <algorithm>
 
@@ -59,18 +59,18 @@ std::vector<std::int64_t> StringTable::forget(std::span<const std::int64_t> need
   return forgotten;
 }
 
-double Change::of_double(double value) const noexcept {
+double SlotOverride::of_double(double value) const noexcept {
   if (kind == Kind::none) return value;
-  return kind == Kind::override_ ? cell : value + cell;
+  return kind == Kind::override_ ? this->value : value + this->value;
 }
 
-std::int64_t Change::of_integer(std::int64_t number) const noexcept {
+std::int64_t SlotOverride::of_integer(std::int64_t number) const noexcept {
   if (kind == Kind::none) return number;
-  if (kind == Kind::override_) return as_integer(cell);
-  return static_cast<std::int64_t>(static_cast<std::uint64_t>(number) + static_cast<std::uint64_t>(as_integer(cell)));
+  if (kind == Kind::override_) return as_integer(value);
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(number) + static_cast<std::uint64_t>(as_integer(value)));
 }
 
-Cells::Cells(std::size_t slots, const std::vector<Slot>& integers)
+SlotValues::SlotValues(std::size_t slots, const std::vector<Slot>& integers)
     : values(slots), input_value(slots), input_rates(max_order * slots), holds_integer(slots) {
   for (const Slot slot : integers) {
     check(slot);

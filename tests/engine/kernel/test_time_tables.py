@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssptool.engine.kernel.interface import (
-    ActedWire,
     Call,
-    Change,
-    ChangeKind,
-    Column,
-    Courses,
     DrivenInput,
     Instruction,
     LoopCalls,
     Op,
+    OverriddenWire,
     Running,
+    SlotOverride,
+    SlotOverrideKind,
+    TableColumn,
+    TimeTables,
 )
 from tests.engine.kernel.kernels import make_native, make_twin
 from tests.engine.kernel.mock_fmu import DO_STEP, SET_RATES, Mock
@@ -27,7 +27,7 @@ from tests.engine.kernel.test_inputs import shared
 numbers = st.floats(-1e3, 1e3, allow_subnormal=False)
 times = st.floats(0.0, 10.0, allow_subnormal=False)
 tables = st.lists(st.tuples(times, numbers), min_size=1, max_size=12).map(lambda rows: sorted(rows, key=lambda r: r[0]))
-OVERRIDE, BIAS = ChangeKind.OVERRIDE, ChangeKind.BIAS
+OVERRIDE, BIAS = SlotOverrideKind.OVERRIDE, SlotOverrideKind.BIAS
 
 
 def array(values):
@@ -42,7 +42,9 @@ def bits(*values):
 def driven(make_kernel, rows, linear=True, slots=1):
     """A kernel whose slot 0 follows a table; no component."""
     kernel = make_kernel(slots)
-    kernel.courses(Courses([array([t for t, _ in rows])], [Column(0, 0, array([y for _, y in rows]), linear)], []))
+    kernel.time_tables(
+        TimeTables([array([t for t, _ in rows])], [TableColumn(0, 0, array([y for _, y in rows]), linear)], [])
+    )
     return kernel
 
 
@@ -88,10 +90,10 @@ def test_both_kernels_have_the_same_bits(rows, linear, asked, data):
     kernels = [driven(make, rows, linear) for make in (make_twin, make_native)]
     for t in asked:
         begin, end = sorted((data.draw(times), data.draw(times)))
-        change = Change(data.draw(st.sampled_from(ChangeKind)), data.draw(numbers))
+        change = SlotOverride(data.draw(st.sampled_from(SlotOverrideKind)), data.draw(numbers))
         for kernel in kernels:
             kernel.between(begin, end)
-            kernel.change(0, change)
+            kernel.override_column(0, change)
         one, other = (written(kernel, t) for kernel in kernels)
         assert math.copysign(1.0, one) == math.copysign(1.0, other) and one == other
 
@@ -128,24 +130,24 @@ def test_columns_share_an_axis_and_integers_keep_their_bits(make_kernel):
     kernel = make_kernel(3, (1, 2))
     cells = [array([1.0, 2.0]), bits(-1, 2**63 - 1), bits(7, 8)]
     axes = [array([0.0, 1.0]), array([0.5])]
-    columns = [Column(0, 0, cells[0], True), Column(1, 0, cells[1], False), Column(2, 1, bits(9), False)]
-    kernel.courses(Courses(axes, columns, []))
+    columns = [TableColumn(0, 0, cells[0], True), TableColumn(1, 0, cells[1], False), TableColumn(2, 1, bits(9), False)]
+    kernel.time_tables(TimeTables(axes, columns, []))
     kernel.write(0.5)
     assert (kernel.values[0], *kernel.integers[1:].tolist()) == (1.5, -1, 9)
-    kernel.change(1, Change(BIAS, bits(3)[0]))
+    kernel.override_column(1, SlotOverride(BIAS, bits(3)[0]))
     kernel.write(0.75)
     assert kernel.integers[1] == 2
-    kernel.change(1, Change(OVERRIDE, bits(-5)[0]))
+    kernel.override_column(1, SlotOverride(OVERRIDE, bits(-5)[0]))
     kernel.write(1.0)
     assert kernel.integers[1] == -5
-    kernel.change(1, Change())
+    kernel.override_column(1, SlotOverride())
     kernel.write(1.0)
     assert kernel.integers[1] == 2**63 - 1
 
 
 def test_the_cells_of_a_column_can_be_changed(make_kernel):
     kernel = driven(make_kernel, [(0.0, 1.0)])
-    kernel.course(0)[0] = 4.0
+    kernel.table_column(0)[0] = 4.0
     assert written(kernel, 0.0) == 4.0
 
 
@@ -164,33 +166,33 @@ def test_the_cells_of_a_column_can_be_changed(make_kernel):
 def test_a_table_that_cannot_be_right_is_refused(make_kernel, axis, cells, linear, message):
     kernel = make_kernel(1)
     with pytest.raises(ValueError, match=message):
-        kernel.courses(Courses([array(axis)], [Column(0, 0, array(cells), linear)], []))
+        kernel.time_tables(TimeTables([array(axis)], [TableColumn(0, 0, array(cells), linear)], []))
 
 
 def test_what_does_not_exist_is_refused(make_kernel, mocks):
     kernel = make_kernel(2, (1,))
     kernel.add(mocks.table(kernel, Mock(), inputs=[0], outputs=[]))
-    one = Column(0, 0, array([1.0]), False)
+    one = TableColumn(0, 0, array([1.0]), False)
     with pytest.raises(IndexError, match="axis 1 does not exist"):
-        kernel.courses(Courses([array([0.0])], [one._replace(axis=1)], []))
+        kernel.time_tables(TimeTables([array([0.0])], [one._replace(axis=1)], []))
     with pytest.raises(IndexError, match="slot 9"):
-        kernel.courses(Courses([array([0.0])], [one._replace(slot=9)], []))
+        kernel.time_tables(TimeTables([array([0.0])], [one._replace(slot=9)], []))
     with pytest.raises(ValueError, match="slot 1, an integer, cannot be linear"):
-        kernel.courses(Courses([array([0.0])], [Column(1, 0, bits(1), True)], []))
+        kernel.time_tables(TimeTables([array([0.0])], [TableColumn(1, 0, bits(1), True)], []))
     with pytest.raises(ValueError, match="slot 1 holds integers, which are held"):
-        kernel.courses(Courses([array([0.0])], [one], [DrivenInput(1, Running.MIDDLE)]))
+        kernel.time_tables(TimeTables([array([0.0])], [one], [DrivenInput(1, Running.MIDDLE)]))
     for wrong in (-1, 0):
         with pytest.raises(IndexError, match="column"):
-            kernel.change(wrong, Change())
+            kernel.override_column(wrong, SlotOverride())
         with pytest.raises(IndexError, match="column"):
-            kernel.course(wrong)
+            kernel.table_column(wrong)
     with pytest.raises(ValueError, match="no wire leads to slot 0"):
-        kernel.act([ActedWire(0)])
+        kernel.override_wires([OverriddenWire(0)])
     with pytest.raises(IndexError, match="slot 5"):
-        kernel.act([ActedWire(5)])
+        kernel.override_wires([OverriddenWire(5)])
     kernel.group([0])
     with pytest.raises(ValueError, match="before groups"):
-        kernel.courses(Courses([array([0.0])], [one], []))
+        kernel.time_tables(TimeTables([array([0.0])], [one], []))
 
 
 # -- steps -----------------------------------------------------------------------------------------------------
@@ -201,8 +203,8 @@ def pushed(make_kernel, mocks, rows, running, linear=True):
     kernel, mock = make_kernel(3), Mock()
     kernel.add(mocks.table(kernel, mock, inputs=[1], outputs=[2]))
     kernel.connect([0], [1], [2.0], [1.0])
-    table = Column(0, 0, array([y for _, y in rows]), linear)
-    kernel.courses(Courses([array([t for t, _ in rows])], [table], [DrivenInput(1, running)]))
+    table = TableColumn(0, 0, array([y for _, y in rows]), linear)
+    kernel.time_tables(TimeTables([array([t for t, _ in rows])], [table], [DrivenInput(1, running)]))
     group = kernel.group([0])
     kernel.record_slots([0, 1, 2])
     kernel.write(0.0)
@@ -257,7 +259,8 @@ def test_both_kernels_run_stretches_with_the_same_bits(mocks, rows, running, lin
 def test_a_held_integer_is_set_at_the_start_of_the_step(make_kernel):
     """Of inputs of other types than Float64 there is nothing but to hold them."""
     kernel = make_kernel(2, (0, 1))
-    kernel.courses(Courses([array([0.0, 1.0])], [Column(0, 0, bits(-3, 4), False)], [DrivenInput(0, Running.HELD)]))
+    column = TableColumn(0, 0, bits(-3, 4), False)
+    kernel.time_tables(TimeTables([array([0.0, 1.0])], [column], [DrivenInput(0, Running.HELD)]))
     kernel.write(0.0)
     kernel.drive(1.0, 1.0)
     assert kernel.input_value.view(np.int64)[0] == -3
@@ -280,24 +283,24 @@ def wired(make_kernel, mocks):
 @pytest.mark.parametrize(
     ("source", "destination", "found"),
     [
-        (Change(), Change(), 7.0),
-        (Change(BIAS, 0.5), Change(), 8.0),
-        (Change(OVERRIDE, 10.0), Change(), 21.0),
-        (Change(), Change(BIAS, 0.5), 7.5),
-        (Change(OVERRIDE, 10.0), Change(BIAS, 0.5), 21.5),
-        (Change(BIAS, 10.0), Change(OVERRIDE, -4.0), -4.0),
+        (SlotOverride(), SlotOverride(), 7.0),
+        (SlotOverride(BIAS, 0.5), SlotOverride(), 8.0),
+        (SlotOverride(OVERRIDE, 10.0), SlotOverride(), 21.0),
+        (SlotOverride(), SlotOverride(BIAS, 0.5), 7.5),
+        (SlotOverride(OVERRIDE, 10.0), SlotOverride(BIAS, 0.5), 21.5),
+        (SlotOverride(BIAS, 10.0), SlotOverride(OVERRIDE, -4.0), -4.0),
     ],
 )
 def test_a_wire_delivers_what_is_done_at_its_ends(make_kernel, mocks, source, destination, found, early):
     """Whether it is acted on before groups are registered or after; and nothing is left of it afterwards."""
     kernel = wired(make_kernel, mocks)
     group = None if early else kernel.group([0])
-    kernel.act([ActedWire(1, Change(BIAS, 99.0), Change(BIAS, 98.0))])
-    kernel.act([ActedWire(1, source, destination)])
+    kernel.override_wires([OverriddenWire(1, SlotOverride(BIAS, 99.0), SlotOverride(BIAS, 98.0))])
+    kernel.override_wires([OverriddenWire(1, source, destination)])
     group = kernel.group([0]) if group is None else group
     kernel.exchange(group)
     assert kernel.values[1] == found
-    kernel.act([ActedWire(1)])
+    kernel.override_wires([OverriddenWire(1)])
     kernel.exchange(group)
     assert kernel.values[1] == 7.0
 
@@ -310,11 +313,11 @@ def test_a_zero_that_replaces_a_value_keeps_its_sign(make_kernel, before, zero, 
     kernel = make_kernel(2)
     kernel.connect([0], [1], *([each] for each in scale))
     kernel.values[0] = before
-    ends = [(Change(), Change(OVERRIDE, zero))]
+    ends = [(SlotOverride(), SlotOverride(OVERRIDE, zero))]
     if scale == (1.0, 0.0):
-        ends.append((Change(OVERRIDE, zero), Change()))
+        ends.append((SlotOverride(OVERRIDE, zero), SlotOverride()))
     for source, destination in ends:
-        kernel.act([ActedWire(1, source, destination)])
+        kernel.override_wires([OverriddenWire(1, source, destination)])
         kernel.accept(0.0)
         assert (kernel.values[1], math.copysign(1.0, kernel.values[1])) == (0.0, math.copysign(1.0, zero))
 
@@ -322,12 +325,12 @@ def test_a_zero_that_replaces_a_value_keeps_its_sign(make_kernel, before, zero, 
 def test_wires_of_sweeps_outputs_and_courses_are_acted_on_too(make_kernel, mocks):
     kernel = wired(make_kernel, mocks)
     group, sweep = kernel.group([0]), kernel.sweep([Call(0, (1,), ())])
-    kernel.act([ActedWire(1, Change(OVERRIDE, 1.0))])
+    kernel.override_wires([OverriddenWire(1, SlotOverride(OVERRIDE, 1.0))])
     assert kernel.evaluate(sweep).ok
     assert kernel.values[1] == 3.0
     outer = make_kernel(2)
     outer.connect([0], [1], [1.0], [0.0])
-    outer.act([ActedWire(1, Change(), Change(BIAS, 2.0))])
+    outer.override_wires([OverriddenWire(1, SlotOverride(), SlotOverride(BIAS, 2.0))])
     outer.accept(0.0)
     assert outer.values[1] == 2.0
     assert group == 0
@@ -338,14 +341,14 @@ def test_integers_are_changed_before_and_after_the_table_of_the_wire(make_kernel
     kernel = make_kernel(3, (0, 1))
     kernel.connect([0, 0], [1, 2], [1.0, 0.5], [0.0, 0.25], {0: {5: 6}})
     kernel.integers[0] = 3
-    both = [ActedWire(slot, Change(BIAS, bits(2)[0])) for slot in (1, 2)]
-    kernel.act(both)
+    both = [OverriddenWire(slot, SlotOverride(BIAS, bits(2)[0])) for slot in (1, 2)]
+    kernel.override_wires(both)
     kernel.accept(0.0)
     assert (kernel.integers[1], kernel.values[2]) == (6, 2.75)
-    kernel.act(
+    kernel.override_wires(
         [
-            ActedWire(1, Change(OVERRIDE, bits(5)[0]), Change(BIAS, bits(-7)[0])),
-            ActedWire(2, Change(), Change(OVERRIDE, 9.0)),
+            OverriddenWire(1, SlotOverride(OVERRIDE, bits(5)[0]), SlotOverride(BIAS, bits(-7)[0])),
+            OverriddenWire(2, SlotOverride(), SlotOverride(OVERRIDE, 9.0)),
         ]
     )
     kernel.accept(1.0)
@@ -356,7 +359,7 @@ def test_sums_of_integers_wrap_around(make_kernel):
     kernel = make_kernel(2, (0, 1))
     kernel.connect([0], [1], [1.0], [0.0])
     kernel.integers[0] = 2**63 - 1
-    kernel.act([ActedWire(1, Change(BIAS, bits(1)[0]))])
+    kernel.override_wires([OverriddenWire(1, SlotOverride(BIAS, bits(1)[0]))])
     kernel.accept(0.0)
     assert kernel.integers[1] == -(2**63)
 
@@ -367,8 +370,8 @@ def test_the_derivative_of_a_loop_is_that_of_its_wires_as_they_are(make_kernel, 
     kernel.add(mocks.table(kernel, mock, inputs=[1], outputs=[0]))
     kernel.connect([0], [1], [2.0], [1.0])
     loop = kernel.loop(LoopCalls((0,), (Call(0, (1,), (0,)),), (1.0,), 1e-12, 0.0, 10))
-    for change, slope in ((Change(), 1.0), (Change(BIAS, 3.0), 1.0), (Change(OVERRIDE, 3.0), 0.0)):
-        kernel.act([ActedWire(1, Change(), change)])
+    for change, slope in ((SlotOverride(), 1.0), (SlotOverride(BIAS, 3.0), 1.0), (SlotOverride(OVERRIDE, 3.0), 0.0)):
+        kernel.override_wires([OverriddenWire(1, SlotOverride(), change)])
         assert kernel.residual(loop, array([0.0]))[0].ok
         outcome, product = kernel.jacobian_product(loop, array([1.0]))
         assert outcome.ok and product.tolist() == [slope]
@@ -432,7 +435,7 @@ def test_none_at_all_is_nothing_to_do(make_kernel, mocks):
     assert kernel.run_through(program(group), (), np.zeros((0, 4)), np.zeros((0, 4))).ok
     assert make_kernel(0).group([]) == 0
     empty = make_kernel(1)
-    empty.courses(Courses([], [], []))
+    empty.time_tables(TimeTables([], [], []))
     empty.write(0.0)
     empty.drive(1.0, 1.0)
     assert empty.values.tolist() == [0.0]

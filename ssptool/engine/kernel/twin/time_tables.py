@@ -1,0 +1,137 @@
+"""Tables that drive slots over time, and inputs that run over steps as these do."""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from ssptool.engine.kernel.interface import (
+    DrivenInput,
+    Floats,
+    Integers,
+    Running,
+    SlotOverride,
+    TableColumn,
+    TimeTables,
+)
+from ssptool.engine.kernel.twin.slot_values import SlotValues, check_index, item, overridden_double, overridden_integer
+from ssptool.engine.kernel.twin.wires import Wires
+
+NO_TIME_TABLES = TimeTables((), (), ())
+
+
+class TwinTimeTables:
+    """TimeTables of slots, some of which are `integers`."""
+
+    def __init__(self, tables: TimeTables = NO_TIME_TABLES, integers: Collection[int] = ()) -> None:
+        self._axes = [np.array(times, dtype=np.float64) for times in tables.axes]
+        self._times = [times.tolist() for times in self._axes]
+        self._columns = tables.columns
+        self._integer = [column.slot in integers for column in tables.columns]
+        self._values = [np.array(column.values, dtype=np.float64) for column in tables.columns]
+        self._overrides = [SlotOverride()] * len(self._columns)
+        self._begin, self._end = -math.inf, math.inf
+        for number, times in enumerate(self._axes):
+            _check_times(times, number)
+        for column, found, integer in zip(self._columns, self._values, self._integer, strict=True):
+            check_index(column.axis, self._axes, "axis")
+            _check_column(column, found, len(self._axes[column.axis]), integer)
+
+    def column(self, column: int) -> Floats:
+        """Its values (rows,)."""
+        return item(self._values, column, "column")
+
+    def override_column(self, column: int, override: SlotOverride) -> None:
+        check_index(column, self._columns, "column")
+        self._overrides[column] = override
+
+    def between(self, begin: float, end: float) -> None:
+        self._begin, self._end = begin, end
+
+    def write(self, t: float, values: Floats, integers: Integers) -> None:
+        from_left = t >= self._end
+        time = self._end if from_left else max(t, self._begin)
+        seek = bisect_left if from_left else bisect_right
+        rows = [seek(times, time) for times in self._times]
+        every = zip(self._columns, self._values, self._integer, self._overrides, strict=True)
+        for column, found, integer, override in every:
+            row = rows[column.axis]
+            if integer:
+                integers[column.slot] = overridden_integer(int(found.view(np.int64)[max(row - 1, 0)]), override)
+            else:
+                value = _at(found, self._times[column.axis], row, time, column.linear)
+                values[column.slot] = overridden_double(value, override)
+
+
+def _at(values: Floats, times: Sequence[float], row: int, t: float, linear: bool) -> float:
+    """At both ends of a line, and where it is level, the very number that is there: so a zero keeps its sign."""
+    if row == 0:
+        return float(values[0])
+    first = float(values[row - 1])
+    if not linear or row == len(times):
+        return first
+    second, before = float(values[row]), times[row - 1]
+    share = (t - before) / (times[row] - before)
+    if share == 0.0 or first == second:
+        return first
+    return second if share == 1.0 else first + share * (second - first)
+
+
+def _check_times(times: Floats, number: int) -> None:
+    if not len(times):
+        raise ValueError(f"axis {number} has no times")
+    if not np.isfinite(times).all():
+        raise ValueError(f"axis {number} has a time that is not finite")
+    if (times[1:] < times[:-1]).any():
+        raise ValueError(f"axis {number} has times that descend")
+
+
+def _check_column(column: TableColumn, values: Floats, rows: int, integer: bool) -> None:
+    name = f"the column of slot {column.slot}"
+    if len(values) != rows:
+        raise ValueError(f"{name} has {len(values)} rows, its axis has {rows}")
+    if integer and column.linear:
+        raise ValueError(f"{name}, an integer, cannot be linear")
+    if not integer and not np.isfinite(values).all():
+        raise ValueError(f"{name} has a value that is not finite")
+
+
+class DrivenInputs:
+    """The time tables of a kernel, and the inputs to which they lead."""
+
+    def __init__(self, slot_values: SlotValues, wires: Wires) -> None:
+        self._slot_values, self._wires = slot_values, wires
+        self.tables = TwinTimeTables(NO_TIME_TABLES)
+        self._inputs: dict[int, DrivenInput] = {}  # by slot
+
+    def state(self, tables: TimeTables) -> None:
+        for slot in (*(one.slot for one in tables.columns), *(one.slot for one in tables.inputs)):
+            self._slot_values.check(slot)
+        for one in tables.inputs:
+            if one.slot in self._slot_values.holds_integer and one.running != Running.HELD:
+                raise ValueError(f"slot {one.slot} holds integers, which are held")
+        self.tables = TwinTimeTables(tables, self._slot_values.holds_integer)
+        self._inputs = {one.slot: one for one in tables.inputs}
+
+    def drives(self, slot: int) -> bool:
+        return slot in self._inputs
+
+    def write(self, t: float) -> None:
+        self.tables.write(t, self._slot_values.values, self._slot_values.integers)
+
+    def drive(self, t: float, h: float) -> None:
+        slots, move = list(self._inputs), self._slot_values.move
+        bits = self._slot_values.integers[slots]
+        self.write(t)
+        self._wires.copy(self._wires.into(slots))
+        self._slot_values.input_value.view(np.int64)[slots] = bits  # bits that need not be those of a number
+        for (slot, one), start in zip(self._inputs.items(), bits.view(np.float64), strict=True):
+            end = self._slot_values.values[slot]
+            match one.running:
+                case Running.HELD:
+                    self._slot_values.input_rates[:, slot] = 0.0, 0.0
+                case Running.FOLLOWING:
+                    move(slot, start, (end - start) / h, 0.0)
+                case Running.MIDDLE:
+                    move(slot, 0.5 * (start + end), 0.0, 0.0)

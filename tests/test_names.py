@@ -1,0 +1,22 @@
+"""One class per name: a word of SSP or FMI means the thing of the standard, derived things have a prefix."""
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import ssptool
+
+PACKAGE = Path(ssptool.__file__).parent
+
+
+def test_no_public_class_name_is_defined_twice():
+    """But for `documents`: each schema of SSP has types of its own, such as the Float64 of a connector (SSC) and that
+    of a parameter value (SSV), and `documents` names them as the schemas do.
+    """
+    homes = defaultdict(list)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(path.relative_to(PACKAGE))
+    shared = {name: paths for name, paths in homes.items() if {path.parts[0] for path in paths} != {"documents"}}
+    assert {name: list(map(str, paths)) for name, paths in shared.items() if len(paths) > 1} == {}
