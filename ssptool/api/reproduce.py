@@ -26,7 +26,7 @@ from ssptool.results.reproduction import (
     TOLERANCE,
     InputCheck,
     InputState,
-    Verdict,
+    ReproductionVerdict,
     changed_inputs,
     first_difference,
     with_results,
@@ -265,16 +265,16 @@ def judged(
     """How the values of a run that was made again compare with those of its result."""
     first = first_difference(found, reference)
     comparison: TraceComparison | None = None
-    verdict = Verdict.SAME_BITS
+    verdict = ReproductionVerdict.SAME_BITS
     if first is not None:
         try:
             comparison = compare_traces(found, reference, tolerance=tolerance)
-            verdict = Verdict.INSIDE if comparison.agrees else Verdict.DIFFERS
+            verdict = ReproductionVerdict.INSIDE if comparison.agrees else ReproductionVerdict.DIFFERS
             remarks = (*remarks, *comparison.remarks)
         except NothingToCompare:
-            verdict = Verdict.DIFFERS
+            verdict = ReproductionVerdict.DIFFERS
     if remarks:
-        verdict = Verdict.DIFFERS
+        verdict = ReproductionVerdict.DIFFERS
     return Reproduction(
         result=name,
         verdict=verdict,
@@ -315,7 +315,7 @@ def _study_run(name: str, folder: Path, number: int, tolerance: Tolerance, isola
             path.write_bytes(outcome.trace)
             traces = judged(name, read_trace(path), read_trace(kept), tolerance, inputs, reasons, remarks)
         return with_results(traces, values)
-    without_trace = Reproduction(name, Verdict.SAME_BITS, tolerance, 0, 0, inputs=inputs, reasons=reasons)
+    without_trace = Reproduction(name, ReproductionVerdict.SAME_BITS, tolerance, 0, 0, inputs=inputs, reasons=reasons)
     return with_results(without_trace, values, remarks)
 
 

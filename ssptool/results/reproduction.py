@@ -24,7 +24,7 @@ class CannotReproduce(WrongUsage):
     """The run of a result cannot be made again: the message says why, and names files that are not there."""
 
 
-class Verdict(StrEnum):
+class ReproductionVerdict(StrEnum):
     SAME_BITS = "same bits"
     INSIDE = "inside the tolerance"
     DIFFERS = "differs"
@@ -79,7 +79,7 @@ class Reproduction:
     """
 
     result: str
-    verdict: Verdict
+    verdict: ReproductionVerdict
     tolerance: Tolerance
     rows: int
     signals: int
@@ -93,7 +93,7 @@ class Reproduction:
     @property
     def same(self) -> bool:
         """Whether the values are the same, to the last bit or inside the tolerance."""
-        return self.verdict is not Verdict.DIFFERS
+        return self.verdict is not ReproductionVerdict.DIFFERS
 
     def _repr_html_(self) -> str:
         lines = "".join(f"<li>{escape(line)}</li>" for line in reproduction_text(self).splitlines())
@@ -138,22 +138,25 @@ def with_results(
     reproduction: Reproduction, values: Mapping[str, tuple[float | None, float | None]], remarks: Sequence[str] = ()
 ) -> Reproduction:
     """With the results of a run of a study: by name the value of the new run and the one before."""
-    told, verdicts = [*remarks], [reproduction.verdict, Verdict.DIFFERS if remarks else Verdict.SAME_BITS]
+    told, verdicts = (
+        [*remarks],
+        [reproduction.verdict, ReproductionVerdict.DIFFERS if remarks else ReproductionVerdict.SAME_BITS],
+    )
     for name, (now, then) in values.items():
         verdict = _verdict(now, then, reproduction.tolerance)
         verdicts.append(verdict)
-        if verdict is not Verdict.SAME_BITS:
+        if verdict is not ReproductionVerdict.SAME_BITS:
             told.append(f"result {name}: {now!r}, then {then!r}")
-    worst = max(verdicts, key=list(Verdict).index)
+    worst = max(verdicts, key=list(ReproductionVerdict).index)
     return replace(reproduction, verdict=worst, remarks=(*reproduction.remarks, *told), results=len(values))
 
 
-def _verdict(now: float | None, then: float | None, tolerance: Tolerance) -> Verdict:
+def _verdict(now: float | None, then: float | None, tolerance: Tolerance) -> ReproductionVerdict:
     if now == then:
-        return Verdict.SAME_BITS
+        return ReproductionVerdict.SAME_BITS
     if now is None or then is None or not abs(now - then) <= tolerance.width(abs(then)):
-        return Verdict.DIFFERS
-    return Verdict.INSIDE
+        return ReproductionVerdict.DIFFERS
+    return ReproductionVerdict.INSIDE
 
 
 def changed_inputs(inputs: Sequence[InputCheck]) -> list[str]:
@@ -175,22 +178,24 @@ def reproduction_text(reproduction: Reproduction) -> str:
     allowed = f"tolerance {tolerance_text(one.tolerance)}"
     first = "" if one.first is None else f": {one.first}"
     match one.verdict:
-        case Verdict.SAME_BITS:
+        case ReproductionVerdict.SAME_BITS:
             lines = [f"{one.result}: same bits ({size})"]
-        case Verdict.INSIDE:
+        case ReproductionVerdict.INSIDE:
             lines = [f"{one.result}: inside the {allowed} ({size}); the bits differ{first.replace(': ', ' ', 1)}"]
-        case Verdict.DIFFERS:
+        case ReproductionVerdict.DIFFERS:
             lines = [f"{one.result}: differs{first.replace(': ', ' ', 1)} ({allowed})"]
-    if one.verdict is Verdict.DIFFERS and one.comparison is not None:
+    if one.verdict is ReproductionVerdict.DIFFERS and one.comparison is not None:
         worst = one.comparison.signals[0]
         if worst.verdict is SignalVerdict.DIFFERS:
             unit = f" {worst.unit}" if worst.unit else ""
             lines.append(f"worst: {worst.signal} by {worst.deviation:.3g}{unit} at t = {worst.at:g} s")
     lines += one.remarks
     if one.reasons:
-        lines.append("not as in that run:" if one.verdict is not Verdict.SAME_BITS else "other than in that run:")
+        lines.append(
+            "not as in that run:" if one.verdict is not ReproductionVerdict.SAME_BITS else "other than in that run:"
+        )
         lines += [f"  {reason}" for reason in one.reasons]
-    elif one.verdict is Verdict.DIFFERS:
+    elif one.verdict is ReproductionVerdict.DIFFERS:
         lines.append("all inputs, versions and settings are as in that run")
     return "\n".join(lines)
 
