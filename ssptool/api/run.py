@@ -216,7 +216,7 @@ def _opened_plan(function: Callable[..., Any], system: Path | str, options: Mapp
             scenario=given["scenario"],
             accepted=accepted,
         )
-        known = {name: value for name, value in given.items() if name in DEFAULTS and name != "settings"}
+        known = {name: given[name] for name in (*SystemOptions.__annotations__, "accept")}
         known |= {"system": path("system", system), "parameters": files, "start_values": values}
         known |= {name: _as_paths(given[name]) for name in ("inputs", "scenario", "allow_outside")}
         yield _OpenedPlan(archive, made, Arguments.of(known))
