@@ -161,7 +161,7 @@ def test_an_iteration_that_does_not_converge_is_a_failure_with_advice():
     result = simulate(oscillator(System2__k2=1e4), stop_time=1.0, step_size=0.1, acceleration="none")
     assert result.status is Ending.COUPLING
     assert "System1, System2" in result.failure.message
-    assert "smaller step size" in result.failure.advice
+    assert "smaller --step-size" in result.failure.advice
     assert result.failure.time == 0.0
     assert len(result.trace) == 1
 
