@@ -8,7 +8,7 @@ from pytest import approx
 import ssptool as api
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
-from ssptool.network.flatten import read_annotated
+from ssptool.network.annotations import read_annotated
 from tests.engine.dual_mass import RESOURCES
 
 CORPUS = Path(__file__).parents[2] / "../shared/corpus/libcosim/tests/data"
