@@ -16,16 +16,16 @@ from ssptool.arguments import UnknownArgument as UnknownArgument
 from ssptool.arguments import WrongArgument as WrongArgument
 from ssptool.arguments import flag, paths, text, texts
 from ssptool.arguments import path as system_path
-from ssptool.documents.archive import Archive
+from ssptool.documents.archive import LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
 from ssptool.rules.catalogue import UnknownRule
 from ssptool.rules.renderers import PLAIN_RENDERERS as PLAIN_REPORT_RENDERERS
 from ssptool.rules.renderers import RENDERERS
 from ssptool.rules.renderers import RENDERERS as REPORT_RENDERERS
-from ssptool.rules.report import Report
+from ssptool.rules.report import Report, joined
 from ssptool.rules.report import summary as report_summary
-from ssptool.rules.runner import check, check_path
+from ssptool.rules.runner import check, check_path, found_in
 from ssptool.rules.selection import (
     Acceptance,
     InvalidSettings,
@@ -37,6 +37,7 @@ from ssptool.rules.selection import (
     judge,
 )
 from ssptool.rules.selection import Unacceptable as Unacceptable
+from ssptool.working_directory import absolute
 
 if TYPE_CHECKING:
     from ssptool.engine.stimuli.inputs import InputData
@@ -235,13 +236,19 @@ def validate_scope(
 
 
 @shows(ValidateOptions.__annotations__, ValidateOptions)
-def validate(system: Path | str, **options: Unpack[ValidateOptions]) -> Report:
-    """Everything that is wrong with a system, with file, line, reason and fix. No FMU binary is loaded.
+def validate(system: Files, **options: Unpack[ValidateOptions]) -> Report:
+    """Everything that is wrong with a system, or several, with file, line, reason and fix. No FMU binary is loaded.
 
     Without `variant` all SSDs at the root of the package are checked. A file that cannot be opened as an archive is
     a finding as well. An `.ssv`, `.ssm` or `.ssb` is checked by itself: by its schema, and by the rules that need no
-    system. What the three switches leave open the nearest `ssptool.toml`, or `[tool.ssptool]` in
-    `pyproject.toml`, from the system's folder upwards says.
+    system.
+
+    A list of systems, documents and folders gives one report, whose files are named by their paths from the working
+    folder; so does a folder that is no system but has some in it. A parameter set, mapping or dictionary that a system
+    among them refers to is checked there only.
+
+    What the three switches leave open the nearest `ssptool.toml`, or `[tool.ssptool]` in `pyproject.toml`, from the
+    system's folder upwards says.
 
     Parameters
     ----------
@@ -265,8 +272,22 @@ def validate(system: Path | str, **options: Unpack[ValidateOptions]) -> Report:
         The settings file has an unknown key or a wrong value.
     """
     refuse_unknown(validate, options)
+    given = paths("system", system)
+    found = list(dict.fromkeys(each for path in given for each in found_in(path)))
+    if isinstance(system, Path | str) and found == list(given):
+        return _checked(found[0], options)
+    reports: list[Report] = []
+    covered: set[Path] = set()
+    for path in sorted(found, key=lambda path: path.suffix.lower() in LONE_SUFFIXES):
+        if absolute(path).resolve() not in covered:
+            reports.append(_checked(path, options))
+            covered |= {absolute(Path(reports[-1].on_disk(file))).resolve() for file in reports[-1].files}
+    return joined(reports)
+
+
+def _checked(system: Path, options: ValidateOptions) -> Report:
     scope = validate_scope(system, **options)
-    return check_path(system_path("system", system), scope.variant, switches=scope.switches, outside=scope.outside)
+    return check_path(system, scope.variant, switches=scope.switches, outside=scope.outside)
 
 
 def choice(select: object, ignore: object, strict: object, tools: object) -> RuleChoice:

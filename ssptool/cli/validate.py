@@ -66,7 +66,7 @@ def validate_command(
         list[Path],
         typer.Argument(
             metavar="SYSTEM...",
-            help=".ssp files, unpacked ones (folders), .ssd files; or .ssv, .ssm and .ssb files by themselves.",
+            help="Systems (.ssp, .ssd, .fmu, folders), documents (.ssv, .ssm, .ssb), and folders to search for these.",
         ),
     ],
     options: "ValidateOptions",
@@ -80,39 +80,43 @@ def validate_command(
     unsafe_fixes: Annotated[
         bool, typer.Option("--unsafe-fixes", help="Apply all fixes, also guesses such as the nearest name.")
     ] = False,
+    all: Annotated[bool, typer.Option("--all", help="List findings with the same text one by one.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Show what the fixes would change, and write nothing.")] = False,
 ) -> None:
     """Say what is wrong with a system, where, why, and how to fix it.
 
-    Nothing is run. A parameter set, mapping or dictionary by itself is checked by its schema and by the rules that need
-    no system. Without --variant every SSD of the package is checked, and everything that it refers to. Rules are
-    also switched in ssptool.toml, or in [tool.ssptool] of pyproject.toml; the command line wins. Exit status: 0 without
-    errors, 1 with errors, 2 if there is no such rule or setting.
+    Nothing is run. Several systems, documents and folders give one report, with paths from the working folder; a folder
+    that is no system is searched. A parameter set, mapping or dictionary by itself is checked by its schema and by the
+    rules that need no system. Without --variant every SSD of the package is checked, and everything that it refers
+    to. Rules are also switched in ssptool.toml, or in [tool.ssptool] of pyproject.toml; the command line wins. Exit
+    status: 0 without errors, 1 with errors, 2 if there is no such rule or setting.
 
     For example `ssptool validate plant.ssp`, or `ssptool validate plant --fix --diff`, or `ssptool validate plant
     --ignore FMU-102,SSD-GEO --format sarif --output plant.sarif`.
     """
-    if len(systems) > 1 and (output is not None or format not in (ReportFormat.TEXT, ReportFormat.GITHUB)):
-        raise typer.BadParameter(f"a report in a file, or as {format}, is of one system", param_hint="SYSTEM")
-    failed = False
-    for system in systems:
-        try:
-            fixing = fix or unsafe_fixes or diff
-            report = _fixed(system, options, unsafe_fixes, diff) if fixing else ssptool.validate(system, **options)
-        except (ssptool.UnknownRule, ssptool.UnknownTool, ssptool.InvalidSettings) as problem:
-            complain(str(problem))
-            raise typer.Exit(WRONG_USAGE) from None
-        if report is not None:
-            _show(report, format, output)
-            failed = failed or bool(report.errors)
-    raise typer.Exit(1 if failed else 0)
+    report: Report | None = None
+    try:
+        if fix or unsafe_fixes or diff:
+            for system in systems:
+                report = _fixed(system, options, unsafe_fixes, diff)
+        if not diff and (report is None or len(systems) > 1):
+            report = ssptool.validate(systems[0] if len(systems) == 1 else systems, **options)
+    except (ssptool.UnknownRule, ssptool.UnknownTool, ssptool.InvalidSettings) as problem:
+        complain(str(problem))
+        raise typer.Exit(WRONG_USAGE) from None
+    if report is not None:
+        _show(report, "full text" if all and format is ReportFormat.TEXT else format.value, output)
+    raise typer.Exit(1 if report is not None and report.errors else 0)
 
 
-def _show(report: "Report", format: ReportFormat, output: Path | None) -> None:
+def _show(report: "Report", form: str, output: Path | None) -> None:
     if output is None:
-        typer.echo(ssptool.REPORT_RENDERERS[format.value](report))
+        typer.echo(ssptool.REPORT_RENDERERS[form](report))
     else:
-        output.write_text(ssptool.PLAIN_REPORT_RENDERERS[format.value](report) + "\n", encoding="utf-8")
+        try:
+            output.write_text(ssptool.PLAIN_REPORT_RENDERERS[form](report) + "\n", encoding="utf-8")
+        except OSError as problem:
+            raise OSError(problem.errno, problem.strerror, str(output)) from None  # a full disk does not name the file
         typer.echo(f"{ssptool.report_summary(report)}; report in {output}")
 
 

@@ -18,7 +18,7 @@ from lxml import etree
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.errors import counted
 from ssptool.rules.catalogue import RULES, Rule
-from ssptool.rules.report import Report, summary
+from ssptool.rules.report import Report, in_zip, summary
 from ssptool.version import __version__
 
 SCHEMA_VERSION = 1
@@ -43,6 +43,7 @@ def render_json(report: Report) -> str:
             "info": len(report.infos),
         },
         "files": list(report.files),
+        "systems": list(report.systems) or [report.subject],
         "skipped": [{"file": skipped.file, "reason": skipped.reason} for skipped in report.skipped],
         "diagnostics": [_json_diagnostic(report, diagnostic) for diagnostic in report.diagnostics],
         "withheld": [_json_diagnostic(report, diagnostic) for diagnostic in report.withheld],
@@ -268,7 +269,7 @@ def _command(report: Report, diagnostic: Diagnostic) -> str:
         place += f",line={region.line}"
         if region.columns is not None:
             place += f",endLine={region.line},col={region.columns[0]},endColumn={region.columns[1]}"
-    inside = f"{position}: " if report.folder is None else ""
+    inside = f"{position}: " if report.folder is None or in_zip(position.file) else ""
     advice = f"\n{diagnostic.advice}" if diagnostic.advice else ""
     message = _escaped(f"{inside}{diagnostic.message}{advice}")
     return f"::{_COMMANDS[diagnostic.severity]} {place},title={_escaped_property(diagnostic.code)}::{message}"
@@ -282,16 +283,27 @@ def _escaped_property(text: str) -> str:
     return _escaped(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _text(report: Report, colour: bool | None = None) -> str:
+def _text(report: Report, colour: bool | None = None, each: bool = False) -> str:
     from ssptool.rules.report_text import render_text
 
-    return render_text(report, colour=colour)
+    return render_text(report, colour=colour, each=each)
 
 
 RENDERERS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
-    {"text": _text, "json": render_json, "sarif": render_sarif, "junit": render_junit, "github": render_github}
+    {
+        "text": _text,
+        "full text": partial(_text, each=True),
+        "json": render_json,
+        "sarif": render_sarif,
+        "junit": render_junit,
+        "github": render_github,
+    }
 )
 PLAIN_RENDERERS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
-    {**RENDERERS, "text": partial(_text, colour=False)}
+    {
+        **RENDERERS,
+        "text": partial(_text, colour=False),
+        "full text": partial(_text, colour=False, each=True),
+    }
 )
 """The same without colours, for files."""

@@ -1,9 +1,10 @@
 """Reports of a validation: diagnostics, source lines, and HTML for notebooks."""
 
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from types import MappingProxyType
@@ -146,6 +147,8 @@ class Report:
     withheld: tuple[Diagnostic, ...] = ()
     fixable: Mapping[Diagnostic, bool] = field(default_factory=lambda: MappingProxyType({}))
     folder: str | None = None
+    systems: tuple[str, ...] = ()
+    """Of a report on several systems and documents: their paths, with which the names of files begin."""
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -187,7 +190,7 @@ class Report:
         """The path of a file on disk, with forward slashes; for a file inside a zip that of the package."""
         if self.folder is None:
             return Path(self.subject).as_posix()
-        return Path(self.folder, file.partition(NESTING_MARK)[0] if _in_zip(file) else file).as_posix()
+        return Path(self.folder, file.partition(NESTING_MARK)[0] if in_zip(file) else file).as_posix()
 
     def region(self, position: Position) -> Region | None:
         """The region of a finding; None without a line."""
@@ -200,10 +203,56 @@ class Report:
 
     def region_on_disk(self, position: Position) -> Region | None:
         """The region in the file of `on_disk`; None for a zip, which has no lines."""
-        return None if self.folder is None or _in_zip(position.file) else self.region(position)
+        return None if self.folder is None or in_zip(position.file) else self.region(position)
 
 
-def _in_zip(file: str) -> bool:
+def joined(reports: Sequence[Report]) -> Report:
+    """One report on several systems: files are named by their paths from the folder in which ssptool runs."""
+    renamed = [_from_here(report) for report in reports]
+    diagnostics = {one: None for report in renamed for one in report.diagnostics}
+    return Report(
+        ", ".join(report.subject for report in reports),
+        tuple(sorted(diagnostics, key=in_order)),
+        tuple(dict.fromkeys(file for report in renamed for file in report.files)),
+        tuple(dict.fromkeys(skipped for report in renamed for skipped in report.skipped)),
+        MappingProxyType({place: line for report in renamed for place, line in report.excerpts.items()}),
+        tuple(dict.fromkeys(one for report in renamed for one in report.withheld)),
+        MappingProxyType({one: safe for report in renamed for one, safe in report.fixable.items()}),
+        "",
+        tuple(report.subject for report in reports),
+    )
+
+
+def _from_here(report: Report) -> Report:
+    """The same with names of files that begin with the path of the system."""
+
+    def path(file: str) -> str:
+        subject = Path(report.subject)
+        if report.folder is not None:
+            return posixpath.normpath(Path(report.folder, file).as_posix())
+        return subject.as_posix() if file in ("", subject.name) else f"{subject.as_posix()}{NESTING_MARK}{file}"
+
+    def renamed(one: Diagnostic) -> Diagnostic:
+        return replace(one, position=one.position._replace(file=path(one.position.file)))
+
+    return replace(
+        report,
+        diagnostics=tuple(map(renamed, report.diagnostics)),
+        files=tuple(map(path, report.files)),
+        skipped=tuple(Skipped(path(one.file), one.reason) for one in report.skipped),
+        excerpts={place._replace(file=path(place.file)): line for place, line in report.excerpts.items()},
+        withheld=tuple(map(renamed, report.withheld)),
+        fixable={renamed(one): safe for one, safe in report.fixable.items()},
+    )
+
+
+def in_order(diagnostic: Diagnostic) -> tuple[object, ...]:
+    """The key by which findings are sorted: errors first, then by place."""
+    severity = list(Severity).index(diagnostic.severity)
+    return severity, diagnostic.position, diagnostic.code, diagnostic.message, diagnostic.advice
+
+
+def in_zip(file: str) -> bool:
     """Whether a name is that of an entry of a nested package or FMU."""
     return any(ending + NESTING_MARK in file.lower() for ending in (".ssp", ".fmu"))
 
@@ -212,6 +261,11 @@ def summary(report: Report) -> str:
     """Numbers of findings and their files."""
     where = _files_named(report)
     ignored = f" ({len(report.withheld)} more ignored)" if report.withheld else ""
+    if report.systems:
+        where = counted(len({one.position.file for one in report.diagnostics}), "file")
+        ignored += f" ({counted(len(report.systems), 'system or document', 'systems and documents')} checked)"
+        if not report.diagnostics:
+            return f"no findings{ignored}"
     if not report.diagnostics:
         return f"no findings in {where}{ignored}"
     counts = {"error": report.errors, "warning": report.warnings, "info": report.infos}

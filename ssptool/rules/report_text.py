@@ -20,9 +20,10 @@ _NARROWEST = 40
 _INDENT = " " * 4
 
 
-def render_text(report: Report, *, colour: bool | None = None, width: int | None = None) -> str:
+def render_text(report: Report, *, colour: bool | None = None, width: int | None = None, each: bool = False) -> str:
     """Severity, code, place, message, source line and advice of each diagnostic, and a summary.
 
+    Findings that say the same are one, with their number and the first place; `each`: all are listed.
     `colour` None: as standard output supports it. `width` is the width at which lines are wrapped; None: that of the
     terminal, unlimited without one.
     """
@@ -38,29 +39,42 @@ def render_text(report: Report, *, colour: bool | None = None, width: int | None
         width=_WIDEST,
     )
     with console.capture() as capture:
-        for text in _parts(report, None if width is None else max(width, _NARROWEST)):
+        for text in _parts(report, None if width is None else max(width, _NARROWEST), each):
             console.print(text)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
-def _parts(report: Report, width: int | None) -> Iterator[Text]:
+def _parts(report: Report, width: int | None, each: bool) -> Iterator[Text]:
+    alike = Counter(map(_said, report.diagnostics))
+    told = set[tuple[object, ...]]()
     for diagnostic in report.diagnostics:
-        yield _diagnostic(diagnostic, report.excerpts.get(diagnostic.position), width)
+        said = _said(diagnostic)
+        if each or said not in told:
+            number = 1 if each else alike[said]
+            yield _diagnostic(diagnostic, report.excerpts.get(diagnostic.position), width, number)
+        told.add(said)
     for skipped in report.skipped:
         yield _wrapped(Text.assemble(("skipped", "dim"), f" {skipped.file}: {skipped.reason}"), width)
     if report.withheld:
         yield _wrapped(Text.assemble(("ignored", "bold yellow"), f" {_withheld(report)}"), width)
     yield _wrapped(Text(summary(report), _style(report)), width)
+    if not each and len(told) < len(report.diagnostics):
+        yield _wrapped(Text("findings with the same text are shown once; --all lists each", "dim"), width)
     if report.fixable:
         yield _wrapped(Text(_fixable(report), "green"), width)
 
 
-def _diagnostic(diagnostic: Diagnostic, excerpt: Excerpt | None, width: int | None) -> Text:
+def _said(diagnostic: Diagnostic) -> tuple[object, ...]:
+    return diagnostic.severity, diagnostic.code, diagnostic.message
+
+
+def _diagnostic(diagnostic: Diagnostic, excerpt: Excerpt | None, width: int | None, number: int) -> Text:
     style = STYLES[diagnostic.severity]
     place = diagnostic.position
     if excerpt is not None and excerpt.line:
         place = place._replace(line=excerpt.line)
-    head = Text.assemble((diagnostic.severity.value, style), (f" {diagnostic.code}", "bold"), f" {place}")
+    times = f" × {number}, first at" if number > 1 else ""
+    head = Text.assemble((diagnostic.severity.value, style), (f" {diagnostic.code}", "bold"), f"{times} {place}")
     parts = [_wrapped(head, width), _wrapped(Text(_INDENT + diagnostic.message), width)]
     if excerpt is not None:
         parts.append(_excerpt(excerpt, diagnostic.position.line, style, min(width or _WIDEST, _WIDEST)))

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ssptool.documents.archive import LONE_SUFFIXES, Archive
+from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, Severity
 from ssptool.documents.document import garbage_collection_paused
 from ssptool.documents.element import Element
@@ -15,7 +15,7 @@ from ssptool.documents.storage import NESTING_MARK, ArchiveLimits
 from ssptool.rules.catalogue import RULES, TOOLS, VERSIONS, Finding, Fix, Rule, rules_over
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete
 from ssptool.rules.load import load
-from ssptool.rules.report import Excerpt, Report, Skipped, excerpt
+from ssptool.rules.report import Excerpt, Report, Skipped, excerpt, in_order
 from ssptool.rules.selection import EVERYTHING, Switches
 from ssptool.rules.subjects import File, LoneDocument, Package, Structure, Unreadable, foreign_elements
 from ssptool.working_directory import absolute
@@ -165,9 +165,47 @@ def check_path(
     except InvalidDocument as problem:
         found = set(ValidationRun(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics)))
         listed, withheld = switches.apply(_sorted(found))
-        return Report(str(path), listed, withheld=withheld)
+        folder = str(path) if absolute(path).is_dir() else None
+        return Report(str(path), listed, withheld=withheld, folder=folder)
     with archive:
         return check(archive, variant, switches=switches, unguarded=unguarded)
+
+
+ROOTS_OF_SYSTEMS = (DEFAULT_STRUCTURE, "OspSystemStructure.xml", "modelDescription.xml")
+"""One of these at the root of a folder makes it a system, or an unpacked FMU."""
+_PARTS_OF_SYSTEMS = ("resources", "documentation", "extra", "binaries", "sources")
+_SEARCHED = (".ssd", ".ssp", ".fmu", *LONE_SUFFIXES)
+
+
+def found_in(path: Path) -> tuple[Path, ...]:
+    """What is checked of a path: itself, or, if it is a folder but no system, the systems and documents in it.
+
+    A folder that is a system is one, with all that is in it. Hidden folders are left out, and FMUs beside or below an
+    .ssd, which belong to that. Nothing is found in a folder without documents: it is judged as a system.
+    """
+    if not path.is_dir() or _is_system(path) or (path / "resources").is_dir():
+        return (path,)
+    found: list[Path] = []
+    _search(path, found, owned=False)
+    return tuple(found) or (path,)
+
+
+def _is_system(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in ROOTS_OF_SYSTEMS)
+
+
+def _search(folder: Path, found: list[Path], *, owned: bool) -> None:
+    system = _is_system(folder)
+    entries = sorted(folder.iterdir())
+    if system:
+        found.append(folder)
+        entries = [one for one in entries if one.is_dir() and one.name not in _PARTS_OF_SYSTEMS]
+    files = [one for one in entries if one.suffix.lower() in _SEARCHED and one.is_file()]
+    owned = owned or system or any(one.suffix.lower() == ".ssd" for one in files)
+    found += [one for one in files if not (owned and one.suffix.lower() == ".fmu")]
+    for one in entries:
+        if one.is_dir() and not one.is_symlink() and not one.name.startswith("."):
+            _search(one, found, owned=owned)
 
 
 def open_checked(path: Path | str, outside: Sequence[Path] = (), *, exclusive: bool = False) -> Archive:
@@ -292,13 +330,7 @@ def _folder(path: Path) -> str | None:
 
 
 def _sorted(diagnostics: set[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Errors first, then by place."""
-    return tuple(
-        sorted(diagnostics, key=lambda one: (_ORDER[one.severity], one.position, one.code, one.message, one.advice))
-    )
-
-
-_ORDER = {severity: place for place, severity in enumerate(Severity)}
+    return tuple(sorted(diagnostics, key=in_order))
 
 
 def _skipped(package: Package) -> Iterator[Skipped]:

@@ -2,10 +2,13 @@
 
 import json
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
 from lxml import etree
+
+import ssptool as api
 
 EMPTY_ELEMENT = """<?xml version="1.0" encoding="UTF-8"?>
 <ssd:SystemStructureDescription version="2.0" name="Warned"
@@ -98,15 +101,88 @@ def test_fixes_are_shown_or_applied(ssptool, warned):
     assert warned.read_text() == before.replace('startElement="" ', "")
 
 
-def test_several_systems_are_checked_in_turn(ssptool, warned, tmp_path):
-    other = tmp_path / "other.ssd"
-    other.write_text(EMPTY_ELEMENT.replace('kind="output"', 'kind="input"'))
-    status, printed, _ = ssptool("validate", warned, other, "--format", "github")
+@pytest.fixture
+def repository(tmp_path, monkeypatch) -> Path:
+    """A folder with a lone .ssd, a folder that is a system with a parameter set, a package, and a parameter set."""
+    monkeypatch.chdir(tmp_path)
+    wrong = EMPTY_ELEMENT.replace('kind="output"', 'kind="input"')
+    (tmp_path / "all" / "plant" / "resources").mkdir(parents=True)
+    (tmp_path / "all" / ".hidden").mkdir()
+    (tmp_path / "all" / ".hidden" / "never.ssd").write_text("no XML")
+    (tmp_path / "all" / "lone.ssd").write_text(EMPTY_ELEMENT)
+    binding = '<ssd:ParameterBindings><ssd:ParameterBinding source="resources/k.ssv"/></ssd:ParameterBindings>'
+    bound = wrong.replace("    <ssd:Connections>", f"    {binding}\n    <ssd:Connections>")
+    (tmp_path / "all" / "plant" / "SystemStructure.ssd").write_text(bound)
+    (tmp_path / "all" / "plant" / "resources" / "k.ssv").write_text(UNKNOWN_UNIT)
+    (tmp_path / "all" / "free.ssv").write_text(UNKNOWN_UNIT)
+    with zipfile.ZipFile(tmp_path / "all" / "packed.ssp", "w") as package:
+        package.writestr("SystemStructure.ssd", wrong)
+    return tmp_path / "all"
+
+
+UNKNOWN_UNIT = """<?xml version="1.0" encoding="UTF-8"?>
+<ssv:ParameterSet xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues" version="1.0" name="k">
+  <ssv:Parameters>
+    <ssv:Parameter name="a"><ssv:Real value="1" unit="[m]"/></ssv:Parameter>
+    <ssv:Parameter name="b"><ssv:Real value="1" unit="[m]"/></ssv:Parameter>
+  </ssv:Parameters>
+</ssv:ParameterSet>
+"""
+
+
+def test_a_folder_is_searched_and_gives_one_report(ssptool, repository):
+    status, printed, _ = ssptool("validate", "all", "--format", "json")
     assert status == 1
-    assert "file=" in printed
-    assert "warned.ssd,line=" in printed
-    assert "other.ssd,line=" in printed
-    assert ssptool("validate", warned, other, "--format", "sarif")[0] == 2
+    report = json.loads(printed)
+    systems = ["all/free.ssv", "all/lone.ssd", "all/packed.ssp", "all/plant"]
+    assert sorted(Path(each).as_posix() for each in report["systems"]) == systems
+    assert {one["file"] for one in report["diagnostics"]} == {
+        "all/free.ssv",
+        "all/lone.ssd",
+        "all/packed.ssp!SystemStructure.ssd",
+        "all/plant/SystemStructure.ssd",
+        "all/plant/resources/k.ssv",
+    }
+    severities = [one["severity"] for one in report["diagnostics"]]
+    assert severities == sorted(severities, key=["error", "warning", "info"].index)
+
+
+def test_several_systems_give_the_report_of_the_folder_with_them(ssptool, repository):
+    report = api.validate([each for each in repository.iterdir() if not each.name.startswith(".")])
+    assert not report
+    assert sorted(map(str, report.systems)) == sorted(
+        str(repository / name) for name in ("free.ssv", "lone.ssd", "packed.ssp", "plant")
+    )
+    lone = api.validate([repository / "lone.ssd"])
+    assert lone.ok
+    assert {one.position.file for one in lone.diagnostics} == {(repository / "lone.ssd").as_posix()}
+    assert {one.position.file for one in api.validate(repository / "lone.ssd").diagnostics} == {"lone.ssd"}
+
+
+def test_a_document_that_a_system_refers_to_is_checked_once(ssptool, repository):
+    both = api.validate([repository / "plant", repository / "plant" / "resources" / "k.ssv"])
+    assert len(both.systems) == 1
+    assert len({(one.code, one.position) for one in both.diagnostics}) == len(both.diagnostics)
+
+
+@pytest.mark.parametrize("form", ["sarif", "junit", "github"])
+def test_one_report_in_any_format_has_paths_from_the_working_folder(form, ssptool, repository):
+    status, printed, _ = ssptool("validate", "all", "--format", form)
+    assert status == 1
+    for path in ("all/free.ssv", "all/lone.ssd", "all/packed.ssp", "all/plant/SystemStructure.ssd"):
+        assert path in printed
+    assert str(repository) not in printed
+    if form == "sarif":
+        assert len(json.loads(printed)["runs"]) == 1
+    if form == "junit":
+        etree.fromstring(printed.encode())
+
+
+def test_findings_of_one_kind_are_one_in_text(ssptool, repository):
+    grouped, each = ssptool("validate", "all/free.ssv")[1], ssptool("validate", "all/free.ssv", "--all")[1]
+    assert len(re.findall("UNIT-002 × 2, first at free.ssv:4$", grouped, re.M)) == 1
+    assert len(re.findall("UNIT-002 free.ssv:[45]$", each, re.M)) == 2
+    assert "× " not in each
 
 
 def test_the_hooks_for_commits_call_commands_that_there_are(ssptool, warned):
