@@ -142,10 +142,10 @@ def _overridden_values(network: Network) -> Iterator[Override]:
 
 def _kind(assignment: Assignment) -> OverrideKind | None:
     """None where the documents give it, or where it only passes on what was given to a connector."""
-    if any(step.kind is StepKind.CONNECTION for step in assignment.chain):
-        return None
     first = assignment.chain[0] if assignment.chain else None
     if first is None or not (first.kind is StepKind.OVERRIDE or first.detail == GIVEN_IN_ADDITION):
+        return None
+    if any(step.kind is StepKind.CONNECTION for step in assignment.chain):
         return None
     return OverrideKind.START_VALUE if first.kind is StepKind.OVERRIDE else OverrideKind.PARAMETER_SET
 
