@@ -74,7 +74,7 @@ def wish_to_end(name: str, t: float, reached: float | None = None) -> Failure:
     return Failure(
         Ending.TERMINATED,
         f"component {name} ended the simulation at t = {at:.12g} s",
-        "see the messages of the FMU; its parameters or inputs lead to this",
+        "see its messages (--fmu-log FILE), and check its parameters and inputs",
         t,
         name,
     )
@@ -105,7 +105,7 @@ class UnsupportedByFmu(Unsupported):
         super().__init__(
             f"component {component}",
             f"{requested} needs an FMU that {capability}, and this one does not",
-            f"the best that it allows: {alternative}",
+            f"use {alternative}",
         )
         self.component = component
         self.capability = capability

@@ -58,7 +58,7 @@ register(NamedMaster("gauss-seidel", "one after the other", "ssptool.engine.mast
 register(
     NamedMaster(
         "iterated",
-        "those that feed each other repeat the step until their values agree",
+        "those that are mutually coupled repeat the step until their values agree",
         "ssptool.engine.masters.iterated",
     )
 )

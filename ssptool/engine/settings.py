@@ -138,7 +138,7 @@ class Settings:
         default=None,
         metadata=about(
             Kind.WORD,
-            "How the iterated master gets to the next iterate: none, constant (relaxation), aitken, anderson, iqn-ils "
+            "Acceleration of the iterated master: none, constant (relaxation), aitken, anderson, iqn-ils "
             "or newton; else iqn-ils.",
             "METHOD",
             COUPLING,
@@ -149,7 +149,7 @@ class Settings:
         default=InputName.AUTO,
         metadata=about(
             Kind.WORD,
-            "Of inputs over a macro step: auto, hold, extrapolate or interpolate.",
+            "Course of inputs over a macro step: auto, hold, extrapolate or interpolate.",
             "COURSE",
             COUPLING,
             InputName,
@@ -169,7 +169,7 @@ class Settings:
         default=InitName.AUTO,
         metadata=about(
             Kind.WORD,
-            "How algebraic loops are solved at the start: auto (Newton, then all others), newton, aitken, anderson, "
+            "Solver of algebraic loops at the start: auto (Newton, then all others), newton, aitken, anderson, "
             "fixed-point or homotopy.",
             "METHOD",
             TIME,
@@ -189,7 +189,7 @@ class Settings:
         default_factory=dict,
         metadata=about(
             Kind.NUMBERS,
-            "When an iterated step has converged: limits of absolute, relative or residual-relative; all have to be "
+            "Convergence criteria of iterated steps: limits of absolute, relative or residual-relative; all must be "
             "met.",
             "MEASURE=LIMIT",
             COUPLING,
@@ -217,7 +217,7 @@ class Settings:
             COUPLING,
             least=0,
             most=2,
-            more="It is the order of a polynomial; 0 takes the present values.",
+            more="Order of a polynomial through accepted points; 0: the present values.",
         ),
     )
     relaxation: float | None = field(
@@ -227,7 +227,7 @@ class Settings:
             "Factor of constant relaxation of iterated steps, 0 < W <= 1; 0.5 if none is given.",
             "W",
             COUPLING,
-            more="It is the part of the way to the values that came out which the next iterate goes. Without an "
+            more="The next iterate goes this part of the way to the computed values. Without an "
             "acceleration, constant relaxation goes with it.",
         ),
     )
@@ -250,8 +250,8 @@ class Settings:
             "Outputs of two components whose product is the power that goes into the first.",
             "A.v,B.F",
             COUPLING,
-            more='Pairs of names: ("System1.v1", "System2.F"), velocity of a body and force on it. Which of both the '
-            "power goes into does not matter to the steps. None: those that terminals of the FMUs make.",
+            more='Pairs of names: ("System1.v1", "System2.F"), velocity of a body and force on it. The direction '
+            "of the power does not matter. None: the bonds that terminals of the FMUs declare.",
         ),
     )
     substeps: Mapping[str, int] = field(
@@ -272,7 +272,7 @@ class Settings:
             "HOW",
             COUPLING,
             ExchangeName,
-            more="It concerns outputs that depend on an input at the same instant.",
+            more="Concerns outputs with direct feedthrough (dependent on an input at the same instant).",
         ),
     )
     implementation: ImplementationName = field(
@@ -289,7 +289,7 @@ class Settings:
         default=IntegratorName.BDF,
         metadata=about(
             Kind.WORD,
-            "bdf (stiff systems) or adams, the formulas of CVODE.",
+            "Formulas of CVODE: bdf (stiff systems) or adams.",
             "NAME",
             MODEL_EXCHANGE,
             IntegratorName,
@@ -312,8 +312,8 @@ class Settings:
             "Run each FMU in a process of its own, or distribute FMUs over N processes.",
             "each|N",
             COUPLING,
-            more="None: the process that steps them, but for FMUs that can be used only once per process. Results do "
-            "not depend on it.",
+            more="None: one process for all FMUs, except those that can be used only once per process. Results do not "
+            "depend on it.",
         ),
     )
     log_loops: Path | None = field(
@@ -332,7 +332,7 @@ class Settings:
             "faster.",
             "FILE",
             INSIGHT,
-            more="One row a message: time, component, status, category, text.",
+            more="One row per message: time, component, status, category, text.",
         ),
     )
     fmu_log_level: Mapping[str, str] | str = field(

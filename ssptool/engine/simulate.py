@@ -177,7 +177,7 @@ def _until(recorder: Recorder, output: Path | None) -> str:
     if not recorder.seen:
         return "the run had not begun"
     kept = f"; {recorder.recorded} rows until then are in {output}" if output is not None else ""
-    return f"the run had come to t = {recorder.last_time:g} s{kept}"
+    return f"the run had reached t = {recorder.last_time:g} s{kept}"
 
 
 def _here(job: Job, recorder: Recorder) -> Execution:

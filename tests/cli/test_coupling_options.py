@@ -96,7 +96,7 @@ def test_the_factor_of_relaxation_is_planned(ssptool):
     status, out, _ = ssptool("plan", SYSTEM, "--relaxation", 0.3)
     text = " ".join(out.split())
     assert status == 0
-    assert "acceleration constant (goes with a factor of relaxation)" in text
+    assert "acceleration constant (required by relaxation)" in text
     assert "relaxation 0.3 (asked for)" in text
     assert "relaxation 0.5 (default)" in " ".join(ssptool("plan", SYSTEM, "--acceleration", "constant")[1].split())
 

@@ -95,11 +95,11 @@ def test_explain_says_what_a_run_does_to_a_signal(ssptool, pushed, tmp_path):
     lines = [line.strip() for line in out.splitlines()]
     assert "driven by push.csv, column push (linear), 3 rows from 0 s to 2 s, 1 jump" in lines
     first = lines.index("from t = 0.65 s: 1.0 is added")
-    assert lines[first + 1] == "from t = 0.9 s: as it would be"
+    assert lines[first + 1] == "from t = 0.9 s: reset"
     assert "from t = 0.7 s: 9.0" in lines
     _, out, _ = ssptool("explain", pushed, "Mass.F", "--format", "json", *options)
     (found,) = json.loads(out)
-    assert found["duringRun"] == ["from t = 0.65 s: 1.0 is added", "from t = 0.9 s: as it would be"]
+    assert found["duringRun"] == ["from t = 0.65 s: 1.0 is added", "from t = 0.9 s: reset"]
     status, _, err = ssptool("explain", pushed, "push", "--inputs", "nothing.csv")
     assert status == 2 and "nothing.csv" in err
 

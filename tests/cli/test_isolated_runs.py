@@ -260,7 +260,7 @@ def test_an_interrupted_run_leaves_what_it_had(start, tmp_path, monkeypatch, num
     assert not list(scratch.iterdir())
     what = "interrupted" if number == signal.SIGINT else "terminated"
     said = re.fullmatch(
-        rf"error: {what}: the run had come to t = (\S+) s; (\d+) rows until then are in {re.escape(str(path))}\n",
+        rf"error: {what}: the run had reached t = (\S+) s; (\d+) rows until then are in {re.escape(str(path))}\n",
         process.stderr.read(),
     )
     trace = read_trace(path)

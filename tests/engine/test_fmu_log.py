@@ -159,7 +159,7 @@ def test_an_fmu_that_refuses_to_choose_what_it_logs_runs_all_the_same(fmus, tmp_
     )
     result = ssptool.simulate(system, settings=asked)
     result.unwrap()
-    assert result.notes == (f"Deaf: fmi{version}SetDebugLogging was refused, so that the FMU chooses what it logs",)
+    assert result.notes == (f"Deaf: the FMU refused fmi{version}SetDebugLogging, so it chooses itself what it logs",)
 
 
 def test_a_simulation_logs_as_a_run_does(system, tmp_path):

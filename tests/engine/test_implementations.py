@@ -77,7 +77,7 @@ def test_both_kinds_may_be_side_by_side():
     assert choices(plan)["master"][0] == "iterated"
     assert choices(plan)["integrator"][0] == "bdf"
     text = "\n".join(call_sequence(plan))
-    for words in ("step System1, the ODE of System2", "CVODE (BDF", "starts anew with each macro step"):
+    for words in ("step System1, the ODE of System2", "CVODE (BDF", "restarts at each macro step"):
         assert words in text
 
 

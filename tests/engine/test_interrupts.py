@@ -21,7 +21,7 @@ from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, oscillator
 
 WATCHED = {module.__file__ for module in (child, parent, recorder, simulate, csv)}
-SAID = re.compile(r"the run had come to t = (\S+) s; (\d+) rows until then are in .*run\.csv")
+SAID = re.compile(r"the run had reached t = (\S+) s; (\d+) rows until then are in .*run\.csv")
 
 
 class InterruptAtLine:

@@ -76,7 +76,7 @@ def test_parameters_that_are_calculated_from_each_other_without_end_are_reported
 def test_the_plan_says_what_is_passed_on(system):
     folder = system(PAIR, [("A.q", "B.a")])
     outcome = CliRunner().invoke(app, ["plan", str(folder)])
-    assert outcome.exit_code == 0 and "pass on A.q → B.a" in outcome.output
+    assert outcome.exit_code == 0 and "propagate A.q → B.a" in outcome.output
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "mat"])
@@ -164,13 +164,13 @@ def test_what_follows_from_an_action_of_a_scenario_is_passed_on(tunable, master)
 def test_a_parameter_on_which_a_fixed_one_depends_cannot_change(tunable):
     folder = tunable(fixed="C")
     with ssptool.Simulation(folder, settings=ssptool.Settings(stop_time=1.0, step_size=0.5)) as run:
-        with pytest.raises(NotSettable, match=r"B\.q may follow .* fixed parameter C\.a, which cannot change"):
+        with pytest.raises(NotSettable, match=r"B\.q may depend .* fixed parameter C\.a, which cannot change"):
             run.set("A.a", 2.0)
-        with pytest.raises(NotSettable, match=r"connected to A\.q, which gives it its value"):
+        with pytest.raises(NotSettable, match=r"its value comes from A\.q over a connection"):
             run.set("B.a", 2.0)
         run.set("D.a", 5.0)
         assert run.get("D.y") == 6.0
-    with pytest.raises(Unsupported, match=r"change of A\.a during a run: B\.q may follow .* fixed parameter C\.a"):
+    with pytest.raises(Unsupported, match=r"change of A\.a during a run: B\.q may depend .* fixed parameter C\.a"):
         ssptool.plan(folder, scenario=override("A.a", 2.0))
 
 

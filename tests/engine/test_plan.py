@@ -52,7 +52,7 @@ def test_threads_that_a_master_has_no_use_for_are_told(master, told):
 def test_components_that_feed_each_other_are_iterated_with_interpolated_inputs(sources):
     plan = make_plan(oscillator(sources), Settings())
     assert isinstance(plan.master, Iterated) and isinstance(plan.master.inputs, Interpolate)
-    assert "System1, System2 feed each other" in choice(plan, "master")[1]
+    assert "System1, System2 are mutually coupled" in choice(plan, "master")[1]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_inputs_are_held_if_no_fmu_can_do_better():
 def test_a_system_without_cycle_is_not_iterated():
     plan = make_plan(network({"System1": "System1.fmu"}, []), Settings())
     assert isinstance(plan.master, Jacobi)
-    assert choice(plan, "master")[1] == "no components feed each other"
+    assert choice(plan, "master")[1] == "no components are mutually coupled"
 
 
 def test_without_cycle_followers_are_stepped_in_their_order():
@@ -98,9 +98,9 @@ def test_without_cycle_followers_are_stepped_in_their_order():
 def test_the_alternative_to_what_an_fmu_lacks_is_one_that_works():
     """System2 can neither be iterated nor follow inputs: only those of System1 can be extrapolated."""
     net = with_interface(oscillator(), "System2", saves_state=False, input_derivatives=False)
-    with pytest.raises(UnsupportedByFmu, match="allows: master jacobi with input auto, extrapolated where FMUs follow"):
+    with pytest.raises(UnsupportedByFmu, match="; use master jacobi with input auto, extrapolated where FMUs follow"):
         make_plan(net, Settings(master="iterated"))
-    with pytest.raises(UnsupportedByFmu, match="allows: input auto, which holds only what such FMUs take"):
+    with pytest.raises(UnsupportedByFmu, match="; use input auto, which holds only these inputs"):
         make_plan(net, Settings(master="jacobi", input="extrapolate"))
     assert make_plan(net, Settings(master="jacobi", input="auto")).master == Jacobi(Extrapolate())
 

@@ -131,7 +131,7 @@ def test_an_fmu_with_noise_is_iterated_down_to_its_noise(fmi, tmp_path):
     assert result.ok, result
     deviation = np.abs(result.trace["Noisy.y"] - 4 / 3 * np.sin(result.trace.t))[1:]
     assert 1e-7 < deviation.max() < 2 * 4 / 3 * 1e-6
-    assert any("stopped converging at the noise of the FMUs" in note for note in result.notes)
+    assert any("stagnated at the noise of the FMUs" in note for note in result.notes)
 
 
 @pytest.mark.parametrize("course", [None, "extrapolate", "interpolate"])

@@ -214,7 +214,7 @@ class Assembly:
         return Failure(
             Ending.FMI,
             f"component {name}: {signal} cannot be {read_slot(self.kernel, outcome.slot, kind)!r}, "
-            f"because {outcome.function} does not take that",
+            f"because {outcome.function} does not accept this value",
             "connect signals of the same type, or map the values on the connection",
             time,
             name,

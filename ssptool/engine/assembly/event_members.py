@@ -32,8 +32,8 @@ class WithoutInterval(Exception):
 
     def __init__(self, component: str, clock: FmuClock, found: Fraction) -> None:
         super().__init__(
-            f"component {component}: the {clock.variability} clock {clock.name} has no interval "
-            f"(the FMU says {float(found):g} s); a positive one is needed"
+            f"component {component}: the {clock.variability} clock {clock.name} needs a positive interval, "
+            f"the FMU states {float(found):g} s"
         )
         self.component = component
         self.clock = clock
@@ -233,7 +233,7 @@ class OutOfRange(Exception):
         self.component = signal.component
 
     def failure(self, t: float) -> Failure:
-        return Failure(Ending.FMI, str(self), "let the scenario add less", t, self.component)
+        return Failure(Ending.FMI, str(self), "reduce the bias in the scenario", t, self.component)
 
 
 @dataclass(slots=True)

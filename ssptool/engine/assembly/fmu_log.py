@@ -99,7 +99,7 @@ class FmuLogging:
             if error.status == FATAL:
                 raise
             if self.everything:
-                return f"{instance.name}: {error.function} was refused, so that the FMU chooses what it logs"
+                return f"{instance.name}: the FMU refused {error.function}, so it chooses itself what it logs"
         return ""
 
     def _asked(self, instance: FmuInstance) -> tuple[str, ...]:

@@ -117,12 +117,12 @@ def why_not(network: Network, wires: Sequence[Wire], parameter: Signal) -> str:
     """Why a tunable parameter cannot change although it is one; empty if it can."""
     for wire in wires:
         if wire.destination == parameter:
-            return f"it is connected to {wire.source}, which gives it its value"
+            return f"its value comes from {wire.source} over a connection"
     for wire in _reached(network, wires, parameter.component):
         variable = network.variable(wire.destination)
         if variable.causality is Causality.PARAMETER and variable.variability is not TUNABLE:
             return (
-                f"{wire.source} may follow from it, and is connected to the {variable.variability} parameter "
+                f"{wire.source} may depend on it and is connected to the {variable.variability} parameter "
                 f"{wire.destination}, which cannot change during a run"
             )
     return ""

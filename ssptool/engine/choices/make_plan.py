@@ -50,6 +50,7 @@ from ssptool.engine.planning.stimuli import resolve
 from ssptool.engine.recording.iteration_log import check_log_name
 from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, extended, notes_on_tables
+from ssptool.errors import counted
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
 from ssptool.network.conversion import document_units, notes_on_units
@@ -234,7 +235,7 @@ def _choose_master(
     exchange = {name: everyone[name] for name in schedules.exchange}
     if ode is not None and ode.alone:
         master, choices = choose_integrator(exchange, settings, schedules.table.network)
-        alone = "components of model exchange are integrated as one"
+        alone = "components of model exchange are integrated as one ODE"
         return master, (*choices, *([Choice("threads", "1", alone)] if settings.threads > 1 else []))
     fed = {
         one.name: one.capabilities for one in schedules.instances if one.name in exchange or schedules.table.feeds(one)
@@ -269,7 +270,7 @@ def _threads(settings: Settings, master: CouplingMaster, ode: PlannedOde | None)
         reason = f"{master.name} steps one component after the other; master jacobi steps them side by side"
         yield Choice("threads", "1", reason)
     elif ode is not None:
-        reason = "one integrates the components of model exchange while the others step those of co-simulation"
+        reason = "one thread integrates the components of model exchange, the others step those of co-simulation"
         yield Choice("threads", str(settings.threads), reason)
 
 
@@ -280,7 +281,7 @@ def _init_choice(settings: Settings, loops: Sequence[PlannedLoop]) -> Choice:
     if not at_start:
         return Choice("init", "one pass", "no algebraic loop at the start")
     chain = "newton, then accelerated and damped iteration, then homotopy"
-    return Choice("init", chain, f"{len(at_start)} algebraic loop(s) at the start")
+    return Choice("init", chain, f"{counted(len(at_start), 'algebraic loop')} at the start")
 
 
 def planned(

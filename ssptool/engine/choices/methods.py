@@ -330,19 +330,20 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[str, str]:
     if settings.master != AUTO:
         return settings.master, ASKED
     if settings.exchange is ExchangeName.LATE:
-        return JACOBI, "goes with late outputs"
+        return JACOBI, "required by late outputs"
     if settings.iterations is not None or settings.prediction_order is not None:
-        return ITERATED, "goes with a number of iterations and an order of prediction"
+        return ITERATED, "required by iterations or prediction_order"
     if settings.input is InputName.INTERPOLATE or _accelerated(settings):
-        return ITERATED, "goes with interpolated inputs and acceleration"
+        return ITERATED, "required by interpolated inputs or an acceleration"
     if not situation.cycles:
         return _without_cycles(situation, settings)
     if settings.adaptive is not None and not all(can.saves_state for can in situation.everyone.values()):
-        return JACOBI, "goes with steps by energy residuals"
+        return JACOBI, "required by steps from energy residuals"
     if settings.input is InputName.EXTRAPOLATE:
-        return JACOBI, "goes with extrapolated inputs"
+        return JACOBI, "required by extrapolated inputs"
     names = situation.cyclic
-    feeding = f"{abbreviated(names)} feeds itself" if len(names) == 1 else f"{abbreviated(names)} feed each other"
+    coupled = "is coupled to itself" if len(names) == 1 else "are mutually coupled"
+    feeding = f"{abbreviated(names)} {coupled}"
     for name in situation.cyclic:
         if not situation.capabilities[name].repeats_steps:
             return JACOBI, f"{feeding}, but {name} cannot save its state"
@@ -354,7 +355,7 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[str, str]:
 
 
 def _without_cycles(situation: Situation, settings: Settings) -> tuple[str, str]:
-    reason = "no components feed each other"
+    reason = "no components are mutually coupled"
     if settings.input is InputName.AUTO and not situation.successors.isdisjoint(situation.following()):
         return GAUSS_SEIDEL, f"{reason}: in their order inputs are known before they are used"
     return JACOBI, reason
@@ -407,14 +408,14 @@ def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputC
     if settings.input is not InputName.AUTO:
         for component, can in situation.capabilities.items():
             if not can.follows:
-                instead = "input auto, which holds only what such FMUs take" if situation.following() else "input hold"
+                instead = "input auto, which holds only these inputs" if situation.following() else "input hold"
                 raise UnsupportedByFmu(component, FOLLOWS, f"input {settings.input}", instead)
         return _COURSES[settings.input](order), ASKED
     if settings.exchange is ExchangeName.LATE:
-        return Hold(), "goes with late outputs"
+        return Hold(), "required by late outputs"
     held = situation.obstacles()
     if not situation.following():
-        return Hold(), f"no FMU can do better ({held})" if held else "no input of an FMU changes in a step"
+        return Hold(), f"no FMU supports more ({held})" if held else "no input of an FMU changes in a step"
     if best is InputName.HOLD:
-        return Hold(), f"what master {name} takes"
-    return _COURSES[best](order), f"held where the FMU can do no better ({held})" if held else "all FMUs follow inputs"
+        return Hold(), f"default of master {name}"
+    return _COURSES[best](order), f"held where the FMU supports no more ({held})" if held else "all FMUs follow inputs"

@@ -150,8 +150,8 @@ def _chattering(cause: Cause, seen: EventHistory) -> Failure:
         Ending.EVENTS,
         f"component {cause.component} chatters: {len(seen.times)} events by {cause} within {seen.span:.3g} s, "
         f"{_times(seen)}",
-        "give its switching a hysteresis, or a smallest time or size below which it rests; if it is to switch so "
-        "often, take a smaller step size",
+        "give its switching a hysteresis or a minimum time between switches; if it is meant to switch so often, use a "
+        "smaller step size",
         seen.times[-1],
         cause.component,
     )
@@ -161,8 +161,8 @@ def _accumulating(cause: Cause, seen: EventHistory) -> Failure:
     return Failure(
         Ending.EVENTS,
         f"events of component {cause.component} accumulate: the last {len(seen.times)} of {seen.total} by {cause} are "
-        f"within {seen.span:.3g} s, {_times(seen)}: what comes after, the model does not say",
-        "let the model come to rest (below a smallest speed, size or time), or stop before t = "
+        f"within {seen.span:.3g} s, {_times(seen)}; the model does not define what follows",
+        "let the model come to rest below a minimum speed, size or time, or stop before t = "
         f"{math.floor(seen.times[0] * 1e6) / 1e6:.15g} s",
         seen.times[-1],
         cause.component,
@@ -275,11 +275,11 @@ class EventIteration:
 def endless(t: float, again: Sequence[str], ticking: Sequence[str], moving: Sequence[Signal] = ()) -> Failure:
     """What an event iteration comes to that does not settle: who wants another one, and what ticks and moves."""
     clocks = f"; clocks that tick: {', '.join(ticking)}" if ticking else ""
-    who = f"{', '.join(again)} still want{'s' if len(again) == 1 else ''} new discrete states" if again else ""
-    signals = f"signals still move: {', '.join(map(str, moving))}" if moving else "signals still move"
+    who = f"{', '.join(again)} still need{'s' if len(again) == 1 else ''} new discrete states" if again else ""
+    signals = f"signals still change: {', '.join(map(str, moving))}" if moving else "signals still change"
     return Failure(
         Ending.EVENTS,
-        f"the event iteration has no end: after {MAX_ITERATIONS} iterations {who or signals}{clocks}",
+        f"the event iteration does not converge: after {MAX_ITERATIONS} iterations {who or signals}{clocks}",
         "look for clocks and discrete equations that drive each other around a loop of connections",
         t,
         again[0] if again else "",

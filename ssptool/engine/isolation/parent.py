@@ -88,8 +88,8 @@ class LimitWatch:
         """
         limits, now = self._limits, time.monotonic()
         if limits.seconds is not None and now - self._began >= limits.seconds:
-            what = f"the run has taken {limits.seconds:g} s, which is all that it may take"
-            raise Overdue(Ending.TIMEOUT, what, "allow more with --timeout, or look at why it takes so long")
+            what = f"the run exceeds its time limit of {limits.seconds:g} s"
+            raise Overdue(Ending.TIMEOUT, what, "raise --timeout, or use fewer or larger steps")
         if now - self._looked < LOOK_SECONDS:
             return
         self._looked = now
@@ -102,14 +102,14 @@ class LimitWatch:
         if progress != self._progress:
             self._progress, self._moved = progress, now
         if now - self._moved >= allowed:
-            what = f"no macro step has been finished for {allowed:g} s, which is all that one may take"
-            raise Overdue(Ending.TIMEOUT, what, "allow more with --step-timeout, or report it to the FMU's supplier")
+            what = f"a macro step exceeds its time limit of {allowed:g} s"
+            raise Overdue(Ending.TIMEOUT, what, "raise --step-timeout, or report the FMU to its supplier")
 
     def _check_memory(self, allowed: int) -> None:
         used = sum(map(_own_memory, _with_children(self._pid)))
         if used > allowed:
             what = f"{used >> 20} MiB of memory are in use, allowed are {allowed >> 20} MiB"
-            raise Overdue(Ending.MEMORY, what, "allow more with --memory-limit, or report it to the FMU's supplier")
+            raise Overdue(Ending.MEMORY, what, "raise --memory-limit, or report the FMU to its supplier")
 
 
 def _with_children(pid: int) -> list[int]:
@@ -287,7 +287,8 @@ class _Parent:
         component, function = calls[0] if calls else ("", "")
         where = " and in ".join(f"{call} of component {name}" for name, call in calls)
         if not calls:
-            where = "no call of an FMU" if NATIVE else "what it called is not known: the native stand-ins are not built"
+            unknown = "the call is not known, because the native watch module was not built"
+            where = "no call of an FMU" if NATIVE else unknown
         failure = Failure(
             ending,
             f"{what} (in {where})" if calls else f"{what} ({where})",

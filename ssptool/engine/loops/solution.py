@@ -48,10 +48,10 @@ _ADVICE = {
     Status.STALLED: "give start values closer to the solution, or check the min and max of the variables",
     Status.SINGULAR: "the equations of the loop contradict or repeat each other here: check for "
     "gains of exactly 1, or give other start values",
-    Status.INCONSISTENT: "no values satisfy all of them near the best point: check for a gain of exactly 1 around the "
+    Status.INCONSISTENT: "the loop has no solution near the best point: check for a gain of exactly 1 around the "
     "loop, or give other start values",
-    Status.UNDETERMINED: "a continuum of values satisfies them: check for a gain of exactly 1 around the loop, or for "
-    "components that only hand on each other's values",
+    Status.UNDETERMINED: "the loop has infinitely many solutions: check for a gain of exactly 1 around the loop, or "
+    "for components that only pass on each other's values",
     Status.SWITCHING: "break the loop with a component that delays a discrete signal by a step, or give other start "
     "values",
     Status.NONFINITE: "give start values for the loop's signals at which the components can be evaluated",

@@ -345,8 +345,8 @@ def _acceleration_name(settings: Settings) -> tuple[AccelerationName, str]:
     if settings.acceleration is not None:
         return settings.acceleration, ASKED
     if settings.relaxation is not None:
-        return AccelerationName.CONSTANT, "goes with a factor of relaxation"
+        return AccelerationName.CONSTANT, "required by relaxation"
     if settings.iterations is not None:
-        return AccelerationName.NONE, "goes with a fixed number of iterations"
+        return AccelerationName.NONE, "required by a fixed number of iterations"
     # It remembers how the group answers, so that most steps take two iterations, soft and stiff ones alike.
     return AccelerationName.IQN_ILS, "default"

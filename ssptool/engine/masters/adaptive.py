@@ -204,7 +204,7 @@ class Pairs:
         return failure
 
     def _too_small(self, error: float | Failure) -> Failure:
-        why = error.message if isinstance(error, Failure) else f"its error is still {error:.2g} times what is allowed"
+        why = error.message if isinstance(error, Failure) else f"its error is still {error:.2g} times the tolerance"
         return Failure(
             Ending.STEP,
             f"the macro step would have to be smaller than {self.h:.2g} s: {why}",

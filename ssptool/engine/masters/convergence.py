@@ -332,8 +332,8 @@ class UnconvergedSteps:
         who = ", ".join(names)
         if self.noisy:
             yield (
-                f"{_steps(self.noisy)} of {who} stopped converging at the noise of the FMUs and stand as they were "
-                f"then: {self.signal} changed by up to {self.level:.2g} of its size (step from t = {self.time:.6g} s)"
+                f"{_steps(self.noisy)} of {who} stagnated at the noise of the FMUs and were accepted: "
+                f"{self.signal} changed by up to {self.level:.2g} of its size (step from t = {self.time:.6g} s)"
             )
         if self.damped:
             yield (

@@ -199,7 +199,7 @@ class Controlled:
         return Failure(
             Ending.STEP,
             f"the macro step would have to be smaller than {h:.2g} s: energy residuals of the power bonds are "
-            f"{self.last_error:.2g} times what is allowed",
+            f"{self.last_error:.2g} times the tolerance",
             "look for a signal that jumps or grows without limit, loosen the tolerance, or use fixed steps",
             self.t,
         )

@@ -1,4 +1,4 @@
-"""Iterated master: groups of components that feed each other repeat their macro steps until they agree."""
+"""Iterated master: groups of components that are mutually coupled repeat their macro steps until they agree."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ from ssptool.errors import WrongValue, abbreviated, counted
 
 @dataclass(frozen=True, slots=True)
 class Iterated(IterationMethod, CouplingMaster):
-    """Groups of instances that feed each other repeat a step until their inputs at its end agree with their
+    """Groups of instances that are mutually coupled repeat a step until their inputs at its end agree with their
     sources.
 
     The first guess continues the polynomial of order `prediction` through the accepted points; of order 0, inputs

@@ -347,8 +347,8 @@ class IteratedGroup:
             return failure
         names = ", ".join(self.group.names)
         why = (
-            f"the iteration of the step from t = {self.t:g} s for the inputs of {names} came to values, in iteration "
-            f"{iteration}, at which a component cannot be: {failure.message}"
+            f"the iteration of the step from t = {self.t:g} s for the inputs of {names} left the domain of a "
+            f"component in iteration {iteration}: {failure.message}"
         )
         return self._otherwise(iteration, lambda: self._gives_up(why, self._remedy(), failure.messages))
 

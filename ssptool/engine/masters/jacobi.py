@@ -61,12 +61,12 @@ MASTER = MasterEntry(
     input=InputName.EXTRAPOLATE,
     refused_inputs={
         InputName.INTERPOLATE: Refusal(
-            "what to interpolate to is known only after the step", "use master iterated, or input extrapolate"
+            "the value at the end of a step is known only after it", "use master iterated, or input extrapolate"
         )
     },
     settings={
         "exchange": Refusal(
-            "late outputs are there to compare with tools that couple like this, with fixed steps",
+            "late outputs reproduce tools that couple so, with fixed steps",
             "use master jacobi with fixed steps, or exchange consistent",
         )
     },

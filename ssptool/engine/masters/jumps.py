@@ -180,9 +180,9 @@ class StepsToInputJumps:
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         return (
-            "driven inputs run as they are given; the step ends where one of them jumps",
+            "driven inputs follow their time series; the step ends where one of them jumps",
             *self.base.outline(groups),
-            "at a jump: record, set both what jumps and what follows from it, record again",
+            "at a jump: record, set the inputs that jump and all that depend on them, record again",
         )
 
 

@@ -320,8 +320,8 @@ class CoupledSystem:
         if not self.kernel.record(failure.time, row).ok:
             return ""
         return (
-            f"the last row, at t = {failure.time:.12g} s, has the value that is not finite; "
-            "components that had not come to that time keep their values from the row before"
+            f"the last row, at t = {failure.time:.12g} s, contains the value that is not finite; "
+            "components that had not reached this time keep the values of the row before"
         )
 
 

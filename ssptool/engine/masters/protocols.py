@@ -307,9 +307,16 @@ def nothing_known(group: InstanceGroup) -> AskDerivatives:
 class Participants(NamedTuple):
     """A group by the names of its instances, in the order in which they step, for an outline of a macro step.
 
-    `following` are those whose inputs follow the coupling, `held` those whose inputs can only be held (or
-    that have none); `iterated`: they feed each other. `interpolates` is that of `InstanceGroup`, per name; `integrated`
-    are those that are the ODE.
+    Attributes
+    ----------
+    following, held
+        Names whose inputs follow the coupling; names whose inputs can only be held, or that have none.
+    iterated
+        Whether they are mutually coupled.
+    interpolates
+        That of `InstanceGroup`, per name.
+    integrated
+        Names that make up the ODE.
     """
 
     names: tuple[str, ...]

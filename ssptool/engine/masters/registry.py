@@ -23,7 +23,7 @@ from ssptool.errors import WrongValue, abbreviated
 class Situation:
     """What the choice of a master depends on, in document order: the components with connected inputs, those that feed
     each other, and all. `bonds` are the power bonds between the components `bonded`; `successors` are fed by others.
-    `single`: inputs of components that feed each other are of type Float32.
+    `single`: inputs of components that are mutually coupled are of type Float32.
     """
 
     capabilities: Mapping[str, Capabilities]
@@ -71,7 +71,7 @@ class MasterEntry:
         Settings that the master takes and others may not → what is said where they do not. Settings that no master
         claims are for all.
     repeats_steps
-        Steps of components that feed each other are done several times.
+        Steps of components that are mutually coupled are done several times.
     """
 
     create: Callable[[InputCourse, Settings, Situation], tuple[CouplingMaster, Sequence[Choice]]]

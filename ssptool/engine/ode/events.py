@@ -108,7 +108,7 @@ def _update(system: OdeSystem, t: float) -> list[DiscreteUpdate]:
 def _too_late(name: str, time: float, t: float) -> Failure:
     return Failure(
         Ending.EVENTS,
-        f"component {name} asks for a time event at t = {time!r} s, which is over",
+        f"component {name} asks for a time event at t = {time!r} s, which has passed",
         "ask for a corrected FMU: the time of the next event that it states must not be in the past",
         t,
         name,

@@ -30,7 +30,7 @@ STEPS_BETWEEN_EVENTS = 4
 
 
 WRONG_DERIVATIVES = (
-    "directional derivatives of a component of model exchange are wrong: differences have taken their place"
+    "directional derivatives of a component of model exchange are wrong: finite differences replace them"
 )
 
 
@@ -405,7 +405,7 @@ class Integration:
             self.system.setback = None  # it has been avoided
         if self._stuck == MAX_STUCK:
             raise IntegrationStopped(
-                cannot_go_on("its steps have become too small for time to pass", before, self.system.setback)
+                cannot_go_on("its steps have become smaller than the resolution of time", before, self.system.setback)
             )
 
     def _jump_due(self) -> bool:

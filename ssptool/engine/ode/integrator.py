@@ -54,8 +54,8 @@ class Integrator:
         """To step it beside others, in words."""
         return (
             *self._integration("the states of components of model exchange, all together"),
-            "it starts anew with each macro step at whose beginning inputs jump, and where one is repeated; "
-            "its Jacobian is kept for a while",
+            "it restarts at each macro step that begins with a jump of inputs or is repeated, and keeps its Jacobian "
+            "for several steps",
         )
 
     def _integration(self, what: str) -> tuple[str, ...]:
@@ -63,5 +63,5 @@ class Integrator:
             f"CVODE ({self.method.name}, relative tolerance {self.rtol:g}) integrates {what}; for x':",
             "  set time and states; evaluate; get derivatives",
             "after each of its steps: tell the components; at a root, a time event, or where one asks for it:",
-            "  event mode; new discrete states and evaluate until all stay; continuous-time mode; restart",
+            "  event mode; new discrete states and evaluate until nothing changes; continuous-time mode; restart",
         )

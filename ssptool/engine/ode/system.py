@@ -204,8 +204,7 @@ class KeptStates:
 def _no_way_back(names: Sequence[str], t: float) -> Failure:
     return Failure(
         Ending.FMI,
-        f"a macro step in which there was an event has to be repeated, which {', '.join(names)} cannot: "
-        "the FMU does not save its state",
+        f"a macro step with an event must be repeated, but {', '.join(names)} cannot save the state",
         "use a master that does each step once (--master jacobi) and fixed steps",
         t,
         names[0],

@@ -84,15 +84,15 @@ def _problem(network: Network, wire: Wire, ports: dict[Signal, Port]) -> Unsuppo
     if destination.kind not in _TAKING:
         return Unsupported(
             subject,
-            f"{wire.source} is known when the FMUs are in initialization mode, and the {destination.kind} "
-            f"{wire.destination} has to be set before that",
+            f"{wire.source} is known only in initialization mode, but the {destination.kind} "
+            f"{wire.destination} must be set before",
             "give it its value in a parameter set",
         )
     for signal in (wire.source, wire.destination):
         if network.components[signal.component].description.fmi_major == 1:
             return Unsupported(
                 subject,
-                f"the FMU of {signal.component} is of FMI 1.0, which has no initialization mode to exchange it in",
+                f"the FMU of {signal.component} is of FMI 1.0, which has no initialization mode",
                 "give the parameter its value in a parameter set",
             )
     return None
@@ -136,7 +136,7 @@ def _port(component: FlatComponent, port: Port) -> Iterator[Unsupported]:
     variable = component.description.variables.get(port.signal.variable)
     if variable is None and port.kind in _EXCHANGED:
         yield Unsupported(
-            f"connector {port.signal}", "the FMU has no such variable", "validate the system, it says more"
+            f"connector {port.signal}", "the FMU has no such variable", "`ssptool validate` names file and line"
         )
     elif variable is not None and port.kind == "input" and not settable(variable):
         reason = f"the connector is an input, but the FMU calculates {variable.name} ({variable.causality})"
@@ -159,7 +159,8 @@ def _assignments(network: Network) -> Iterator[Unsupported]:
         component = network.components.get(signal.component)
         variable = component.description.variables.get(signal.variable) if component else None
         if component is not None and variable is None:
-            yield Unsupported(f"value of {signal}", "the FMU has no such variable", "validate the system, it says more")
+            advice = "`ssptool validate` names file and line"
+            yield Unsupported(f"value of {signal}", "the FMU has no such variable", advice)
         elif component is not None and variable is not None and variable.negated:
             yield Unsupported(f"value of {signal}", _NEGATED, _instead(component.description, variable))
         elif component is not None and variable is not None and variable.array is not None:

@@ -294,8 +294,8 @@ def _refuse_clocks(network: Network, implementations: Mapping[str, InterfaceType
             if variable.clocks and not _ticks(component, implementations[name]) and _is_wired(network, port.signal):
                 raise Unsupported(
                     f"connector {port.signal}",
-                    f"it belongs to the clock {variable.clocks[0]}, which ticks in event mode only, and the "
-                    "co-simulation of the FMU does not offer that",
+                    f"it belongs to the clock {variable.clocks[0]}, which ticks in event mode only; the "
+                    "co-simulation interface of the FMU has no event mode",
                     "ask for an FMU with hasEventMode, or run the component as model exchange",
                 )
 
@@ -318,7 +318,7 @@ def _is_clock(network: Network, signal: Signal) -> bool:
 def _no_clock(network: Network, implementations: Mapping[str, InterfaceType], signal: Signal) -> str | None:
     component = network.components.get(signal.component)
     if component is None:
-        return f"{signal} is a clock of the system itself, and nothing lets that tick"
+        return f"{signal} is a clock of the system itself, and no component triggers it"
     if not _is_clock(network, signal):
         return f"{signal} is no clock"
     if not _ticks(component, implementations[component.name]):
@@ -332,7 +332,7 @@ def _check_trigger(network: Network, wire: Wire) -> None:
     if variable.causality is not Causality.INPUT or not is_triggered(variable):
         raise Unsupported(
             f"connection {wire.source} → {destination}",
-            f"{destination} ticks at times of its own, so nothing can trigger it",
+            f"{destination} is time-based, so no connection can trigger it",
             "connect to a triggered input clock",
         )
 

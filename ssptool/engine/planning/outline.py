@@ -25,7 +25,7 @@ def call_sequence(plan: Plan) -> Iterator[str]:
     yield from _start_values(plan)
     yield from _initialization(plan)
     if any(one.interface is InterfaceType.MODEL_EXCHANGE for one in plan.instances):
-        yield "event mode: new discrete states and evaluate, until all stay; continuous-time mode"
+        yield "event mode: new discrete states and evaluate, until nothing changes; continuous-time mode"
     yield f"first row, at t = {plan.interval.start:g} s"
     yield f"  get outputs of {', '.join(one.name for one in plan.instances if one.outputs)}"
     evaluation = [line for group in plan.groups for line in _sweep(plan, group.sweep)]
@@ -50,7 +50,7 @@ def _initialization(plan: Plan) -> Iterator[str]:
         yield f"  {', '.join(without)}: initialize (FMI 1.0) at the first visit, with the inputs known by then"
     if plan.parameter_wires:
         passed = ", ".join(f"{wire.source} → {wire.destination}" for wire in plan.parameter_wires)
-        yield f"  until they stay, pass on {passed}"
+        yield f"  until they no longer change, propagate {passed}"
     yield from _first_guesses(plan)
     yield from _sweep(plan, plan.initialization)
     if without:

@@ -148,7 +148,7 @@ def _bond(network: Network, there: Wire, back: Wire, units: Units) -> PowerBond:
     if not math.isclose(abs(ratio), 1.0, rel_tol=1e-6):
         raise NotAPowerBond(
             name,
-            f"of the power that {one.name} sees {other.name} sees {ratio:g} times as much",
+            f"{other.name} receives {ratio:g} times the power that {one.name} delivers",
             "transformations on the connections of a bond must not change the power",
         )
     nominal = one.description.variables[there.source.variable].nominal
@@ -235,8 +235,8 @@ def _check_use(bonds: Sequence[PowerBond], integrated: Container[str], settings:
         if name := _hidden(bond, integrated, settings):
             raise UnsupportedCombination(
                 f"power bond {bond}",
-                f"{name} is integrated as model exchange, or does several steps within a macro step, so that what it "
-                "sees of the power is not known",
+                f"{name} is integrated as model exchange, or does several steps within a macro step, so its "
+                "power is not known at communication points",
                 "bonds connect components of co-simulation with one step per macro step",
             )
 

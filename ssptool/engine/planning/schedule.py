@@ -237,7 +237,7 @@ class Schedules:
         return tuple(groups)
 
     def cycles(self) -> tuple[tuple[str, ...], ...]:
-        """Components that feed each other, those of an ODE being as one."""
+        """Components that are mutually coupled, those of an ODE being as one."""
         if not self.exchange:
             return component_cycles(self.table.flow)
         flow, inside = self._flow(), set(self.exchange)

@@ -209,7 +209,7 @@ class SlotTable:
     def notes(self) -> Iterable[str]:
         for parameter in self.network.unmatched:
             near = f"; did you mean {', '.join(parameter.near)}?" if parameter.near else ""
-            yield f"{parameter.position}: parameter {parameter.name} is that of no variable and has no effect{near}"
+            yield f"{parameter.position}: parameter {parameter.name} matches no variable and has no effect{near}"
         for component in self.network.components.values():
             others = [
                 str(port.signal)
@@ -217,7 +217,8 @@ class SlotTable:
                 if port.kind in ("input", "output") and port.signal not in self.slots and port.type != CLOCK
             ]
             if others:
-                yield f"neither exchanged nor recorded, because signals of their type are not: {', '.join(others)}"
+                unsupported = "neither exchanged nor recorded, because signals of their types are not supported"
+                yield f"{unsupported}: {', '.join(others)}"
 
 
 def _exchanged_as(port: Port) -> str:

@@ -217,7 +217,7 @@ def _running(plan: Plan, instance: PlannedInstance, place: int, course: Course) 
 
 _RUNNING = {
     Running.HELD: "held from the start of each step",
-    Running.FOLLOWING: "runs with it over each step",
+    Running.FOLLOWING: "follows it over each step",
     Running.MIDDLE: "held at its value in the middle of each step, since the FMU follows no inputs",
 }
 
@@ -249,7 +249,7 @@ def acting_on(stimuli: Stimuli) -> Mapping[Signal, tuple[str, ...]]:
             found[driven.signal] += _changes(driven.course.modifications)
     for gate in stimuli.gates:
         if gate.source not in found:  # of several wires from it the first one tells
-            found[gate.source] += (f"{line}, as its consumers see it" for line in _changes(gate.at_source))
+            found[gate.source] += (f"{line}, at the inputs that it feeds" for line in _changes(gate.at_source))
         found[gate.destination] += (f"{line}, at {gate.source}" for line in _changes(gate.at_source))
         found[gate.destination] += _changes(gate.at_destination)
     for setting in stimuli.settings:
@@ -292,11 +292,11 @@ def _changes(modifications: Iterable[SignalOverride]) -> Iterator[str]:
             case Action.BIAS:
                 yield f"from t = {one.time:g} s: {one.value!r} is added"
             case Action.RESET:
-                yield f"from t = {one.time:g} s: as it would be"
+                yield f"from t = {one.time:g} s: reset"
 
 
 def _reason(plan: Plan, signal: Signal) -> str:
     if signal in plan.network.assignments:
-        return "its value in the system (explain shows the way)"
+        return "its value in the system (see ssptool explain)"
     ends = [wire.destination for wire in plan.network.wires if wire.source == signal]
-    return f"the value that {ends[0]} starts from" if ends else "since nothing gives it another"
+    return f"the value that {ends[0]} starts from" if ends else "its start value"

@@ -92,7 +92,7 @@ class Evaluation:
         names = ", ".join(map(str, loop.planned.signals))
         return Failure(
             Ending.LOOP,
-            f"the algebraic loop {{{names}}} has a solution, but sweeps through the system do not stay at it",
+            f"the algebraic loop {{{names}}} has a solution, but evaluations of the system do not stay at it",
             "look for signals that jump, and try a smaller step size",
             time,
         )

@@ -99,8 +99,8 @@ class Fmi1Initialization:
         settings = " ".join(f"--set {error.instance}.{name}={value!r}" for name, value in changed.items())
         return Failure(
             Ending.FMI,
-            f"{failure.message}; it has to be initialized again, because its inputs are not those that it was "
-            "initialized with, and FMI 1.0 has no initialization mode",
+            f"{failure.message}; its inputs changed after its initialization, so it must be initialized again: "
+            "FMI 1.0 has no initialization mode",
             f"give it these inputs as start values: {settings}",
             start,
             error.instance,
@@ -112,9 +112,8 @@ class Fmi1Initialization:
         """The rounds are over, and these inputs still change."""
         return Failure(
             Ending.LOOP,
-            f"after {self.most_rounds} rounds, FMUs of FMI 1.0 were not initialized with the inputs that they have: "
-            f"{', '.join(inputs)}; their initial states depend on inputs that depend on them, which cannot be solved "
-            "without an initialization mode",
+            f"after {self.most_rounds} rounds, initial inputs of FMUs of FMI 1.0 still change: {', '.join(inputs)}; a "
+            "loop through initial states cannot be solved without an initialization mode",
             "give start values for these inputs, or export the FMUs as FMI 2.0",
             self._plan.interval.start,
         )
@@ -199,10 +198,10 @@ def _message(name: str, given: float, found: float, variable: Variable) -> str:
     unit = f" {variable.unit}" if variable.unit else ""
     begins = f"{name} was given as {given:g}{unit} and starts as {found:g}{unit}"
     if variable.initial == "approx":
-        return f"{begins}: a guess from which the FMU found the other (initial='approx')"
+        return f"{begins}: the FMU takes it as a guess (initial='approx')"
     return (
-        f"{begins}, although the FMU takes it as exact: it follows from other start values and parameters, which "
-        "contradict it; leave it out, or change those"
+        f"{begins}, although the FMU declares it as exact: other start values and parameters determine it; "
+        "leave it out, or change those"
     )
 
 

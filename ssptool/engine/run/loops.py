@@ -73,7 +73,7 @@ def _along(torn: Sequence[Signal], direction: Floats) -> str:
     parts = [
         f"{signal} by {share:.3g}" for signal, share in zip(torn, direction.tolist(), strict=True) if abs(share) > 1e-6
     ]
-    return f"changing {', '.join(parts)} changes the values that come back around the loop by just as much"
+    return f"a change of {', '.join(parts)} comes back unchanged around the loop"
 
 
 def _at_bounds(torn: Sequence[Signal], domain: Domain, x: Floats) -> str:
@@ -90,7 +90,7 @@ _PROBE = 1e-6
 """Relative step over which a Jacobian is checked; values are accurate to its square, where loops are inside loops."""
 
 _WRONG_DERIVATIVES = (
-    "directional derivatives of a component in an algebraic loop are wrong: differences have taken their place"
+    "directional derivatives of a component in an algebraic loop are wrong: finite differences replace them"
 )
 
 

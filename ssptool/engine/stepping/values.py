@@ -149,7 +149,7 @@ class SimulationValues:
         """Into the kernel, of what it knows."""
         for signal, value in given.items():
             if isinstance(value, float) and np.isnan(value):
-                raise WrongValue(f"{name} cannot be nan: no FMU could go on from there")
+                raise WrongValue(f"{name} cannot be nan")
             if signal not in self._slots:
                 continue
             slot = self._slots[signal]

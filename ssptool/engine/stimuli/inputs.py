@@ -63,7 +63,7 @@ InputData: TypeAlias = Inputs | Source | Sequence[Inputs | Path | str]
 def interpolated(given: InputData, how: str | Mapping[str, str]) -> Inputs:
     """Sources with one interpolation for all of them, or for columns by full name."""
     if isinstance(given, Inputs) or (isinstance(given, list | tuple) and any(isinstance(one, Inputs) for one in given)):
-        raise WrongArgument("interpolation", how, "left out beside an Inputs object, which says it itself")
+        raise WrongArgument("interpolation", how, "none beside an Inputs object, which states it")
     if isinstance(how, Mapping):
         return Inputs(given, columns=how)
     return Inputs(given, word("interpolation", how, Interpolation))
@@ -110,7 +110,7 @@ class _Resolution:
         for source in inputs.source if isinstance(inputs.source, list | tuple) else [inputs.source]:
             names |= self._source(inputs, source)
         for name in sorted(set(inputs.columns) - names):
-            self._find("interpolation", 0, name, "there is no course of this name to interpolate")
+            self._find("interpolation", 0, name, "no input of this name has values to interpolate")
 
     def _source(self, inputs: Inputs, source: Any) -> set[str]:
         """The names that one source has courses for."""

@@ -120,7 +120,7 @@ class _Resolution:
         elif signal in self.free:
             self._free_input(self.free[signal], events)
         elif port is not None and port.kind == "output" and not port.signal.component:
-            self._refuse(events, "it is an output of the system, which nothing in the system sees; name its source")
+            self._refuse(events, "it is an output of the system, which nothing in the system reads; name its source")
         elif port is not None and port.kind in ("input", "output"):
             self._connected(port, events)
         else:
@@ -171,8 +171,8 @@ class _Resolution:
         if variable.causality is not Causality.PARAMETER or variable.variability is not Variability.TUNABLE:
             self._refuse(
                 events,
-                f"it is a {variable.variability} {variable.causality}; FMI allows to change inputs, outputs on their "
-                "way to others, and tunable parameters",
+                f"it is a {variable.variability} {variable.causality}; only inputs, connected outputs and tunable "
+                "parameters can be changed",
             )
         else:
             base = held(self.network, signal)

@@ -203,7 +203,7 @@ def test_every_registered_master_states_an_entry():
             {"master": NAME, "input": "interpolate"},
             "relaxed-jacobi with input interpolate: the end is not known",
         ),
-        ({"master": NAME, "acceleration": "aitken"}, "acceleration aitken with master relaxed-jacobi: only the iterat"),
+        ({"master": NAME, "acceleration": "aitken"}, "acceleration aitken with master relaxed-jacobi: only master"),
         ({"master": NAME, "exchange": "late"}, "exchange late with master relaxed-jacobi: late outputs"),
         (
             {"master": "jacobi", "relaxation": 0.5},

@@ -319,7 +319,7 @@ def test_a_step_with_an_event_that_cannot_be_repeated_ends_the_run(models):
     plan = make_plan(net, Settings(stop_time=1.0, step_size=0.02, master="iterated", acceleration="none"))
     result = run(plan, Folder(models))
     assert result.failure.component == "Pulse"
-    for words in ("an event has to be repeated", "Pulse cannot", "--master jacobi"):
+    for words in ("an event must be repeated", "Pulse cannot", "--master jacobi"):
         assert words in str(result.failure)
     assert result.failure.time == pytest.approx(0.3)
 
@@ -357,7 +357,7 @@ def test_late_outputs_are_those_of_co_simulation_of_both():
 
 @pytest.mark.parametrize(
     ("fmu", "output", "words"),
-    (("Relay", "x", "Bad chatters"), ("Restless", "y", "Bad still wants new discrete states")),
+    (("Relay", "x", "Bad chatters"), ("Restless", "y", "Bad still needs new discrete states")),
 )
 def test_events_without_end_are_reported(models, fmu, output, words):
     result = couple(models, {"Bad": fmu}, {"Lag": "Lag"}, [(f"Bad.{output}", "Lag.u")])

@@ -79,7 +79,7 @@ def test_an_event_iteration_without_end_is_reported(models):
     result = integrate(models, {"Bad": "Restless"})
     assert result.status is Ending.EVENTS
     assert result.failure.time == 0.5
-    assert "Bad still wants new discrete states" in result.failure.message
+    assert "Bad still needs new discrete states" in result.failure.message
     assert result.trace.t[-1] == 0.5
 
 

@@ -33,7 +33,7 @@ def test_an_ode_is_integrated_as_accurately_as_with_the_right_ones(tmp_path, ver
     result = ssptool.simulate(system, settings=settings)
     assert result.status == "completed", result.failure
     assert np.abs(result.trace["A.y"] - np.cos(result.trace.t)).max() < 1e-7
-    wrong = "directional derivatives of a component of model exchange are wrong: differences have taken their place"
+    wrong = "directional derivatives of a component of model exchange are wrong: finite differences replace them"
     assert (wrong in result.notes) == (said != "-1000")
 
 
@@ -53,5 +53,5 @@ def test_an_algebraic_loop_stays_solved(tmp_path, interface, said):
     result = ssptool.simulate(system, settings=ssptool.Settings(stop_time=0.3, step_size=0.1))
     assert result.status == "completed", result.failure
     assert result.trace["A.y"] == pytest.approx(ROOT, abs=1e-11)
-    wrong = "directional derivatives of a component in an algebraic loop are wrong: differences have taken their place"
+    wrong = "directional derivatives of a component in an algebraic loop are wrong: finite differences replace them"
     assert (wrong in result.notes) == (said != "-6 * v->u * v->u")

@@ -247,7 +247,7 @@ def test_a_function_with_steps_jumps_there(pushed2):
         ({"push": lambda t: "x"}, r"at t = 0\.0 s the function returned 'x', expected a number"),
         (3.0, r"float is not understood"),
         ([{"push": 1.0}, {"push": 2.0}], r"push: it is given twice, before in the constant 1\.0"),
-        (ssptool.Inputs({"push": 1.0}, columns={"pull": "hold"}), r"pull: there is no course of this name"),
+        (ssptool.Inputs({"push": 1.0}, columns={"pull": "hold"}), r"pull: no input of this name"),
     ],
 )
 def test_inputs_that_cannot_be_are_refused_by_name(pushed2, inputs, message):
@@ -282,7 +282,7 @@ def test_the_plan_says_where_each_input_comes_from(pushed2, tmp_path):
     path.write_text("time,push [kN]\n0,0.001\n")
     line, way = ssptool.input_origins(ssptool.plan(pushed2, inputs=path))
     assert line == f"push: {path}, column push (linear, 1000·kN → N); 1.0 at the start"
-    assert way.strip() == "Mass.F: runs with it over each step"
+    assert way.strip() == "Mass.F: follows it over each step"
     (line,) = ssptool.input_origins(ssptool.plan(pushed2))
     assert line == "push: 0.0 all the time, the value that Mass.F starts from"
     (line,) = ssptool.input_origins(ssptool.plan(pushed2, start_values={"push": "2"}))
