@@ -135,7 +135,7 @@ def known_type(component: ssd.Component, structure: Structure) -> Iterator[Findi
 
     ssptool cannot run a component of any other type, except tables (`text/csv`, as OMSimulator has them; TABLE-101).
 
-    Fix: correct the type; for an FMU it may be left out.
+    Fix: correct the type; for an FMU, and for a source `#id`, it may be left out.
 
     Accepted: the component and its connections are left out.
     """
@@ -148,7 +148,7 @@ def known_type(component: ssd.Component, structure: Structure) -> Iterator[Findi
 def type_fits_source(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The file of a component has the type that the component states.
 
-    A component without a type is an FMU.
+    A component without a type is an FMU, or with a source `#id` a system of the same document.
 
     Fix: state the type: `application/x-ssp-definition` for an SSD, `application/x-ssp-package` for an SSP.
     """
@@ -193,6 +193,8 @@ def known_variant(component: ssd.Component, structure: Structure) -> Iterator[Fi
 @ELEMENTS.rule("SSD-COMP-007", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
 def known_system_id(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A source `#id` names a system of the same document by its `id`.
+
+    Such a component needs no type; `application/x-ssp-definition` says the same.
 
     Fix: give the system that id, or correct the source.
     """
