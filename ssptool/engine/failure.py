@@ -8,7 +8,7 @@ from ssptool.documents.diagnostics import DataFinding
 
 
 class Ending(StrEnum):
-    """How a run ended."""
+    """Status of a run at its end."""
 
     COMPLETED = "completed"
     LOOP = "an algebraic loop was not solved"
@@ -28,7 +28,7 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a run ended early.
+    """Reason of an early end of a run.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Unsupported(Exception):
 
 
 class UnsupportedByFmu(Unsupported):
-    """What was asked for needs a capability that an FMU does not have."""
+    """A request needs a capability that an FMU does not have."""
 
     def __init__(self, component: str, capability: str, requested: str, alternative: str) -> None:
         super().__init__(
@@ -145,7 +145,7 @@ class BadInputs(BadData):
         super().__init__("the inputs", findings)
 
     def failure(self, time: float) -> Failure:
-        """Where this comes up during a run, at a time [s]."""
+        """Failure of a run in which this comes up, at a time [s]."""
         what = "; ".join(f"input {finding.column}: {finding.message}" for finding in self.findings)
         return Failure(Ending.INPUTS, what, "see the function that drives the input", time)
 

@@ -75,7 +75,7 @@ def named(name: str) -> NamedMaster:
 
 
 def words() -> tuple[str, ...]:
-    """What users may ask for."""
+    """Names that users may ask for."""
     return (AUTO, *_REGISTERED)
 
 
@@ -95,7 +95,7 @@ class ExchangeName(StrEnum):
 
 
 class AccelerationName(StrEnum):
-    """How an iterated master gets from one iterate to the next."""
+    """Acceleration of an iterated master."""
 
     NONE = "none"
     CONSTANT = "constant"
@@ -106,7 +106,7 @@ class AccelerationName(StrEnum):
 
 
 class InputName(StrEnum):
-    """How inputs run over a macro step."""
+    """Course of inputs over a macro step."""
 
     AUTO = "auto"
     HOLD = "hold"
@@ -115,7 +115,7 @@ class InputName(StrEnum):
 
 
 class InitName(StrEnum):
-    """How algebraic loops are solved at the start."""
+    """Solver of algebraic loops at the start."""
 
     AUTO = "auto"
     NEWTON = "newton"

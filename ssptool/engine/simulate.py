@@ -173,7 +173,7 @@ def _replaced(plan: Plan, recorder: Recorder, output: Path | None, before: Mappi
 
 
 def _until(recorder: Recorder, output: Path | None) -> str:
-    """How far a run came that somebody ended."""
+    """Time that an interrupted run reached."""
     if not recorder.seen:
         return "the run had not begun"
     kept = f"; {recorder.recorded} rows until then are in {output}" if output is not None else ""

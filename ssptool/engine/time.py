@@ -21,7 +21,7 @@ COARSE = 1e-3
 
 
 def coarseness(step: float, start: float, stop: float) -> str:
-    """What is to be said of times between `start` and `stop` [s] for macro steps of this size [s]; mostly nothing."""
+    """Warning if times between `start` and `stop` [s] are coarse for macro steps of this size [s]; mostly empty."""
     latest = max(abs(start), abs(stop))
     spacing = math.ulp(latest)
     if spacing <= COARSE * step:

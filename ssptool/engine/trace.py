@@ -459,7 +459,7 @@ class Trace:
 
 
 def _attributes(column: Column) -> dict[str, str]:
-    """As the CF conventions name them."""
+    """Attributes with the names of the CF conventions."""
     facts = {"units": column.unit, "long_name": column.description}
     return {name: fact for name, fact in facts.items() if fact}
 

@@ -147,7 +147,7 @@ class Assembly:
         return self if self.ode_kernel is None else replace(self, kernel=self.ode_kernel)
 
     def events_of_ode(self) -> "RunningEvents":
-        """What components of model exchange exchange at events, with the present kernel."""
+        """Event exchange of the components of model exchange, with the present kernel."""
         assert self.integrated is not None
         return self.integrated.within(self.kernel)
 
@@ -156,7 +156,7 @@ class Assembly:
         self.remarks[text] = None
 
     def retreats(self) -> Iterator[str]:
-        """Of FMUs that have refused to follow their inputs."""
+        """Notes on FMUs that refused to follow their inputs."""
         for index, order, since, function, status in self.kernel.retreats:
             if not function:  # it was before the simulation was saved
                 continue
@@ -167,7 +167,7 @@ class Assembly:
             )
 
     def explain(self, outcome: Outcome, time: float) -> Failure:
-        """What a kernel operation that failed means."""
+        """Failure that a failed kernel operation stands for."""
         if outcome.code is Code.NONFINITE:
             return self._nonfinite(outcome, time)
         if outcome.code is Code.RANGE:
@@ -334,7 +334,7 @@ def assemble(
 
 
 def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
-    """Of model exchange beside co-simulation: all together are one more instance of the kernel."""
+    """Add the ODE of model exchange beside co-simulation as one more instance of the kernel."""
     plan = assembly.plan
     instance = AsInstance(StepReport() if plan.event_modes.with_ode else None)
     assembly.kernel.add(instance.table())

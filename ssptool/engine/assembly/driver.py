@@ -27,7 +27,7 @@ class _Acted(NamedTuple):
 
 
 class ActedWires:
-    """Of one kernel. `sources`: slots from which it has the wires."""
+    """Overridden wires of one kernel; `sources` are the slots that its wires start from."""
 
     def __init__(self, plan: Plan, kernel: Kernel, sources: Collection[int]) -> None:
         self._kernel = kernel
@@ -108,7 +108,7 @@ class Driver:
     # -- stretches -------------------------------------------------------------------------------------------
 
     def write(self, t: float) -> None:
-        """What the courses are at t [s], which is in the present stretch."""
+        """Write the values of the time series at t [s], which lies in the present stretch."""
         if self._feeds:
             self._feeds.write(t)
 
@@ -185,7 +185,7 @@ class Driver:
 
     @property
     def instructions(self) -> tuple[Instruction, ...]:
-        """What a macro step begins with, where there are no functions."""
+        """Instructions at the start of a macro step; none if functions drive inputs."""
         return (Instruction(Op.DRIVE),) if self._feeds else ()
 
     def begin(self, h: float, end: float) -> None:

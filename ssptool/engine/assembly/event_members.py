@@ -66,14 +66,14 @@ class Agenda:
 
     @property
     def next_time(self) -> float:
-        """Of the next tick of all [s]; inf if none is known."""
+        """Time of the next tick of any clock [s]; inf if none is known."""
         return min(map(self.time, self.timers), default=math.inf)
 
     def time(self, timer: Timer) -> float:
         return math.inf if timer.next is None else float(self._start + timer.next)
 
     def due(self, until: float) -> tuple[Timer, ...]:
-        """Those that tick until this time [s]."""
+        """Clocks that tick until this time [s]."""
         return tuple(timer for timer in self.timers if self.time(timer) <= until)
 
     def begin(self, modes: Modes) -> None:
@@ -186,7 +186,7 @@ class StepReport:
 
     @property
     def reached(self) -> float | None:
-        """Where it ended [s]; None: nothing has been heard of it yet."""
+        """Time at which the step ended [s]; None before the first report."""
         t = float(self.numbers[_REACHED])
         return None if math.isnan(t) else t
 
@@ -205,7 +205,7 @@ class StepReport:
 
 
 class ActedAtEvents:
-    """Of the connections into some inputs; nothing is done before `go_to`."""
+    """Overrides of connections that are exchanged at events; none before `go_to`."""
 
     def __init__(self, stimuli: Stimuli, inputs: Collection[Signal]) -> None:
         self._gates = tuple(gate for gate in stimuli.gates if gate.destination in inputs)
@@ -217,7 +217,7 @@ class ActedAtEvents:
             self._now[gate.destination] = active(gate.at_source, t), active(gate.at_destination, t)
 
     def carry(self, wire: Wire, value: Value) -> Value:
-        """What the destination of a wire gets where its source has this value."""
+        """Value at the destination of a wire whose source has this value."""
         at_source, at_destination = self._now.get(wire.destination, (None, None))
         if at_source is not None:
             value = at_source(value)
@@ -226,7 +226,7 @@ class ActedAtEvents:
 
 
 class OutOfRange(Exception):
-    """Of an integer with what a scenario adds to it."""
+    """An integer with the bias of a scenario leaves the range of its type."""
 
     def __init__(self, signal: Signal, value: Value, kind: str) -> None:
         super().__init__(f"component {signal.component}: {signal} cannot be {value!r}, because it is of type {kind}")
@@ -309,13 +309,13 @@ class RunningEvents:
 
     @property
     def next_time(self) -> float:
-        """Of the next tick or time event that is known [s]."""
+        """Time of the next known tick or time event [s]."""
         return min((self.agenda.next_time, *(member.next_time for member in self.members.values())))
 
     # -- initialization ------------------------------------------------------------------------------------------
 
     def present(self) -> None:
-        """What is exchanged at events only has its start value before the first one."""
+        """Give signals that are exchanged only at events their start values."""
         for member in self.members.values():
             planned = self.plan.instances[member.index]
             starts, variables = planned.starts, planned.description.variables
@@ -456,7 +456,7 @@ class RunningEvents:
         member.instance.set(values)
 
     def _delivered(self, one: Clocked) -> Value | None:
-        """What the wire into an input has for it; None if that is what it has, or there is no wire."""
+        """Value that a wire delivers to an input; None if the input has it already, or there is no wire."""
         wire = self._wires.get(one.signal)
         if wire is None:
             return None

@@ -43,7 +43,7 @@ class LoggedProblems:
 
 
 def logged_problems(instances: Iterable[FmuInstance]) -> tuple[LoggedProblems, ...]:
-    """Of all instances that logged any."""
+    """Problems of all instances that logged some."""
     found = []
     for instance in instances:
         counts = {status: count for status, count in instance.log.counts.items() if status not in QUIET}
@@ -53,7 +53,7 @@ def logged_problems(instances: Iterable[FmuInstance]) -> tuple[LoggedProblems, .
 
 
 def more_about(settings: Settings, messages: Sequence[str]) -> str:
-    """How to see more of what an FMU logs than these messages, after a call has failed."""
+    """Advice after a failed call: the option that shows more messages of the FMU."""
     if settings.fmu_log is not None:
         return f"see {settings.fmu_log} for the messages of the FMU"
     return "--fmu-log FILE shows more messages of the FMU" if messages else "--fmu-log FILE shows what the FMU logs"

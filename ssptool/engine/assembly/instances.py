@@ -114,14 +114,14 @@ class Pool:
 
 
 class Fresh(Pool):
-    """Of a single run, which has everything to itself."""
+    """Binaries and instances of a single run, freed at its end."""
 
     def __init__(self) -> None:
         super().__init__(reuse=False)
 
 
 class Sources(Protocol):
-    """Where FMUs come from; an archive is one."""
+    """Source of FMU files, such as an archive."""
 
     def local_path(self, name: str) -> Path:
         """A file, or a folder, that can be read under this path."""
@@ -243,7 +243,7 @@ def _notes(moved: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def lost_process(instances: Iterable[FmuInstance], time: float) -> Failure | None:
-    """Of the first component whose process has ended by itself."""
+    """Failure of the first component whose process has ended by itself; None if all run."""
     instances = tuple(instances)
     for one in instances:
         if (process := one.process) is None or (lost := process.lost) is None:

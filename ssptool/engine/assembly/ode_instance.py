@@ -23,7 +23,7 @@ _NOTHING = CFUNCTYPE(c_int, c_void_p)
 
 
 class Stepped(Protocol):
-    """What is stepped; everything but `free` raises `IntegrationStopped`."""
+    """A stepped ODE; all methods but `free` raise `IntegrationStopped`."""
 
     def step(self, t: float, h: float) -> float | None:
         """From t to t + h [s]; or as far as is returned, where an event is to be handled."""
@@ -63,7 +63,7 @@ class AsInstance:
         return InstanceTable(3, addresses, 1, (), (), (), (), report=report, apart=True)
 
     def explain(self) -> Failure:
-        """Why the last call has failed; what was no failure of a component is raised."""
+        """Failure of the last call; raises errors that are not of a component."""
         if self.failure is not None:
             return self.failure
         raise self.error or AssertionError("nothing has failed")

@@ -114,7 +114,7 @@ TUNABLE = Variability.TUNABLE
 
 
 def why_not(network: Network, wires: Sequence[Wire], parameter: Signal) -> str:
-    """Why a tunable parameter cannot change although it is one; empty if it can."""
+    """Reason why a tunable parameter cannot change during this run; empty if it can."""
     for wire in wires:
         if wire.destination == parameter:
             return f"its value comes from {wire.source} over a connection"
@@ -129,7 +129,7 @@ def why_not(network: Network, wires: Sequence[Wire], parameter: Signal) -> str:
 
 
 def check_settings(network: Network, wires: Sequence[Wire], parameters: Iterable[Signal]) -> None:
-    """That these parameters can change during a run.
+    """Check that these parameters can change during a run.
 
     Raises
     ------

@@ -263,7 +263,7 @@ def _choose_master(
 
 
 def _threads(settings: Settings, master: CouplingMaster, ode: PlannedOde | None) -> Iterator[Choice]:
-    """What becomes of the threads that were asked for."""
+    """Choice of the number of threads, if several were asked for."""
     if settings.threads == 1:
         return
     if not master.side_by_side:
@@ -310,7 +310,7 @@ def planned(
 
 
 def _bonds(archive: Archive, network: Network, units: Units) -> tuple[PowerBond, ...]:
-    """What annotations and terminals say of them; one that cannot be read says nothing."""
+    """Power bonds of annotations and terminals; unreadable ones are left out."""
     stated: list[PowerBond] = []
     for pair in network.annotated.power_bonds:
         with contextlib.suppress(NotAPowerBond):

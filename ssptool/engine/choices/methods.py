@@ -39,7 +39,7 @@ class Implementations(NamedTuple):
 
 
 def choose_implementations(network: Network, settings: Settings) -> Implementations:
-    """What `--implementation` asks for; else what the SSD states; else co-simulation where the FMU offers it.
+    """Choose the interface of each component: as asked (`--implementation`), else as in the SSD, else co-simulation.
 
     Raises
     ------
@@ -133,7 +133,7 @@ def unfollowed(network: Network, settings: Settings, step: float, exchange: Coll
 def choose_integrator(
     capabilities: Mapping[str, Capabilities], settings: Settings, network: Network
 ) -> tuple[Master, tuple[Choice, ...]]:
-    """How a system of model exchange is integrated.
+    """Choose the integrator of a system of model exchange.
 
     Raises
     ------
@@ -369,7 +369,7 @@ def _must_save(name_of_master: str, situation: Situation) -> None:
 
 
 def _alternative(situation: Situation) -> str:
-    """What these FMUs do best with fixed steps, in the words of the settings that ask for it."""
+    """Best choice for these FMUs with fixed steps, in words of the settings."""
     name, _ = _master_name(situation, Settings())
     if not situation.following():
         return f"master {name} with held inputs"

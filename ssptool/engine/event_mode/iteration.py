@@ -44,7 +44,7 @@ ACCUMULATING = 5
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What brought about an event."""
+    """Cause of an event."""
 
     component: str
     what: str
@@ -54,7 +54,7 @@ class Cause:
 
 
 class EventHistory(NamedTuple):
-    """How many events one cause has had, and when the latest ones were [s]."""
+    """Number of events of one cause, and the times of the latest ones [s]."""
 
     total: int = 0
     times: tuple[float, ...] = ()
@@ -273,7 +273,7 @@ class EventIteration:
 
 
 def endless(t: float, again: Sequence[str], ticking: Sequence[str], moving: Sequence[Signal] = ()) -> Failure:
-    """What an event iteration comes to that does not settle: who wants another one, and what ticks and moves."""
+    """Failure of an event iteration that does not converge, with components, clocks and signals that still change."""
     clocks = f"; clocks that tick: {', '.join(ticking)}" if ticking else ""
     who = f"{', '.join(again)} still need{'s' if len(again) == 1 else ''} new discrete states" if again else ""
     signals = f"signals still change: {', '.join(map(str, moving))}" if moving else "signals still change"
@@ -483,7 +483,7 @@ class CosimulationEvents:
             self._check(outcome, t)
 
     def _beside(self, system: CoupledSystem, t: float) -> None:
-        """What follows in an ODE that has events of its own, and from there back in members. The past is forgotten."""
+        """Handle the event in an ODE with events of its own, and its effect on members. History is discarded."""
         apart = system.ode if self.ode is None else None
         for _ in range(MAX_ITERATIONS):
             if apart is not None and (failure := apart.intervene(lambda: None)):
@@ -539,7 +539,7 @@ def _nothing() -> None:
 def begin_events(
     assembly: Assembly, running: RunningEvents, system: CoupledSystem, *, afresh: bool
 ) -> CosimulationEvents:
-    """What is to be done at events; the one at the start is done if the system starts `afresh`."""
+    """Events of the members of an assembly; handles the event at the start if the system starts `afresh`."""
     events = CosimulationEvents(
         assembly,
         running,

@@ -49,7 +49,7 @@ class Overdue(Exception):
 
 
 class LimitWatch:
-    """Of a process that has just begun.
+    """Limits of time and memory of a process that has just begun.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class LimitWatch:
         return time.monotonic() - self._began
 
     def patience(self) -> float | None:
-        """How long to wait for a message before limits are looked at [s]."""
+        """Time to wait for a message before limits are checked [s]."""
         limits = self._limits
         if limits.memory is not None or limits.step_seconds is not None:
             return LOOK_SECONDS
@@ -137,7 +137,7 @@ _REPORT = "the FMU is at fault: report it to its supplier; --in-process under a 
 
 
 def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool | None = None) -> Execution:
-    """As `execute`, in a child process; crashes and limits end the run with a `Failure`.
+    """Execute a plan in a child process; crashes and limits end the run with a `Failure`.
 
     Parameters
     ----------

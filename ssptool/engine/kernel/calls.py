@@ -14,7 +14,7 @@ Slots = Sequence[int]
 
 
 class Code(IntEnum):
-    """How an operation ended."""
+    """Status of an operation at its end."""
 
     OK = 0
     FMI = 1  # a function returned worse than a warning: see `instance`, `function`, `fmi_status`
@@ -147,7 +147,7 @@ class Instruction(NamedTuple):
 
 
 class Running(IntEnum):
-    """How an input runs over a step from its value at the start to that at the end, which its table has."""
+    """Course of an input over a step, from its value at the start to that of its table at the end."""
 
     HELD = 0  # at its value at the start
     FOLLOWING = 1  # on the line from one to the other
@@ -177,7 +177,7 @@ class DrivenInput(NamedTuple):
 
 
 class TimeTables(NamedTuple):
-    """What drives slots over time: `axes` are times [s], none descending, that columns share."""
+    """Tables that drive slots over time: `axes` are ascending times [s] that columns share."""
 
     axes: Sequence[Floats]
     columns: Sequence[TableColumn]
@@ -213,7 +213,7 @@ class OverriddenWire(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InstanceTable:
-    """What a kernel needs to know of a running FMU: addresses, and which slots are which variables.
+    """A running FMU as its kernel needs it: addresses of functions, and slots of variables.
 
     `functions` maps FMI function names (`fmiDoStep`, `fmi2DoStep` …) to addresses in the loaded binary; `component` is
     the address that instantiation returned; `environment` that of an `Environment` of the same kernel (0:
@@ -320,7 +320,7 @@ def prefix(major: int) -> str:
 
 
 def functions_for(major: int, types: Iterable[str]) -> tuple[str, ...]:
-    """What an `InstanceTable` with variables of these types must bring.
+    """Functions that an `InstanceTable` with variables of these types must have.
 
     Raises
     ------

@@ -136,7 +136,7 @@ class Kernel(Protocol):
 
     @property
     def contents(self) -> int:
-        """How many numbers were given out."""
+        """Number of contents so far."""
 
     @property
     def content_bytes(self) -> int:
@@ -193,7 +193,7 @@ class Kernel(Protocol):
         """Register an evaluation order and return its index."""
 
     def record_slots(self, slots: Slots) -> None:
-        """Which slots a row of the trace holds, in this order, after the time."""
+        """State the slots that a row of the trace holds after the time, in this order."""
 
     def record(self, t: float, row: Floats) -> Outcome:
         """Fill a row (1 + recorded,): t [s], then the slots. Observed variables are got before, whatever they are: nan

@@ -129,7 +129,7 @@ class _Curve:
         return None
 
     def _tangent(self, z: Floats, ahead: Floats) -> Floats | None:
-        """Of length 1, in the direction of the last one."""
+        """Tangent of length 1, in the direction of the last one."""
         matrix = self._derivatives(z, self.x, self.value)
         if not np.all(np.isfinite(matrix)):
             return None
@@ -137,7 +137,7 @@ class _Curve:
         return tangent if tangent @ ahead >= 0 else -tangent
 
     def _derivatives(self, z: Floats, x: Floats, value: Floats) -> Floats:
-        """Of the scaled residual with respect to (x/nominal, λ); (m, m + 1)."""
+        """Derivatives of the scaled residual with respect to (x/nominal, λ); (m, m + 1)."""
         nominal, share = self.domain.nominal, z[-1]
         jacobian = self.method.jacobian.at(self.g, x, value, self.domain) * nominal / nominal[:, None]
         return np.column_stack((share * jacobian - np.eye(len(x)), (value - self.x0) / nominal))

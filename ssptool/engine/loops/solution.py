@@ -23,7 +23,7 @@ def unwatched(_solver: str, _iteration: int, _x: Floats, _residual: Floats) -> N
 
 
 class Status(StrEnum):
-    """How a loop solver ended."""
+    """Status of a loop solver at its end."""
 
     CONVERGED = "converged"
     MAX_ITERATIONS = "iteration limit reached"
@@ -37,7 +37,7 @@ class Status(StrEnum):
 
     @property
     def advice(self) -> str:
-        """What to try; empty where nothing is wrong."""
+        """Advice to the user; empty if converged."""
         return _ADVICE[self]
 
 
@@ -81,7 +81,7 @@ class Convergence:
 
 
 class Domain(NamedTuple):
-    """Where the unknowns live: their usual size and the values that they may take; all (m,)."""
+    """Domain of the unknowns: nominal, minimum and maximum values, each (m,)."""
 
     nominal: Floats
     minimum: Floats

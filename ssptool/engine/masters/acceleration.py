@@ -56,7 +56,7 @@ class Accelerator(Protocol):
 
 
 class Acceleration(Protocol):
-    """How the next iterate follows from the last ones."""
+    """Method that makes the next iterate from the last ones."""
 
     @property
     def name(self) -> str: ...

@@ -42,7 +42,7 @@ class Capabilities:
 def capabilities(
     component: FlatComponent, wired: tuple[str, ...], kind: InterfaceType = InterfaceType.CO_SIMULATION
 ) -> Capabilities:
-    """What an interface of a component offers for its `wired` inputs."""
+    """Capabilities of an interface of a component for its `wired` inputs."""
     fmu = component.description
     interface = fmu.interface(kind)
     if interface is None:

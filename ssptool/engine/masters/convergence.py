@@ -30,7 +30,7 @@ def same(x: Floats, found: Floats) -> bool:
 
 
 class MeasureName(StrEnum):
-    """What a difference is compared with."""
+    """Name of a convergence criterion."""
 
     ABSOLUTE = "absolute"
     RELATIVE = "relative"
@@ -201,7 +201,7 @@ TRIED = 3
 
 
 class Agreement:
-    """Of what went into a step and what came out for it, over the iterations of that step.
+    """Difference between the inputs of a step and their sources, over the iterations of that step.
 
     Changes are relative to the larger of value and nominal value.
 

@@ -142,7 +142,7 @@ class Controlled:
         return StepBatch(filled, finished=self.finished)
 
     def _end(self) -> float:
-        """Of the next step; the last two share what is left."""
+        """End of the next step; the last two steps share the rest."""
         left = self.limit - self.t
         if left <= 1.01 * self.h:
             return self.limit
@@ -206,7 +206,7 @@ class Controlled:
 
 
 class _Sides:
-    """What both sides of all bonds have and see, in arrays."""
+    """Values on both sides of all bonds, as arrays."""
 
     def __init__(self, bonds: Sequence[Bond]) -> None:
         self._outputs = np.array([[bond.first, bond.second] for bond in bonds], dtype=np.intp).T

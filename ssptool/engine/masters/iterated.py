@@ -127,7 +127,7 @@ def _asked_for(settings: Settings) -> bool:
 
 
 def _jacobian(situation: Situation) -> Choice:
-    """Where interface Newton has its Jacobian from, component by component."""
+    """Origin of the Jacobian of interface Newton, component by component."""
     silent = [name for name in situation.cyclic if not situation.capabilities[name].answers_by_derivatives]
     if not silent:
         return Choice("jacobian", "directional derivatives", "all FMUs give them")

@@ -190,7 +190,7 @@ class IteratedGroup:
         return None
 
     def _predict(self, order: int) -> Floats:
-        """Where the polynomial of this order through the accepted points leads."""
+        """Predict the unknowns by the polynomial of this order through the accepted points."""
         h, slots = self.h, self.unknowns
         if order == 0:
             self.kernel.exchange(self.group.group)
@@ -213,7 +213,7 @@ class IteratedGroup:
         return self.system.interface_pattern(self.group)
 
     def _derivatives(self) -> StepDerivatives:
-        """Of `_probe`, at the iterate at which the components are."""
+        """Derivatives of `_probe` at the present iterate."""
         if self.ask_derivatives is None:
             self.ask_derivatives = self.system.interface_derivatives(self.group)
         found = self.ask_derivatives(self.h, self.master.inputs.order)
@@ -253,7 +253,7 @@ class IteratedGroup:
         return self._otherwise(iterations, lambda: self._not_converged(iterations, agreement))
 
     def _noise(self, agreement: Agreement) -> float:
-        """How far what comes out of the step strays around the best iterate, relative to sizes; 0: not at all.
+        """Scatter of the results of the step around the best iterate, relative to their sizes; 0: none.
 
         A smooth answer leaves nothing in second differences over so small a distance, be it ever so steep.
         """

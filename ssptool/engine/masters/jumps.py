@@ -110,7 +110,7 @@ def through_jumps(program: Program, t: float, rows: Floats) -> StepBatch:
 
 
 def _points(system: CoupledSystem, t: float) -> Iterator[tuple[float, float, float, float]]:
-    """What the kernel is to do, until jumps are no longer dense."""
+    """Points for the kernel, until jumps are no longer dense."""
     drive = system.drive
     assert drive is not None
     stretch, stop = drive.stretch, system.stop
@@ -133,7 +133,7 @@ def _points(system: CoupledSystem, t: float) -> Iterator[tuple[float, float, flo
 
 
 def _jump(system: CoupledSystem) -> tuple[Instruction, ...]:
-    """What `CoupledSystem.settle` does, as a program."""
+    """Program that does the same as `CoupledSystem.settle`."""
     group, sweep = system.everything.group, system.everything.sweep
     exchange = Instruction(Op.EXCHANGE, group)
     settled = (exchange, Instruction(Op.EVALUATE, sweep), exchange)
@@ -141,7 +141,7 @@ def _jump(system: CoupledSystem) -> tuple[Instruction, ...]:
 
 
 def _solved(system: CoupledSystem, reached: float, row: Floats) -> Failure | None:
-    """What remains of a step with a loop that the kernel does not solve."""
+    """Finish a step with a loop that the kernel does not solve."""
     failure = system.evaluate(system.everything.sweep, reached)
     if failure is None:
         system.finish_at(reached, row)
@@ -275,7 +275,7 @@ class _Stretches:
 
     @property
     def _end(self) -> float:
-        """Of the present stretch, or of the run."""
+        """End of the present stretch, or of the run."""
         return min(self.drive.end, self.system.stop)
 
     def _steps(self) -> "_Equal | _Varying":

@@ -48,7 +48,7 @@ class Events(Protocol):
 
     @property
     def next_time(self) -> float:
-        """When the next event is known to be [s]."""
+        """Time of the next known event [s]."""
         ...
 
     @property
@@ -175,7 +175,7 @@ class CoupledSystem:
         return self.explain(outcome, end if outcome.code is Code.NONFINITE else t)
 
     def remarks(self) -> Iterator[str]:
-        """What is to be said of macro steps that were done otherwise than planned."""
+        """Notes on macro steps that were done otherwise than planned."""
         for names, settled in self.settled.items():
             yield from settled.remarks(names)
 
@@ -186,7 +186,7 @@ class CoupledSystem:
 
     @property
     def driving(self) -> tuple[Instruction, ...]:
-        """What a program of a macro step begins with."""
+        """Instructions at the start of a program of a macro step."""
         return () if self.drive is None else self.drive.instructions
 
     def time(self, point: int) -> float:
@@ -222,7 +222,7 @@ class CoupledSystem:
         return (Instruction(Op.SAVE, self.everything.group),) if save else ()
 
     def whole_steps(self, number: int, end: float) -> int:
-        """How many macro steps there are from this point of the grid until `end` [s], at most."""
+        """Number of macro steps from this point of the grid until `end` [s], at most."""
         last = self.passed(end)
         # What rounding has put beside a point of the grid is reached by a step of its own.
         beside = 0.0 < abs(self.time(last) - end) <= CLOSE * self.step
@@ -460,7 +460,7 @@ class Master(Protocol):
         ...
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
-        """What a macro step does until the outputs at its end are known, in words."""
+        """Calls of a macro step in words, until the outputs at its end are known."""
         ...
 
 

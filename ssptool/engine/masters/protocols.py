@@ -152,7 +152,7 @@ class SteppedOde(Ode, Protocol):
 
     @property
     def next_time(self) -> float:
-        """When the next event is known to be [s]."""
+        """Time of the next known event [s]."""
         ...
 
     def enter(self) -> None:
@@ -183,7 +183,7 @@ class SteppedOde(Ode, Protocol):
 
 
 class DriverProtocol(Protocol):
-    """What acts on the system from outside."""
+    """Inputs and scenarios that act on the system from outside."""
 
     end: float
     """Until which time [s] nothing jumps."""
@@ -192,7 +192,7 @@ class DriverProtocol(Protocol):
 
     @property
     def instructions(self) -> tuple[Instruction, ...]:
-        """What a macro step begins with, as part of a program."""
+        """Instructions at the start of a macro step, as part of a program."""
         ...
 
     def begin(self, h: float, end: float) -> None:
@@ -208,7 +208,7 @@ class DriverProtocol(Protocol):
         ...
 
     def write(self, t: float) -> None:
-        """What acts is as it is at t [s], which is not after `end`."""
+        """Write the driven values at t [s], which is not after `end`."""
         ...
 
     def limits(self, stretch: int) -> tuple[float, float]:
@@ -280,7 +280,7 @@ class GroupPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StepDerivatives:
-    """How what comes out of a step for the unknowns of a group depends on what goes in.
+    """Derivatives of the unknowns of a group at the end of a step by their values in it.
 
     Attributes
     ----------
@@ -299,7 +299,7 @@ AskDerivatives: TypeAlias = Callable[[float, int], StepDerivatives]
 
 
 def nothing_known(group: InstanceGroup) -> AskDerivatives:
-    """Of a group whose FMUs give no derivatives."""
+    """Derivatives of a group whose FMUs give none."""
     m = len(group.unknowns)
     return lambda h, order: StepDerivatives(np.zeros((m, m)), np.zeros(m, dtype=bool))
 

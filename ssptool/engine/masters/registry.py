@@ -42,13 +42,13 @@ class Situation:
         return tuple(name for name, can in self.capabilities.items() if can.follows)
 
     def obstacles(self) -> str:
-        """Why some inputs can only be held; empty if none."""
+        """Reasons why some inputs can only be held; empty if none."""
         held = [f"{name}: {', '.join(can.obstacles)}" for name, can in self.capabilities.items() if can.obstacles]
         return abbreviated(held, separator="; ")
 
 
 class Refusal(NamedTuple):
-    """Why something that was asked for cannot be, and what to ask for instead."""
+    """Reason of a refusal, and advice."""
 
     reason: str
     advice: str
@@ -82,7 +82,7 @@ class MasterEntry:
 
 
 def entry_of(master: NamedMaster) -> MasterEntry:
-    """What its module states.
+    """Entry that the module of a master states.
 
     Raises
     ------

@@ -333,7 +333,7 @@ class OdeComponent:
         return bool(np.all(np.abs(after - before) <= SETTLED * np.maximum(np.abs(before), self._nominal)))
 
     def _course(self, t: float) -> OdeInputCourse | None:
-        """How the kernel has inputs run over the macro step from t; None if there are no inputs."""
+        """Polynomials of the inputs over the macro step from t; None without inputs."""
         if not self._inputs.size:
             return None
         # Only of those of type Float64 it is said how they run; all others are held.

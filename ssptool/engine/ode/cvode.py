@@ -92,7 +92,7 @@ _COUNTS = {
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """What the integration took, all restarts together."""
+    """Effort of an integration, all restarts together."""
 
     steps: int = 0
     evaluations: int = 0
@@ -245,7 +245,7 @@ class Cvode:
 
     @property
     def time(self) -> float:
-        """Where it stands [s]."""
+        """Present time [s]."""
         return self._origin + self._t.value
 
     @property

@@ -34,7 +34,7 @@ class EventOutcome:
 
 
 class Updates:
-    """What the components of an ODE say in the event iterations of one event."""
+    """Answers of the components of an ODE in the event iterations of one event."""
 
     def __init__(self, system: OdeSystem) -> None:
         self._system = system

@@ -36,7 +36,7 @@ WRONG_DERIVATIVES = (
 
 @dataclass(frozen=True, slots=True)
 class OdeStatistics:
-    """What integrating took: state and time events, and the integrator's own counts."""
+    """Effort of an integration: state events, time events, and the counts of the integrator."""
 
     events: int
     effort: Effort
@@ -108,7 +108,7 @@ class Integration:
 
     @property
     def time(self) -> float:
-        """How far it has come [s]."""
+        """Time reached [s]."""
         return self._arrival.t
 
     # -- to the start, or to where it was -------------------------------------------------------------------------
@@ -250,7 +250,7 @@ class Integration:
 
     @property
     def next_time(self) -> float:
-        """Of the next event that is known beforehand [s]."""
+        """Time of the next event that is known beforehand [s]."""
         return self._next_time
 
     def enter(self, within: float = 0.0) -> None:
@@ -417,7 +417,7 @@ class Integration:
         return self._next_time <= t or self._same(self._next_time, t)
 
     def _causes(self, *, at_point: bool) -> tuple[Cause, ...]:
-        """Why there is an event where the components are; empty if there is none. Tells them of the step.
+        """Tell the components of the step; causes of an event at its end, empty if there is none.
 
         What changes all the time, but is taken at events only, is so at communication points.
         """
@@ -501,7 +501,7 @@ def _suspect(causes: tuple[Cause, ...], timers: tuple[Cause, ...]) -> tuple[Caus
 
 @dataclass(slots=True)
 class Tally:
-    """Of what an integration counts, that which has not been reported yet."""
+    """Counts of an integration that are not reported yet."""
 
     integration: Integration
     told: OdeStatistics = field(default_factory=lambda: OdeStatistics(0, Effort()))

@@ -42,7 +42,7 @@ class OdeJacobian(Protocol):
 
     @property
     def evaluations(self) -> int:
-        """Of f, so far."""
+        """Number of evaluations of f so far."""
         ...
 
     def __call__(self, t: float, x: int, matrix: Floats) -> bool:

@@ -72,7 +72,7 @@ class OdeStructure:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Of the matrix of A, B, C and D."""
+        """Shape of the matrix of A, B, C and D."""
         inputs, outputs = self.wires.shape
         return self.states + outputs, self.states + inputs
 
@@ -93,7 +93,7 @@ class OdeStructure:
 
 
 def structure(plan: Plan) -> OdeStructure:
-    """That of the components of model exchange of a plan, in the order of its instances."""
+    """Structure of the ODE of a plan's components of model exchange, in the order of its instances."""
     instances = plan.integrated
     owned = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in instances))
     owned -= set(plan.integers)  # they do not move
@@ -238,7 +238,7 @@ _REFUSING = {1: "SetTime", 2: "SetContinuousStates", 4: DERIVATIVES}
 
 
 class OdeSweeps(NamedTuple):
-    """Of the kernel: everything, and what state derivatives and event indicators need."""
+    """Sweeps of the kernel: over everything, and over what state derivatives and event indicators need."""
 
     whole: int
     slopes: int
@@ -486,7 +486,7 @@ class OdeSystem:
         return False
 
     def _view(self, address: int, size: int) -> Floats:
-        """Of a vector of the integrator, of which there are few, each asked for again and again."""
+        """View of a vector of the integrator; kept, since the same few vectors are asked for again and again."""
         view = self._views.get((address, size))
         if view is None:
             view = np.ctypeslib.as_array((c_double * size).from_address(address))
@@ -526,7 +526,7 @@ def _model(assembly: Assembly, index: int) -> ContinuousModel:
 
 
 def _derivatives(models: Sequence[ContinuousModel], planned: Sequence[PlannedInstance]) -> Iterator[Cause]:
-    """What the elements of x' are."""
+    """Names of the elements of x'."""
     for model, one in zip(models, planned, strict=True):
         names = [variable.name for variable in one.description.state_derivatives]
         if len(names) != model.states:  # arrays

@@ -248,7 +248,7 @@ def _clocks(component: FlatComponent, causality: Causality) -> "Iterator[FmuCloc
 
 
 def event_member(component: FlatComponent, *, returns_early: bool = False) -> EventMember:
-    """What a component sets, gets and ticks at events."""
+    """Variables that a component sets and gets at events, and clocks that tick."""
     inputs: list[Clocked] = []
     outputs: list[Clocked] = []
     for port, variable in _exchanged(component):
@@ -271,7 +271,7 @@ def event_member(component: FlatComponent, *, returns_early: bool = False) -> Ev
 
 
 def clock_wires(network: Network) -> Mapping[Signal, tuple[Signal, ...]]:
-    """Which clocks a clock triggers."""
+    """Clocks that each clock triggers."""
     clocks = clock_signals(network)
     found: dict[Signal, tuple[Signal, ...]] = {}
     for wire in network.wires:

@@ -60,7 +60,7 @@ def _initialization(plan: Plan) -> Iterator[str]:
 
 
 def _first_guesses(plan: Plan) -> Iterator[str]:
-    """What the components say of inputs, and of outputs at which loops are cut."""
+    """First guesses that components give for inputs, and for outputs at which loops are cut."""
     for one, slots in plan.first_guesses():
         asked = ", ".join(_names(plan, slots))
         if asked and one.description.fmi_major > 1:
@@ -68,7 +68,7 @@ def _first_guesses(plan: Plan) -> Iterator[str]:
 
 
 def _stepping(plan: Plan) -> Iterator[str]:
-    """What to step a component is; `evaluate` and `exchange` are between components."""
+    """Calls of a step of each component; `evaluate` and `exchange` are between components."""
     stepped = [one for one in plan.instances if one.interface is InterfaceType.CO_SIMULATION]
     if stepped:
         yield "step: set inputs as they run over the step, do the step, get outputs"
@@ -103,7 +103,7 @@ def _start_values(plan: Plan) -> Iterator[str]:
 
 
 def _values(plan: Plan, component: str, starts: Mapping[str, Value]) -> Iterator[str]:
-    """Of a large array how many there are."""
+    """Values of a component's start values; the number of elements for a large array."""
     arrays: dict[str, list[Value]] = defaultdict(list)
     for name, value in starts.items():
         arrays[whole(Signal(component, name), plan.network.arrays).variable].append(value)
@@ -137,7 +137,7 @@ def _visit(plan: Plan, call: Call) -> str:
 
 
 def _names(plan: Plan, slots: Iterable[int]) -> Iterator[str]:
-    """Of variables, an array being one."""
+    """Names of variables, one for each array."""
     signals = (whole(plan.signals[slot], plan.network.arrays) for slot in slots)
     return (signal.variable for signal in dict.fromkeys(signals))
 

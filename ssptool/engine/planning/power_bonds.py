@@ -23,7 +23,7 @@ WATT = Exponents(kg=1, m=2, s=-3)
 
 
 class NotAPowerBond(ValueError):
-    """What was declared as a power bond is none."""
+    """A declared power bond is not one."""
 
     def __init__(self, bond: str, reason: str, advice: str) -> None:
         super().__init__(f"power bond {bond}: {reason}; {advice}")

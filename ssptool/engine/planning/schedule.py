@@ -286,7 +286,7 @@ class Schedules:
         return [tuple(sorted(members[part], key=self.index.__getitem__)) for part in order]
 
     def _flow(self) -> "DiGraph[str]":
-        """Which component has inputs from which; those of an ODE lead to each other, so that they stay together."""
+        """Graph of the signal flow between components; those of an ODE form a cycle, so they stay together."""
         flow = component_graph(self.table.flow)
         for one, other in pairwise((*self.exchange, *self.exchange[:1])):
             flow.add_edge(one, other)

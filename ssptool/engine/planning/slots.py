@@ -147,7 +147,7 @@ class SlotTable:
         return {self.slots[signal]: driven.course.after(start) for signal, driven in self.fed.items()}
 
     def _there(self, wire: Wire) -> Value | None:
-        """What the source of a wire has if its destination has the value that it is given, or else states."""
+        """Value of the source of a wire, from the value given to or stated by its destination."""
         if holds_integer(self.kind(wire.source)):
             # A table leads one way only.
             known = None if wire.conversion.table else self._value(wire.destination)
@@ -181,7 +181,7 @@ class SlotTable:
         return found
 
     def _back(self, wire: Wire, value: float | None) -> float | None:
-        """What the source of a wire must have for its destination to have `value`."""
+        """Value of the source of a wire for which its destination has `value`."""
         conversion = wire.conversion
         return None if value is None or not conversion.factor else (value - conversion.offset) / conversion.factor
 

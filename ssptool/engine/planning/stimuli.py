@@ -116,7 +116,7 @@ _ANY_TIME = (0.0,)
 
 
 def _rows(course: Course) -> _Rows | None:
-    """Of a course that is a table; a constant is one of one row."""
+    """Rows of a time series that is a table; a constant has one row."""
     match course:
         case Constant(value):
             return _Rows(_ANY_TIME, (value,), False)
@@ -204,7 +204,7 @@ def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
 
 
 def _running(plan: Plan, instance: PlannedInstance, place: int, course: Course) -> Running:
-    """As its course does, if it can; else at the value of the middle of a step, if it is continuous."""
+    """Course of an input: follows its time series if possible, else held at the middle of a step if continuous."""
     if not course.continuous or instance.input_types[place] != FLOAT or plan.settings.input is InputName.HOLD:
         return Running.HELD
     variable = instance.description.variables[instance.inputs[place].variable]
@@ -274,7 +274,7 @@ def _ways(plan: Plan) -> Iterator[tuple[Signal, tuple[str, ...]]]:
 
 
 def _row_count(course: Course) -> str:
-    """Of a table that has more than one row."""
+    """Number of rows of a table with more than one row."""
     if isinstance(course, Overridden):
         return _row_count(course.base)
     if not isinstance(course, Table) or len(course.times) < 2:

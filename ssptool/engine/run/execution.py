@@ -285,7 +285,7 @@ def _observed(stretch: StepBatch, rows: Floats, system: CoupledSystem) -> StepBa
 
 
 class _Contents:
-    """What a kernel knows of texts and bytes: it forgets, now and then, those that are in no slot any more."""
+    """String table of a kernel, which discards now and then the texts and bytes that are in no slot any more."""
 
     def __init__(self, kernel: Kernel, plan: Plan) -> None:
         self._kernel = kernel
@@ -322,6 +322,6 @@ def _first_row(system: CoupledSystem, rows: Rows, contents: _Contents) -> None:
 
 
 def _next_chunk(steps: int, seconds: float) -> int:
-    """As many macro steps as take `CHUNK_SECONDS` at the present speed; more only by and by."""
+    """Number of macro steps that take `CHUNK_SECONDS` at the present speed; grows gradually."""
     fitting = CHUNK_SECONDS * steps / max(seconds, 1e-9)
     return max(1, min(CHUNK_GROWTH * steps, int(fitting)))

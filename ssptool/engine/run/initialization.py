@@ -361,7 +361,7 @@ class _Initialization:
             self._walk(self.plan.initialization, self._solve_at_start)
 
     def _pass_on_at_start(self) -> None:
-        """What is exchanged at events and belongs to no clock, until it settles."""
+        """Exchange discrete signals without a clock until they settle."""
         for _ in range(MAX_ITERATIONS):
             try:
                 changed = [signal for events in self.at_events for signal in events.pass_on_at_start()]

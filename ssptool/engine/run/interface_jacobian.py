@@ -91,7 +91,7 @@ def _reached(passing: "DiGraph[int]", sources: Iterable[int]) -> set[int]:
 
 
 def _calls(plan: Plan, steps: Iterable[Call | SolveLoop]) -> Iterator[Call]:
-    """Of a loop one call that has everything act on everything."""
+    """Calls of a sweep; a loop is one call with a full pattern."""
     for step in steps:
         if isinstance(step, Call):
             yield step

@@ -309,7 +309,7 @@ class RunningLoop:
         return LoopReport(self.planned.stage, time, self.planned.signals, self.planned.torn, solution, cause)
 
     def _evaluated(self, time: float) -> LoopReport:
-        """Of a loop of discrete signals only: there is nothing to solve for."""
+        """Solution of a loop of discrete signals only, which has no unknowns."""
         nothing = np.empty(0)
         status = Status.CONVERGED if self._usable(self.kernel.residual(self.index, nothing)[0]) else Status.NONFINITE
         cause = "" if self._rejected is None else self._assembly.explain(self._rejected, time).message

@@ -128,7 +128,7 @@ class Inside:
 
     @cached_property
     def _routes(self) -> Mapping[Signal, list[Route]]:
-        """Of all connectors on the way of a wire: from its source first."""
+        """Routes of all wires: the connectors from source to destination."""
         forward: dict[Signal, list[Route]] = defaultdict(list)
         backward: dict[Signal, list[Route]] = defaultdict(list)
         network = self._plan.network

@@ -180,7 +180,7 @@ def _parts(content: bytes, sizes: Any) -> Iterator[bytes]:
 
 
 def _identity(plan: Plan) -> dict[str, Any]:
-    """What must be the same for a state to mean the same."""
+    """Facts that must agree for a saved state to fit."""
     interval = plan.interval
     return {
         "system": plan.name,

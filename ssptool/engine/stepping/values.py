@@ -184,7 +184,7 @@ def check_settable(plan: Plan, name: str, signals: Collection[Signal]) -> None:
 
 
 def _why_not(plan: Plan, signal: Signal) -> str:
-    """Why its kind cannot be set; empty if it can."""
+    """Reason why a variable of its kind cannot be set; empty if it can."""
     if not signal.component and signal in plan.signals:
         return "" if plan.signals.index(signal) in plan.constants else "it is an output of the system"
     if signal.component not in plan.network.components:
@@ -200,7 +200,7 @@ def _why_not(plan: Plan, signal: Signal) -> str:
 
 
 def _led_to(plan: Plan, signal: Signal) -> str:
-    """What can be set in place of the connector of a system."""
+    """Advice: variables to set in place of the connector of a system."""
     wires = (*plan.network.wires, *plan.network.dangling)
     ends = {wire.destination for wire in wires if signal in (wire.source, *(leg.destination for leg in wire.legs))}
     inside = sorted(str(end) for end in ends if end != signal and end.component in plan.network.components)

@@ -286,7 +286,7 @@ def _less(one: Interpolation | str, other: Interpolation) -> Interpolation:
 
 
 def _columns(source: Any) -> dict[str, Sequence[Any]]:
-    """Of a pandas frame, or a numpy array with fields.
+    """Columns of a pandas frame, or of a numpy array with fields.
 
     Raises
     ------

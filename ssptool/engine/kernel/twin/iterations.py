@@ -97,7 +97,7 @@ class Iterations:
         return outcome
 
     def _predict(self, own: TwinIteration, h: float) -> None:
-        """Where the polynomial through the accepted points leads."""
+        """Predict the unknowns by the polynomial through the accepted points."""
         calls, slot_values = own.calls, self._slot_values
         self._inputs.extrapolate(calls.group, calls.prediction)
         for i, slot in enumerate(calls.unknowns):
