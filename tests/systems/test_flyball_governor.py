@@ -242,3 +242,9 @@ def test_adaptive_steps_find_those_of_the_coupler_by_themselves():
     assert governor.height_error(result.unwrap()) < 1e-4
     steps = np.diff(result.trace.t)
     assert steps[-10:-2].max() > 20 * steps[:10].min()
+
+
+def test_an_iteration_that_starts_far_from_the_solution_is_not_taken_for_noise():
+    """The first step comes from guesses that are off by twice their size; the FMUs have no noise."""
+    result = governor.run(CUT_AT_COUPLER, step_size=1e-2, stop_time=1.0)
+    assert result.ok and not [note for note in result.notes if "noise" in note]

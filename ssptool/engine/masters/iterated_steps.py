@@ -54,6 +54,10 @@ WORTH_ALLOWING = 0.1
 """A larger tolerance is no advice."""
 
 
+FOURTH_DIFFERENCE = 70.0**0.5
+"""The standard deviation of a fourth difference of independent values: of 1, -4, 6, -4, 1 times the value."""
+
+
 class IteratedGroup:
     """One group of instances, with what its steps need at hand."""
 
@@ -159,7 +163,7 @@ class IteratedGroup:
         """Whether no further iterate is worth trying."""
         if iteration >= self.master.max_iterations:
             return True
-        if agreement.stagnates and not agreement.probed:
+        if agreement.stagnates and not agreement.probed and agreement.least <= NOISE_LIMIT:
             agreement.noise, agreement.probed = self._noise(agreement), True
         hopeless = self.master.retreats and self.settled.failed >= TRIED and not plain
         return hopeless or agreement.is_noise
@@ -255,18 +259,17 @@ class IteratedGroup:
     def _noise(self, agreement: Agreement) -> float:
         """Scatter of the results of the step around the best iterate, relative to their sizes; 0: none.
 
-        A smooth answer leaves nothing in second differences over so small a distance, be it ever so steep.
+        Fourth differences of a smooth response vanish with the fourth power of the distance, however steep and bent it
+        is; those of noise do not.
         """
         if not agreement.least < np.inf:
             return 0.0
         x = agreement.best / self.nominal
         size = np.maximum(np.abs(x), 1.0)
-        middle, most = self._probe(x), 0.0
-        for distance in (agreement.least * size, 2.0 * agreement.least * size):
-            bend = self._probe(x + distance) - 2.0 * middle + self._probe(x - distance)
-            stray = float((np.abs(bend) / size).max()) / 2.0
-            most = max(most, stray) if np.isfinite(stray) else np.inf
-        return most if np.isfinite(most) else 0.0
+        middle, near, far = self._probe(x), agreement.least * size, 2.0 * agreement.least * size
+        bends = [self._probe(x + distance) - 2.0 * middle + self._probe(x - distance) for distance in (near, far)]
+        stray = float((np.abs(bends[1] - 4.0 * bends[0]) / size).max()) / FOURTH_DIFFERENCE
+        return stray if np.isfinite(stray) else 0.0
 
     def _stands(self, agreement: Agreement) -> Failure | None:
         """The step anew with the best iterate, which is as good as the noise lets it be."""
