@@ -32,10 +32,10 @@ from fmpy.fmi2 import FMU2Slave
 
 import ssptool
 from benchmarks.memory import folder_in_memory
+from ssptool import Plan
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.masters.master import Stepper
-from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.writer import WritingThread, blocks_at_once, rows_at_once
 from ssptool.engine.run.coupling import Evaluation, couple

@@ -32,10 +32,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import ssptool
 from benchmarks.memory import folder_in_memory
 from benchmarks.tiny_fmu import INPUT, NAME, OUTPUT, build
+from ssptool import Plan
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.masters.master import Stepper
-from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.parquet import GROUP_ROWS
 from ssptool.engine.recording.writer import WritingThread, blocks_at_once, rows_at_once

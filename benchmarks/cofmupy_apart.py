@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ssptool.engine.planning.plan import Plan
+from ssptool import Plan
 
 ROOT = Path(__file__).parents[1]
 ENVIRONMENT = ROOT / "build/peers/cofmupy"

@@ -26,9 +26,9 @@ import numpy as np
 
 import ssptool
 from benchmarks.memory import folder_in_memory
+from ssptool import Plan
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly.assembly import assemble
-from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import initialize
 from tests.engine.systems import write_system

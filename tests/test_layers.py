@@ -1,6 +1,7 @@
 """Layers point one way (stated in the docstring of `ssptool`); heavy libraries load only where they are used."""
 
 import ast
+import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -163,3 +164,21 @@ def test_every_public_name_has_one_home():
     assert sorted(name for name, _, _ in homes) == sorted(dir(ssptool))
     assert all(name == public for name, public, _ in homes)
     assert {name for name, _, _ in homes if not hasattr(ssptool, name)} == set()
+
+
+def test_tests_take_public_names_from_the_package_itself():
+    """So that a module may move without them."""
+    found = []
+    for folder in ("tests", "benchmarks"):
+        for path in sorted((PACKAGE.parent / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ssptool."):
+                    found += [f"{path}:{node.lineno}: {one.name}" for one in node.names if _is_public(node.module, one)]
+    assert found == []
+
+
+def _is_public(module: str, name: ast.alias) -> bool:
+    """Whether a name that a module has is the public one, and not another thing of that name."""
+    if name.name not in ssptool.__all__:
+        return False
+    return getattr(importlib.import_module(module), name.name, None) is getattr(ssptool, name.name)

@@ -8,8 +8,8 @@ import pytest
 from pytest import approx
 
 import ssptool
+from ssptool import BadStudy
 from ssptool.rules.selection import RULES, Severity
-from ssptool.studies.entries import BadStudy
 
 SYSTEM = Path(__file__).parents[2] / "systems/dual_mass_oscillator"
 FORCE = '<ssd:Connection startElement="System2" startConnector="F" endElement="System1" endConnector="F"/>'

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from ssptool import Trace, plot
 from ssptool.engine.run.plots import curves_of
-from ssptool.engine.run.result import plot
-from ssptool.engine.trace import Column, Trace
+from ssptool.engine.trace import Column
 
 COLUMNS = [
     (Column("A.x", "m"), [0.0, 1.0]),

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.trace import Column, Trace
+from ssptool import Trace
+from ssptool.engine.trace import Column
 from ssptool.results.reproduction import InputState, ReproductionVerdict, first_difference, reproduction_text
 
 SYSTEMS = Path(__file__).parents[2] / "systems"

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from pytest import approx
 
+from ssptool import read_manifest, read_trace
 from ssptool.cli.app import command as run_command
-from ssptool.engine.recording.formats import read_manifest, read_trace
 from tests.engine.carriers import build as build_carriers
 from tests.fmus import build as fmus
 

@@ -8,10 +8,11 @@ import pytest
 import typer
 
 import ssptool
+from ssptool import Settings
 from ssptool.cli.app import app
 from ssptool.cli.options import bundled
 from ssptool.cli.settings_options import LOGS, SEVERAL, settings_options
-from ssptool.engine.settings import Kind, Settings, SettingsOptions, about, settings_by_name
+from ssptool.engine.settings import Kind, SettingsOptions, about, settings_by_name
 
 SETTINGS = set(SettingsOptions.__annotations__)
 FUNCTIONS = {

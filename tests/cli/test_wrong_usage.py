@@ -2,9 +2,9 @@
 
 import pytest
 
+from ssptool import WrongUsage
 from ssptool.cli.app import PACKAGE
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
-from ssptool.errors import WrongUsage
 from ssptool.version import __version__
 from tests.cli.test_commands import SYSTEM
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from lxml import etree
 
+from ssptool import check_plot_name
 from ssptool.drawing.plot import plot_signals
-from ssptool.drawing.plot_model import Curve, Size, check_plot_name
+from ssptool.drawing.plot_model import Curve, Size
 
 T = np.linspace(0.0, 1.0, 11)
 

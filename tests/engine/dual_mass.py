@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from ssptool import Settings
 from ssptool.documents.diagnostics import Position
 from ssptool.engine.choices.make_plan import make_plan
-from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.fmu.read_description import read_description
 from ssptool.network.network import Assignment, Experiment, FlatComponent, Network, Port, Signal, Wire

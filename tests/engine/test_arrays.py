@@ -7,12 +7,12 @@ import pytest
 from scipy.linalg import block_diag, expm
 
 import ssptool
+from ssptool import call_sequence
 from ssptool.drawing.diagram.drawing import graph_svg
 from ssptool.drawing.graph import graph_dot, graph_text
 from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.kernel.interface import Call
-from ssptool.engine.planning.outline import call_sequence
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.engine.stepping.values import NotSettable

@@ -10,7 +10,7 @@ import pytest
 from fmpy.fmi3 import FMU3Slave
 
 import ssptool
-from ssptool.engine.recording.formats import read_trace
+from ssptool import read_trace
 from ssptool.engine.run import execution
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.simulate import run

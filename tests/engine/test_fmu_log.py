@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import ssptool
+from ssptool import WrongUsage, read_manifest
 from ssptool.documents.archive import Archive
-from ssptool.engine.recording.formats import read_manifest
 from ssptool.engine.simulate import run
-from ssptool.errors import WrongUsage
 from ssptool.fmu.binary import FmuBinary
 from ssptool.fmu.instance import FmiError
 from tests.engine.systems import write_system

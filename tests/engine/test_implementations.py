@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from ssptool import Settings, call_sequence
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu, UnsupportedCombination
-from ssptool.engine.planning.outline import call_sequence
-from ssptool.engine.settings import Settings
 from ssptool.fmu.description import InterfaceType
 from tests.engine.dual_mass import network, oscillator
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from pytest import approx
 
+from ssptool import Settings
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending, Unsupported
 from ssptool.engine.loops.solution import Status
-from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Assignment, Port, Signal, Wire

@@ -8,8 +8,7 @@ import zipfile
 import pytest
 
 import ssptool
-from ssptool import Settings
-from ssptool.engine.recording.formats import read_manifest
+from ssptool import Settings, read_manifest
 from ssptool.results.report import ReportPicture, run_report_content
 
 SHORT = Settings(stop_time=0.01)

@@ -9,9 +9,9 @@ import pytest
 from pytest import approx
 
 import ssptool
+from ssptool import Settings
 from ssptool.engine.failure import Ending
 from ssptool.engine.loops.solution import Status
-from ssptool.engine.settings import Settings
 
 
 def start(folder, values=None, **settings):

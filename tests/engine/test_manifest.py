@@ -6,10 +6,10 @@ import json
 import pytest
 
 import ssptool
+from ssptool import Settings, read_manifest
 from ssptool.engine.choices.make_plan import make_plan
-from ssptool.engine.recording.formats import FORMATS, read_manifest
+from ssptool.engine.recording.formats import FORMATS
 from ssptool.engine.run.manifest import Input
-from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import RESOURCES, Folder, oscillator
 

@@ -7,11 +7,11 @@ import pytest
 from pytest import approx
 
 import ssptool
+from ssptool import Settings
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending, RunError
 from ssptool.engine.recording.decimation import Grid, thinned
 from ssptool.engine.run.recorder import Recording
-from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from tests.engine.dual_mass import Folder, network

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.trace import Column, Trace
+from ssptool import Trace
+from ssptool.engine.trace import Column
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from ssptool import Settings
 from ssptool.engine.method_names import words
-from ssptool.engine.settings import Settings
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan"), float("inf")])

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ssptool.engine.trace import Column, Trace
+from ssptool import Trace
+from ssptool.engine.trace import Column
 
 
 def test_a_signal_is_found_by_its_full_name():

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import ssptool
+from ssptool import read_manifest
 from ssptool.engine.failure import Ending
-from ssptool.engine.recording.formats import read_manifest
 from ssptool.engine.simulate import run
 from tests.engine.carriers import TYPES, build, write_system
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.recording.formats import open_writer, read_trace
+from ssptool import NothingToCompare, Tolerance, ToleranceFor, Trace, read_trace
+from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.patterns import NothingMatches
-from ssptool.engine.trace import Column, Trace
-from ssptool.results.comparison import NothingToCompare, SignalVerdict, compare_traces, comparison_json, comparison_text
-from ssptool.results.tolerance import Tolerance, ToleranceFor
+from ssptool.engine.trace import Column
+from ssptool.results.comparison import SignalVerdict, compare_traces, comparison_json, comparison_text
 
 
 def trace(t, *columns: tuple[Column, object]) -> Trace:

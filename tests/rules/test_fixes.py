@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool.rules.report import Report
+from ssptool import Report
 from ssptool.rules.runner import check_path
 
 HERE = Path(__file__).parent

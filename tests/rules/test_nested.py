@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ssptool.api.check import InvalidSystem, valid
+from ssptool import InvalidSystem, Report
+from ssptool.api.check import valid
 from ssptool.documents.diagnostics import Diagnostic, Severity
-from ssptool.rules.report import Report
 from ssptool.rules.runner import check_path
 from tests.rules.wrapping import wrapped
 

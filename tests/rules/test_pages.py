@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool.rules.catalogue import RULES, UnknownRule
+from ssptool import UnknownRule
+from ssptool.rules.catalogue import RULES
 from ssptool.rules.chapters import CHAPTERS, ELSEWHERE
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -14,10 +14,11 @@ from jsonschema import Draft4Validator
 from junitparser import Failure, JUnitXml
 from lxml import etree
 
+from ssptool import Report
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.rules.catalogue import RULES
 from ssptool.rules.renderers import PLAIN_RENDERERS, RENDERERS
-from ssptool.rules.report import Report, Skipped, excerpt
+from ssptool.rules.report import Skipped, excerpt
 from ssptool.rules.runner import check_path
 from tests.rules.wrapping import zipped
 

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from ssptool import Report
 from ssptool.documents import ssd
 from ssptool.documents.archive import UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.rules.catalogue import ERROR, INFO, MUST, RULES, WARNING, Chapter, Finding, near, rules_over
 from ssptool.rules.renderers import RENDERERS
-from ssptool.rules.report import Report, Skipped, excerpt
+from ssptool.rules.report import Skipped, excerpt
 from ssptool.rules.report_text import render_text
 from ssptool.rules.runner import check_path
 from ssptool.rules.selection import RuleChoice, Switches

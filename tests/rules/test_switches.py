@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import ssptool
+from ssptool import InvalidSettings, UnknownRule
 from ssptool.documents.diagnostics import Severity
-from ssptool.rules.catalogue import RULES, UnknownRule
-from ssptool.rules.selection import InvalidSettings, RuleChoice, Shown, Switches, find_settings
+from ssptool.rules.catalogue import RULES
+from ssptool.rules.selection import RuleChoice, Shown, Switches, find_settings
 
 HERE = Path(__file__).parent
 EMPTY_ELEMENT = HERE / "SSD-CONN-013" / "fail-empty-element.ssd"  # a warning by our policy

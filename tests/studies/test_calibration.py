@@ -7,7 +7,7 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine.trace import Trace
+from ssptool import Trace
 from ssptool.studies.calibration import fit_trace, open_trials
 from ssptool.studies.study_file import study_from
 from tests.fmus import build as fmus

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.engine.trace import Column, Trace
+from ssptool import Trace
+from ssptool.engine.trace import Column
 from ssptool.studies import expressions
 from ssptool.studies.expressions import NoValue, functions_of
 

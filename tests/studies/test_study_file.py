@@ -6,13 +6,13 @@ from dataclasses import fields
 import pytest
 
 import ssptool
+from ssptool import BadStudy, read_study
 from ssptool.engine.settings import Kind
 from ssptool.studies import prepared
 from ssptool.studies.definition import make_points
 from ssptool.studies.designs import Levels, Range
-from ssptool.studies.entries import BadStudy
 from ssptool.studies.prepared import configuration, settings_of
-from ssptool.studies.study_file import key_lines, read_study, study_from, study_table
+from ssptool.studies.study_file import key_lines, study_from, study_table
 from tests.studies.conftest import OSCILLATOR
 
 

@@ -7,9 +7,7 @@ from numpy.typing import NDArray
 from scipy.integrate import cumulative_simpson
 
 import ssptool
-from ssptool import Settings
-from ssptool.engine.run.result import Result
-from ssptool.engine.trace import Trace
+from ssptool import Result, Settings, Trace
 from tests.systems import reference_flyball_governor as reference
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "flyball_governor"

@@ -6,8 +6,8 @@ from pytest import approx
 from scipy.linalg import expm
 
 import ssptool
+from ssptool import Settings
 from ssptool.engine.choices.make_plan import make_plan
-from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, network
 from tests.engine.event_mode.systems import before_and_after, column, simulate

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
+from ssptool import Settings
 from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending
@@ -13,7 +14,7 @@ from ssptool.engine.isolation import child
 from ssptool.engine.kernel.interface import Code, Outcome, prefix
 from ssptool.engine.recording.csv import read_csv
 from ssptool.engine.run.recorder import Recording
-from ssptool.engine.settings import Limits, Settings
+from ssptool.engine.settings import Limits
 from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE
 from ssptool.fmu.instance import FmiError

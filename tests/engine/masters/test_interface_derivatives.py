@@ -9,6 +9,7 @@ from pytest import approx
 from scipy.linalg import expm
 
 import ssptool
+from ssptool import Settings
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.loops.newton import FiniteDifferences
 from ssptool.engine.loops.solution import Domain
@@ -19,7 +20,6 @@ from ssptool.engine.masters.protocols import StepDerivatives
 from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.ode.jacobian import FORWARD, PartialDerivatives
 from ssptool.engine.run.interface_jacobian import _response, exponential
-from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator, simulate
 from tests.engine.masters.test_interfaces import iterations

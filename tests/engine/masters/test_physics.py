@@ -9,7 +9,7 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine.settings import Settings
+from ssptool import Settings
 from tests.engine.systems import write_system
 
 K, M, Z0 = 69.48, 0.03575, 0.0016

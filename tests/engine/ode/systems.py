@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from ssptool import Settings
 from ssptool.engine.choices.make_plan import make_plan
-from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.fmu.model_exchange import ContinuousModel

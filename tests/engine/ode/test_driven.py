@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from pytest import approx
 
+from ssptool import Event, Scenario, Settings, Table
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.planning.stimuli import resolve
-from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.stimuli.course import Action, Table
-from ssptool.engine.stimuli.scenario import Event, Scenario
+from ssptool.engine.stimuli.course import Action
 from tests.engine.dual_mass import Folder, network
 from tests.engine.ode.systems import beside, check_same, saved_and_resumed
 

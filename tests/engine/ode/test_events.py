@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ssptool import Settings
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending
-from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.network.network import Conversion
 from tests.engine.dual_mass import Folder, network

@@ -5,9 +5,10 @@ import re
 import numpy as np
 import pytest
 
+from ssptool import Settings
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending
-from ssptool.engine.settings import Limits, Settings
+from ssptool.engine.settings import Limits
 from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE
 from tests.engine.dual_mass import FMI2, MIXED, Folder, network, oscillator

@@ -6,13 +6,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from ssptool import Settings
 from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.ode.jacobian import make_jacobian
 from ssptool.engine.ode.system import structure
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import initialize
-from ssptool.engine.settings import Settings
 from tests.engine.dual_mass import MIXED, Folder, network, oscillator
 
 

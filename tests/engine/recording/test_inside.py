@@ -6,13 +6,11 @@ import pytest
 from fmpy.fmi2 import FMU2Slave
 
 import ssptool
-from ssptool import Event
+from ssptool import Event, Settings, read_trace
 from ssptool.engine.choices.make_plan import make_plan
-from ssptool.engine.recording.formats import read_trace
 from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.selection import select
-from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.values import NotSettable
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, MIXED, RESOURCES, Folder, oscillator

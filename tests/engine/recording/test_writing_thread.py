@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ssptool import Settings, read_manifest, read_trace
 from ssptool.engine.choices.make_plan import make_plan
-from ssptool.engine.recording.formats import FORMATS, open_writer, read_manifest, read_trace
+from ssptool.engine.recording.formats import FORMATS, open_writer
 from ssptool.engine.recording.writer import WritingThread
 from ssptool.engine.run.recorder import Recording
-from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Column
 from tests.engine.dual_mass import Folder, oscillator

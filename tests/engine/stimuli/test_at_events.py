@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from pytest import approx
 
+from ssptool import Event, Function, Scenario, Settings, Table
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending
-from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
-from ssptool.engine.stimuli.course import Function, Table
 from ssptool.engine.stimuli.inputs import resolve_inputs
-from ssptool.engine.stimuli.scenario import Event, Scenario, resolve_scenario
+from ssptool.engine.stimuli.scenario import resolve_scenario
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
 from tests.engine.dual_mass import Folder, network
 from tests.engine.event_mode.test_clocks_beside_an_ode import changes

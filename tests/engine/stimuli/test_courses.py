@@ -5,7 +5,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssptool.engine.stimuli.course import Action, Constant, Function, Interpolation, Overridden, SignalOverride, Table
+from ssptool import Function, Table
+from ssptool.engine.stimuli.course import Action, Constant, Interpolation, Overridden, SignalOverride
 from ssptool.engine.stimuli.stimuli import boundaries
 
 STAIRS = Table((0.0, 1.0, 2.0), (1, 1, 4), Interpolation.HOLD)

@@ -8,8 +8,7 @@ from scipy.integrate import simpson
 from scipy.interpolate import CubicSpline
 
 import ssptool
-from ssptool import Settings
-from ssptool.engine.run.result import Result
+from ssptool import Result, Settings
 from tests.systems.claims.catalogue import SYSTEMS
 from tests.systems.claims.claim import Absolute, AtMost, Claim
 from tests.systems.claims.pages import Run, figure, quoted, run_figure, table

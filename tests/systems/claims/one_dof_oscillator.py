@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ssptool
-from ssptool import Settings
-from ssptool.engine.trace import Trace
+from ssptool import Settings, Trace
 from tests.systems.claims.catalogue import SYSTEMS
 from tests.systems.claims.claim import Absolute, AtMost, Claim, Relative
 from tests.systems.claims.couplings import END_VALUE, EXTRAPOLATED, HELD, INTERPOLATED, LATE, NAMES
