@@ -8,7 +8,7 @@ gives a text that reads back as the same value.
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
@@ -157,6 +157,13 @@ def number_text(value: float) -> str:
 
 SETTINGS_FILE = "ssptool.toml"
 """The settings of ssptool in a folder; no part of a system."""
+
+
+def results_at_root(names: Collection[str]) -> frozenset[str]:
+    """Results that runs have written into the folder of a system, as CSV with a manifest beside it; no part of it."""
+    manifests = {name for name in names if "/" not in name and name.endswith(".csv.json")}
+    results = {name.removesuffix(".json") for name in manifests}.intersection(names)
+    return frozenset(results | {f"{name}.json" for name in results})
 
 
 class IntervalVariability(StrEnum):

@@ -68,6 +68,17 @@ def test_what_is_for_the_authors_only_is_left_out_and_named(tmp_path, folder):
     assert (folder / "README.md").exists()
 
 
+def test_results_of_runs_are_no_part_of_a_package(folder):
+    for name in ("r.csv", "r.csv.json", "table.csv", "resources/s.csv", "resources/s.csv.json"):
+        (folder / name).write_text("time\n0\n")
+    assert [str(each.position) for each in ssptool.validate(folder).diagnostics if each.code == "PKG-016"] == [
+        "table.csv"
+    ]
+    packed = ssptool.pack(folder)
+    assert [each.name for each in packed.left_out] == ["r.csv", "r.csv.json"]
+    assert {"table.csv", "resources/s.csv", "resources/s.csv.json"} < set(packed.names)
+
+
 def test_a_hidden_file_that_is_needed_stops_packing(tmp_path, folder):
     (folder / "resources" / ".k.ssv").write_text(ssv("A.k Real value='2'"))
     (folder / "SystemStructure.ssd").write_text(named("Default", bindings('source="resources/.k.ssv"') + ONE))
