@@ -473,7 +473,7 @@ def _also_changed(requested: RequestedValue, before: Network, after: Network) ->
 def _shared(draft: Draft, where: str) -> str:
     """Who else reads the set, as the end of a note."""
     others = _other_users(draft, where) if draft.archive.has(where) else []
-    return f", which {' and '.join(others)} use{'s' * (len(others) == 1)} as well" if others else ""
+    return f", which {', '.join(others)} use{'s' * (len(others) == 1)} as well" if others else ""
 
 
 def _other_users(draft: Draft, entry: str) -> list[str]:

@@ -91,7 +91,7 @@ def test_a_set_that_other_variants_use_gets_no_new_parameters(variants):
 def test_editing_a_value_that_other_variants_use_says_so(variants):
     with ssptool.edit(variants) as made:
         made.set("System1.m1", 2)
-        assert made.notes[0].endswith("which FMI1.ssd and FMI3.ssd and Mixed.ssd and NoFlange.ssd use as well")
+        assert made.notes[0].endswith("which FMI1.ssd, FMI3.ssd, Mixed.ssd, NoFlange.ssd use as well")
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
