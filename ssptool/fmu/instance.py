@@ -40,6 +40,10 @@ class HostProcess(Protocol):
         """The component and the function whose call detected that the process has ended."""
 
     @property
+    def exited(self) -> bool:
+        """Whether a lost process has exited by itself; otherwise a signal has ended it."""
+
+    @property
     def ended_by(self) -> str:
         """The reason for the end of a lost process, as text."""
 

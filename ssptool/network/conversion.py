@@ -360,7 +360,7 @@ def from_text(name: str, text: str, target: str, items: EnumerationItems) -> Val
         if target == "Binary":
             return hex_binary.read(text)
         if not is_text(text):
-            raise InvalidValue(name, text, "a text without the character U+0000, which ends it")
+            raise InvalidValue(name, text, "a text without U+0000 and lone surrogates, which FMUs cannot receive")
         return text
     except InvalidValue:
         raise

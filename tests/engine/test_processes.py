@@ -165,9 +165,9 @@ def misbehave(folder):
 @pytest.mark.parametrize(
     ("what", "ending", "words"),
     [
-        (fmus.WRITE_TO_NULL, Ending.CRASHED, "SIGSEGV"),
-        (fmus.KILL_ITSELF, Ending.CRASHED, "SIGKILL"),
-        (fmus.EXIT_WITH_3, Ending.EXITED, "exit status 3"),
+        (fmus.WRITE_TO_NULL, Ending.CRASHED, "was ended by SIGSEGV"),
+        (fmus.KILL_ITSELF, Ending.CRASHED, "was ended by SIGKILL"),
+        (fmus.EXIT_WITH_3, Ending.EXITED, "exited with status 3"),
     ],
 )
 def test_a_process_that_ends_names_component_call_and_time_and_rows_are_kept(
@@ -177,7 +177,7 @@ def test_a_process_that_ends_names_component_call_and_time_and_rows_are_kept(
     failure = result.failure
     assert result.status is ending
     assert (failure.component, failure.function) == ("Bad", f"{prefix(version)}DoStep")
-    assert failure.message.startswith("the process of component Bad was ended") and words in failure.message
+    assert failure.message.startswith(f"the process of component Bad {words}")
     assert failure.time == approx(0.45)
     assert (result.rows, len(result.trace)) == (46, 46)
     assert result.trace["Good.y"] == approx(1 - np.exp(-result.trace.t), abs=1e-9)

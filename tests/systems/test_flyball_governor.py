@@ -207,7 +207,7 @@ def test_newton_to_end_values_takes_twenty():
 def test_fixed_point_iteration_at_a_millisecond_fails_with_a_report(input):
     result = governor.run(CUT_AT_COUPLER, acceleration="none", input=input)
     assert result.status is Ending.COUPLING
-    for phrase in ("diverges", "Rotor, Coupler, Slider", "from t = 0 s", "newton or iqn-ils", "smaller step"):
+    for phrase in ("diverges", "Rotor, Coupler, Slider", "from t = 0 s", "newton or iqn-ils", "smaller --step-size"):
         assert phrase in str(result.failure)
 
 

@@ -252,10 +252,9 @@ def lost_process(instances: Iterable[FmuInstance], time: float) -> Failure | Non
         others = [other.name for other in instances if other.process is process and other.name != component]
         shared = f", which it shares with {abbreviated(others)}," if others else ""
         where = f"in {function} of component {component}" if function else "in no call of an FMU"
-        ended = process.ended_by
         return Failure(
-            Ending.EXITED if "exit status" in ended else Ending.CRASHED,
-            f"the process of component {component}{shared} {ended} ({where})",
+            Ending.EXITED if process.exited else Ending.CRASHED,
+            f"the process of component {component}{shared} {process.ended_by} ({where})",
             REPORT,
             time,
             component,

@@ -57,6 +57,9 @@ WORTH_ALLOWING = 0.1
 FOURTH_DIFFERENCE = 70.0**0.5
 """The standard deviation of a fourth difference of independent values: of 1, -4, 6, -4, 1 times the value."""
 
+PROBED = (0, -3, 2, -1, 3, -2, 1)
+"""Places around an iterate, in an order in which noise that changes slowly from call to call is no smooth response."""
+
 
 class IteratedGroup:
     """One group of instances, with what its steps need at hand."""
@@ -266,9 +269,11 @@ class IteratedGroup:
             return 0.0
         x = agreement.best / self.nominal
         size = np.maximum(np.abs(x), 1.0)
-        middle, near, far = self._probe(x), agreement.least * size, 2.0 * agreement.least * size
-        bends = [self._probe(x + distance) - 2.0 * middle + self._probe(x - distance) for distance in (near, far)]
-        stray = float((np.abs(bends[1] - 4.0 * bends[0]) / size).max()) / FOURTH_DIFFERENCE
+        found = np.empty((len(PROBED), x.size))
+        for place in PROBED:
+            found[place + len(PROBED) // 2] = self._probe(x + place * agreement.least * size)
+        strays = np.sqrt(np.mean(np.square(np.diff(found, 4, axis=0) / size), axis=0)) / FOURTH_DIFFERENCE
+        stray = float(strays.max())
         return stray if np.isfinite(stray) else 0.0
 
     def _stands(self, agreement: Agreement) -> Failure | None:

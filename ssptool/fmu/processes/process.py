@@ -70,13 +70,22 @@ class FmuProcess:
         return (self.names[index] if index >= 0 else self.names[-1], function)
 
     @property
-    def ended_by(self) -> str:
-        """The reason for the end of a lost process, as text."""
+    def exited(self) -> bool:
+        """Whether a lost process has exited by itself; otherwise a signal has ended it."""
+        return self._exit_status() >= 0
+
+    def _exit_status(self) -> int:
         if self._status is None:
             self._status = self._child.wait()
-        if self._status >= 0:
-            return f"exited with status {self._status}"
-        number = -self._status
+        return self._status
+
+    @property
+    def ended_by(self) -> str:
+        """The reason for the end of a lost process, as text."""
+        status = self._exit_status()
+        if status >= 0:
+            return f"exited with status {status}"
+        number = -status
         return f"was ended by {signal.Signals(number).name} ({signal.strsignal(number)})"
 
     def end(self) -> None:

@@ -175,7 +175,7 @@ def test_an_fmu_that_does_not_say_how_often_its_clock_ticks_ends_the_run(system)
     edited(folder, "Alarm", intervalVariability="fixed")
     result = simulate(folder, 1.0, 0.25, {"Alarm.pause": "0"})
     assert result.failure is not None and result.failure.component == "Alarm"
-    assert "the fixed clock alarm has no interval" in result.failure.message
+    assert "the fixed clock alarm needs a positive interval, the FMU states 0 s" in result.failure.message
 
 
 def test_a_fixed_clock_ticks_as_its_fmu_says(system):

@@ -94,7 +94,7 @@ def test_an_interval_that_cannot_be_chosen_is_refused_by_name(system, clock, att
     ],
 )
 def test_constant_changing_and_triggered_clocks_have_the_times_of_their_fmu(system, fmu, clock, attributes):
-    with pytest.raises(Unsupported, match=f"component C: clock {clock} .*can be chosen of fixed and tunable clocks"):
+    with pytest.raises(Unsupported, match=f"component C: clock {clock} .*only fixed and tunable clocks"):
         simulate(stating(system({"C": f"fmi3/{fmu}"}), clock, attributes), 1.0, 0.5)
 
 

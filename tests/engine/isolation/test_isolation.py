@@ -127,7 +127,7 @@ def test_a_step_that_never_returns_ends_with_the_step_limit(start, misbehave):
     result = misbehave(fmus.HANG, limits=Limits(step_seconds=1.0))
     assert result.status is Ending.TIMEOUT
     assert (result.failure.component, result.failure.function) == ("Bad", "fmi2DoStep")
-    assert "for 1 s" in result.failure.message
+    assert "a macro step exceeds its time limit of 1 s" in result.failure.message
     assert result.rows == 46
 
 
@@ -135,7 +135,7 @@ def test_a_step_that_never_returns_ends_with_the_step_limit(start, misbehave):
 def test_a_run_that_never_returns_ends_with_the_limit_of_the_run(start, misbehave):
     result = misbehave(fmus.HANG, limits=Limits(seconds=1.5))
     assert result.status is Ending.TIMEOUT
-    assert "has taken 1.5 s" in result.failure.message
+    assert "the run exceeds its time limit of 1.5 s" in result.failure.message
     assert (result.failure.component, result.rows) == ("Bad", 46)
 
 

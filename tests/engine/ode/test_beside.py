@@ -410,7 +410,7 @@ def test_a_loop_that_the_kernel_does_not_solve_in_the_middle_of_a_step_does_not_
 @pytest.mark.parametrize(
     ("exchange", "settings", "value", "words"),
     [
-        (["System1"], {"master": "jacobi"}, "3", "while the others step those of co-simulation"),
+        (["System1"], {"master": "jacobi"}, "3", "the others step those of co-simulation"),
         (["System1"], {"master": "gauss-seidel"}, "1", "one component after the other"),
         (["System1", "System2"], {}, "1", "integrated as one"),
     ],

@@ -115,8 +115,8 @@ def test_it_goes_on_in_another_process(tmp_path, exchange):
     program = f"""
 import sys
 import numpy as np
-from tests.engine.ode.test_saving import Folder, Simulation, plan
-with Simulation(plan({exchange!r}), Folder(), saved=sys.argv[1]) as simulation:
+from tests.engine.ode.test_saving import Folder, SteppedRun, plan
+with SteppedRun(plan({exchange!r}), Folder(), saved=sys.argv[1]) as simulation:
     list(simulation)
     np.save(sys.argv[2], simulation.trace.y)
 """

@@ -313,8 +313,8 @@ def test_a_simulation_goes_on_in_another_process(tmp_path):
     program = """
 import sys
 import numpy as np
-from tests.engine.stepping.test_simulation import Folder, Simulation, plan
-with Simulation(plan(), Folder(), saved=sys.argv[1]) as simulation:
+from tests.engine.stepping.test_simulation import Folder, SteppedRun, plan
+with SteppedRun(plan(), Folder(), saved=sys.argv[1]) as simulation:
     simulation.step(30)
     np.save(sys.argv[2], simulation.trace.y)
 """
