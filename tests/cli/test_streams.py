@@ -25,6 +25,7 @@ def _shell(line, *arguments, **environment):
     return subprocess.run(command, capture_output=True, timeout=60, env=environment or None, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="closing descriptors is what shells of POSIX do")
 @pytest.mark.parametrize(
     ("closed", "where"),

@@ -37,6 +37,7 @@ def added(path: Path) -> set[str]:
     return {name for name in elements(path) if name.startswith("Part")}
 
 
+@pytest.mark.slow
 def test_editors_on_the_command_line_wait_for_each_other(dual_mass):
     make = [sys.executable, "-m", "ssptool", "add", str(dual_mass), "--system"]
     pipe = subprocess.PIPE

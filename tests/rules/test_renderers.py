@@ -98,6 +98,7 @@ COMMAND = re.compile(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zipped_first", [False, True], ids=["folder", "zip"])
 @pytest.mark.parametrize("case", FAILING, ids=lambda case: f"{case.parent.name}/{case.stem}")
 def test_every_format_shows_every_finding_of_every_failing_package(

@@ -93,6 +93,7 @@ def test_in_events_of_the_whole_system_too(system, step, integrator):
     assert trace.t[both_sides(trace)] == pytest.approx(EVERY * step * np.arange(1, 7), abs=1e-9 * step)
 
 
+@pytest.mark.slow
 @STEPS
 def test_all_as_one_ode_they_take_the_place_of_the_communication_point(system, step):
     trace = simulate(system(3, step, follower={"cs": None}), step, "bdf", coupling={})

@@ -21,6 +21,7 @@ def system(tmp_path):
     return write_system(tmp_path / "system", tmp_path, {"A": "Lag", "B": "Lag"}, [("A.y", "B.u"), ("B.y", "A.u")])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolated", [False, True])
 def test_runs_at_the_same_time_are_each_as_one_alone(system, isolated, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
