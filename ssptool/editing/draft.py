@@ -227,6 +227,10 @@ class Draft:
                 found.append(name)
         return found
 
+    def other_users(self, entry: str) -> list[str]:
+        """The SSDs of the archive that refer to an entry, besides this one and the entry itself."""
+        return [name for name in self.users(entry) if self.document.name not in (name, entry)]
+
     def release(self, entry: str | None, delete: bool = False) -> None:
         """Say that nothing refers to an entry any more, if so; or take it out of the archive."""
         if entry is None or self.users(entry):

@@ -118,13 +118,16 @@ def _drop_references(before: list[_Reference], removed: Element) -> None:
     known = {id(each.draft): Addressees(each.draft) for each in outside}
     without_target = [each for each in outside if not known[id(each.draft)].of(each.full)]
     for values, references in groupby(without_target, key=lambda each: each.bound):
-        _drop_from(values, list(references))
+        group = list(references)
+        _drop_from(values, group, known[id(group[0].draft)])
 
 
-def _drop_from(values: BoundSet, references: list[_Reference]) -> None:
+def _drop_from(values: BoundSet, references: list[_Reference], addressees: Addressees) -> None:
     """Remove parameters and entries of one binding that nothing else uses, and the binding if that leaves it empty."""
     draft = references[0].draft
-    kept = [each for each in references if _other_users(each)]
+    needed = {each.element for each in _all_references(draft) if addressees.of(each.full)}
+    elsewhere = bool(draft.other_users(references[0].file))
+    kept = references if elsewhere else [each for each in references if each.element in needed]
     gone = [each for each in references if each not in kept]
     for reference in gone:
         _drop(reference)
@@ -137,15 +140,6 @@ def _drop_from(values: BoundSet, references: list[_Reference]) -> None:
         values.binding.delete()
         draft.note(f"removed the binding of {values} to {values.place}, which is empty now")
         draft.release(entry)
-
-
-def _other_users(reference: _Reference) -> list[str]:
-    """Who else reads the parameter or entry: other structures, and bindings where it addresses something."""
-    draft = reference.draft
-    users = [name for name in draft.users(reference.file) if draft.document.name not in (name, reference.file)]
-    alike = (each for each in _all_references(draft) if each.element is reference.element)
-    addressees = Addressees(draft)
-    return [*users, *(each.full for each in alike if addressees.of(each.full))]
 
 
 def _drop(reference: _Reference) -> None:

@@ -384,7 +384,7 @@ def _choose(draft: Draft, full: str, entry: str | None) -> BoundSet | None:
     for each in bound(draft):
         start = "".join(f"{name}." for name in each.place.path) + each.binding.prefix
         fits = full.startswith(start) and len(full) > len(start) and each.mapping is None
-        wanted = each.file == entry if entry else not each.place.path and not _other_users(draft, each.file)
+        wanted = each.file == entry if entry else not each.place.path and not draft.other_users(each.file)
         if fits and wanted:
             suitable = each
     return suitable
@@ -472,12 +472,8 @@ def _also_changed(requested: RequestedValue, before: Network, after: Network) ->
 
 def _shared(draft: Draft, where: str) -> str:
     """Who else reads the set, as the end of a note."""
-    others = _other_users(draft, where) if draft.archive.has(where) else []
+    others = draft.other_users(where) if draft.archive.has(where) else []
     return f", which {', '.join(others)} use{'s' * (len(others) == 1)} as well" if others else ""
-
-
-def _other_users(draft: Draft, entry: str) -> list[str]:
-    return [name for name in draft.users(entry) if draft.document.name not in (name, entry)]
 
 
 def set_experiment(draft: Draft, start: float | None = None, stop: float | None = None) -> None:
