@@ -149,7 +149,8 @@ def _drop(reference: _Reference) -> None:
     if isinstance(element, ssm.MappingEntry):
         element.delete()
         named = [one for one in each.values.parameters if each.binding.prefix + one.name == element.source]
-        unused = [one for one in named if not any(use.parameter is one for use in uses(reference.draft))]
+        used = {use.parameter for use in uses(reference.draft)}
+        unused = [] if reference.draft.other_users(each.file) else [one for one in named if one not in used]
     for parameter in unused:
         units, enumerations = used_units(parameter), used_enumerations(parameter)
         parameter.delete()

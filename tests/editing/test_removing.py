@@ -4,7 +4,7 @@ import pytest
 
 import ssptool
 from tests.editing.small_systems import SINK, changed_lines, errors, nested, refused, snapshot, ssd
-from tests.network.packages import component, content, package, ssm, ssv
+from tests.network.packages import bindings, component, content, package, ssm, ssv
 
 
 def test_an_element_goes_with_its_connections(dual_mass):
@@ -110,6 +110,15 @@ def test_what_a_mapping_has_for_the_removed_element_alone_goes(tmp_path):
         all(name in texts["resources/k.ssv"] for name in ("both", "idle")) and '"one"' not in texts["resources/k.ssv"]
     )
     assert errors(path) == []
+
+
+def test_a_parameter_that_another_variant_reads_without_the_mapping_stays(tmp_path):
+    path = mapped_set(tmp_path / "system")
+    (path / "Other.ssd").write_text(ssd(content("parameter one Real N", [], [], bindings('source="resources/k.ssv"'))))
+    before = (path / "resources" / "k.ssv").read_bytes()
+    with ssptool.edit(path) as made:
+        made.remove("A")
+    assert (path / "resources" / "k.ssv").read_bytes() == before
 
 
 def test_a_set_that_becomes_empty_goes_with_its_binding(dual_mass):
