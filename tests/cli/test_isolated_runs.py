@@ -170,16 +170,15 @@ def patiently():
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "mat"])
 def test_a_run_that_is_killed_at_90_percent_leaves_what_it_had(start, tmp_path, ending):
-    """Bad kills the command at t = 0.9 s. A tenth of a second of wall time may not be in the file by then, of the two
-    or more that 1000 steps with ten evaluations of 0.1 ms and their overhead take; twice as much again is for a
-    machine that does something else just then.
+    """Bad kills the command at t = 0.9 s, after a break at 0.8 s that is longer than any rows wait to be written: the
+    first ones after it bring all before them into the file, and a second break leaves the time for that.
     """
     if ending == "parquet":
         pytest.importorskip("pyarrow")
     path = tmp_path / f"run.{ending}"
     assert start(path, "--set", "Bad.when=0.9").wait(timeout=PATIENCE) == -signal.SIGKILL
     trace = read_trace(path)
-    assert 0.6 < trace.t[-1] <= 0.9
+    assert 0.79 < trace.t[-1] <= 0.9
     assert trace["Bad.y"] == approx(1 - np.exp(-trace.t), abs=1e-9)
 
 
@@ -201,7 +200,7 @@ def test_what_a_killed_run_leaves_has_its_types(start, folder, tmp_path, ending)
     given = ["--set", "Bad.when=0.9", "--set", f"A.Int64_u={large}", "--set", f"A.String_u={text}"]
     assert start(path, *given).wait(timeout=PATIENCE) == -signal.SIGKILL
     trace = read_trace(path)
-    assert 0.6 < trace.t[-1] <= 0.9
+    assert 0.79 < trace.t[-1] <= 0.9
     assert (set(trace["A.Int64_is"].tolist()), set(trace["A.String_is"])) == ({large}, {text})
     assert trace["A.Boolean_is"].tolist() == [False] * len(trace)
     assert read_manifest(path) == {}
