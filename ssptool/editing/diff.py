@@ -56,6 +56,9 @@ class Comparison:
     def equal(self) -> bool:
         return not self.differences
 
+    def __repr__(self) -> str:
+        return f"<Comparison of {self.a} and {self.b}: {counted(len(self.differences), 'difference')}>"
+
 
 def compare(a: tuple[Archive, Document], b: tuple[Archive, Document]) -> Comparison:
     """Compare two variants, each with the archive that it is in.

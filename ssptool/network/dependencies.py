@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ssptool.documents.document import garbage_collection_paused
+from ssptool.errors import counted
 from ssptool.fmu.description import Variability
 from ssptool.network.arrays import wholes, with_whole_arrays
 from ssptool.network.conversion import is_float
@@ -357,6 +358,11 @@ class SystemGraph:
     feedthrough: tuple[Dependence, ...]
     order: tuple[Block, ...]
     dependencies: DependencyGraph
+
+    def __repr__(self) -> str:
+        loops = sum(block.is_loop for block in self.order)
+        counts = counted(len(self.dependencies), "signal"), counted(loops, "algebraic loop")
+        return f"<SystemGraph of {self.network.name}: {', '.join(counts)}, {self.stage}>"
 
 
 def analyze(network: Network, stage: Stage = Stage.COMMUNICATION) -> SystemGraph:

@@ -84,6 +84,11 @@ class Explanation:
     during: tuple[str, ...] = ()
     """Inputs and scenarios that change it during a run, if known."""
 
+    def __repr__(self) -> str:
+        unit = f" {self.unit}" if self.unit else ""
+        value = "" if self.value is None else f" = {self.item or repr(self.value)}{unit}"
+        return f"<Explanation of {self.signal}: {self.kind} {self.type}{value}, {self.origin}>"
+
 
 Explained: TypeAlias = Explanation | Unmatched
 """An Unmatched is a parameter of that name that matches no variable."""

@@ -114,6 +114,10 @@ class Inventory:
     experiment: Experiment
     variables: tuple[VariableEntry, ...] = ()
 
+    def __repr__(self) -> str:
+        counts = counted(len(self.components), "component"), counted(self.wires, "wire")
+        return f"<Inventory of {self.variant.name}: SSP {self.variant.version}, {', '.join(counts)}>"
+
 
 def take_inventory(archive: Archive, structure: Document, network: Network) -> Inventory:
     """Take the inventory of a system from its documents and model descriptions."""

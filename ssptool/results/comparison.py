@@ -278,6 +278,17 @@ class TraceComparison:
     def agrees(self) -> bool:
         return not self.remarks and all(one.verdict is SignalVerdict.AGREES for one in self.signals)
 
+    def __bool__(self) -> bool:
+        """The same as `agrees`."""
+        return self.agrees
+
+    def __repr__(self) -> str:
+        agreeing = sum(one.verdict is SignalVerdict.AGREES for one in self.signals)
+        verdict = "agrees" if self.agrees else "differs"
+        return (
+            f"<TraceComparison of {counted(len(self.signals), 'signal')}: {verdict}, {agreeing} inside the tolerance>"
+        )
+
     def _repr_html_(self) -> str:
 
         return comparison_html(self)

@@ -95,6 +95,14 @@ class Reproduction:
         """Whether the values are the same, to the last bit or inside the tolerance."""
         return self.verdict is not ReproductionVerdict.DIFFERS
 
+    def __bool__(self) -> bool:
+        """The same as `same`."""
+        return self.same
+
+    def __repr__(self) -> str:
+        first = "" if self.first is None else f", {self.first}"
+        return f"<Reproduction of {self.result}: {self.verdict.value}{first}>"
+
     def _repr_html_(self) -> str:
         lines = "".join(f"<li>{escape(line)}</li>" for line in reproduction_text(self).splitlines())
         return f"<ul>{lines}</ul>"

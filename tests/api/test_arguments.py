@@ -156,10 +156,42 @@ def test_a_result_gives_signals_and_times_and_says_on_one_line_what_it_is():
     assert "System1.x1" in result
     assert "System1.v1" not in result
     assert list(result) == ["System1.x1", "System2.x1"]
-    shown = [result, result.trace, ssptool.plan(SYSTEM), ssptool.validate(SYSTEM), ssptool.flatten(SYSTEM)]
-    for one in shown:
+    assert repr(result) == "<Result of DualMassOscillator: completed, 0 … 0.01 s, 3 rows, 2 signals>"
+
+
+def test_everything_that_a_function_returns_says_on_one_line_what_it_is(tmp_path):
+    """In a console or a notebook the representation is what a user sees first."""
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    result = ssptool.simulate(SYSTEM, output=first, **SHORT)
+    ssptool.simulate(SYSTEM, output=second, start_values={"System1.m1": 2.0}, **SHORT)
+    shown = {
+        "Plan": ssptool.plan(SYSTEM),
+        "Report": ssptool.validate(SYSTEM),
+        "Network": ssptool.flatten(SYSTEM),
+        "Trace": ssptool.read_trace(first),
+        "Plot": result.plot(),
+        "Explanation": ssptool.explain(SYSTEM, "System1.F")[0],
+        "Inventory": ssptool.info(SYSTEM),
+        "SystemGraph": ssptool.graph(SYSTEM),
+        "Simulation": ssptool.Simulation(SYSTEM),
+        "TraceComparison": ssptool.compare(second, first),
+        "Comparison": ssptool.diff(SYSTEM, SYSTEM),
+        "Reproduction": ssptool.reproduce(first),
+        "Drawing": ssptool.draw(SYSTEM),
+    }
+    for name, one in shown.items():
+        assert repr(one).startswith(f"<{name} "), repr(one)
         assert "\n" not in repr(one)
-        assert len(repr(one)) < 160 + len(str(SYSTEM))
+        assert len(repr(one)) < 160 + 2 * len(str(SYSTEM))
+
+
+def test_what_differs_or_failed_is_false(tmp_path):
+    """`assert ssptool.compare(…)` and its kin must not pass silently."""
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv"
+    ssptool.simulate(SYSTEM, output=first, **SHORT)
+    ssptool.simulate(SYSTEM, output=second, start_values={"System1.m1": 2.0}, **SHORT)
+    assert [bool(ssptool.compare(first, one)) for one in (first, second)] == [True, False]
+    assert [bool(ssptool.reproduce(first, against=one)) for one in (None, second)] == [True, False]
 
 
 def test_a_report_with_errors_is_false(tmp_path):

@@ -24,7 +24,7 @@ from ssptool.drawing.diagram.read import Mark, Remark
 from ssptool.drawing.diagram.svg import Remarks, sheet_svg
 from ssptool.drawing.plot import dark_style
 from ssptool.drawing.plot_model import check_plot_name
-from ssptool.errors import PlotUnavailable
+from ssptool.errors import PlotUnavailable, counted
 from ssptool.network.arrays import connected
 from ssptool.network.dependencies import SystemGraph, loop_edges
 from ssptool.network.network import FlatComponent, Port, Signal
@@ -143,6 +143,9 @@ class Drawing:
     sheets: Sequence[Sheet]
     expanded: Sequence[Sheet]
     remarks: Remarks
+
+    def __repr__(self) -> str:
+        return f"<Drawing of {self.title}: {counted(len(self.sheets), 'system')}: save(FILE) writes it>"
 
     @property
     def svg(self) -> str:

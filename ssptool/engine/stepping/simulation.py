@@ -138,6 +138,10 @@ class SteppedRun:
         self._terminated = False
         self.initialization: InitializationReport | None = None
 
+    def __repr__(self) -> str:
+        now = f"at t = {self.time:g} s" if self._running else "closed" if self._ended else "not begun: use it in `with`"
+        return f"<{type(self).__name__} of {self.plan.name}: {now}>"
+
     def __enter__(self) -> Self:
         if self._running or self._ended:
             raise NotRunning(ended=True)
