@@ -73,7 +73,7 @@ from ssptool.api.understand import info as info
 from ssptool.drawing.plot_model import check_plot_name as check_plot_name
 from ssptool.engine.failure import BadInputs as BadInputs
 from ssptool.engine.failure import BadScenario as BadScenario
-from ssptool.engine.planning.outline import call_sequence as call_sequence
+from ssptool.engine.planning.plan import call_sequence as call_sequence
 from ssptool.engine.planning.stimuli import input_origins as input_origins
 from ssptool.engine.run.result import plot as plot
 from ssptool.engine.stimuli.course import Function as Function

@@ -29,9 +29,9 @@ LEVELS = [
 
 # Inside the engine too, a sub-package or module imports only those before it.
 ENGINE = [
-    *["failure", "method_names", "settings", "text", "time", "trace"],
+    *["failure", "method_names", "settings", "text", "trace"],
     *["kernel", "watch", "loops", "recording", "masters", "stimuli", "planning", "assembly", "event_mode", "ode"],
-    *["choices", "run", "isolation", "simulate", "stepping"],
+    *["run", "isolation", "simulate", "stepping"],
 ]
 MODULES_OF_A_RUN = 190
 

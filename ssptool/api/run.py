@@ -14,11 +14,11 @@ from ssptool.arguments import WrongArgument, count, flag, number, path, seconds,
 from ssptool.documents.archive import Archive
 from ssptool.documents.uri import UP
 from ssptool.engine.assembly.instances import with_libraries
-from ssptool.engine.choices.make_plan import planned
 from ssptool.engine.planning.plan import Plan as Plan
 from ssptool.engine.recording.formats import FORMATS, is_result
 from ssptool.engine.recording.formats import read_manifest as read_manifest
 from ssptool.engine.recording.formats import read_trace as read_trace
+from ssptool.engine.run.make_plan import planned
 from ssptool.engine.run.manifest import Arguments, Input
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.result import Result as Result

@@ -18,8 +18,8 @@ from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.editing.editor import Editor
 from ssptool.editing.replace import SameFmu
 from ssptool.engine.assembly.instances import Sources, with_libraries
-from ssptool.engine.choices.make_plan import planned
 from ssptool.engine.planning.plan import Plan
+from ssptool.engine.run.make_plan import planned
 from ssptool.engine.run.manifest import Override, replaced_value
 from ssptool.engine.settings import Kind, Settings, settings_by_name
 from ssptool.errors import WrongValue, near_misses

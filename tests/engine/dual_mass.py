@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ssptool import Settings
 from ssptool.documents.diagnostics import Position
-from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.fmu.read_description import read_description
 from ssptool.network.network import Assignment, Experiment, FlatComponent, Network, Port, Signal, Wire

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI2, FMI3, Folder, oscillator
 

@@ -10,9 +10,9 @@ from pytest import approx
 
 import ssptool
 from ssptool import Settings, call_sequence
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending, Unsupported, UnsupportedByFmu
 from ssptool.engine.run.execution import Job, execute
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recorder
 from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE, Watch

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from ssptool import Settings, call_sequence
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu, UnsupportedCombination
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.fmu.description import InterfaceType
 from tests.engine.dual_mass import network, oscillator
 

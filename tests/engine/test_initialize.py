@@ -6,9 +6,9 @@ import pytest
 from pytest import approx
 
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending, Unsupported
 from ssptool.engine.loops.solution import Status
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Assignment, Port, Signal, Wire

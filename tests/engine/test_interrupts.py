@@ -11,11 +11,11 @@ from pytest import approx
 
 from ssptool import Settings
 from ssptool.engine import simulate
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.isolation import child, parent
 from ssptool.engine.recording import csv
 from ssptool.engine.recording.csv import read_csv, read_manifest
 from ssptool.engine.run import recorder
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording, held_back
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, oscillator

@@ -7,8 +7,8 @@ import pytest
 
 import ssptool
 from ssptool import Settings, read_manifest
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.recording.formats import FORMATS
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.manifest import Input
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import RESOURCES, Folder, oscillator

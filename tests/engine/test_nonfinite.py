@@ -8,9 +8,9 @@ from pytest import approx
 
 import ssptool
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending, RunError
 from ssptool.engine.recording.decimation import Grid, thinned
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun

@@ -4,9 +4,9 @@ import pytest
 from pytest import approx
 
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.run import execution
 from ssptool.engine.run.execution import Pace
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE
 from tests.engine.dual_mass import Folder, oscillator

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ssptool.engine.assembly.propagation import MAX_PASSES, pass_on, pass_on_at_start
+from ssptool.engine.assembly.applied_stimuli import MAX_PASSES, pass_on, pass_on_at_start
 from ssptool.engine.failure import IntegrationStopped
 from ssptool.fmu.description import Variability
 from ssptool.network.network import Signal, Wire

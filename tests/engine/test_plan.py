@@ -6,13 +6,13 @@ import pytest
 from pytest import approx
 
 from ssptool import Settings, call_sequence
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu, UnsupportedCombination
 from ssptool.engine.masters.convergence import Relative
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.errors import WrongValue
 from ssptool.fmu.description import FmuExperiment
 from ssptool.network.dependencies import Stage

@@ -8,10 +8,10 @@ import pytest
 from pytest import approx
 
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending, RunError
 from ssptool.engine.kernel import NATIVE
 from ssptool.engine.recording.csv import read_csv
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.fmu.instance import FmuInstance
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator, simulate

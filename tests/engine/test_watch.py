@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.kernel.interface import ACCESS, FUNCTIONS, InstanceTable, functions_for
 from ssptool.engine.run.execution import Job, execute
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recorder
 from ssptool.engine.watch import NATIVE, STAND_INS, Watch
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, oscillator

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ssptool.engine.assembly.driver import Driver
+from ssptool.engine.assembly.applied_stimuli import Driver
 from ssptool.engine.assembly.event_members import RunningEvents, RunningMember, StepReport
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
 from ssptool.engine.assembly.instances import Fresh, Pool, Sources, lost_process
@@ -25,7 +25,7 @@ from ssptool.engine.kernel.interface import (
     read_slot,
     signed_bits,
 )
-from ssptool.engine.masters.capabilities import ADJOINT
+from ssptool.engine.masters.registry import ADJOINT
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
 from ssptool.engine.recording.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
 from ssptool.engine.watch import Watch

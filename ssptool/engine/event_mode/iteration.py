@@ -21,11 +21,10 @@ from ssptool.engine.assembly.event_members import (
 )
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped, wish_to_end
 from ssptool.engine.kernel.interface import Call, Floats, Outcome
-from ssptool.engine.masters.master import CLOSE, CoupledSystem
+from ssptool.engine.masters.master import CLOSE, CoupledSystem, tolerance_of_times
 from ssptool.engine.masters.protocols import Memory, SteppedOde, Updated
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.stimuli.stimuli import feed
-from ssptool.engine.time import tolerance_of_times
 from ssptool.fmu.description import Variability
 from ssptool.fmu.instance import FmiError
 from ssptool.network.network import Signal, Wire

@@ -7,7 +7,6 @@ import numpy as np
 
 from ssptool.engine.failure import BadInputs, Ending, Failure, UnsupportedByFmu
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.capabilities import SAVES
 from ssptool.engine.masters.jumps import following
 from ssptool.engine.masters.master import (
     CLOSE,
@@ -23,6 +22,7 @@ from ssptool.engine.masters.master import (
     StepSizeControl,
 )
 from ssptool.engine.masters.protocols import Memory, Participants, part_of, under
+from ssptool.engine.masters.registry import SAVES
 from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes, clock_wires, saves
 from ssptool.fmu.description import InterfaceType, Variability
 from ssptool.network.network import Network, Wire

@@ -1,16 +1,258 @@
-"""Macro steps sized by the energy that coupling creates or destroys at power bonds; no step is repeated."""
+"""Power bonds, and macro steps sized by the energy that coupling creates or destroys at them; no step is repeated."""
 
-from collections.abc import Callable, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.failure import Ending, Failure, UnsupportedCombination
+from ssptool.engine.kernel.interface import REAL_TYPES, Floats
 from ssptool.engine.masters.master import CoupledSystem, StepBatch, nothing
 from ssptool.engine.masters.program import ProgrammedMaster
 from ssptool.engine.masters.protocols import Memory, Participants
+from ssptool.engine.settings import Settings
+from ssptool.errors import NAMED, similar_names
+from ssptool.fmu.terminals import Terminal
+from ssptool.fmu.units import Exponents, PhysicalUnit, named
+from ssptool.network.network import FlatComponent, Network, Signal, Wire
+
+Units: TypeAlias = Mapping[str, PhysicalUnit]
+NO_UNITS: Units = MappingProxyType({})
+
+WATT = Exponents(kg=1, m=2, s=-3)
+
+
+class NotAPowerBond(ValueError):
+    """A declared power bond is not one."""
+
+    def __init__(self, bond: str, reason: str, advice: str) -> None:
+        super().__init__(f"power bond {bond}: {reason}; {advice}")
+        self.bond = bond
+        self.reason = reason
+        self.advice = advice
+
+
+@dataclass(frozen=True, slots=True)
+class PowerBond:
+    """Two outputs that two components exchange.
+
+    `first` is an output of one component, `second` one of the other, with signs such that their product is the power
+    that flows into the component of the first: its velocity, and the force on it. `into_second` is the input that the
+    first leads to, and `into_first` that of the second; scales are the factors of the wires there. Factors turn
+    products in the units of the FMUs into watts: of what the component of the first sees, and of what that of the
+    second sees, which has the same sign. `nominal` [W].
+    """
+
+    first: Signal
+    second: Signal
+    into_first: Signal
+    into_second: Signal
+    first_factor: float
+    second_factor: float
+    first_scale: float
+    second_scale: float
+    nominal: float
+
+    def __str__(self) -> str:
+        return f"{self.first},{self.second}"
+
+
+def declared_bonds(
+    network: Network, pairs: Sequence[tuple[str, str]], units: Units = NO_UNITS
+) -> tuple[PowerBond, ...]:
+    """Bonds by the names of their signals. `units` define those of which FMUs state only the name.
+
+    Raises
+    ------
+    NotAPowerBond
+        A name is that of no output, the two components do not exchange the signals, or the product is no power.
+    """
+    return tuple(_declared(network, first, second, units) for first, second in pairs)
+
+
+def bonds_of_terminals(
+    network: Network, terminals: Mapping[str, Mapping[str, Terminal]], units: Units = NO_UNITS
+) -> tuple[PowerBond, ...]:
+    """Those that two connected terminals make: each has an output of the one component and an input that the other's
+    output leads to, and the products are powers.
+
+    `terminals` are those of each component, by name.
+    """
+    groups = {
+        name: [{member.variable for member in terminal.members} for terminal in own.values()]
+        for name, own in terminals.items()
+    }
+    between: dict[tuple[str, str], list[Wire]] = defaultdict(list)
+    for wire in network.wires:
+        if groups.get(wire.source.component) and groups.get(wire.destination.component):
+            between[wire.source.component, wire.destination.component].append(wire)
+    found: list[PowerBond] = []
+    for (one, other), there in between.items():
+        if one < other and (other, one) in between:  # each pair once
+            found += [
+                bond
+                for out, back in product(there, between[other, one])
+                if _of_one({out.source.variable, back.destination.variable}, groups[one])
+                and _of_one({out.destination.variable, back.source.variable}, groups[other])
+                for bond in _if_power(network, out, back, units)
+            ]
+    return tuple(found)
+
+
+def _of_one(variables: set[str], terminals: Sequence[set[str]]) -> bool:
+    return any(variables <= members for members in terminals)
+
+
+def _declared(network: Network, first: str, second: str, units: Units) -> PowerBond:
+    name = f"{first},{second}"
+    one, other = (_output(network, name, text) for text in (first, second))
+    there, back = _wire(network, name, one, other), _wire(network, name, other, one)
+    if one.component == other.component:
+        raise NotAPowerBond(name, "both are outputs of one component", "name one output of each of two components")
+    return _bond(network, there, back, units)
+
+
+def _output(network: Network, bond: str, text: str) -> Signal:
+    outputs = {str(wire.source): wire.source for wire in network.wires if wire.source.component}
+    if text in outputs:
+        return outputs[text]
+    near = similar_names(text, outputs) or tuple(outputs)[:NAMED]
+    raise NotAPowerBond(bond, f"{text!r} is no connected output", f"such outputs are {', '.join(near) or 'none'}")
+
+
+def _wire(network: Network, bond: str, source: Signal, partner: Signal) -> Wire:
+    for wire in network.wires:
+        if wire.source == source and wire.destination.component == partner.component:
+            return wire
+    raise NotAPowerBond(
+        bond,
+        f"{source} is not connected to {partner.component}",
+        "a bond is two signals that two components exchange, one in each direction",
+    )
+
+
+def _if_power(network: Network, there: Wire, back: Wire, units: Units) -> Iterator[PowerBond]:
+    try:
+        yield _bond(network, there, back, units)
+    except NotAPowerBond:
+        return
+
+
+def _bond(network: Network, there: Wire, back: Wire, units: Units) -> PowerBond:
+    name = f"{there.source},{back.source}"
+    one, other = network.components[there.source.component], network.components[back.source.component]
+    first_factor = _watts(name, one, there.source, back.destination, units)
+    second_factor = _watts(name, other, back.source, there.destination, units)
+    first_scale, second_scale = (_scale(name, wire) for wire in (back, there))
+    ratio = (second_factor * second_scale) / (first_factor * first_scale)
+    if not math.isclose(abs(ratio), 1.0, rel_tol=1e-6):
+        raise NotAPowerBond(
+            name,
+            f"{other.name} receives {ratio:g} times the power that {one.name} delivers",
+            "transformations on the connections of a bond must not change the power",
+        )
+    nominal = one.description.variables[there.source.variable].nominal
+    nominal *= one.description.variables[back.destination.variable].nominal
+    return PowerBond(
+        first=there.source,
+        second=back.source,
+        into_first=back.destination,
+        into_second=there.destination,
+        first_factor=first_factor,
+        second_factor=math.copysign(second_factor, ratio),
+        first_scale=first_scale,
+        second_scale=second_scale,
+        nominal=nominal * first_factor,
+    )
+
+
+def _scale(bond: str, wire: Wire) -> float:
+    conversion = wire.conversion
+    if conversion.offset or conversion.table or not conversion.factor:
+        raise NotAPowerBond(
+            bond,
+            f"{wire.source} arrives at {wire.destination} as {conversion}",
+            "the connections of a bond may have a factor only",
+        )
+    return conversion.factor
+
+
+def _watts(bond: str, component: FlatComponent, output: Signal, input: Signal, defined: Units) -> float:
+    """1 [unit of the output] · [unit of the input] of a component in watts. A radian is a number here."""
+    units = [_unit(bond, component, signal, defined) for signal in (output, input)]
+    exponents = [unit.exponents for unit in units if unit.exponents is not None]
+    total = [sum(each) for each in zip(*(one._replace(rad=0) for one in exponents), strict=True)]
+    if tuple(total) != tuple(WATT):
+        raise NotAPowerBond(
+            bond,
+            f"the product of {output} [{units[0].name}] and {input} [{units[1].name}] is no power",
+            "its unit must be W in SI units, as of N and m/s, N.m and rad/s, V and A",
+        )
+    return units[0].factor * units[1].factor
+
+
+def _unit(bond: str, component: FlatComponent, signal: Signal, defined: Units) -> PhysicalUnit:
+    variable = component.description.variables[signal.variable]
+    if variable.type not in REAL_TYPES or variable.shape:
+        kind = "an array" if variable.shape else f"of type {variable.type}"
+        raise NotAPowerBond(bond, f"{signal} is {kind}", "name scalars that are real numbers, or elements of arrays")
+    name = variable.unit
+    unit = named(component.description.units, name)
+    if name is not None and unit is not None and not unit.defined:
+        unit = defined.get(name, unit)
+    if unit is None or unit.exponents is None or unit.offset:
+        stated = "no unit" if name is None else f"the unit {name}, which is not defined as a multiple of SI units"
+        raise NotAPowerBond(
+            bond,
+            f"{signal} has {stated}",
+            "define it in the FMU or among the units of the SSD, so that power can be told from other products",
+        )
+    return unit
+
+
+def bonds_of(
+    network: Network, settings: Settings, found: Sequence[PowerBond], integrated: Container[str], units: Units
+) -> tuple[PowerBond, ...]:
+    """Those that are declared, else those that were `found`, as far as they can be watched.
+
+    Raises
+    ------
+    NotAPowerBond, UnsupportedCombination
+        What is declared is none, has no use, or cannot be watched.
+    """
+    declared = declared_bonds(network, settings.power_bonds, units)
+    _check_use(declared, integrated, settings)
+    return declared or tuple(bond for bond in found if not _hidden(bond, integrated, settings))
+
+
+def _check_use(bonds: Sequence[PowerBond], integrated: Container[str], settings: Settings) -> None:
+    """Raise `UnsupportedCombination` where declared bonds have no use, or cannot be watched."""
+    if bonds and settings.adaptive is None:
+        raise UnsupportedCombination(
+            "power bonds with steps of a fixed size", "they choose the size of steps", "add adaptive steps (--adaptive)"
+        )
+    for bond in bonds:
+        if name := _hidden(bond, integrated, settings):
+            raise UnsupportedCombination(
+                f"power bond {bond}",
+                f"{name} is integrated as model exchange, or does several steps within a macro step, so its "
+                "power is not known at communication points",
+                "bonds connect components of co-simulation with one step per macro step",
+            )
+
+
+def _hidden(bond: PowerBond, integrated: Container[str], settings: Settings) -> str:
+    """The component of a bond whose inputs over a macro step are not the master's choice; empty if there is none."""
+    for signal in (bond.first, bond.second):
+        if signal.component in integrated or settings.substeps.get(signal.component, 1) > 1:
+            return signal.component
+    return ""
 
 
 @dataclass(frozen=True, slots=True)

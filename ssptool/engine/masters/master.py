@@ -1,5 +1,6 @@
 """Master algorithms: the coupled system that a master steps, and what it returns."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -27,8 +28,15 @@ from ssptool.engine.masters.protocols import (
     nothing_known,
 )
 from ssptool.engine.recording.iteration_log import IterationLog
-from ssptool.engine.time import CLOSE as CLOSE
 from ssptool.fmu.instance import FmiError
+
+CLOSE = 1e-9
+"""Of a macro step: a communication point so close to an event or a jump is at it."""
+
+
+def tolerance_of_times(t: float, step: float) -> float:
+    """Largest distance [s] of two times about t [s] that count as equal, in a run with macro steps of this size [s]."""
+    return max(CLOSE * step, math.ulp(t))
 
 
 class Events(Protocol):

@@ -13,14 +13,13 @@ from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import SETTLED
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import FLOAT, Floats, Kernel, copy_slots
-from ssptool.engine.masters.master import StepBatch
+from ssptool.engine.masters.master import StepBatch, tolerance_of_times
 from ssptool.engine.masters.protocols import Memory, Updated, part_of, under
 from ssptool.engine.ode.events import IntegrationState, Updates
 from ssptool.engine.ode.integration import Integration, Tally
 from ssptool.engine.ode.system import KeptStates, OdeInputCourse
 from ssptool.engine.planning.interval import Interval
 from ssptool.engine.planning.plan import Plan, PlannedOde
-from ssptool.engine.time import tolerance_of_times
 from ssptool.fmu.instance import FmiError
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from ssptool.engine.event_mode.iteration import CHATTER_EVENTS, Cause, EventHistory, EventIteration
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped, wish_to_end
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.masters.master import tolerance_of_times
 from ssptool.engine.masters.protocols import Memory, Updated
 from ssptool.engine.ode.cvode import Arrival
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.planning.interval import Interval
-from ssptool.engine.time import tolerance_of_times
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.model_exchange import DiscreteUpdate
 

@@ -10,13 +10,14 @@ import numpy as np
 from ssptool.engine.event_mode.iteration import Cause, ZenoDetector, ode_takes_samples
 from ssptool.engine.failure import IntegrationStopped, wish_to_end
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.masters.master import tolerance_of_times
 from ssptool.engine.ode.cvode import NUMBERS, Arrival, Cvode, Effort, IntegrationFailed, cannot_go_on
 from ssptool.engine.ode.events import TIME_EVENT, Crossings, EventOutcome, IndicatorLookAhead, IntegrationState, iterate
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.jacobian import make_jacobian
 from ssptool.engine.ode.system import OdeSystem
+from ssptool.engine.planning.interval import coarseness
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.time import coarseness, tolerance_of_times
 
 MAX_STUCK = 20
 """Internal steps in a row that may be too small for time to pass."""

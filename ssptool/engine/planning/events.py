@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.kernel.interface import ACCESS
-from ssptool.engine.masters.capabilities import SAVES, VARIES_STEP
+from ssptool.engine.masters.registry import SAVES, VARIES_STEP
 from ssptool.fmu.description import (
     Causality,
     FmuClock,

@@ -6,11 +6,10 @@ from itertools import chain
 from types import MappingProxyType
 
 from ssptool.engine.kernel.interface import ACCESS, FLOAT, NOTHING, holds_integer
-from ssptool.engine.masters.capabilities import capabilities
-from ssptool.engine.masters.energy import Bond
+from ssptool.engine.masters.energy import Bond, PowerBond
+from ssptool.engine.masters.registry import capabilities
 from ssptool.engine.planning.events import CLOCK, EventModes, clock_signals
 from ssptool.engine.planning.plan import PlannedInstance, PlannedWire
-from ssptool.engine.planning.power_bonds import PowerBond
 from ssptool.engine.stimuli.stimuli import Stimuli, feed
 from ssptool.engine.trace import Column
 from ssptool.fmu.description import Causality, InterfaceType, Value, Variability

@@ -1,1 +1,1 @@
-"""Initialized and coupled systems, stepped to the stop time."""
+"""Choices that the user leaves open, the plan that they make, initialization, and steps to the stop time."""

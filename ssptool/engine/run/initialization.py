@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ssptool.engine.assembly.applied_stimuli import pass_on_at_start, unsettled
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.event_members import OutOfRange, WithoutInterval, without_interval
-from ssptool.engine.assembly.propagation import pass_on_at_start, unsettled
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import Call, SolveLoop, copy_slots, read_slot, write_slot
 from ssptool.engine.loops.solution import Solution

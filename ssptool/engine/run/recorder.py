@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.planning.interval import check_step
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import All, Every, Grid, Thinning
 from ssptool.engine.recording.writer import Writer, rows_at_once
 from ssptool.engine.run.initialization import InitializationReport
-from ssptool.engine.time import check_step
 from ssptool.engine.trace import NO_NEWS, NUMBERED, NewEntries, RunStringTable, StringTable, Trace
 from ssptool.errors import WrongValue
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.engine.assembly.applied_stimuli import pass_on, why_not
 from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.assembly.propagation import pass_on, why_not
 from ssptool.engine.failure import Failure, IntegrationStopped, RunError
 from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats, read_slot, write_slot
 from ssptool.engine.masters.master import CoupledSystem

@@ -7,7 +7,7 @@ from scipy.linalg import expm
 
 import ssptool
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, network
 from tests.engine.event_mode.systems import before_and_after, column, simulate

@@ -7,8 +7,8 @@ import ssptool
 from ssptool import Settings
 from ssptool.cli.app import app
 from ssptool.documents.archive import Archive
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.kernel import NATIVE
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.network.flatten import build_network
 from tests.engine.event_mode.systems import simulate

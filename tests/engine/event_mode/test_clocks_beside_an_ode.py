@@ -7,8 +7,8 @@ import pytest
 from pytest import approx
 
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending, UnsupportedByFmu
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from tests.engine.dual_mass import Folder, network

@@ -8,11 +8,11 @@ from pytest import approx
 
 from ssptool import Settings
 from ssptool.engine.assembly.assembly import assemble
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending
 from ssptool.engine.isolation import child
 from ssptool.engine.kernel.interface import Code, Outcome, prefix
 from ssptool.engine.recording.csv import read_csv
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.settings import Limits
 from ssptool.engine.simulate import run

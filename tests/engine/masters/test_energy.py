@@ -12,10 +12,9 @@ from typer.testing import CliRunner
 import ssptool
 from ssptool import Settings
 from ssptool.cli.app import app
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import UnsupportedByFmu, UnsupportedCombination
-from ssptool.engine.masters.energy import _WEIGHTS
-from ssptool.engine.planning.power_bonds import NotAPowerBond, bonds_of_terminals, declared_bonds
+from ssptool.engine.masters.energy import _WEIGHTS, NotAPowerBond, bonds_of_terminals, declared_bonds
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.fmu.terminals import Terminal, TerminalMember, read_terminals
 from ssptool.network.network import Conversion, Signal

@@ -10,16 +10,16 @@ from scipy.linalg import expm
 
 import ssptool
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.loops.newton import FiniteDifferences
 from ssptool.engine.loops.solution import Domain
 from ssptool.engine.masters import acceleration
 from ssptool.engine.masters.acceleration import GroupInterface, InterfaceNewton
-from ssptool.engine.masters.capabilities import ADJOINT
 from ssptool.engine.masters.protocols import StepDerivatives
+from ssptool.engine.masters.registry import ADJOINT
 from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.ode.jacobian import FORWARD, PartialDerivatives
 from ssptool.engine.run.interface_jacobian import _response, exponential
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator, simulate
 from tests.engine.masters.test_interfaces import iterations

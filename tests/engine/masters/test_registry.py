@@ -20,7 +20,6 @@ from pytest import approx
 import ssptool
 from ssptool import Settings
 from ssptool.engine import method_names
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Failure, UnsupportedCombination
 from ssptool.engine.isolation import child
 from ssptool.engine.kernel.interface import Floats
@@ -29,6 +28,7 @@ from ssptool.engine.masters.program import Hold
 from ssptool.engine.masters.protocols import InputCourse, Memory, Participants
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation, entry_of
 from ssptool.engine.method_names import InputName, NamedMaster, help_on_masters, named, register, registered, words
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.settings import Choice
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, oscillator

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.fmu.model_exchange import ContinuousModel

@@ -10,11 +10,11 @@ import pytest
 
 from ssptool import Settings, call_sequence
 from ssptool.engine.assembly import assembly
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending, UnsupportedByFmu
 from ssptool.engine.ode.component import OdeComponent
 from ssptool.engine.ode.integration import Integration
 from ssptool.engine.run import loops
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.fmu.description import InterfaceType
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, WIRES, Folder, network, oscillator

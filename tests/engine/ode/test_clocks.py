@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.run.make_plan import make_plan
 from tests.engine.dual_mass import Folder, network
 from tests.engine.ode.systems import both_sides, check_same, integrate, saved_and_resumed
 

@@ -5,8 +5,8 @@ import pytest
 from pytest import approx
 
 from ssptool import Event, Scenario, Settings, Table
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.planning.stimuli import resolve
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.engine.stimuli.course import Action
 from tests.engine.dual_mass import Folder, network

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.network.network import Conversion
 from tests.engine.dual_mass import Folder, network

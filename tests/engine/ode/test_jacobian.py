@@ -8,11 +8,11 @@ import pytest
 
 from ssptool import Settings
 from ssptool.engine.assembly.assembly import assemble
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.ode.jacobian import make_jacobian
 from ssptool.engine.ode.system import structure
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import initialize
+from ssptool.engine.run.make_plan import make_plan
 from tests.engine.dual_mass import MIXED, Folder, network, oscillator
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI2, FMI3, Folder, oscillator
 from tests.engine.ode.systems import both_sides, bounce_times, couple, integrate, oscillation

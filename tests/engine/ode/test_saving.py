@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.engine.stepping.values import NotSavable

@@ -5,8 +5,8 @@ import pytest
 from pytest import approx
 
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import RunError
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.engine.stepping.values import NotSettable
 from ssptool.fmu.instance import FmiError, FmuInstance

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool import Settings, read_trace
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.recording import decimation
 from ssptool.engine.recording.decimation import Every, Grid
 from ssptool.engine.recording.patterns import NothingMatches, check_patterns
 from ssptool.engine.recording.writer import BLOCK_BYTES
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.selection import select
 from ssptool.engine.simulate import run

@@ -7,8 +7,8 @@ from fmpy.fmi2 import FMU2Slave
 
 import ssptool
 from ssptool import Event, Settings, read_trace
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.recording.patterns import NothingMatches
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.run.selection import select
 from ssptool.engine.simulate import run

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssptool import Settings, read_manifest, read_trace
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.recording.formats import FORMATS, open_writer
 from ssptool.engine.recording.writer import WritingThread
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Column

@@ -14,8 +14,8 @@ import pytest
 from pytest import approx
 
 from ssptool import Settings
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import RunError
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.selection import select
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.saved import NotASavedSimulation, SavedForAnother, SavedSimulation

@@ -8,8 +8,8 @@ import pytest
 from pytest import approx
 
 from ssptool import Event, Function, Scenario, Settings, Table
-from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.failure import Ending
+from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.engine.stimuli.inputs import resolve_inputs

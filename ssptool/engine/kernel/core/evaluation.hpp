@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "access.hpp"
+#include "members.hpp"
 
 namespace ssptool {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "access.hpp"
 #include "inputs.hpp"
+#include "members.hpp"
 #include "workers.hpp"
 
 namespace ssptool {

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ssptool.engine.kernel.interface import FLOAT, OK, Call, Code, Floats, Integers, LoopCalls, Outcome, SolveLoop
-from ssptool.engine.kernel.twin.access import TwinAccess, failed
-from ssptool.engine.kernel.twin.members import Members, TwinMember
+from ssptool.engine.kernel.twin.members import Members, TwinAccess, TwinMember, failed
 from ssptool.engine.kernel.twin.slot_values import SlotValues, check_index, item
 from ssptool.engine.kernel.twin.variables import (
     References,

@@ -14,11 +14,10 @@ from ssptool.engine.kernel.interface import (
     Tables,
     TimeTables,
 )
-from ssptool.engine.kernel.twin.access import TwinAccess
 from ssptool.engine.kernel.twin.evaluation import Calls, Loops, TwinSweeps
 from ssptool.engine.kernel.twin.inputs import History, TwinInputs
 from ssptool.engine.kernel.twin.iterations import Iterations
-from ssptool.engine.kernel.twin.members import Groups, Members
+from ssptool.engine.kernel.twin.members import Groups, Members, TwinAccess
 from ssptool.engine.kernel.twin.programs import Programs, TwinRecorder
 from ssptool.engine.kernel.twin.slot_values import SlotValues
 from ssptool.engine.kernel.twin.stepper import TwinStepper

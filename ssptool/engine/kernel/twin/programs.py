@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Op, Outcome, Slots
-from ssptool.engine.kernel.twin.access import TwinAccess
 from ssptool.engine.kernel.twin.evaluation import TwinSweeps
 from ssptool.engine.kernel.twin.inputs import History, TwinInputs
 from ssptool.engine.kernel.twin.iterations import Iterations
-from ssptool.engine.kernel.twin.members import Groups, Members
+from ssptool.engine.kernel.twin.members import Groups, Members, TwinAccess
 from ssptool.engine.kernel.twin.slot_values import SlotValues, check_index, check_order
 from ssptool.engine.kernel.twin.stepper import TwinStepper
 from ssptool.engine.kernel.twin.time_tables import DrivenInputs

@@ -3,9 +3,8 @@
 import ctypes
 
 from ssptool.engine.kernel.interface import OK, Outcome
-from ssptool.engine.kernel.twin.access import TwinAccess, failed
 from ssptool.engine.kernel.twin.instance import Motion
-from ssptool.engine.kernel.twin.members import Groups, Members, TwinMember
+from ssptool.engine.kernel.twin.members import Groups, Members, TwinAccess, TwinMember, failed
 from ssptool.engine.kernel.twin.slot_values import SlotValues
 
 

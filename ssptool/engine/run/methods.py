@@ -7,12 +7,19 @@ from typing import NamedTuple
 
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu, UnsupportedCombination
 from ssptool.engine.masters.adaptive import Adaptive
-from ssptool.engine.masters.capabilities import FOLLOWS, SAVES, VARIES_STEP, Capabilities
 from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.master import CouplingMaster, Master, StepSizeControl
 from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, ProgrammedMaster
 from ssptool.engine.masters.protocols import InputCourse
-from ssptool.engine.masters.registry import Situation, check_settings_of_master, master_entry
+from ssptool.engine.masters.registry import (
+    FOLLOWS,
+    SAVES,
+    VARIES_STEP,
+    Capabilities,
+    Situation,
+    check_settings_of_master,
+    master_entry,
+)
 from ssptool.engine.method_names import AUTO, ExchangeName, ImplementationName, InputName, IntegratorName
 from ssptool.engine.ode.integrator import Integrator, Method
 from ssptool.engine.planning.interval import experiment_place

@@ -10,10 +10,33 @@ from typing import TYPE_CHECKING, NamedTuple
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.ssd import SystemStructureDescription
+from ssptool.engine.assembly.applied_stimuli import check_settings
 from ssptool.engine.assembly.fmu_log import check_fmu_log
 from ssptool.engine.assembly.instances import distribute
-from ssptool.engine.assembly.propagation import check_settings
-from ssptool.engine.choices.methods import (
+from ssptool.engine.event_mode.master import shared_with_ode, with_event_mode
+from ssptool.engine.failure import UnsupportedByFmu
+from ssptool.engine.masters.energy import (
+    NO_UNITS,
+    NotAPowerBond,
+    PowerBond,
+    Units,
+    bonds_of,
+    bonds_of_terminals,
+    declared_bonds,
+)
+from ssptool.engine.masters.jumps import StepsToInputJumps, WithShortStep
+from ssptool.engine.masters.master import CLOSE, CouplingMaster, Master, StepSizeControl
+from ssptool.engine.masters.registry import VARIES_STEP, Capabilities, Situation
+from ssptool.engine.method_names import InitName
+from ssptool.engine.planning.checks import refuse, settle_parameters, with_connected_locals
+from ssptool.engine.planning.events import EventModes, plan_event_modes, plan_ode_events
+from ssptool.engine.planning.interval import Interval, choose_interval
+from ssptool.engine.planning.plan import Plan, PlannedLoop, PlannedOde
+from ssptool.engine.planning.schedule import Schedules
+from ssptool.engine.planning.slots import SlotTable
+from ssptool.engine.planning.stimuli import resolve
+from ssptool.engine.recording.iteration_log import check_log_name
+from ssptool.engine.run.methods import (
     COUPLED_TOLERANCE,
     Implementations,
     choose_implementations,
@@ -24,30 +47,6 @@ from ssptool.engine.choices.methods import (
     refuse_substeps,
     unfollowed,
 )
-from ssptool.engine.event_mode.master import shared_with_ode, with_event_mode
-from ssptool.engine.failure import UnsupportedByFmu
-from ssptool.engine.masters.capabilities import VARIES_STEP, Capabilities
-from ssptool.engine.masters.jumps import StepsToInputJumps, WithShortStep
-from ssptool.engine.masters.master import CLOSE, CouplingMaster, Master, StepSizeControl
-from ssptool.engine.masters.registry import Situation
-from ssptool.engine.method_names import InitName
-from ssptool.engine.planning.checks import refuse, settle_parameters, with_connected_locals
-from ssptool.engine.planning.events import EventModes, plan_event_modes, plan_ode_events
-from ssptool.engine.planning.interval import Interval, choose_interval
-from ssptool.engine.planning.plan import Plan, PlannedLoop, PlannedOde
-from ssptool.engine.planning.power_bonds import (
-    NO_UNITS,
-    NotAPowerBond,
-    PowerBond,
-    Units,
-    bonds_of,
-    bonds_of_terminals,
-    declared_bonds,
-)
-from ssptool.engine.planning.schedule import Schedules
-from ssptool.engine.planning.slots import SlotTable
-from ssptool.engine.planning.stimuli import resolve
-from ssptool.engine.recording.iteration_log import check_log_name
 from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, extended, notes_on_tables
 from ssptool.errors import counted
