@@ -4,8 +4,10 @@
     python -m tests.freeze compare FILE.json
 
 Recorded are the help of every command, the catalogue of rules, the public API, what `validate`, `info`, `graph`,
-`explain`, `plan` and `run` print of every example system and of every document by other tools in ../shared/corpus, and
-the traces of every example system with every master on both kernels, bit by bit. Only the command line and public names
+`explain`, `plan` and `run` print of every example system and of every document by other tools in ../shared/corpus, the
+pictures that `draw` makes of them, every file after a sequence of edits, the traces of every example system with every
+master on both kernels, bit by bit, those of inputs from CSV and of a scenario, of FMUs in processes of their own, and
+the table of a small study. Only the command line and public names
 of `ssptool` are used, so that the modules behind them may move. Times of day, durations and paths of the machine are
 left out. `compare` names each difference and ends with status 1 if there is one.
 """
@@ -19,12 +21,14 @@ import multiprocessing
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from enum import Enum
 from importlib.abc import MetaPathFinder
 from itertools import chain
@@ -80,6 +84,61 @@ MASTERS: Mapping[str, Mapping[str, Any]] = {
 """Name → settings. Each is run for `STEPS` steps of `STEP` on both kernels; what a system refuses is recorded too."""
 STEP, STEPS = 0.001, 150
 
+EDITED = "dual_mass_oscillator"
+VARIANTS = ("SystemStructure.ssd", "FMI1.ssd", "FMI3.ssd", "Mixed.ssd")
+TABLE = "time [s],force [N]\n0,1\n0.05,-2\n0.05,3\n0.0735,0.5\n0.1,0.5\n"
+SCENARIO = """\
+events:
+  - {time: 20ms, model: System1, variable: F, action: bias, value: 1.5}
+  - {time: 0.0405, model: System2, variable: x1, action: override, value: 0.25}
+  - {time: 60ms, model: System1, variable: m1, action: override, value: 2.0}
+  - {time: 80ms, model: System2, variable: x1, action: reset}
+end: 0.12
+"""
+STIMULATED = {
+    name: MASTERS[name]
+    for name in (
+        "default",
+        "jacobi, hold",
+        "jacobi, extrapolate 1",
+        "jacobi, extrapolate 2",
+        "gauss-seidel, interpolate 1",
+        "iterated, newton",
+        "iterated, interpolate 2",
+        "adaptive",
+        "model exchange, bdf",
+    )
+}
+"""Masters of runs with an input from a table, with a scenario, and with both."""
+EDITS = (
+    ("set", ".", "System1.m1=2.5", "--stop-time", "5"),
+    ("set", ".", "System2.k2=0.02", "--unit", "N/mm", "--into", "resources/stiff.ssv"),
+    ("add", ".", "resources/System1.fmu", "--name", "Extra"),
+    ("add", ".", "--connector", "force", "--kind", "input", "--unit", "N"),
+    ("connect", ".", "Extra.F", "System2.F", "--factor", "0.5"),
+    ("connect", ".", "Extra", "System2"),
+    ("disconnect", ".", "System1.F", "System2.F"),
+    ("connect", ".", "force", "System1.F"),
+    ("rename", ".", "Extra", "Third"),
+    ("bind", ".", "resources/heavy_flange.ssv"),
+    ("remove", ".", "Third"),
+    ("unbind", ".", "resources/heavy_flange.ssv"),
+    ("unset", ".", "System2.k2"),
+    ("validate", ".", "--format", "json"),
+    ("plan", "."),
+    ("upgrade", ".", "--types", "fmi3"),
+    ("downgrade", "."),
+    ("new", "fresh.ssd", "resources/System1.fmu", "resources/System2.fmu"),
+    ("connect", "fresh.ssd", "System1", "System2"),
+    ("draw", "fresh.ssd"),
+)
+"""One after the other, in a copy of the system `EDITED`."""
+STUDY = {
+    "settings": {"step_size": STEP, "stop_time": 0.05, "master": "jacobi"},
+    "factors": {"System2.k2": [5, 10, 20], "System1.m1": {"values": [1.0, 2.0]}},
+    "results": {"peak": 'max("System1.x1")', "last": 'final("System2.F")'},
+}
+
 Item = dict[str, Any]
 
 
@@ -131,17 +190,23 @@ def others() -> Iterator[Job]:
     for path in structures():
         for name, *options in CHECKED:
             yield "printed", ((name, path, *options),)
+        yield "drawn", (path,)
     for path in fmus():
         for name, *options in OF_FMUS:
             yield "printed", ((name, path, *options),)
     for path in systems():
         for ending in ("csv", "mat", "parquet"):
             yield "written", (path, ending)
+        yield "in_processes", (path,)
+    yield "edited", ()
+    yield "studied", ()
 
 
 def traces(native: bool) -> Iterator[Job]:
     for path in systems():
         yield "runs", (path, native)
+    for name in VARIANTS:
+        yield "stimulated", (name, native)
 
 
 def systems() -> list[str]:
@@ -177,7 +242,10 @@ def do(job: Job) -> tuple[dict[str, Item], dict[str, str]]:
     function, arguments = job
     values: dict[str, str] = {}
     pairs: Callable[..., Iterable[tuple[str, Item]]] = globals()[function]
-    return dict(pairs(*arguments, values) if function in ("runs", "written") else pairs(*arguments)), values
+    return dict(pairs(*arguments, values) if function in WITH_TRACES else pairs(*arguments)), values
+
+
+WITH_TRACES = ("runs", "written", "stimulated", "in_processes")
 
 
 def ran(*arguments: str, folder: Path = ROOT) -> str:
@@ -252,6 +320,84 @@ def written(system: str, ending: str, values: dict[str, str]) -> Iterator[tuple[
         yield f"run {system}: the trace in {ending}", trace_item(ssptool.read_trace(file), values)
 
 
+def drawn(system: str) -> Iterator[tuple[str, Item]]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "picture.svg")
+        text = ran("draw", str(ROOT / system), "--output", str(file), folder=Path(folder))
+        picture = file.read_text(encoding="utf-8") if file.exists() else "no picture"
+        yield f"draw {system}", {"text": normal(f"{text}{picture}", Path(folder))}
+
+
+def edited() -> Iterator[tuple[str, Item]]:
+    """After each edit: what it prints, and the files that it changed."""
+    with copied() as folder:
+        before = texts(folder)
+        for number, arguments in enumerate(EDITS):
+            text = ran(*arguments, folder=folder)
+            after = texts(folder)
+            gone = [f"--- {name} is gone" for name in sorted(before.keys() - after.keys())]
+            changed = [f"--- {name}\n{after[name]}" for name in sorted(after) if after[name] != before.get(name)]
+            yield f"edit {number}: {' '.join(arguments)}", {"text": "\n".join([text, *gone, *changed])}
+            before = after
+
+
+@contextmanager
+def copied() -> Iterator[Path]:
+    """A folder with a copy of the system `EDITED`."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(shutil.copytree(ROOT / "systems" / EDITED, Path(folder, EDITED)))
+
+
+def texts(folder: Path) -> dict[str, str]:
+    """Documents and pictures by their paths; of all other files the hash."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            readable = path.suffix in (".ssd", ".ssv", ".ssm", ".ssb", ".svg")
+            text = content.decode("utf-8") if readable else hashlib.sha256(content).hexdigest()
+            found[path.relative_to(folder).as_posix()] = normal(text, folder)
+    return found
+
+
+def stimulated(variant: str, native: bool, values: dict[str, str]) -> Iterator[tuple[str, Item]]:
+    """Traces with an input that a CSV file gives, with a scenario, and with both."""
+    kernel = "native" if native else "twin"
+    with copied() as folder:
+        system = str(folder / variant)
+        for name, content in (("drive.csv", TABLE), ("fault.yaml", SCENARIO)):
+            Path(folder, name).write_text(content, encoding="utf-8")
+        connected = {"scenario": folder / "fault.yaml"}
+        open_input = {"inputs": folder / "drive.csv", "interpolation": {"force": "linear"}}
+        for case, stimuli in (("scenario", connected), ("input", open_input), ("both", {**connected, **open_input})):
+            if case == "input":
+                for edit in (EDITS[3], EDITS[6], EDITS[7]):
+                    name, _, *arguments = edit
+                    ran(name, system, *arguments, folder=folder)
+            for name, settings in STIMULATED.items():
+                short = {"step_size": STEP, "stop_time": STEP * STEPS, **settings}
+                label = f"{EDITED}/{variant}, {case}, {name}, {kernel}"
+                yield f"trace {label}", run_item(system, kernel, short, values, folder, **stimuli)
+
+
+def in_processes(system: str, values: dict[str, str]) -> Iterator[tuple[str, Item]]:
+    """Traces of FMUs in processes of their own, and in one for all."""
+    for processes in ("each", 1):
+        short = {"step_size": STEP, "stop_time": 0.05, "processes": processes}
+        yield f"trace {system}, processes {processes}", run_item(system, "native", short, values)
+
+
+def studied() -> Iterator[tuple[str, Item]]:
+    """The table of a small study; times of day and durations are left out."""
+    with tempfile.TemporaryDirectory() as folder:
+        system = str(ROOT / "systems" / EDITED)
+        results = ssptool.study({"system": system, **STUDY}, Path(folder, "out"), workers=1)
+        table = results.to_pandas()
+        kept = [name for name in table.columns if not re.search("time|seconds|duration|started|ended", str(name))]
+        yield "study: its columns", {"text": "\n".join(map(str, table.columns))}
+        yield "study: its table", {"text": normal(table[kept].to_csv(index=True), Path(folder))}
+
+
 def runs(system: str, native: bool, values: dict[str, str]) -> Iterator[tuple[str, Item]]:
     """The trace of each master, or what the system or the run says against it."""
     kernel = "native" if native else "twin"
@@ -274,17 +420,24 @@ def plan_item(system: str, settings: Mapping[str, Any]) -> Item:
         return {"text": refusal(error)}
 
 
-def run_item(system: str, kernel: str, settings: Mapping[str, Any], values: dict[str, str]) -> Item:
+def run_item(
+    system: str,
+    kernel: str,
+    settings: Mapping[str, Any],
+    values: dict[str, str],
+    folder: Path = ROOT,
+    **stimuli: Any,
+) -> Item:
     try:
-        result = ssptool.simulate(system, settings=settings, isolated=False)
+        result = ssptool.simulate(system, settings=settings, isolated=False, **stimuli)
     except Exception as error:
-        return {"text": refusal(error)}
+        return {"text": normal(refusal(error), folder)}
     assert result.statistics.kernel == kernel, f"{system} ran on {result.statistics.kernel}, not on {kernel}"
     counts = "steps", "rejected", "events", "evaluations", "iterations_max", "iterations_mean"
     counts = (*counts, "loops_solved", "loop_iterations", "loops_rescued", "rescue_iterations")
     ending = [f"{count}: {getattr(result.statistics, count)}" for count in counts]
     ending += [f"failure: {result.failure}", f"end: {result.end}", *(f"note: {note}" for note in result.notes)]
-    return {"ending": normal("\n".join(ending)), **trace_item(result.trace, values)}
+    return {"ending": normal("\n".join(ending), folder), **trace_item(result.trace, values)}
 
 
 def refusal(error: Exception) -> str:
