@@ -1,16 +1,76 @@
 """Columns of a CSV file: `time` first, one signal in each of the others."""
 
 import csv
+import io
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.errors import counted
 from ssptool.working_directory import absolute
+
+
+class CsvForm(NamedTuple):
+    """The form of a CSV file, as spreadsheets write it in different countries.
+
+    `start` is the offset of the header, behind a line `sep=;`, which tells spreadsheets the separator. `decimals` is
+    the first number whose decimals begin with a comma, where they do so; else empty.
+    """
+
+    separator: str = ","
+    start: int = 0
+    decimals: str = ""
+
+    @property
+    def first_line(self) -> int:
+        """The line of the header, from 1."""
+        return 2 if self.start else 1
+
+    @property
+    def assumption(self) -> str:
+        """What was assumed of numbers; empty where they are written as usual."""
+        return self.decimals and f"a comma begins the decimals of numbers, as in {self.decimals!r}"
+
+    def numbers(self, texts: Sequence[str]) -> Sequence[str]:
+        """The texts of a column, with points instead of decimal commas."""
+        return (
+            [text.replace(",", ".") if _COMMA.fullmatch(text) else text for text in texts] if self.decimals else texts
+        )
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The form of a file, from a line `sep=`, else what separates the first names, and the numbers in it.
+
+        Commas begin decimals only where no number of the file has a decimal point.
+        """
+        stated = _STATED.match(text)
+        start = 0 if stated is None else stated.end()
+        header = _QUOTED.sub("", text[start:].split("\n", 1)[0])
+        separator = stated[1] if stated is not None else next((one for one in header if one in ",;\t"), ",")
+        if separator == "," and '"' not in text:
+            return cls(separator, start)
+        commas = ""
+        for cell in _number_cells(separator).finditer(text, start):
+            if "." in cell[1]:
+                return cls(separator, start)
+            if separator != "," or '"' in cell[0]:
+                commas = commas or cell[1]
+        return cls(separator, start, commas)
+
+
+def _number_cells(separator: str) -> re.Pattern[str]:
+    """A value that is a number with decimals, quoted or not."""
+    ends = re.escape(separator) + r"\r\n"
+    return re.compile(rf'(?<=[{ends}])\s*"?([+-]?\d*[.,]\d+(?:[eE][+-]?\d+)?)"?\s*(?=[{ends}]|\Z)')
+
+
+_STATED = re.compile(r'"?sep=([^\w\s."]|\t)"?\r?\n')
+_QUOTED = re.compile(r'"[^"]*"?')
+_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
 
 
 class CsvColumn(NamedTuple):
@@ -26,15 +86,25 @@ class CsvColumn(NamedTuple):
     times: tuple[float, ...]
     lines: tuple[int, ...]
     texts: tuple[str, ...]
+    form: CsvForm = CsvForm()
+
+    @property
+    def numbers(self) -> Sequence[str]:
+        """The texts, with points instead of decimal commas."""
+        return self.form.numbers(self.texts)
 
 
-def read_columns(path: Path, name: str | None = None) -> tuple[list[CsvColumn], list[DataFinding]]:
+def read_columns(
+    path: Path, name: str | None = None, *, portable: bool = False
+) -> tuple[list[CsvColumn], list[DataFinding]]:
     """Read the columns of a CSV file, with findings on its format.
 
     Parameters
     ----------
     name
         Name of the file in findings; by default its path.
+    portable
+        Accept only what other tools read too: commas between values, and decimal points.
 
     Raises
     ------
@@ -48,22 +118,38 @@ def read_columns(path: Path, name: str | None = None) -> tuple[list[CsvColumn], 
 
     try:
         with absolute(path).open(encoding="utf-8-sig", newline="") as file:
-            allow_fields_of(absolute(path).stat().st_size)
-            reader = csv.reader(file, skipinitialspace=True)
-            rows = [(reader.line_num, row) for row in reader if row]
+            text = file.read()
+        allow_fields_of(len(text))
+        form = CsvForm.of(text)
+        reader = csv.reader(
+            io.StringIO(text[form.start :], newline=""), delimiter=form.separator, skipinitialspace=True
+        )
+        rows = [(reader.line_num + form.first_line - 1, row) for row in reader if row]
     except (UnicodeDecodeError, csv.Error) as error:
         find(1, "", f"not a CSV file in UTF-8: {error}")
         return [], findings
-    if rows and rows[0][1][0].startswith("sep="):
-        del rows[0]  # which tells spreadsheets the separator
+    if portable and form.separator != ",":
+        find(form.first_line, "", f"values are separated by {form.separator!r}; other tools read commas only")
+        return [], findings
+    if portable and form.decimals:
+        find(form.first_line, "", f"{form.assumption}; other tools read decimal points only")
+        return [], findings
     header = [name.strip() for name in rows[0][1]] if rows else []
     if not _check_header(header, find):
         return [], findings
-    body, times = _body(header, rows[1:], find)
+    body, times = _body(header, rows[1:], find, form)
     units = _units_beside(path)
     lines = tuple(line for line, _ in body)
     columns = [
-        CsvColumn(name, units.get(name), bracketed(name), times, lines, tuple(row[place] for _, row in body))
+        CsvColumn(
+            name,
+            units.get(name),
+            bracketed(name),
+            times,
+            lines,
+            tuple(row[place] for _, row in body),
+            form,
+        )
         for place, name in enumerate(header)
         if place
     ]
@@ -72,8 +158,7 @@ def read_columns(path: Path, name: str | None = None) -> tuple[list[CsvColumn], 
 
 def _check_header(header: list[str], find: Any) -> bool:
     if not header or re.fullmatch(r"time(\s*\[s\])?", header[0], re.IGNORECASE) is None:
-        hint = "; columns are separated by commas" if header and re.search(r"[;\t]", header[0]) else ""
-        find(1, "", f"the first column must be time [s], found {header[0]!r}{hint}" if header else "the file is empty")
+        find(1, "", f"the first column must be time [s], found {header[0]!r}" if header else "the file is empty")
         return False
     if len(header) == 1:
         find(1, "", "the file has no column besides time")
@@ -82,7 +167,7 @@ def _check_header(header: list[str], find: Any) -> bool:
     return len(header) == len(set(header))
 
 
-def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any) -> Any:
+def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any, form: CsvForm) -> Any:
     """Valid rows and their times; all other rows become findings."""
     body: list[tuple[int, list[str]]] = []
     times: list[float] = []
@@ -93,7 +178,7 @@ def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any) -> An
             find(line, "", f"{counted(len(header), 'value')} expected, found {len(row)}")
             continue
         try:
-            time = float(row[0])
+            time = float(*form.numbers(row[:1]))
         except ValueError:
             time = math.nan
         if not math.isfinite(time):

@@ -94,7 +94,7 @@ def add_table(draft: Draft, table: Path | str, name: str | None, into: Name, par
     name = path.stem if name is None else name
     require_free(system, name, str(where), "choose another with --name")
     entry = None if path.is_file() else stored(draft, str(table))
-    columns, findings = read_columns(draft.archive.local_path(entry) if entry else path, str(table))
+    columns, findings = read_columns(draft.archive.local_path(entry) if entry else path, str(table), portable=True)
     if findings:
         raise EditError(f"{table} is no table:\n" + "\n".join(f"  {finding}" for finding in findings))
     made = [_of_column(draft, column) for column in columns]

@@ -289,12 +289,15 @@ class Trace:
         Float32 are the doubles that they seem to be: `trace[signal]` gives each its type.
     contents
         What the numbers in columns of type String (UTF-8) and Binary mean.
+    assumptions
+        What was assumed in reading a file that can be read in several ways, such as decimal commas in a CSV file.
     """
 
     t: Floats
     cells: Floats
     columns: tuple[Column, ...]
     contents: tuple[bytes, ...] = (b"",)
+    assumptions: tuple[str, ...] = ()
     _places: Mapping[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

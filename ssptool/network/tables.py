@@ -59,7 +59,7 @@ def read_table(archive: Archive, entry: str) -> TableFile:
             entry, problems=(_unreadable(entry, 0, f"a table is read from a CSV file, not from {ending}"),)
         )
     try:
-        columns, findings = read_columns(archive.local_path(entry), entry)
+        columns, findings = read_columns(archive.local_path(entry), entry, portable=True)
     except (OSError, MissingEntry, InvalidDocument) as error:
         return TableFile(entry, problems=(_unreadable(entry, 0, f"the file cannot be read: {error}"),))
     named = {one.bracketed[0]: one for one in columns if one.bracketed is not None}

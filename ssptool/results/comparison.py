@@ -267,12 +267,15 @@ class TraceComparison:
         Problems of the whole trace; with any of them it does not agree.
     runs
         Overrides and settings that differ between the runs, as far as manifests state them.
+    assumptions
+        What was assumed in reading the files, as in `Trace.assumptions`.
     """
 
     signals: tuple[SignalComparison, ...]
     extra: tuple[str, ...]
     remarks: tuple[str, ...]
     runs: tuple["RunDifference", ...] = ()
+    assumptions: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool:
@@ -347,6 +350,7 @@ def compare_traces(
     known = set(reference.signals)
     return TraceComparison(
         signals=tuple(sorted(results, key=_rank)),
+        assumptions=(*trace.assumptions, *reference.assumptions),
         extra=tuple(name for name in trace.signals if name not in known),
         remarks=tuple(_ends(trace, reference, default.time)),
     )
@@ -488,7 +492,11 @@ def comparison_text(comparison: TraceComparison) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines += [f"not in the reference: {', '.join(comparison.extra)}"] if comparison.extra else []
-    return "\n".join([*lines, *map(str, comparison.runs), *comparison.remarks, conclusion(comparison)])
+    return "\n".join([*lines, *_told_besides(comparison), conclusion(comparison)])
+
+
+def _told_besides(comparison: TraceComparison) -> list[str]:
+    return [*comparison.assumptions, *map(str, comparison.runs), *comparison.remarks]
 
 
 def comparison_rows(comparison: TraceComparison) -> list[tuple[str, ...]]:
@@ -518,6 +526,7 @@ def comparison_json(comparison: TraceComparison) -> str:
     content = {
         "agrees": comparison.agrees,
         "remarks": list(comparison.remarks),
+        "assumptions": list(comparison.assumptions),
         "extra": list(comparison.extra),
         "runs": [one._asdict() for one in comparison.runs],
         "signals": [_signal_facts(one) for one in comparison.signals],
@@ -546,7 +555,7 @@ def comparison_html(comparison: "TraceComparison") -> str:
     colour = _GOOD if comparison.agrees else _BAD
     head = "".join(f'<th style="text-align: left">{escape(name)}</th>' for name in headings)
     body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
-    told = "".join(f"<p>{escape(line)}</p>" for line in (*map(str, comparison.runs), *comparison.remarks))
+    told = "".join(f"<p>{escape(line)}</p>" for line in _told_besides(comparison))
     return (
         f'<p style="color: {colour}; font-weight: bold">{escape(conclusion(comparison))}</p>{told}'
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

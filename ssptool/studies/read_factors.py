@@ -1,10 +1,12 @@
 """Read factors and designs from the entries of a study."""
 
 import csv
-from collections.abc import Mapping
+import io
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ssptool.documents.csv_columns import CsvForm
 from ssptool.studies.definition import Factor, FactorRole
 from ssptool.studies.designs import (
     Computed,
@@ -325,7 +327,9 @@ def _rows(entries: StudyEntries) -> TableDesign:
 def _csv(path: Path, entries: StudyEntries) -> TableDesign:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [row for row in csv.reader(file) if row]
+            text = file.read()
+        form = CsvForm.of(text)
+        rows = [row for row in csv.reader(io.StringIO(text[form.start :], newline=""), delimiter=form.separator) if row]
     except OSError as error:
         entries.find("file", f"{path} cannot be read: {error.strerror}")
         return TableDesign()
@@ -334,17 +338,19 @@ def _csv(path: Path, entries: StudyEntries) -> TableDesign:
         return TableDesign()
     names = [name.strip() for name in rows[0]] if rows else []
     if not names or "" in names or len(set(names)) < len(names):
-        entries.find("file", f"{path}:1: expected a row of different names, found {names}")
+        entries.find("file", f"{path}:{form.first_line}: expected a row of different names, found {names}")
         return TableDesign()
-    for number, row in enumerate(rows[1:], 2):
+    for number, row in enumerate(rows[1:], form.first_line + 1):
         if len(row) != len(names):
             entries.find("file", f"{path}:{number}: found {len(row)} values, expected {len(names)}")
             return TableDesign()
     texts = list(zip(*rows[1:], strict=True)) or [()] * len(names)
-    return TableDesign({name: _typed(column) for name, column in zip(names, texts, strict=True)}, str(path))
+    return TableDesign(
+        {name: _typed(form.numbers(column)) for name, column in zip(names, texts, strict=True)}, str(path)
+    )
 
 
-def _typed(texts: tuple[str, ...]) -> list[FactorValue]:
+def _typed(texts: Sequence[str]) -> list[FactorValue]:
     """A column as whole numbers, numbers, truth values or texts: the first that all of them are."""
     for kind in (int, float, _truth):
         try:

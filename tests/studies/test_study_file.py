@@ -79,6 +79,14 @@ def test_everything_is_found_at_once_with_its_line(findings):
     assert "step_size" in messages and "jacobi" in messages and "lognormal" in messages
 
 
+@pytest.mark.parametrize("text", ["System2.k2,n\n2.5,1\n5,2\n", "sep=;\nSystem2.k2;n\n2,5;1\n5;2\n"])
+def test_points_of_a_study_come_from_the_file_of_any_spreadsheet(tmp_path, text):
+    (tmp_path / "points.csv").write_text(text)
+    path = tmp_path / "study.toml"
+    path.write_text(f'system = "{OSCILLATOR}"\n[design]\nkind = "table"\nfile = "points.csv"\n', encoding="utf-8")
+    assert dict(read_study(path).design.values) == {"System2.k2": [2.5, 5.0], "n": [1, 2]}
+
+
 def test_unknown_names_come_with_near_ones(findings):
     found = findings(
         '[factors]\n"System2.k22" = [1.0]\nx = {variable = "System1.c1", values = [0.1]}\n'

@@ -3,15 +3,14 @@
 import csv
 import io
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ssptool.documents.csv_columns import allow_fields_of, bracketed, labelled, sidecar
+from ssptool.documents.csv_columns import CsvForm, allow_fields_of, bracketed, labelled, sidecar
 from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
@@ -153,7 +152,8 @@ def _header(columns: Sequence[Column]) -> str:
 def read_csv(path: Path) -> Trace:
     """Read a trace that `CsvWriter` or a similar tool wrote. A last line that was cut off is left out.
 
-    Values are separated by commas, semicolons or tabs; blanks around them and a byte order mark are passed over.
+    Values are separated by commas, semicolons, tabs, or what a first line `sep=` says; blanks around them and a byte
+    order mark are passed over. Numbers may have decimal commas, which `Trace.assumptions` says then.
 
     Units are those in the header (`speed [km/h]`); types, descriptions, and units where the header has none, those of
     the file beside it, if there is one. Without that file numbers are of type Float64, unless digits would be lost, and
@@ -172,33 +172,32 @@ def read_csv(path: Path) -> Trace:
         found = f"byte {error.start} is {error.object[error.start]:#04x}"
         raise UnreadableTrace(path, f"it is no text in UTF-8: {found}") from None
     allow_fields_of(len(text))
-    complete = io.StringIO(text[: text.rfind("\n") + 1], newline="")
-    lines = csv.reader(complete, delimiter=_delimiter(text), skipinitialspace=True, strict=True)
+    form = CsvForm.of(text)
+    complete = io.StringIO(text[form.start : text.rfind("\n") + 1], newline="")
+    lines = csv.reader(complete, delimiter=form.separator, skipinitialspace=True, strict=True)
     header = _next(lines, path) or []
     if not header or header[0].lower() not in TIME_NAMES:
         found = f"found {header[0]!r}" if header else "the file is empty"
-        raise UnreadableTrace(path, f"the first column must be 'time'; {found}", 1)
-    numbers, rows = _body(lines, path, len(header))
+        raise UnreadableTrace(path, f"the first column must be 'time'; {found}", form.first_line)
+    numbers, rows = _body(lines, path, len(header), form)
     columns = list(zip(*rows, strict=True)) or [()] * len(header)
     known = _known(path, header[1:])
-    told = [known.get(name) or _told(name, texts) for name, texts in zip(header[1:], columns[1:], strict=True)]
+    told = [
+        known.get(name) or _told(name, form.numbers(texts)) for name, texts in zip(header[1:], columns[1:], strict=True)
+    ]
     refuse_repeats(path, [column.signal for column in told])
     parsed = [
-        _parsed(path, column, texts, numbers) for texts, column in zip(columns, [Column("time"), *told], strict=True)
+        _parsed(path, column, texts, numbers, form)
+        for texts, column in zip(columns, [Column("time"), *told], strict=True)
     ]
-    return Trace.of(parsed[0], zip(told, parsed[1:], strict=True))
+    trace = Trace.of(parsed[0], zip(told, parsed[1:], strict=True))
+    return replace(trace, assumptions=(f"{path.name}: {form.assumption}",)) if form.decimals else trace
 
 
 def _told(header: str, texts: Sequence[str]) -> Column:
     """A column of which nothing is known but what it has."""
     name, unit = bracketed(header) or (header, None)
     return Column(name, unit or None, _guess(texts))
-
-
-def _delimiter(text: str) -> str:
-    """What follows the name of the first column."""
-    found = re.match(r'\s*"?time(?: \[s\])?"?\s*([,;\t])', text, re.IGNORECASE)
-    return found[1] if found else ","
 
 
 def _next(lines: Any, path: Path) -> list[str] | None:
@@ -212,23 +211,24 @@ def _next(lines: Any, path: Path) -> list[str] | None:
     return row
 
 
-def _body(lines: Any, path: Path, width: int) -> tuple[list[int], list[list[str]]]:
+def _body(lines: Any, path: Path, width: int, form: CsvForm) -> tuple[list[int], list[list[str]]]:
     """All rows, and where they are."""
     numbers, rows = [], []
     while (row := _next(lines, path)) is not None:
+        line = lines.line_num + form.first_line - 1
         if len(row) != width:
-            raise UnreadableTrace(path, f"{counted(width, 'value')} expected, found {len(row)}", lines.line_num)
+            raise UnreadableTrace(path, f"{counted(width, 'value')} expected, found {len(row)}", line)
         rows.append(row)
-        numbers.append(lines.line_num)
+        numbers.append(line)
     return numbers, rows
 
 
-def _parsed(path: Path, column: Column, texts: Sequence[str], lines: Sequence[int]) -> Sequence[Any]:
+def _parsed(path: Path, column: Column, texts: Sequence[str], lines: Sequence[int], form: CsvForm) -> Sequence[Any]:
     if column.type == TEXT:
         return texts
     parse = _parser(column.type)
     values = []
-    for line, text in zip(lines, texts, strict=True):
+    for line, text in zip(lines, form.numbers(texts), strict=True):
         try:
             values.append(parse(text))
         except ValueError as error:

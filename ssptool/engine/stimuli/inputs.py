@@ -158,8 +158,9 @@ class _Resolution:
             return
         unit = column.unit if name == column.name or column.bracketed is None else column.bracketed[1] or None
         change = self._conversion(str(path), target, unit)
-        values: list[Value] = [*_doubles(target, column.texts, change)]
-        for line, text in () if values else zip(column.lines, column.texts, strict=True):
+        texts = column.texts if target.type == "String" else column.numbers
+        values: list[Value] = [*_doubles(target, texts, change)]
+        for line, text in () if values else zip(column.lines, texts, strict=True):
             try:
                 values.append(_converted(target, target.read(text), change))
             except InvalidValue as error:
@@ -168,7 +169,9 @@ class _Resolution:
         if len(values) == len(column.times) and values:
             how = inputs.of(target)
             from_unit = f", {change.formula(unit or '')} → {target.unit}" if change != _SAME else ""
-            origin = f"{path}, column {name} ({'linear' if how is Interpolation.LINEAR else 'held'}{from_unit})"
+            course = "linear" if how is Interpolation.LINEAR else "held"
+            commas = ", decimal commas" if column.form.decimals else ""
+            origin = f"{path}, column {name} ({course}{commas}{from_unit})"
             self._accept(target, Table(column.times, tuple(values), how), origin, path)
 
     def _conversion(self, source: str, target: Target, unit: str | None) -> Conversion:

@@ -426,8 +426,9 @@ def test_mat_has_the_layout_of_trajectories(tmp_path):
         "\ufefftime, A.y, A.b\n0, 1.5, 0\n1, 2.5, 1\n",
         "Time;A.y;A.b\r\n0;1.5;0\r\n1;2.5;1\r\n",
         "time [s]\tA.y\tA.b\n0\t1.5\t0\n1\t2.5\t1\n",
+        "sep=|\r\ntime|A.y|A.b\r\n0|1.5|0\r\n1|2.5|1\r\n",
     ],
-    ids=["quotes", "mark and blanks", "semicolons", "tabs"],
+    ids=["quotes", "mark and blanks", "semicolons", "tabs", "stated separator"],
 )
 def test_csv_files_of_other_tools_are_read(tmp_path, text):
     (tmp_path / "r.csv").write_text(text, encoding="utf-8", newline="")
@@ -435,6 +436,42 @@ def test_csv_files_of_other_tools_are_read(tmp_path, text):
     assert trace.signals == ("A.y", "A.b")
     assert trace.t.tolist() == [0.0, 1.0]
     assert trace["A.y"].tolist() == [1.5, 2.5]
+    assert trace.assumptions == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time;A.y;A.s\n0;1,5;a\n0,25;-2,5e-3;b,1\n",
+        'sep=;\r\ntime;A.y;A.s\r\n0;1,5;a\r\n0,25;-2,5e-3;"b,1"\r\n',
+        'time,A.y,A.s\n0,"1,5",a\n"0,25","-2,5e-3","b,1"\n',
+        "time\tA.y\tA.s\n0\t1,5\ta\n0,25\t-2,5e-3\tb,1\n",
+    ],
+    ids=["semicolons", "stated separator", "commas and quotes", "tabs"],
+)
+def test_a_csv_file_with_decimal_commas_is_read_and_the_trace_says_so(tmp_path, text):
+    """As spreadsheets write them where a comma begins the decimals."""
+    (tmp_path / "r.csv").write_text(text, encoding="utf-8", newline="")
+    trace = read_trace(tmp_path / "r.csv")
+    assert trace.t.tolist() == [0.0, 0.25]
+    assert trace["A.y"].tolist() == [1.5, -2.5e-3]
+    assert trace["A.s"].tolist() == ["a", "b,1"]
+    assert trace.assumptions == ("r.csv: a comma begins the decimals of numbers, as in '1,5'",)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("time;x\n0;1,5\n1;2.5\n", ":2: x: expected a number, found '1,5'"),
+        ("time;x\n0;1.234,5\n1;2,5\n", ":2: x: expected a number, found '1.234,5'"),
+        ("sep=\ntime;x\n0;1\n", ":1: the first column must be 'time'; found 'sep='"),
+        ("sep=;\ntime;x\n0;one\n1;1\n", ":3: x: expected a number, found 'one'"),
+    ],
+)
+def test_numbers_of_two_kinds_in_one_csv_file_are_refused(tmp_path, text, reason):
+    (tmp_path / "trace.csv").write_text(text)
+    with pytest.raises(UnreadableTrace, match=reason):
+        read_trace(tmp_path / "trace.csv")
 
 
 def test_units_in_the_header_of_a_csv_file_are_read(tmp_path):

@@ -85,10 +85,7 @@ def test_everything_that_is_wrong_with_a_file_is_told_at_once_with_its_line(driv
         ("time,push\n", (1, "", "the file has no rows below the header")),
         ("time\n0\n", (1, "", "the file has no column besides time")),
         ("t,push\n0,1\n", (1, "", "the first column must be time [s], found 't'")),
-        (
-            "time;push\n0;1\n",
-            (1, "", "the first column must be time [s], found 'time;push'; columns are separated by commas"),
-        ),
+        ("time;push\n0;1,5\n1;2.5\n", (2, "push", "found '1,5', expected a number")),
         ("time,push,push\n0,1,1\n", (1, "push", "several columns have this name")),
         ("time,push\n0,1\n1,\n", (3, "push", "a value is missing")),
         ("time,push [m]\n0,1\n", (1, "push", "a value in m cannot be converted to N")),
@@ -98,6 +95,18 @@ def test_everything_that_is_wrong_with_a_file_is_told_at_once_with_its_line(driv
 )
 def test_a_file_that_cannot_be_used_says_why(drive, text, finding):
     assert findings(drive, text) == [finding]
+
+
+def test_a_file_of_a_spreadsheet_with_decimal_commas_is_the_same_input(pushed2, tmp_path):
+    """What drives the input says how it was read: in the summary, the plan and the manifest."""
+    points, commas = tmp_path / "points.csv", tmp_path / "commas.csv"
+    points.write_text("time,push [N]\n0,0.5\n0.5,1.25\n1,2\n")
+    commas.write_text("sep=;\ntime;push [N]\n0;0,5\n0,5;1,25\n1;2\n")
+    first, second = (ssptool.simulate(pushed2, inputs=one, settings=SETTINGS).unwrap() for one in (points, commas))
+    assert second.cells.tobytes() == first.cells.tobytes()
+    assert first["push"][0] == 0.5
+    (driven,) = ssptool.plan(pushed2, inputs=commas, settings=SETTINGS).stimuli.driven
+    assert driven.origin == f"{commas}, column push (linear, decimal commas)"
 
 
 def test_a_file_that_is_no_text_is_refused(pushed2, tmp_path):
