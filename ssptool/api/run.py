@@ -15,7 +15,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.uri import UP
 from ssptool.engine.assembly.instances import with_libraries
 from ssptool.engine.planning.plan import Plan as Plan
-from ssptool.engine.recording.formats import FORMATS, is_result
+from ssptool.engine.recording.formats import is_result
 from ssptool.engine.recording.formats import read_manifest as read_manifest
 from ssptool.engine.recording.formats import read_trace as read_trace
 from ssptool.engine.run.make_plan import planned
@@ -306,23 +306,13 @@ def _inputs(archive: Archive, plan: Plan, files: tuple[Path, ...]) -> Iterator[I
     """
     sources = [*(one.source for one in plan.instances), *(one.source for one in plan.network.tables.values())]
     unpacked = archive.path.is_dir() or archive.path.suffix == ".ssd"
+    outputs = archive.outputs()
     for name in archive.names():
-        if not unpacked or name in sources or not _is_output(name, archive.local_path(name)):
+        result = unpacked and name not in sources and is_result(archive.local_path(name))
+        if not result and name not in outputs:
             yield Input(name, archive.local_path(name))
     for source in dict.fromkeys(source for source in sources if source.startswith(UP)):
         fmu = archive.local_path(source)
         inner = sorted(each for each in fmu.rglob("*") if each.is_file()) if fmu.is_dir() else (fmu,)
         yield from (Input(str(each), each) for each in inner)
     yield from (Input(str(file), absolute(file)) for file in files)
-
-
-WRITTEN = frozenset({*FORMATS, ".csv.json", ".jsonl", ".png", ".svg", ".pdf", ".html"})
-"""Endings of results, logs, plots and reports."""
-
-
-def _is_output(name: str, path: Path) -> bool:
-    """Whether a file in the folder of a system was written by a run: anywhere with the description of the run, or else
-    beside the system structure, where no document of a system has such an ending.
-    """
-    at_root = "/" not in name and any(name.lower().endswith(ending) for ending in WRITTEN)
-    return at_root or is_result(path)

@@ -8,7 +8,7 @@ or none.
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -41,6 +41,7 @@ from ssptool.documents.storage import (
     ZipFacts,
 )
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
+from ssptool.documents.vocabulary import is_named_as_output
 from ssptool.errors import WrongUsage, WrongValue
 from ssptool.tempfiles import locked
 from ssptool.working_directory import absolute
@@ -297,6 +298,27 @@ class Archive:
         document = self.document(name)
         document.root_as(ssd.SystemStructureDescription)
         return document
+
+    def outputs(self) -> frozenset[str]:
+        """Results, logs, plots and studies that commands have written beside the structure of an unpacked system; no
+        part of it, unless a document refers to them.
+        """
+        unpacked = self.path.is_dir() or self.path.suffix.lower() == ".ssd"
+        named = frozenset(filter(is_named_as_output, self.names())) if unpacked else frozenset()
+        return named - self._referenced() if named else named
+
+    def _referenced(self) -> set[str]:
+        """The entries to which any URI of the documents leads."""
+        found = set()
+        for name in self.names():
+            if not name.lower().endswith((".ssd", *LONE_SUFFIXES)):
+                continue
+            with suppress(InvalidDocument):
+                for node in self.document(name).root.iter("*"):
+                    for uri_of in filter(None, (node.get("source"), node.get("iconSource"))):
+                        with suppress(UnresolvableUri):
+                            found.add(self.resolve(name, uri_of))
+        return found
 
     def resolve(self, document_name: str, reference: str) -> str:
         """The name of the entry to which a URI in a document leads, whether or not it exists; see `uri.resolve`.

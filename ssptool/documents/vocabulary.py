@@ -8,7 +8,7 @@ gives a text that reads back as the same value.
 
 import math
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
@@ -159,11 +159,17 @@ SETTINGS_FILE = "ssptool.toml"
 """The settings of ssptool in a folder; no part of a system."""
 
 
-def results_at_root(names: Collection[str]) -> frozenset[str]:
-    """Results that runs have written into the folder of a system, as CSV with a manifest beside it; no part of it."""
-    manifests = {name for name in names if "/" not in name and name.endswith(".csv.json")}
-    results = {name.removesuffix(".json") for name in manifests}.intersection(names)
-    return frozenset(results | {f"{name}.json" for name in results})
+OUTPUT_ENDINGS = (".csv", ".csv.json", ".parquet", ".mat", ".jsonl", ".png", ".svg", ".pdf", ".html")
+"""Of results, logs, plots and reports; no document of a system has them."""
+
+STUDY_ENDING = ".study"
+"""Of folders with the results of a study."""
+
+
+def is_named_as_output(name: str) -> bool:
+    """Whether a file is called, and stands beside the system structure, as what commands write into the folder."""
+    top, _, below = name.lower().partition("/")
+    return top.endswith(STUDY_ENDING) if below else top.endswith(OUTPUT_ENDINGS)
 
 
 class IntervalVariability(StrEnum):

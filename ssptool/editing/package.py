@@ -14,7 +14,7 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.saving import AtomicReplacement, stay_inside
 from ssptool.documents.uri import unsafe
-from ssptool.documents.vocabulary import SETTINGS_FILE, results_at_root
+from ssptool.documents.vocabulary import SETTINGS_FILE
 from ssptool.editing.changes import EditError, FileEdit
 from ssptool.editing.interface import implementation_of, state_types
 from ssptool.fmu.read_description import read_description
@@ -51,7 +51,7 @@ class Unpacked:
 def leave_out(archive: Archive) -> tuple[LeftOut, ...]:
     """Take out of the archive of a folder what is there for its authors, not for its users.
 
-    That is a `README.md`, a `ssptool.toml` and results of runs beside the structures, and all hidden files, such as
+    That is a `README.md`, a `ssptool.toml` and `Archive.outputs` beside the structures, and all hidden files, such as
     those of a version control system.
 
     Raises
@@ -63,7 +63,7 @@ def leave_out(archive: Archive) -> tuple[LeftOut, ...]:
     if problems := sorted(_impossible(folder, archive.names())):
         raise EditError(f"{folder} cannot be packed:\n" + "\n".join(f"  {problem}" for problem in problems))
     left_out: dict[str, str] = {}
-    results = results_at_root(archive.names())
+    outputs = archive.outputs()
     for name in archive.names():
         if (hidden := _hidden(name)) is not None:
             archive.remove(name)
@@ -74,9 +74,9 @@ def leave_out(archive: Archive) -> tuple[LeftOut, ...]:
         elif name == SETTINGS_FILE:
             archive.remove(name)
             left_out[name] = "settings of ssptool"
-        elif name in results:
+        elif name in outputs:
             archive.remove(name)
-            left_out[name] = "results of a run"
+            left_out[name] = "written by a command"
     return tuple(LeftOut(name, reason) for name, reason in sorted(left_out.items()))
 
 

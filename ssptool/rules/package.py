@@ -9,7 +9,7 @@ from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.element import Element
 from ssptool.documents.ssc import MetaSourceBase
-from ssptool.documents.vocabulary import SETTINGS_FILE, media_type, results_at_root
+from ssptool.documents.vocabulary import SETTINGS_FILE, media_type
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, SHOULD, TEXT, WARNING, Chapter, Finding
 from ssptool.rules.subjects import Package, Reach, Structure, Unreadable, refer, resolve
 
@@ -358,16 +358,16 @@ def no_other_folders(package: Package) -> Iterator[Finding]:
     """The root of a package holds only system structures, `resources`, `documentation` and `extra`.
 
     All other names are reserved for later versions. A folder that is not packed yet may also hold a README, hidden
-    files, results of runs (CSV with a manifest) and the settings of ssptool, `ssptool.toml`: `ssptool pack` leaves them
-    out.
+    files, the settings of ssptool (`ssptool.toml`), and what its commands write and no document refers to: results,
+    logs, plots, reports and studies. `ssptool pack` leaves them out.
 
     Fix: move the file to `resources/`, or to `extra/<your reversed domain>/`.
     """
     unpacked = package.archive.path.is_dir()
-    results = results_at_root(package.names) if unpacked else ()
+    outputs = package.archive.outputs()
     for name in package.names:
         top = "/" not in name
-        aside = name in results or (unpacked and (name.startswith(".") or (top and name.lower().startswith("readme"))))
+        aside = name in outputs or (unpacked and (name.startswith(".") or (top and name.lower().startswith("readme"))))
         settings = name == SETTINGS_FILE
         structure = name == package.archive.default or (top and name.lower().endswith(".ssd"))
         if not (aside or settings or structure or name.startswith(_FOLDERS)):

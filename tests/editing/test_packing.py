@@ -68,15 +68,22 @@ def test_what_is_for_the_authors_only_is_left_out_and_named(tmp_path, folder):
     assert (folder / "README.md").exists()
 
 
-def test_results_of_runs_are_no_part_of_a_package(folder):
-    for name in ("r.csv", "r.csv.json", "table.csv", "resources/s.csv", "resources/s.csv.json"):
-        (folder / name).write_text("time\n0\n")
-    assert [str(each.position) for each in ssptool.validate(folder).diagnostics if each.code == "PKG-016"] == [
-        "table.csv"
-    ]
+WRITTEN = ("log.jsonl", "p.png", "r.csv", "r.csv.json", "r.html", "r.mat", "r.parquet", "x.study/runs/0.parquet")
+
+
+def test_what_commands_write_beside_a_system_is_no_part_of_a_package_unless_it_refers_to_it(folder):
+    """`table.csv` is the source of a component, `notes.txt` nothing that a command writes."""
+    stay = ("table.csv", "notes.txt", "resources/s.csv", "resources/s.csv.json")
+    for name in (*WRITTEN, *stay):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("time,y\n0,1\n")
+    table = '<ssd:Component name="T" type="text/csv" source="table.csv"/>'
+    (folder / "SystemStructure.ssd").write_text(named("Default", f"<ssd:Elements>{table}</ssd:Elements>"))
+    found = [str(each.position) for each in ssptool.validate(folder).diagnostics if each.code == "PKG-016"]
+    assert found == ["notes.txt", "table.csv"]
     packed = ssptool.pack(folder)
-    assert [each.name for each in packed.left_out] == ["r.csv", "r.csv.json"]
-    assert {"table.csv", "resources/s.csv", "resources/s.csv.json"} < set(packed.names)
+    assert [each.name for each in packed.left_out] == list(WRITTEN)
+    assert set(stay) < set(packed.names)
 
 
 def test_a_hidden_file_that_is_needed_stops_packing(tmp_path, folder):
