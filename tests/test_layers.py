@@ -13,7 +13,7 @@ import ssptool
 
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
-    ["errors", "pickling", "version", "working_directory"],
+    ["errors", "foreign_text", "pickling", "version", "working_directory"],
     ["arguments", "tempfiles"],
     ["documents"],
     ["fmu"],

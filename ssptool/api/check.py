@@ -21,7 +21,6 @@ from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
 from ssptool.rules.catalogue import UnknownRule
 from ssptool.rules.renderers import PLAIN_RENDERERS as PLAIN_REPORT_RENDERERS
-from ssptool.rules.renderers import RENDERERS
 from ssptool.rules.renderers import RENDERERS as REPORT_RENDERERS
 from ssptool.rules.report import Report, joined
 from ssptool.rules.report import summary as report_summary
@@ -141,11 +140,14 @@ class ValidSystem(NamedTuple):
 class InvalidSystem(Exception):
     """The system has errors, so it is not run; `report` says which, and `accept` which codes would let it run."""
 
+    rendered = True
+    """The message is made of lines whose foreign text is escaped."""
+
     def __init__(self, report: Report, refused: Sequence[Diagnostic] | None = None) -> None:
         errors = report.errors if refused is None else tuple(refused)
         what = f"{len(errors)} errors" if len(errors) > 1 else "an error"
         # Warnings and fixes are what `ssptool validate` is for.
-        shown = RENDERERS["text"](replace(report, diagnostics=errors, fixable={}))
+        shown = PLAIN_REPORT_RENDERERS["text"](replace(report, diagnostics=errors, fixable={}))
         self.report = replace(report, diagnostics=errors)
         self.accept = tuple(dict.fromkeys(one.code for one in errors)) if all(map(acceptable, errors)) else ()
         advice = f"\n\nTo run it all the same: --accept {','.join(self.accept)}" if self.accept else ""

@@ -37,6 +37,7 @@ from ssptool.editing.versions import (
     upgrade_package,
 )
 from ssptool.fmu.read_description import read_description
+from ssptool.foreign_text import joined_lines
 from ssptool.network.inventory import VariantEntry
 from ssptool.rules.load import load
 from ssptool.rules.report import Report
@@ -347,7 +348,7 @@ class NotInFolder(EditError):
     """A package would lack files that its documents name; `diagnostics` are the places."""
 
     def __init__(self, folder: Path, diagnostics: Sequence[Diagnostic]) -> None:
-        listed = "\n".join(f"  {one.position}: {one.message}" for one in diagnostics)
+        listed = joined_lines(f"  {one.position}: {one.message}" for one in diagnostics)
         advice = "copy the files into the folder and correct the references, or pack without them (--force)"
         super().__init__(f"a package of {folder} would lack files that it needs; {advice}\n{listed}")
         self.diagnostics = tuple(diagnostics)

@@ -23,6 +23,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import ssptool
 from ssptool.errors import WrongUsage, is_own
+from ssptool.foreign_text import direct, indented, several_lines, without_commands
 from ssptool.working_directory import shown
 
 PANELS = {
@@ -193,10 +194,15 @@ def _without_markup(text: str) -> str:
     return re.sub(r"\[(?=[a-zA-Z/@#])", r"\\[", text)
 
 
-def complain(message: str) -> None:
-    """One error, on standard error."""
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print text that may come from files: nothing in it reaches the terminal or a CI service as a command."""
+    typer.echo(without_commands(several_lines(text)), err=err, nl=nl)
+
+
+def complain(message: str, *, rendered: bool = False) -> None:
+    """One error, on standard error; a `rendered` message is made of lines that stand for themselves."""
     typer.secho("error: ", fg="red", bold=True, err=True, nl=False)
-    typer.echo(message, err=True)
+    say(message if rendered else indented(message), err=True)
 
 
 @contextmanager
@@ -222,7 +228,7 @@ def _start_bar(description: str, stack: ExitStack) -> Callable[[float], None]:
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    progress = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+    progress = stack.enter_context(Progress(*columns, console=Console(file=direct(sys.stderr)), transient=True))
     task = progress.add_task(description, total=1.0)
     return lambda fraction: progress.update(task, completed=fraction)
 
@@ -325,7 +331,7 @@ def _explain(error: Exception) -> int:
         complain(_text(error))
         return 2
     if is_own(error):
-        complain(_text(error))
+        complain(_text(error), rendered=getattr(error, "rendered", False))
         return 1
     if isinstance(error, OSError) and not _in_package(str(error.filename or "")):
         complain(_sentence(error))

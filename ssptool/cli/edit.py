@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import ssptool
+from ssptool.cli.app import say
 from ssptool.cli.options import WHICH_VARIANT, SystemPath, bundled, time
 
 if TYPE_CHECKING:
@@ -95,10 +96,10 @@ def printing(editing: "AbstractContextManager[Editor]", diff: bool) -> "Iterator
             text = editor.diff().rstrip("\n") if diff else "\n".join(editor.notes)
     except Exception:
         if diff and text:
-            typer.echo(text)  # What would not be saved is worth seeing even so.
+            say(text)  # What would not be saved is worth seeing even so.
         raise
     if text:
-        typer.echo(text)
+        say(text)
 
 
 def split_pairs(texts: list[str] | None, form: str, option: str | None = None) -> list[tuple[str, str]]:
@@ -317,9 +318,9 @@ def replace_command(
             return
         found = editor.consequences(component, fmu)
     for each in found:
-        typer.echo(str(each))
+        say(str(each))
     breaking = sum(each.weight == "breaks" for each in found)
-    typer.echo(f"{breaking} of {len(found)} consequences break something" if found else "nothing breaks or changes")
+    say(f"{breaking} of {len(found)} consequences break something" if found else "nothing breaks or changes")
     raise typer.Exit(1 if breaking else 0)
 
 

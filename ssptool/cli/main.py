@@ -9,12 +9,15 @@ import os
 import sys
 from pathlib import Path
 
+from ssptool.foreign_text import safe_stream
+
 
 def open_streams() -> None:
     """See to it that all three standard streams can be used.
 
     Of those that were closed, nothing is read and nothing is seen. Their descriptors are taken, so that no file of ours
-    gets one of them: what an FMU prints would be in that file. A character that a stream cannot write is escaped.
+    gets one of them: what an FMU prints would be in that file. A character that a stream cannot write, or that a
+    terminal obeys, is escaped.
     """
     for descriptor in range(3):
         try:
@@ -28,6 +31,7 @@ def open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if getattr(stream, "errors", None) == "strict":
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    sys.stdout, sys.stderr = safe_stream(sys.stdout), safe_stream(sys.stderr)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import ssptool
+from ssptool.cli.app import say
 from ssptool.cli.edit import Diff, Force
 from ssptool.cli.options import TextOrJson
 from ssptool.errors import counted
@@ -34,8 +35,8 @@ def pack_command(
     """
     packed = ssptool.pack(folder, file, force=force)
     for each in packed.left_out:
-        typer.echo(f"left out {each.name} ({each.reason})")
-    typer.echo(f"{packed.path}: {counted(len(packed.names), 'file')}")
+        say(f"left out {each.name} ({each.reason})")
+    say(f"{packed.path}: {counted(len(packed.names), 'file')}")
 
 
 def unpack_command(
@@ -55,8 +56,8 @@ def unpack_command(
     """
     unpacked = ssptool.unpack(file, folder, force=force)
     for name in unpacked.kept:
-        typer.echo(f"kept {name}, which the package does not have")
-    typer.echo(f"{unpacked.folder}: {counted(len(unpacked.names), 'file')}")
+        say(f"kept {name}, which the package does not have")
+    say(f"{unpacked.folder}: {counted(len(unpacked.names), 'file')}")
 
 
 def convert_command(
@@ -75,8 +76,8 @@ def convert_command(
     """
     converted = ssptool.convert(source, target)
     for note in converted.notes:
-        typer.echo(f"note: {note}")
-    typer.echo(f"{converted.path}: {counted(len(converted.names), 'file')}")
+        say(f"note: {note}")
+    say(f"{converted.path}: {counted(len(converted.names), 'file')}")
 
 
 Package = Annotated[Path, typer.Argument(metavar="SYSTEM", help="An .ssp file or an unpacked one (folder).")]
@@ -94,7 +95,7 @@ def variant_list(system: Package) -> None:
     """Show the variants; the first is the default, SystemStructure.ssd."""
     for number, variant in enumerate(ssptool.list_variants(system)):
         default = ", the default" if number == 0 else ""
-        typer.echo(f"{variant.name}  ({variant.file}, SSP {variant.version}{default})")
+        say(f"{variant.name}  ({variant.file}, SSP {variant.version}{default})")
 
 
 @variant_app.command("add")
@@ -136,7 +137,7 @@ def variant_default(system: Package, name: Name, diff: Diff = False) -> None:
 
 
 def _print_variants(edit: "VariantEdit", diff: bool) -> None:
-    typer.echo(ssptool.unified_diff(edit.files).rstrip("\n") if diff else "\n".join(edit.notes))
+    say(ssptool.unified_diff(edit.files).rstrip("\n") if diff else "\n".join(edit.notes))
 
 
 DocumentPath = Annotated[
@@ -184,9 +185,7 @@ def upgrade_command(
     For example `ssptool upgrade plant.ssp --types fmi3 --diff`.
     """
     migration = ssptool.upgrade(system, types=types.value, output=output, force=force, save=not diff)
-    typer.echo(
-        ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system), nl=not diff
-    )
+    say(ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system), nl=not diff)
 
 
 def downgrade_command(
@@ -208,9 +207,7 @@ def downgrade_command(
     For example `ssptool downgrade plant.ssp --drop --diff`.
     """
     migration = ssptool.downgrade(system, drop=drop, output=output, force=force, save=not diff)
-    typer.echo(
-        ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system), nl=not diff
-    )
+    say(ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system), nl=not diff)
 
 
 def diff_command(
@@ -233,5 +230,5 @@ def diff_command(
     if len(names) > 2:
         raise typer.BadParameter("give it once for both systems, or twice", param_hint="--variant")
     comparison = ssptool.diff(a, b, variant=names[0], variant_b=names[-1])
-    typer.echo(ssptool.DIFF_RENDERERS[format.value](comparison))
+    say(ssptool.DIFF_RENDERERS[format.value](comparison))
     raise typer.Exit(0 if comparison.equal else 1)

@@ -9,6 +9,7 @@ import typer
 
 import ssptool
 from ssptool.arguments import parse_time
+from ssptool.cli.app import say
 from ssptool.cli.options import SystemPath, TextOrJson, Variant
 from ssptool.errors import WrongValue
 from ssptool.results.tolerance import Tolerance, ToleranceFor
@@ -60,7 +61,7 @@ def plot_command(
     path = output or Path(results[0].with_suffix(".png").name)
     shown = title if title is not None else " and ".join(dict.fromkeys(result.stem for result in results))
     ssptool.plot(list(results), path, signals=signals or [], title=shown, size=size)
-    typer.echo(f"plot: {path}")
+    say(f"plot: {path}")
 
 
 def _plot_study(
@@ -70,7 +71,7 @@ def _plot_study(
         raise typer.BadParameter("of studies one is drawn at a time")
     path = output or Path(results[0].resolve().with_suffix(".png").name)
     ssptool.plot_study(results[0], path, kind=kind, signals=patterns, title=title)
-    typer.echo(f"plot: {path}")
+    say(f"plot: {path}")
 
 
 _Widths = list[str] | None
@@ -123,7 +124,7 @@ def compare_command(
         plot=plot,
         drop_prefix=drop_prefix,
     )
-    typer.echo(ssptool.TRACE_COMPARISON_RENDERERS[format.value](comparison))
+    say(ssptool.TRACE_COMPARISON_RENDERERS[format.value](comparison))
     raise typer.Exit(0 if comparison.agrees else 1)
 
 
@@ -197,7 +198,7 @@ def report_command(
         raise WrongValue(f"{system} is no folder of a study; a report of a run needs a system and its results")
     else:
         ssptool.report(system, results, path, variant=variant, signals=signals or [])
-    typer.echo(f"report: {path}")
+    say(f"report: {path}")
 
 
 def reproduce_command(
@@ -254,5 +255,5 @@ def reproduce_command(
         tolerance=Tolerance(**{"relative": 0.0, **widths}) if widths else None,
         isolated=isolated,
     )
-    typer.echo(ssptool.REPRODUCTION_RENDERERS[format.value](reproduction))
+    say(ssptool.REPRODUCTION_RENDERERS[format.value](reproduction))
     raise typer.Exit(0 if reproduction.same else 1)

@@ -3,7 +3,6 @@
 Options about the results, the process and the pace of a run stand here, those of its numerics in `settings_options`.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from enum import StrEnum
@@ -15,11 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import ssptool
-from ssptool.cli.app import complain, progress_bar
+from ssptool.cli.app import complain, progress_bar, say
 from ssptool.cli.options import WHAT_IS_COMPILED, Accept, SystemPath, bundled, changes_from, codes, stimuli_from, time
 from ssptool.cli.settings_options import LOGS, PLANNED, settings_options
 from ssptool.engine.settings import INSIGHT
 from ssptool.errors import PlotUnavailable, abbreviated, counted
+from ssptool.foreign_text import indented, joined_lines, json_text
 
 if TYPE_CHECKING:
     from ssptool.engine.assembly.fmu_log import LoggedProblems
@@ -152,7 +152,7 @@ def plan_text(plan: "Plan") -> str:
     calls = (f"  {line}" for line in ssptool.call_sequence(plan))
     inputs = [f"  {line}" for line in ssptool.input_origins(plan)]
     notes = (f"  note: {note}" for note in plan.notes)
-    return "\n".join(
+    return joined_lines(
         [
             f"Plan of {plan.name}",
             "",
@@ -181,7 +181,7 @@ def plan_command(
 
     For example `ssptool plan plant --master jacobi`.
     """
-    typer.echo(plan_text(ssptool.plan(system, settings=settings, accept=codes(accept), **changes, **stimuli)))
+    say(plan_text(ssptool.plan(system, settings=settings, accept=codes(accept), **changes, **stimuli)))
 
 
 SHOWN_OVERRIDES = 5
@@ -196,10 +196,10 @@ Entry = tuple[str, str]
 
 def result_text(result: "Result", plot: Path | None = None) -> str:
     """How initialization went, how the run went, what was chosen, where the results and the plot are."""
-    failure = [] if result.failure is None else [str(result.failure)]
+    failure = [] if result.failure is None else [indented(str(result.failure))]
     went = _lines(_overrides(result), _initialization(result), _choices(result), _run(result))
     measured = _lines(_costs(result.statistics), _calls(result), _files(result, plot))
-    return "\n".join([result.name, *went, *failure, *measured])
+    return "\n".join([joined_lines([result.name, *went]), *failure, joined_lines(measured)])
 
 
 def _lines(*parts: Iterable[Entry]) -> Iterator[str]:
@@ -222,7 +222,7 @@ def result_json(result: "Result", plot: Path | None = None) -> str:
         "problems": [asdict(one) for one in result.problems],
         "statistics": asdict(result.statistics),
     }
-    return json.dumps(facts, indent=1, ensure_ascii=False, default=str)
+    return json_text(facts, indent=1, default=str)
 
 
 RESULT_RENDERERS: Mapping[StatisticsFormat | None, Callable[["Result", Path | None], str]] = {
@@ -412,7 +412,7 @@ def run_command(
             **stimuli,
         )
     drawn = plot if plot is not None and _draw(result, plot) else None
-    typer.echo(RESULT_RENDERERS[statistics](result, drawn))
+    say(RESULT_RENDERERS[statistics](result, drawn))
     raise typer.Exit(0 if result.ok and drawn == plot else 1)
 
 

@@ -7,7 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 import ssptool
-from ssptool.cli.app import progress_bar
+from ssptool.cli.app import progress_bar, say
 from ssptool.cli.options import WHAT_IS_COMPILED
 from ssptool.errors import counted
 
@@ -104,7 +104,7 @@ def study_resume(
 def study_status(folder: Folder) -> None:
     """Say how far a study is, also while it runs. Exit status: 1 if runs are missing or failed."""
     results = ssptool.study_results(folder)
-    typer.echo(_status(results))
+    say(_status(results))
     raise typer.Exit(0 if results.status.ok else 1)
 
 
@@ -121,9 +121,9 @@ def study_results(
     results = ssptool.study_results(folder)
     if output is not None:
         results.write(output)
-        typer.echo(f"results: {output}")
+        say(f"results: {output}")
         return
-    typer.echo(results.text(rows))
+    say(results.text(rows))
 
 
 @study_app.command("calibrate")
@@ -144,18 +144,18 @@ def study_calibrate(
     A measured trace gives 95 % confidence intervals as well.
     """
     fit = ssptool.calibrate(file, output, workers=workers, scheduler=scheduler, compile=compile)
-    typer.echo(str(fit))
+    say(str(fit))
     raise typer.Exit(0 if fit.converged else 1)
 
 
 def _announce(forecast: "Forecast") -> None:
     done = forecast.runs - forecast.left
-    typer.echo(f"{done} of {counted(forecast.runs, 'run')} already done" if done else counted(forecast.runs, "run"))
+    say(f"{done} of {counted(forecast.runs, 'run')} already done" if done else counted(forecast.runs, "run"))
     if forecast.duration is not None and forecast.seconds is not None:
         took = f"one takes {_duration(forecast.seconds)}"
-        typer.echo(f"about {_duration(forecast.duration)} ({took}, {forecast.workers} at a time)")
+        say(f"about {_duration(forecast.duration)} ({took}, {forecast.workers} at a time)")
     for note in forecast.notes:
-        typer.echo(f"note: {note}")
+        say(f"note: {note}")
 
 
 def _duration(seconds: float) -> str:
@@ -176,6 +176,6 @@ def _status(results: "StudyResults") -> str:
 
 
 def _finish(results: "StudyResults") -> None:
-    typer.echo(_status(results))
-    typer.echo(f"results: {results.runs}")
+    say(_status(results))
+    say(f"results: {results.runs}")
     raise typer.Exit(0 if results.status.ok else 1)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import ssptool
+from ssptool.cli.app import say
 from ssptool.cli.options import (
     Accept,
     AllowOutside,
@@ -33,11 +34,11 @@ def rule_command(
         raise typer.BadParameter("give the code of a rule, or --all", param_hint="CODE")
     if code is not None:
         try:
-            typer.echo(ssptool.rule_page(code))
+            say(ssptool.rule_page(code))
         except ssptool.UnknownRule as problem:
             raise typer.BadParameter(str(problem), param_hint="CODE") from None
     else:
-        typer.echo(ssptool.catalogue_page() if markdown else ssptool.rule_list(), nl=not markdown)
+        say(ssptool.catalogue_page() if markdown else ssptool.rule_list(), nl=not markdown)
 
 
 def info_command(
@@ -74,7 +75,7 @@ def info_command(
         allow_outside=allow_outside or (),
     )
     whole = variables or format is TextOrJson.JSON
-    typer.echo(ssptool.INVENTORY_RENDERERS[format.value if whole else "screenful"](inventory))
+    say(ssptool.INVENTORY_RENDERERS[format.value if whole else "screenful"](inventory))
 
 
 class GraphFormat(StrEnum):
@@ -98,7 +99,7 @@ def graph_command(
     For example `ssptool graph plant`, or `ssptool graph plant --format dot`.
     """
     graph = ssptool.graph(system, variant=variant, accept=codes(accept), allow_outside=allow_outside or ())
-    typer.echo(ssptool.GRAPH_RENDERERS[format.value](graph))
+    say(ssptool.GRAPH_RENDERERS[format.value](graph))
 
 
 class HighlightOption(StrEnum):
@@ -138,7 +139,7 @@ def draw_command(
     ssptool.draw(
         system, path, variant=variant, level=level, depth=depth, highlight=[one.value for one in highlight or ()]
     )
-    typer.echo(f"drawing: {path}")
+    say(f"drawing: {path}")
 
 
 @bundled(changes=changes_from, stimuli=stimuli_from)
@@ -171,6 +172,6 @@ def explain_command(
         if not explained:
             raise
     form = "table" if all and format is TextOrJson.TEXT else format.value
-    typer.echo(ssptool.EXPLANATION_RENDERERS[form](explained))
+    say(ssptool.EXPLANATION_RENDERERS[form](explained))
     if problem is not None:
         raise problem

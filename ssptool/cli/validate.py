@@ -1,5 +1,6 @@
 """The command `ssptool validate`, and its fixes."""
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import ssptool
-from ssptool.cli.app import complain
+from ssptool.cli.app import complain, say
 from ssptool.cli.options import AllowOutside, bundled, codes
+from ssptool.foreign_text import direct, without_commands
 
 if TYPE_CHECKING:
     from ssptool.api.check import ValidateOptions
@@ -111,23 +113,31 @@ def validate_command(
 
 def _show(report: "Report", form: str, output: Path | None) -> None:
     if output is None:
-        typer.echo(ssptool.REPORT_RENDERERS[form](report))
+        _print(ssptool.REPORT_RENDERERS[form](report), form)
     else:
         try:
             output.write_text(ssptool.PLAIN_REPORT_RENDERERS[form](report) + "\n", encoding="utf-8")
         except OSError as problem:
             raise OSError(problem.errno, problem.strerror, str(output)) from None  # a full disk does not name the file
-        typer.echo(f"{ssptool.report_summary(report)}; report in {output}")
+        say(f"{ssptool.report_summary(report)}; report in {output}")
+
+
+def _print(text: str, form: str) -> None:
+    """Print a report, whose renderer has made names harmless, with its colours or as commands of a CI service."""
+    if form == ReportFormat.GITHUB:
+        direct(sys.stdout).write(text + "\n")
+    else:
+        typer.echo(without_commands(text))
 
 
 def _fixed(system: Path, options: "ValidateOptions", unsafe: bool, diff: bool) -> "Report | None":
     """Fix, and say what was done; the report of what is left. With `diff` only the changes are shown."""
     mended = ssptool.fix(system, **options, unsafe=unsafe, save=not diff)
     if diff:
-        typer.echo(mended.diff, nl=False)
+        say(mended.diff, nl=False)
         if not mended.diff:
-            typer.echo(f"{system}: nothing to fix", err=True)
+            say(f"{system}: nothing to fix", err=True)
         return None
     for diagnostic in mended.fixed:
-        typer.echo(f"fixed {diagnostic.code} {diagnostic.position}: {diagnostic.message}", err=True)
+        say(f"fixed {diagnostic.code} {diagnostic.position}: {diagnostic.message}", err=True)
     return mended.report

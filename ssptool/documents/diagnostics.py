@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from ssptool.foreign_text import one_line
+
 
 class Severity(StrEnum):
     """Severity of a diagnostic. A document with errors is refused."""
@@ -25,7 +27,7 @@ class Position(NamedTuple):
     address: str = ""
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}" if self.line else self.file
+        return one_line(f"{self.file}:{self.line}" if self.line else self.file)
 
 
 class DataFinding(NamedTuple):
@@ -38,7 +40,7 @@ class DataFinding(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{self.source}:{self.line}" if self.line else self.source
-        return f"{place}: {f'{self.column}: ' if self.column else ''}{self.message}"
+        return one_line(f"{place}: {f'{self.column}: ' if self.column else ''}{self.message}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Diagnostic:
 
     def __str__(self) -> str:
         advice = f" ({self.advice})" if self.advice else ""
-        return f"{self.position}: {self.severity} {self.code}: {self.message}{advice}"
+        return one_line(f"{self.position}: {self.severity} {self.code}: {self.message}{advice}")
 
 
 class InvalidDocument(Exception):

@@ -1,10 +1,10 @@
 """System graphs as text, DOT and JSON; as SVG by the layout of diagrams, loaded on first use."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from ssptool.foreign_text import joined_lines, json_text, one_line
 from ssptool.network.arrays import connected
 from ssptool.network.dependencies import AlgebraicLoop, Block, ComponentCycle, Need, SystemGraph, loop_edges
 from ssptool.network.network import FlatComponent, Network, Port, Signal, Wire
@@ -20,7 +20,7 @@ def graph_text(graph: SystemGraph) -> str:
         ["Component cycles", *(f"  {line}" for line in _cycles(graph.cycles))],
         [f"Evaluation order ({graph.stage})", *(f"  {line}" for line in _order(graph.order))],
     ]
-    return "\n\n".join("\n".join(section) for section in sections)
+    return "\n\n".join(map(joined_lines, sections))
 
 
 def _components(network: Network) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _edge(source: Signal, destination: Signal, style: str, marked: bool) -> str:
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    escaped = one_line(text).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
@@ -131,7 +131,7 @@ def graph_json(graph: SystemGraph) -> str:
             {"signals": [str(s) for s in block.signals], "torn": [str(s) for s in block.torn]} for block in graph.order
         ],
     }
-    return json.dumps(content, indent=2, ensure_ascii=False)
+    return json_text(content, indent=2)
 
 
 def _component_json(component: FlatComponent) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 Both libraries load on first use."""
 
+import base64
+import hashlib
 import html
 import io
 import math
+import re
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -12,6 +15,7 @@ from typing import Any
 
 from ssptool.drawing.plot_model import FORMATS, PAGES, PICTURES, Curve, Panel, Size, Styled, check_plot_name, panels
 from ssptool.errors import PlotUnavailable
+from ssptool.foreign_text import html_text, one_line, several_lines
 
 _DASHES: Sequence[Any] = ("-", "--", ":", "-.")
 _Runs = dict[str, tuple[str, int]]
@@ -46,6 +50,7 @@ def _literal(figure: Any) -> Any:
 
     for text in figure.findobj(Text):
         text.set_parse_math(False)
+        text.set_text(several_lines(text.get_text()))
     return figure
 
 
@@ -204,11 +209,39 @@ def dark_style() -> str:
     return (files("ssptool.drawing") / "dark.css").read_text(encoding="utf-8")
 
 
+_SCRIPT = re.compile("<script>(.*?)</script>", re.DOTALL)
+
+
+def content_policy(*markup: str) -> str:
+    """The element by which a page allows the scripts in this markup, and no other script, address or frame.
+
+    A browser knows these scripts by their hashes (Content Security Policy Level 3). Pictures and styles are allowed in
+    the page itself: plots style what they draw, and save themselves as pictures.
+    """
+    scripts = dict.fromkeys(script.encode() for part in markup for script in _SCRIPT.findall(part))
+    hashes = [f"'sha256-{base64.b64encode(hashlib.sha256(script).digest()).decode()}'" for script in scripts]
+    rules = [
+        "default-src 'none'",
+        " ".join(["script-src", *(hashes or ["'none'"])]),
+        "style-src 'unsafe-inline'",
+        "img-src data: blob:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    return f'<meta http-equiv="Content-Security-Policy" content="{"; ".join(rules)}">'
+
+
+def plotly_text(text: str) -> str:
+    """A text that plotly shows as it is: of others it takes tags for styles and links, whatever they lead to."""
+    return html.escape(one_line(text), quote=False)
+
+
 def plot_html(title: str, markup: str) -> str:
     """A page with one plot in markup of plotly."""
-    heading = html.escape(title or "Plot")
+    heading = html_text(title or "Plot")
     return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{heading}</title>\n'
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"{content_policy(markup)}\n<title>{heading}</title>\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<style>{_PLOT_STYLE}{dark_style()}</style>\n</head>\n"
         f"<body><main><h1>{heading}</h1>\n{markup}</main></body>\n</html>\n"
@@ -258,12 +291,11 @@ def page_figure(panels: Sequence[Panel]) -> Any:
     height = _HEIGHT * len(panels) + gap * (len(panels) - 1)
     figure = make_subplots(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=gap / height)
     for row, panel in enumerate(panels, start=1):
+        label = plotly_text(panel.axis_label)
         for one in panel.curves:
-            entry = (
-                {"legend": _legend(row), "showlegend": True} if above else {"legendgrouptitle_text": panel.axis_label}
-            )
+            entry = {"legend": _legend(row), "showlegend": True} if above else {"legendgrouptitle_text": label}
             figure.add_scatter(row=row, col=1, **_line(one), legendgroup=str(row), **entry)
-        figure.update_yaxes(title_text=panel.axis_label, row=row, col=1)
+        figure.update_yaxes(title_text=label, row=row, col=1)
         if above:
             top = next(figure.select_yaxes(row=row, col=1)).domain[1]
             place = {"orientation": "h", "x": 0.0, "y": top, "yanchor": "bottom", "groupclick": "toggleitem"}
@@ -303,7 +335,7 @@ def _line(one: Styled) -> dict[str, Any]:
     return {
         "x": one.curve.t,
         "y": one.curve.y,
-        "name": html.escape(one.curve.name, quote=False),  # plotly interprets tags in it
+        "name": plotly_text(one.curve.name),
         "mode": "lines",
         "line": {
             "color": _COLOURS[one.colour % len(_COLOURS)],

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.drawing.plot import plot_html, save
+from ssptool.drawing.plot import plot_html, plotly_text, save
 from ssptool.errors import PlotUnavailable
 
 Floats = NDArray[np.float64]
@@ -234,7 +234,7 @@ def _scatter_page(chart: Scatter) -> Any:
     for row, result in enumerate(chart.results, 1):
         for column, factor in enumerate(chart.factors, 1):
             x = chart.values[factor.name]
-            named = [factor.labels[int(k)] for k in x] if factor.labels else x
+            named = [plotly_text(factor.labels[int(k)]) for k in x] if factor.labels else x
             figure.add_scatter(
                 x=named,
                 y=chart.values[result.name],
@@ -246,8 +246,8 @@ def _scatter_page(chart: Scatter) -> Any:
                 col=column,
             )
             if row == len(chart.results):
-                figure.update_xaxes(title_text=factor.title, row=row, col=column)
-        figure.update_yaxes(title_text=result.title, row=row, col=1)
+                figure.update_xaxes(title_text=plotly_text(factor.title), row=row, col=column)
+        figure.update_yaxes(title_text=plotly_text(result.title), row=row, col=1)
     return figure
 
 
@@ -259,8 +259,8 @@ def _tornado_page(chart: Tornado) -> Any:
             figure.add_bar(
                 x=[value - nominal for value, _ in ends],
                 base=nominal,
-                y=[bar.factor for bar in bars],
-                text=[text for _, text in ends],
+                y=[plotly_text(bar.factor) for bar in bars],
+                text=[plotly_text(text) for _, text in ends],
                 textposition="outside",
                 cliponaxis=False,
                 orientation="h",
@@ -273,7 +273,7 @@ def _tornado_page(chart: Tornado) -> Any:
                 col=1,
             )
         figure.add_vline(x=nominal, line={"color": "black", "width": 1}, row=row, col=1)
-        figure.update_xaxes(title_text=result.title, row=row, col=1)
+        figure.update_xaxes(title_text=plotly_text(result.title), row=row, col=1)
         figure.update_yaxes(autorange="reversed", row=row, col=1)
     # Side by side, so that bars in one direction do not hide each other.
     figure.update_layout(barmode="group", legend={"orientation": "h", "y": 1.0, "yanchor": "bottom"})
@@ -285,7 +285,7 @@ def _envelope_page(chart: Envelope) -> Any:
     figure = _subplots(len(chart.bands), 1, 260, shared_xaxes=True, vertical_spacing=spacing)
     for row, band in enumerate(chart.bands, 1):
         _add_band(figure, band, row)
-        figure.update_yaxes(title_text=band.signal.title, row=row, col=1)
+        figure.update_yaxes(title_text=plotly_text(band.signal.title), row=row, col=1)
     figure.update_xaxes(title_text="time [s]", row=len(chart.bands), col=1)
     figure.update_layout(legend={"title": f"{chart.runs} runs"})
     return figure

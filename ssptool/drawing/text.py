@@ -1,6 +1,5 @@
 """Explanations and inventories of systems as text and JSON."""
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -10,6 +9,7 @@ from typing import Any
 from ssptool.documents.diagnostics import Position
 from ssptool.errors import counted
 from ssptool.fmu.description import Value
+from ssptool.foreign_text import joined_lines, json_text
 from ssptool.network.explanation import Explained, Explanation, Origin
 from ssptool.network.inventory import ComponentEntry, InsideEntry, Inventory, VariableEntry
 from ssptool.network.network import (
@@ -27,18 +27,18 @@ from ssptool.network.network import (
 
 def explanations_text(explained: Sequence[Explained]) -> str:
     """One paragraph each: the value, its provenance step by step, overridden values and destinations."""
-    return "\n\n".join("\n".join(_lines(each)) for each in explained)
+    return "\n\n".join(joined_lines(_lines(each)) for each in explained)
 
 
 def explanations_table(explained: Sequence[Explained]) -> str:
     """One line each."""
     rows = [("name", "kind", "value", "from", "description"), *map(_row, explained)]
-    return "\n".join(columns(rows))
+    return joined_lines(columns(rows))
 
 
 def explanations_json(explained: Sequence[Explained]) -> str:
     """Explanations as JSON; names of signals and units are strings, steps and legs are in order."""
-    return json.dumps([_content(each) for each in explained], indent=2, ensure_ascii=False)
+    return json_text([_content(each) for each in explained], indent=2)
 
 
 EXPLANATION_RENDERERS: Mapping[str, Callable[[Sequence[Explained]], str]] = MappingProxyType(
@@ -329,16 +329,16 @@ SCREENFUL = 40
 
 
 def inventory_text(inventory: Inventory) -> str:
-    return "\n".join(_inventory_lines(inventory))
+    return joined_lines(_inventory_lines(inventory))
 
 
 def inventory_screenful(inventory: Inventory) -> str:
     """The text with the first variables of each component, and the number of the others."""
-    return "\n".join(_inventory_lines(inventory, SCREENFUL))
+    return joined_lines(_inventory_lines(inventory, SCREENFUL))
 
 
 def inventory_json(inventory: Inventory) -> str:
-    return json.dumps(asdict(inventory), indent=2, ensure_ascii=False, default=bytes.hex)
+    return json_text(asdict(inventory), indent=2, default=bytes.hex)
 
 
 def _inventory_lines(inventory: Inventory, most: int | None = None) -> Iterator[str]:

@@ -1,6 +1,5 @@
 """Differences between two systems by meaning; as text and JSON."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +12,7 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.editing.meaning import Fact, Items, MeaningItem, Section, digest, items_of
 from ssptool.errors import counted
+from ssptool.foreign_text import joined_lines, json_text, one_line
 
 
 class DifferenceKind(StrEnum):
@@ -135,8 +135,8 @@ _TECHNICAL = frozenset({"content", "token"})  # facts that say nothing but wheth
 
 def comparison_text(comparison: Comparison) -> str:
     if comparison.equal:
-        return f"{comparison.a} and {comparison.b} mean the same"
-    return "\n".join(_lines(comparison))
+        return one_line(f"{comparison.a} and {comparison.b} mean the same")
+    return joined_lines(_lines(comparison))
 
 
 def comparison_json(comparison: Comparison) -> str:
@@ -157,7 +157,7 @@ def comparison_json(comparison: Comparison) -> str:
             for difference in comparison.differences
         ],
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+    return json_text(content, indent=2, allow_nan=False)
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:

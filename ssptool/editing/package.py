@@ -18,6 +18,7 @@ from ssptool.documents.vocabulary import SETTINGS_FILE
 from ssptool.editing.changes import EditError, FileEdit
 from ssptool.editing.interface import implementation_of, state_types
 from ssptool.fmu.read_description import read_description
+from ssptool.foreign_text import joined_lines
 
 SUFFIX = ".ssp"
 
@@ -61,7 +62,7 @@ def leave_out(archive: Archive) -> tuple[LeftOut, ...]:
     """
     folder = archive.path
     if problems := sorted(_impossible(folder, archive.names())):
-        raise EditError(f"{folder} cannot be packed:\n" + "\n".join(f"  {problem}" for problem in problems))
+        raise EditError(f"{folder} cannot be packed:\n" + joined_lines(f"  {problem}" for problem in problems))
     left_out: dict[str, str] = {}
     outputs = archive.outputs()
     for name in archive.names():

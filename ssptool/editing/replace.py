@@ -17,6 +17,7 @@ from ssptool.errors import counted
 from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable
 from ssptool.fmu.read_description import read_description
 from ssptool.fmu.units import named
+from ssptool.foreign_text import one_line
 from ssptool.network.connectors import settable
 from ssptool.network.conversion import canonical, convertible, document_units
 from ssptool.network.targets import VariableTarget
@@ -51,7 +52,7 @@ class BreakingReplacement(EditError):
 
     def __init__(self, component: str, consequences: tuple[Consequence, ...]) -> None:
         breaking = [each for each in consequences if each.weight is Weight.BREAKS]
-        listed = "".join(f"\n  {each.name}: {each.message}" for each in breaking)
+        listed = "".join(f"\n  {one_line(f'{each.name}: {each.message}')}" for each in breaking)
         super().__init__(f"the new FMU of {component} breaks {counted(len(breaking), 'thing')}{listed}")
         self.component = component
         self.consequences = consequences

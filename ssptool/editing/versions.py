@@ -23,6 +23,7 @@ from ssptool.editing.changes import Change, EditError, FileEdit, Loss
 from ssptool.editing.downgrade import Downgrade, FmiVersionOf, Part
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.fmu.read_description import read_description
+from ssptool.foreign_text import joined_lines
 from ssptool.network.tree import fmu_path
 
 MODERN = {"Real": "Float64", "Integer": "Int32"}
@@ -132,7 +133,7 @@ class NotRepresentable(EditError):
     """A document of 2.0 that uses what 1.0 does not have; `refusals` names all of it."""
 
     def __init__(self, refusals: tuple[Change, ...]) -> None:
-        lines = "\n".join(f"  {one.position}: {one.code}: {one.message}" for one in refusals)
+        lines = joined_lines(f"  {one.position}: {one.code}: {one.message}" for one in refusals)
         super().__init__(
             f"SSP 1.0 cannot hold everything of this:\n{lines}\n"
             "change it, or let it be dropped (--drop): upgrading again brings it back"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ssptool.documents.diagnostics import DataFinding
+from ssptool.foreign_text import one_line
 
 
 class Ending(StrEnum):
@@ -53,7 +54,7 @@ class Failure:
     recoverable: bool = False
 
     def __str__(self) -> str:
-        said = "".join(f"\n  {self.component}: {message}" for message in self.messages)
+        said = "".join(f"\n  {one_line(f'{self.component}: {message}')}" for message in self.messages)
         return f"at t = {self.time:g} s: {self.message}; {self.advice}{said}"
 
 

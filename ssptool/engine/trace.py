@@ -6,7 +6,6 @@ Boolean 0 or 1, of a String or a Binary its number in the string table of the ru
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ssptool.arguments import WrongArgument, seconds
 from ssptool.errors import WrongUsage, counted, near_misses
+from ssptool.foreign_text import html_text
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -482,9 +482,9 @@ def trace_html(trace: "Trace") -> str:
     told = f"<p>{span}{counted(len(trace), 'row')}, {counted(len(trace.columns), 'signal')}</p>"
     continuous = [column for column in trace.columns if column.real]
     if not len(trace) or not 0 < len(continuous) <= MOST_CURVES:
-        return told + f"<p>{escape(', '.join(trace.signals))}</p>"
+        return told + f"<p>{html_text(', '.join(trace.signals))}</p>"
     curves = [thinned(Curve(one.signal, one.unit, trace.t, trace[one.signal], one.held)) for one in continuous]
     try:
         return told + picture_svg(panels(curves))
     except PlotUnavailable as problem:
-        return told + f"<p>{escape(str(problem))}</p>"
+        return told + f"<p>{html_text(str(problem))}</p>"

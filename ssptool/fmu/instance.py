@@ -13,6 +13,7 @@ from fmpy.fmi1 import FMICallException
 
 from ssptool.fmu.description import FmuDescription, Value, Variable, element_names, is_text
 from ssptool.fmu.messages import STATUS, MessageLog, status_word
+from ssptool.foreign_text import one_line
 
 FATAL = STATUS.index("fatal")
 
@@ -21,7 +22,7 @@ class FmiError(Exception):
     """An FMI function of an instance returned a status worse than a warning."""
 
     def __init__(self, instance: str, function: str, status: int, messages: tuple[str, ...], advice: str = "") -> None:
-        said = "".join(f"\n  {message}" for message in messages)
+        said = "".join(f"\n  {one_line(message)}" for message in messages)
         advised = f"; {advice}" if advice else ""
         super().__init__(f"{instance}: {function} returned {status_word(status)}{advised}{said}")
         self.instance = instance

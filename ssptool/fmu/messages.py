@@ -5,7 +5,6 @@ import csv
 import ctypes
 import io
 import itertools
-import json
 import math
 import re
 import threading
@@ -22,6 +21,7 @@ from fmpy import calloc, fmi1, fmi2, fmi3, free
 
 from ssptool.errors import WrongValue
 from ssptool.fmu.description import FmuDescription
+from ssptool.foreign_text import json_text
 
 STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
 
@@ -385,7 +385,7 @@ class _PythonFile:
     def _row(self, time: float, component: str, status: str, category: str, text: str) -> str:
         if self._json:
             values = (time if math.isfinite(time) else None, component, status, category, text)
-            return json.dumps(dict(zip(COLUMNS, values, strict=True)), ensure_ascii=False) + "\n"
+            return json_text(dict(zip(COLUMNS, values, strict=True))) + "\n"
         line = io.StringIO()
         csv.writer(line).writerow(("" if math.isnan(time) else repr(time), component, status, category, text))
         return line.getvalue()

@@ -4,12 +4,10 @@ Traces are first aligned in names, units and types as far as possible. Values th
 large integers) are replaced by codes. A signal agrees if it is inside the tube of its tolerance around the reference.
 """
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from html import escape
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -20,6 +18,7 @@ from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.engine.trace import NUMBERED, Column, Trace, machine_type
 from ssptool.errors import counted, similar_names
 from ssptool.fmu.units import unit_of_name
+from ssptool.foreign_text import html_text, joined_lines, json_text
 from ssptool.network.conversion import conversion, convertible
 from ssptool.network.network import Conversion
 from ssptool.results.tolerance import EXACT, Tolerance, ToleranceFor, tolerance_of
@@ -492,7 +491,7 @@ def comparison_text(comparison: TraceComparison) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines += [f"not in the reference: {', '.join(comparison.extra)}"] if comparison.extra else []
-    return "\n".join([*lines, *_told_besides(comparison), conclusion(comparison)])
+    return joined_lines([*lines, *_told_besides(comparison), conclusion(comparison)])
 
 
 def _told_besides(comparison: TraceComparison) -> list[str]:
@@ -531,7 +530,7 @@ def comparison_json(comparison: TraceComparison) -> str:
         "runs": [one._asdict() for one in comparison.runs],
         "signals": [_signal_facts(one) for one in comparison.signals],
     }
-    return json.dumps(content, indent=2, ensure_ascii=False)
+    return json_text(content, indent=2)
 
 
 def _signal_facts(one: SignalComparison) -> dict[str, Any]:
@@ -553,14 +552,14 @@ def comparison_html(comparison: "TraceComparison") -> str:
     """The conclusion, and a row for each signal, the worst agreement first."""
     headings, *rows = comparison_rows(comparison)
     colour = _GOOD if comparison.agrees else _BAD
-    head = "".join(f'<th style="text-align: left">{escape(name)}</th>' for name in headings)
+    head = "".join(f'<th style="text-align: left">{html_text(name)}</th>' for name in headings)
     body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
-    told = "".join(f"<p>{escape(line)}</p>" for line in _told_besides(comparison))
+    told = "".join(f"<p>{html_text(line)}</p>" for line in _told_besides(comparison))
     return (
-        f'<p style="color: {colour}; font-weight: bold">{escape(conclusion(comparison))}</p>{told}'
+        f'<p style="color: {colour}; font-weight: bold">{html_text(conclusion(comparison))}</p>{told}'
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 
 
 def _html_cell(text: str) -> str:
-    return f'<td style="text-align: left">{escape(text)}</td>'
+    return f'<td style="text-align: left">{html_text(text)}</td>'

@@ -1,10 +1,8 @@
 """Reproduction of a result: whether a run that is made again gives the same values, and what may be why it does not."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from html import escape
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -13,6 +11,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.trace import NUMBERED, Trace
 from ssptool.errors import WrongUsage, abbreviated, counted
+from ssptool.foreign_text import html_text, joined_lines, json_text
 from ssptool.results.comparison import SignalVerdict, TraceComparison
 from ssptool.results.tolerance import Tolerance
 
@@ -104,7 +103,7 @@ class Reproduction:
         return f"<Reproduction of {self.result}: {self.verdict.value}{first}>"
 
     def _repr_html_(self) -> str:
-        lines = "".join(f"<li>{escape(line)}</li>" for line in reproduction_text(self).splitlines())
+        lines = "".join(f"<li>{html_text(line)}</li>" for line in reproduction_text(self).splitlines())
         return f"<ul>{lines}</ul>"
 
 
@@ -205,7 +204,7 @@ def reproduction_text(reproduction: Reproduction) -> str:
         lines += [f"  {reason}" for reason in one.reasons]
     elif one.verdict is ReproductionVerdict.DIFFERS:
         lines.append("all inputs, versions and settings are as in that run")
-    return "\n".join(lines)
+    return joined_lines(lines)
 
 
 def tolerance_text(tolerance: Tolerance) -> str:
@@ -227,7 +226,7 @@ def reproduction_json(reproduction: Reproduction) -> str:
         "reasons": one.reasons,
         "remarks": one.remarks,
     }
-    return json.dumps(facts, indent=2, ensure_ascii=False)
+    return json_text(facts, indent=2)
 
 
 REPRODUCTION_RENDERERS: Mapping[str, Callable[[Reproduction], str]] = MappingProxyType(

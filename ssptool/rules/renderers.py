@@ -4,7 +4,6 @@ The text format is in `report_text`, imported on first use: the library for colo
 small system takes to validate.
 """
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,6 +16,15 @@ from lxml import etree
 
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.errors import counted
+from ssptool.foreign_text import (
+    annotation,
+    annotation_property,
+    joined_lines,
+    json_text,
+    one_line,
+    several_lines,
+    without_commands,
+)
 from ssptool.rules.catalogue import RULES, Rule
 from ssptool.rules.report import Report, in_zip, summary
 from ssptool.version import __version__
@@ -48,7 +56,7 @@ def render_json(report: Report) -> str:
         "diagnostics": [_json_diagnostic(report, diagnostic) for diagnostic in report.diagnostics],
         "withheld": [_json_diagnostic(report, diagnostic) for diagnostic in report.withheld],
     }
-    return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
+    return json_text(content, indent=2, sort_keys=True)
 
 
 def _json_diagnostic(report: Report, diagnostic: Diagnostic) -> dict[str, Any]:
@@ -81,12 +89,8 @@ def render_sarif(report: Report) -> str:
 
     Artifacts are files on disk. Entries of a zip are logical locations in the package.
     """
-    return json.dumps(
-        {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [_sarif_run(report)]},
-        indent=2,
-        sort_keys=True,
-        ensure_ascii=False,
-    )
+    content = {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [_sarif_run(report)]}
+    return json_text(content, indent=2, sort_keys=True)
 
 
 def _sarif_run(report: Report) -> dict[str, Any]:
@@ -135,7 +139,7 @@ def _sarif_result(report: Report, diagnostic: Diagnostic, numbers: dict[str, int
     result: dict[str, Any] = {
         "ruleId": diagnostic.code,
         "level": _LEVELS[diagnostic.severity],
-        "message": {"text": diagnostic.message + advice},
+        "message": {"text": _without_links(diagnostic.message + advice)},
         "locations": [_sarif_location(report, diagnostic.position)],
     }
     if diagnostic.code in numbers:
@@ -161,23 +165,24 @@ def _sarif_notifications(report: Report) -> list[dict[str, Any]]:
     return [
         {
             "level": "note",
-            "message": {"text": f"{skipped.file}: {skipped.reason}"},
+            "message": {"text": _without_links(f"{skipped.file}: {skipped.reason}")},
             "locations": [{"physicalLocation": {"artifactLocation": _sarif_artifact(report.on_disk(skipped.file))}}],
         }
         for skipped in report.skipped
     ]
 
 
+def _without_links(text: str) -> str:
+    """A message without embedded links, which would be those of names (SARIF 2.1.0, 3.11.6)."""
+    return one_line(text).replace("](", "] (")
+
+
 def _sarif_artifact(path: str) -> dict[str, str]:
     """A relative path as a reference below the root, an absolute one as a `file` URI."""
-    quoted = quote(path, safe="/()!$&'*+,;=@~")
+    quoted = quote(path, safe="/()!$&'*+,;=@~", errors="surrogatepass")
     if path.startswith("/"):
         return {"uri": "file://" + quoted}
     return {"uri": "file:///" + quoted} if path[1:3] == ":/" else {"uri": quoted, "uriBaseId": SARIF_ROOT}
-
-
-# What XML 1.0 cannot hold, not even escaped; it may come from a name that a damaged archive has.
-_NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def render_junit(report: Report) -> str:
@@ -242,7 +247,11 @@ def _state_counts(element: etree._Element) -> None:
 
 
 def _legal_text(text: str) -> str:
-    return _NOT_IN_XML.sub("�", text)
+    """The text with all that XML 1.0 cannot hold as escapes; a damaged archive may have such names."""
+    return _NO_CHARACTERS.sub("�", several_lines(text))
+
+
+_NO_CHARACTERS = re.compile("[\ufffe\uffff]")
 
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -250,37 +259,29 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 def render_github(report: Report) -> str:
     """One workflow command for each diagnostic, and the summary. Findings in a zip annotate the package."""
-    return "\n".join([*_commands(report), summary(report)])
+    return "\n".join([*_commands(report), without_commands(one_line(summary(report)))])
 
 
 def _commands(report: Report) -> Iterator[str]:
     for diagnostic in report.diagnostics:
         yield _command(report, diagnostic)
     for skipped in report.skipped:
-        file = _escaped_property(report.on_disk(skipped.file))
-        yield f"::notice file={file},title=skipped::{_escaped(f'{skipped.file}: {skipped.reason}')}"
+        file = annotation_property(report.on_disk(skipped.file))
+        yield f"::notice file={file},title=skipped::{annotation(one_line(f'{skipped.file}: {skipped.reason}'))}"
 
 
 def _command(report: Report, diagnostic: Diagnostic) -> str:
     position = diagnostic.position
     region = report.region_on_disk(position)
-    place = f"file={_escaped_property(report.on_disk(position.file))}"
+    place = f"file={annotation_property(report.on_disk(position.file))}"
     if region is not None:
         place += f",line={region.line}"
         if region.columns is not None:
             place += f",endLine={region.line},col={region.columns[0]},endColumn={region.columns[1]}"
     inside = f"{position}: " if report.folder is None or in_zip(position.file) else ""
-    advice = f"\n{diagnostic.advice}" if diagnostic.advice else ""
-    message = _escaped(f"{inside}{diagnostic.message}{advice}")
-    return f"::{_COMMANDS[diagnostic.severity]} {place},title={_escaped_property(diagnostic.code)}::{message}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _escaped_property(text: str) -> str:
-    return _escaped(text).replace(":", "%3A").replace(",", "%2C")
+    parts = (f"{inside}{diagnostic.message}", diagnostic.advice)
+    message = annotation(joined_lines(filter(None, parts)))
+    return f"::{_COMMANDS[diagnostic.severity]} {place},title={annotation_property(diagnostic.code)}::{message}"
 
 
 def _text(report: Report, colour: bool | None = None, each: bool = False) -> str:

@@ -5,7 +5,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from typing import NamedTuple
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.errors import counted
+from ssptool.foreign_text import html_text
 
 _STEP = re.compile(r"(?P<name>[\w.\-]+)(?P<stated>(\[@\w+=('[^']*'|\"[^\"]*\")\])*)(\[\d+\])?$")
 _STATED = re.compile(r"\[@(\w+)=(?:'([^']*)'|\"([^\"]*)\")\]")
@@ -104,11 +104,11 @@ _COLOURS = {"error": "#b3261e", "warning": "#8a5000", "info": "#0b5394"}
 def report_html(subject: str, diagnostics: Sequence[Diagnostic]) -> str:
     """A table of severity, code, place and message of every diagnostic."""
     if not diagnostics:
-        return f"<p>{escape(subject)}: no findings.</p>"
+        return f"<p>{html_text(subject)}: no findings.</p>"
     rows = "".join(
         f'<tr><td style="color: {_COLOURS[one.severity.value]}; font-weight: bold">{one.severity.value}</td>'
-        f"<td><code>{escape(one.code)}</code></td><td>{escape(str(one.position))}</td>"
-        f'<td style="text-align: left">{escape(one.message)}</td></tr>'
+        f"<td><code>{html_text(one.code)}</code></td><td>{html_text(str(one.position))}</td>"
+        f'<td style="text-align: left">{html_text(one.message)}</td></tr>'
         for one in diagnostics
     )
     heads = "".join(f'<th style="text-align: left">{name}</th>' for name in ("severity", "rule", "place", "finding"))

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ssptool.documents.diagnostics import Diagnostic, Severity
+from ssptool.foreign_text import one_line
 from ssptool.rules.report import Excerpt, Report, summary
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
@@ -54,10 +55,10 @@ def _parts(report: Report, width: int | None, each: bool) -> Iterator[Text]:
             yield _diagnostic(diagnostic, report.excerpts.get(diagnostic.position), width, number)
         told.add(said)
     for skipped in report.skipped:
-        yield _wrapped(Text.assemble(("skipped", "dim"), f" {skipped.file}: {skipped.reason}"), width)
+        yield _wrapped(Text.assemble(("skipped", "dim"), one_line(f" {skipped.file}: {skipped.reason}")), width)
     if report.withheld:
         yield _wrapped(Text.assemble(("ignored", "bold yellow"), f" {_withheld(report)}"), width)
-    yield _wrapped(Text(summary(report), _style(report)), width)
+    yield _wrapped(Text(one_line(summary(report)), _style(report)), width)
     if not each and len(told) < len(report.diagnostics):
         yield _wrapped(Text("findings with the same text are shown once; --all lists each", "dim"), width)
     if report.fixable:
@@ -74,12 +75,14 @@ def _diagnostic(diagnostic: Diagnostic, excerpt: Excerpt | None, width: int | No
     if excerpt is not None and excerpt.line:
         place = place._replace(line=excerpt.line)
     times = f" × {number}, first at" if number > 1 else ""
-    head = Text.assemble((diagnostic.severity.value, style), (f" {diagnostic.code}", "bold"), f"{times} {place}")
-    parts = [_wrapped(head, width), _wrapped(Text(_INDENT + diagnostic.message), width)]
+    head = Text.assemble(
+        (diagnostic.severity.value, style), (f" {diagnostic.code}", "bold"), one_line(f"{times} {place}")
+    )
+    parts = [_wrapped(head, width), _wrapped(Text(_INDENT + one_line(diagnostic.message)), width)]
     if excerpt is not None:
         parts.append(_excerpt(excerpt, diagnostic.position.line, style, min(width or _WIDEST, _WIDEST)))
     if diagnostic.advice:
-        parts.append(_wrapped(Text(f"{_INDENT}Hint: {diagnostic.advice}", "green"), width))
+        parts.append(_wrapped(Text(f"{_INDENT}Hint: {one_line(diagnostic.advice)}", "green"), width))
     return Text("\n").join([*parts, Text()])
 
 
@@ -120,8 +123,12 @@ def _excerpt(excerpt: Excerpt, line: int, style: str, width: int) -> Text:
 
 def _expanded(excerpt: Excerpt) -> tuple[str, int, int]:
     """The line with expanded tabs, and the columns of the place in it."""
-    start, end = (len(excerpt.text[:at].expandtabs(4)) for at in (excerpt.start, excerpt.end))
-    return excerpt.text.expandtabs(4), start, end
+    start, end = (len(_seen(excerpt.text[:at])) for at in (excerpt.start, excerpt.end))
+    return _seen(excerpt.text), start, end
+
+
+def _seen(source: str) -> str:
+    return one_line(source.expandtabs(4))
 
 
 def _style(report: Report) -> str:

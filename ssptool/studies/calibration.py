@@ -30,6 +30,7 @@ from ssptool.documents.saving import replaced_atomically
 from ssptool.engine.run.selection import Inside
 from ssptool.engine.trace import Floats, Trace
 from ssptool.errors import counted, similar_names
+from ssptool.foreign_text import joined_lines, json_text
 from ssptool.studies.definition import Factor, FactorRole, RunOutcome, RunStatus, Samples, Study, computed_order
 from ssptool.studies.designs import Computed, FactorValue, Range
 from ssptool.studies.entries import Findings
@@ -89,7 +90,7 @@ class Fit:
         lines.append(
             f"{'converged' if self.converged else 'not converged'} after {counted(self.runs, 'run')}: {self.message}"
         )
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+        return joined_lines([*lines, *(f"note: {note}" for note in self.notes)])
 
 
 def _line(each: Estimate, width: int) -> str:
@@ -104,7 +105,7 @@ def write_fit(fit: Fit, folder: Path, about: Mapping[str, Any]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / CALIBRATION
     with replaced_atomically(path) as file:
-        file.write(json.dumps(_without_nan(content), indent=1, ensure_ascii=False).encode())
+        file.write(json_text(_without_nan(content), indent=1).encode())
     return path
 
 

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from ssptool.documents.saving import replaced_atomically
 from ssptool.errors import studies_need
+from ssptool.foreign_text import json_text, one_line
 from ssptool.studies.definition import Points, RunOutcome, RunStatus
 from ssptool.studies.designs import FactorValue
 
@@ -42,7 +43,7 @@ class OtherStudy(Exception):
     """A folder holds the results of another study, or of another system."""
 
     def __init__(self, folder: Path, differences: Sequence[str]) -> None:
-        what = "".join(f"\n  {difference}" for difference in differences)
+        what = "".join(f"\n  {one_line(str(difference))}" for difference in differences)
         super().__init__(f"{folder} has results that do not go with these; choose another folder, or remove it{what}")
         self.folder = folder
         self.differences = tuple(differences)
@@ -119,7 +120,7 @@ class Dataset:
             leftover.unlink()
         self._schema = _schema(points, results, definition.get("units", {}))
         with replaced_atomically(self.folder / DEFINITION) as file:
-            file.write(json.dumps(definition, indent=1, ensure_ascii=False).encode())
+            file.write(json_text(definition, indent=1).encode())
 
     # -- runs ------------------------------------------------------------------------------------------------
 

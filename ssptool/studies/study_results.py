@@ -9,6 +9,7 @@ from ssptool.documents.saving import replaced_atomically
 from ssptool.engine.recording.formats import read_trace
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue, studies_need
+from ssptool.foreign_text import joined_lines
 from ssptool.studies.dataset import Dataset, NotResults
 from ssptool.studies.run import StudyStatus, study_status
 
@@ -105,7 +106,7 @@ class StudyResults:
             lines.append(f"… and {len(table) - rows} more")
         failures = Counter(row["message"] for row in table.to_pylist() if row["status"] != "completed")
         lines += [f"{count} failed: {message}" for message, count in failures.most_common(SHOWN)]
-        return "\n".join(lines)
+        return joined_lines(lines)
 
     def _repr_html_(self) -> str:
         """For notebooks."""

@@ -35,7 +35,10 @@ def test_the_list_of_commands_loads_none():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert all(name in done.stdout for name in SUMMARIES)
     own = {f"ssptool.cli{name}" for name in ("", ".app")}
-    assert set(done.stderr.split()) == {*own, "ssptool.version", "ssptool.working_directory", "ssptool.errors"}
+    assert set(done.stderr.split()) == {
+        *own,
+        *("ssptool.version", "ssptool.working_directory", "ssptool.errors", "ssptool.foreign_text"),
+    }
 
 
 def test_a_command_loads_no_other_family():

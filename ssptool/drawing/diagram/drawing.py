@@ -1,6 +1,5 @@
 """Diagrams that can be shown and saved: SVG, PNG, and HTML pages that zoom, print, and need no network."""
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -22,9 +21,10 @@ from ssptool.drawing.diagram.model import (
 )
 from ssptool.drawing.diagram.read import Mark, Remark
 from ssptool.drawing.diagram.svg import Remarks, sheet_svg
-from ssptool.drawing.plot import dark_style
+from ssptool.drawing.plot import content_policy, dark_style
 from ssptool.drawing.plot_model import check_plot_name
 from ssptool.errors import PlotUnavailable, counted
+from ssptool.foreign_text import html_text, one_line
 from ssptool.network.arrays import connected
 from ssptool.network.dependencies import SystemGraph, loop_edges
 from ssptool.network.network import FlatComponent, Port, Signal
@@ -74,15 +74,17 @@ def sheets_page(sheets: Sequence[Sheet], expanded: Sequence[Sheet], remarks: Rem
     known = {sheet.path: sheet for sheet in sheets}
     open_ones = {sheet.path: sheet for sheet in expanded}
     sections = "\n".join(_section(sheet, open_ones.get(sheet.path), known, remarks) for sheet in sheets)
-    heading = html.escape(title)
+    heading = html_text(title)
+    script = f"<script>{_resource('page.js')}</script>"
     toggle = '<label><input type="checkbox" id="inside"> Show what is inside</label>' if expanded else ""
     return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{heading}</title>\n'
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"{content_policy(script)}\n<title>{heading}</title>\n"
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<style>{_resource('page.css')}{dark_style()}</style>\n</head>\n<body>\n<header><h1>{heading}</h1>"
         '<button id="in" aria-label="Zoom in">+</button><button id="out" aria-label="Zoom out">−</button>'
         f'<button id="fit">Fit</button>{toggle}</header>\n'
-        f"<main>\n{sections}\n</main>\n<script>{_resource('page.js')}</script>\n</body>\n</html>\n"
+        f"<main>\n{sections}\n</main>\n{script}\n</body>\n</html>\n"
     )
 
 
@@ -91,7 +93,7 @@ def _section(sheet: Sheet, expanded: Sheet | None, known: dict[ElementPath, Shee
     if expanded is not None:
         pictures.append(f'<div class="picture inside">{sheet_svg(expanded, remarks, link=_address)}</div>')
     return (
-        f'<section id="{html.escape(_identity(sheet.path))}" aria-label="{html.escape(sheet.name)}">\n'
+        f'<section id="{html_text(_identity(sheet.path))}" aria-label="{html_text(sheet.name)}">\n'
         f'<nav aria-label="Where this is">{_trail(sheet, known)}</nav>\n{"".join(pictures)}</section>'
     )
 
@@ -100,15 +102,13 @@ def _trail(sheet: Sheet, known: dict[ElementPath, Sheet]) -> str:
     """Links to the enclosing systems, and the name of this one."""
     around = [sheet.path[:depth] for depth in range(len(sheet.path))]
     links = [
-        f'<a href="{html.escape(_address(path))}">{html.escape(known[path].name)}</a>'
-        for path in around
-        if path in known
+        f'<a href="{html_text(_address(path))}">{html_text(known[path].name)}</a>' for path in around if path in known
     ]
-    return " › ".join([*links, f'<span aria-current="page">{html.escape(sheet.name)}</span>'])
+    return " › ".join([*links, f'<span aria-current="page">{html_text(sheet.name)}</span>'])
 
 
 def _identity(path: ElementPath) -> str:
-    return "/".join(["system", *path])
+    return one_line("/".join(["system", *path]))
 
 
 def _address(path: ElementPath) -> str:

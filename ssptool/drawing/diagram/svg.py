@@ -25,6 +25,7 @@ from ssptool.drawing.diagram.model import (
 )
 from ssptool.drawing.diagram.read import INFLOWS, MEANINGS, Mark, Remark, strength
 from ssptool.drawing.diagram.routing import branches
+from ssptool.foreign_text import joined_lines, one_line
 from ssptool.network.tree import ElementPath
 
 SVG = "http://www.w3.org/2000/svg"
@@ -87,7 +88,7 @@ class _Picture:
             {
                 "class": "sheet",
                 "role": "img" if link is None else "group",
-                "aria-label": f"Diagram of {sheet.name}",
+                "aria-label": one_line(f"Diagram of {sheet.name}"),
                 "font-family": FONT,
             },
             nsmap={None: SVG},  # type: ignore[dict-item]  # lxml takes None for the default namespace
@@ -95,7 +96,7 @@ class _Picture:
             width=f"{width * scale:.0f}",
             height=f"{height * scale:.0f}",
         )
-        etree.SubElement(self.root, "title").text = sheet.name
+        etree.SubElement(self.root, "title").text = one_line(sheet.name)
         etree.SubElement(self.root, "style").text = _STYLE
         etree.SubElement(self.root, "rect", {"class": "ground"}, width="100%", height="100%")
         self._use(sheet)
@@ -156,7 +157,7 @@ class _Picture:
         node.set("x", f"{at.x:g}")
         node.set("y", f"{at.y + 0.36 * label.size:g}")
         node.set("font-size", f"{label.size:g}")
-        node.text = label.text
+        node.text = one_line(label.text)
 
     def _write_legend(self) -> None:
         group = etree.SubElement(self.root, "g", {"class": "legend"})
@@ -174,7 +175,7 @@ class _Picture:
         parent = self.root
         if self._link is not None and block.opens:
             address = self._link(block.path)
-            parent = etree.SubElement(self.root, "a", {"href": address, "aria-label": f"Open {block.name}"})
+            parent = etree.SubElement(self.root, "a", {"href": address, "aria-label": one_line(f"Open {block.name}")})
         remarks = self._remarks.get(block.span, ())
         css = " ".join(["block", *(["opens"] if block.opens else []), *(remark.mark.value for remark in remarks[:1])])
         group = etree.SubElement(parent, "g", {"class": css})
@@ -311,5 +312,5 @@ def _wrapped(text: str, width: float, size: float) -> list[str]:
 def _tell(node: etree._Element, facts: Sequence[str]) -> None:
     """Text for tooltips and screen readers."""
     title = etree.Element("title")
-    title.text = "\n".join(filter(None, facts))
+    title.text = joined_lines(filter(None, facts))
     node.insert(0, title)

@@ -29,6 +29,7 @@ from ssptool.engine.trace import (
     values_of,
 )
 from ssptool.errors import counted
+from ssptool.foreign_text import json_text, one_line
 
 try:
     from ssptool.engine.recording._text import csv as _csv
@@ -123,7 +124,7 @@ class CsvWriter:
         self._file = path.open("wb", buffering=0)
         put(self._file, _header(columns).encode())
         facts = {"status": _UNFINISHED, "columns": [asdict(column) for column in columns]}
-        sidecar(path).write_text(json.dumps(facts, ensure_ascii=False), encoding="utf-8")
+        sidecar(path).write_text(json_text(facts), encoding="utf-8")
 
     def write(self, rows: Floats) -> None:
         put(self._file, self._lines.of(rows))
@@ -140,9 +141,12 @@ class CsvWriter:
 
 
 def _header(columns: Sequence[Column]) -> str:
-    """The first line. Names with blanks at their ends are in quotes, too: readers pass over blanks around values."""
+    """The first line. Names with blanks at their ends are in quotes, too: readers pass over blanks around values.
+
+    Characters that are not seen are escapes; the file beside it has the names themselves.
+    """
     signals = [column.signal for column in columns]
-    names = [time_name(signals), *(labelled(column.signal, column.unit) for column in columns)]
+    names = [time_name(signals), *(one_line(labelled(column.signal, column.unit)) for column in columns)]
     blank = any(name != name.strip() for name in names)
     line = io.StringIO()
     csv.writer(line, lineterminator="\n", quoting=csv.QUOTE_ALL if blank else csv.QUOTE_MINIMAL).writerow(names)
@@ -305,8 +309,8 @@ def _known(path: Path, headers: Sequence[str]) -> dict[str, Column]:
         columns = [Column(**column) for column in _beside(path)["columns"]]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
-    plain = {column.signal: column for column in columns}
-    with_units = {labelled(column.signal, column.unit): column for column in columns}
+    plain = {one_line(column.signal): column for column in columns}
+    with_units = {one_line(labelled(column.signal, column.unit)): column for column in columns}
     return plain if all(name in plain for name in headers) else {**plain, **with_units}
 
 

@@ -1,7 +1,6 @@
 """Iterates of loop solvers and iterated masters, written line by line."""
 
 import csv
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import IO, Protocol, TypeAlias
 
 from ssptool.errors import WrongValue
+from ssptool.foreign_text import json_text
 from ssptool.working_directory import absolute
 
 Fact: TypeAlias = str | int | float
@@ -66,7 +66,7 @@ class _JsonLines:
     def write(self, facts: Sequence[Fact], values: Mapping[str, float], residuals: Mapping[str, float]) -> None:
         line = dict(zip(self.facts, facts, strict=True))
         line |= {"values": _finite(values), "residuals": _finite(residuals)}  # type: ignore[dict-item]
-        self.file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        self.file.write(json_text(line) + "\n")
 
 
 def _finite(values: Mapping[str, float]) -> dict[str, float | None]:

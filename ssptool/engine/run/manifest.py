@@ -24,6 +24,7 @@ from ssptool.engine.stimuli.course import SignalOverride as Modification
 from ssptool.engine.stimuli.inputs import Inputs
 from ssptool.engine.stimuli.stimuli import Driven
 from ssptool.fmu.description import Value
+from ssptool.foreign_text import json_text
 from ssptool.network.network import Assignment, Network, Signal, StepKind
 from ssptool.network.parameters import GIVEN_IN_ADDITION
 from ssptool.working_directory import absolute
@@ -376,7 +377,7 @@ def manifest(
         "statistics": statistics,
         "versions": versions(),
     }
-    return json.dumps(facts, indent=1, ensure_ascii=False, default=str)
+    return json_text(facts, indent=1, default=str)
 
 
 def _sha256(path: Path) -> str:

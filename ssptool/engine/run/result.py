@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.trace import Column, Floats, Trace, Values, trace_html
 from ssptool.engine.watch import CallCount, Cost, SlowestStep
 from ssptool.errors import WrongValue, counted
+from ssptool.foreign_text import html_text
 
 if TYPE_CHECKING:
     from ssptool.engine.run.plots import Plot
@@ -350,22 +350,22 @@ def result_html(result: "Result") -> str:
     """How the run ended, how it began, what was chosen; and the trace, if it was kept."""
     lines = "".join(f"<li>{line}</li>" for line in _facts(result))
     trace = "" if result.kept is None else trace_html(result.kept)
-    return f"<h4>{escape(result.name)}</h4><ul>{lines}</ul>{trace}"
+    return f"<h4>{html_text(result.name)}</h4><ul>{lines}</ul>{trace}"
 
 
 def _facts(result: "Result") -> Iterator[str]:
     colour = "#1a6e2e" if result.ok else "#b3261e"
-    told = "" if result.failure is None else f": {escape(str(result.failure))}"
-    yield f'<span style="color: {colour}; font-weight: bold">{escape(str(result.status.value))}</span>{told}'
+    told = "" if result.failure is None else f": {html_text(str(result.failure))}"
+    yield f'<span style="color: {colour}; font-weight: bold">{html_text(str(result.status.value))}</span>{told}'
     for loop in result.initialization.loops:
         solution = loop.solution
         yield (
-            f"{escape(str(loop.stage))}: algebraic loop of {counted(len(loop.signals), 'signal')}, "
-            f"{escape(solution.status.value)} by {escape(solution.solver)}, iterations {solution.iterations}, "
+            f"{html_text(str(loop.stage))}: algebraic loop of {counted(len(loop.signals), 'signal')}, "
+            f"{html_text(solution.status.value)} by {html_text(solution.solver)}, iterations {solution.iterations}, "
             f"residual {solution.residual_norm:.2g}"
         )
     chosen = {choice.setting: choice.value for choice in result.choices}
     yield ", ".join(
-        f"{name.replace('_', ' ')} {escape(chosen[name])}" for name in ("master", "step_size") if name in chosen
+        f"{name.replace('_', ' ')} {html_text(chosen[name])}" for name in ("master", "step_size") if name in chosen
     )
     yield f"{counted(result.statistics.steps, 'step')} in {result.statistics.seconds:.3g} s"

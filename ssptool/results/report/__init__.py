@@ -4,20 +4,20 @@ The templates stand beside this file.
 """
 
 import hashlib
-import json
+import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.drawing.diagram.model import Sheet
-from ssptool.drawing.plot import dark_style
+from ssptool.drawing.plot import content_policy, dark_style
 from ssptool.engine.run.manifest import value_text
 from ssptool.engine.settings import Settings
 from ssptool.errors import PlotUnavailable
+from ssptool.foreign_text import json_text, several_lines
 
 TableRows = Sequence[Sequence[str]]
 
@@ -106,7 +106,7 @@ def run_report_content(
             list(_overrides(manifest)),
         ),
         settings=ReportTable("Settings that differ from the defaults", ("setting", "value"), list(_settings(manifest))),
-        manifest=json.dumps(manifest, indent=1, ensure_ascii=False),
+        manifest=json_text(manifest, indent=1),
         tool=f"Simulated by ssptool {manifest.get('versions', {}).get('ssptool', '')}".rstrip() if manifest else "",
     )
 
@@ -233,7 +233,12 @@ class ReportPage:
     def _repr_html_(self) -> str:
         """The page in a frame, which isolates its styles and scripts from the notebook."""
         style = "width: 100%; height: 40rem; border: 1px solid"
-        return f'<iframe title="Report" srcdoc="{escape(self.html)}" style="{style}"></iframe>'
+        return f'<iframe title="Report" srcdoc="{html.escape(self.html)}" style="{style}"></iframe>'
+
+
+def _shown(value: object) -> object:
+    """Text in a page, but for markup of our own."""
+    return several_lines(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
 
 
 class PageContent(Protocol):
@@ -247,6 +252,8 @@ class PageContent(Protocol):
     def verdict(self) -> str: ...
     @property
     def tool(self) -> str: ...
+    @property
+    def plots(self) -> ReportPicture | Sequence[ReportPicture]: ...
 
 
 def report_page(content: PageContent, template: str = "report.html", package: str = _PACKAGE) -> str:
@@ -272,6 +279,9 @@ def report_page(content: PageContent, template: str = "report.html", package: st
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
+        finalize=_shown,
     )
     style = (files(_PACKAGE) / "report.css").read_text(encoding="utf-8") + dark_style()
-    return environment.get_template(template).render(report=content, style=style)
+    plots = [content.plots] if isinstance(content.plots, ReportPicture) else content.plots
+    policy = content_policy(*(plot.markup for plot in plots))
+    return environment.get_template(template).render(report=content, style=style, policy=policy)

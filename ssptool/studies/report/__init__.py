@@ -3,7 +3,6 @@
 The template stands beside this file.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from ssptool.documents.diagnostics import Diagnostic
 from ssptool.drawing.study_plot import Axis, Band, Bar, Chart, Envelope, Floats, Scatter, Tornado
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.errors import WrongValue, counted
+from ssptool.foreign_text import json_text
 from ssptool.results.report import ReportPicture, ReportTable
 from ssptool.studies.calibration import Fit
 from ssptool.studies.dataset import Dataset, NotResults
@@ -248,7 +248,7 @@ def study_report_content(
         findings=findings,
         settings=ReportTable("Fixed settings", ("setting", "value"), list(_settings(definition))),
         files=ReportTable("Input files", ("file", "SHA-256 (first 16 digits)"), list(_files(definition))),
-        definition=json.dumps(definition, indent=1, ensure_ascii=False),
+        definition=json_text(definition, indent=1),
         tool=f"Study of ssptool {definition.get('version', '')}".rstrip(),
     )
 

@@ -1,0 +1,160 @@
+"""Text of files, FMUs and packages on its way to terminals, logs, pages, JSON, and continuous integration.
+
+Names, units, descriptions and messages may come from strangers. A terminal obeys control characters, a reader is
+misled by bidirectional ones, and a CI service takes some lines of a log for commands. `one_line` shows all of them as
+escapes; each other function here does so too and adds what its target needs.
+"""
+
+import html
+import io
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, TextIO, cast
+
+_HIDDEN = (
+    "\x00-\x1f\x7f-\x9f"  # controls (C0, DEL, C1)
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # bidirectional controls
+    "\u2028\u2029"  # line and paragraph separators
+    "\xad\u180e\u200b\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"  # nothing to see
+    "\ud800-\udfff"  # lone surrogates, which no encoding holds
+)
+_UNSEEN = re.compile(f"[{_HIDDEN}]")
+_UNSEEN_IN_LINES = re.compile(f"(?![\n\t]|\r\n)[{_HIDDEN}]")
+_STYLE = re.compile("\x1b\\[[0-9;]*m")
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+_COMMAND = re.compile(r"^([^\S\n]*:):|(##(?:vso|teamcity)?)\[", re.MULTILINE | re.IGNORECASE)
+"""A line of GitHub's commands, whatever blanks are before it, and those of other services, wherever they stand."""
+_LONGEST = len("##teamcity[")
+
+
+def one_line(text: str) -> str:
+    r"""The text on one line, with characters that are not seen as escapes: `\n`, `\x1b`, `\u202e`."""
+    return _UNSEEN.sub(_escape, text) if not text.isascii() or not text.isprintable() else text
+
+
+def several_lines(text: str) -> str:
+    """The text with its line breaks and tabs, and all other characters that are not seen as escapes."""
+    return _UNSEEN_IN_LINES.sub(_escape, text)
+
+
+def joined_lines(lines: Iterable[str]) -> str:
+    """Lines as one text; a line break inside one of them is an escape."""
+    return "\n".join(map(one_line, lines))
+
+
+def indented(text: str) -> str:
+    """A message of several lines, of which all but the first are indented: none of them passes for another message."""
+    first, *others = several_lines(text).split("\n")
+    return "\n".join([first, *(line if not line or line.startswith("  ") else f"  {line}" for line in others)])
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if match[0] in _SHORT:
+        return _SHORT[match[0]]
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def html_text(text: str) -> str:
+    """The text between tags and in attributes of HTML."""
+    return html.escape(one_line(text))
+
+
+def json_text(content: object, **options: Any) -> str:
+    r"""JSON whose strings have characters that are not seen, and commands of CI services, as `\u` escapes.
+
+    Whoever reads it finds the content unchanged. Options are those of `json.dumps`.
+    """
+    text = json.dumps(content, ensure_ascii=False, **options)
+    return _COMMAND.sub(_json_command, _UNSEEN_IN_LINES.sub(_json_escape, text))
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    return json.dumps(match[0])[1:-1]
+
+
+def _json_command(match: re.Match[str]) -> str:
+    return f"{match[0][:-1]}\\u{ord(match[0][-1]):04x}"
+
+
+def annotation(text: str) -> str:
+    """The message of a workflow command of GitHub, whose line breaks stay."""
+    escaped = several_lines(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A").replace("\t", " ")
+    return without_commands("." + escaped)[1:]
+
+
+def annotation_property(text: str) -> str:
+    """A property of a workflow command of GitHub, such as `file` and `title`."""
+    return annotation(one_line(text)).replace(":", "%3A").replace(",", "%2C")
+
+
+def without_commands(text: str) -> str:
+    r"""The lines of a text, none of which a CI service takes for a command: `:\x3aerror::`, `##\x5berror]`."""
+    return _COMMAND.sub(_neutralized, text)
+
+
+def _neutralized(match: re.Match[str]) -> str:
+    return f"{match[0][:-1]}\\x{ord(match[0][-1]):02x}"
+
+
+class SafeStream(io.TextIOWrapper):
+    """A standard stream that shows control characters as escapes, and neutralizes commands of CI services.
+
+    The last gate for all that the process prints, messages of libraries included; styles (`ESC [ 1 m`) pass.
+    """
+
+    _begun = ""
+    """What a command may have begun with in the line so far; never empty in a line that cannot be one of GitHub's."""
+
+    def write(self, text: str) -> int:
+        super().write(self._safe(text))
+        return len(text)
+
+    def write_direct(self, text: str) -> int:
+        """Write what is ours and must arrive unchanged."""
+        self._follow(text)
+        return super().write(text)
+
+    def _safe(self, text: str) -> str:
+        parts, at = [], 0
+        for style in _STYLE.finditer(text):
+            parts += [several_lines(text[at : style.start()]), style[0]]
+            at = style.end()
+        shown = "".join([*parts, several_lines(text[at:])])
+        begun = self._begun
+        self._follow(shown)
+        return without_commands(begun + shown)[len(begun) :]
+
+    def _follow(self, text: str) -> None:
+        _, line_break, line = text.rpartition("\n")
+        line = line if line_break else self._begun + line
+        self._begun = line if line.strip() in ("", ":") else "." + line[-_LONGEST:]
+
+
+class _Direct:
+    """Writes past the gate of a stream; anything else is the stream's."""
+
+    def __init__(self, stream: SafeStream) -> None:
+        self._stream = stream
+        self.write = stream.write_direct
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def safe_stream(stream: TextIO) -> TextIO:
+    """The stream behind a gate, if it is one of the operating system's; what a caller has put there stays."""
+    if type(stream) is not io.TextIOWrapper:
+        return stream
+    encoding, errors, immediate = stream.encoding, stream.errors, stream.line_buffering
+    through = stream.write_through
+    return SafeStream(stream.detach(), encoding, errors, line_buffering=immediate, write_through=through)
+
+
+def direct(stream: TextIO) -> TextIO:
+    """The stream without its gate: for commands that are ours, and for bars that redraw themselves."""
+    return cast(TextIO, _Direct(stream)) if isinstance(stream, SafeStream) else stream
