@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ForwardRef, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ForwardRef, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 from ssptool.arguments import UnknownArgument as UnknownArgument
 from ssptool.arguments import WrongArgument as WrongArgument
@@ -85,6 +85,7 @@ DEFAULTS: Mapping[str, Any] = {
 }
 """Of keywords that several functions take."""
 
+Done = TypeVar("Done")
 Public = TypeVar("Public", bound=Callable[..., Any])
 
 
@@ -274,17 +275,32 @@ def validate(system: Files, **options: Unpack[ValidateOptions]) -> Report:
         The settings file has an unknown key or a wrong value.
     """
     refuse_unknown(validate, options)
-    given = paths("system", system)
-    found = list(dict.fromkeys(each for path in given for each in found_in(path)))
-    if isinstance(system, Path | str) and found == list(given):
-        return _checked(found[0], options)
-    reports: list[Report] = []
-    covered: set[Path] = set()
-    for path in sorted(found, key=lambda path: path.suffix.lower() in LONE_SUFFIXES):
-        if absolute(path).resolve() not in covered:
-            reports.append(_checked(path, options))
-            covered |= {absolute(Path(reports[-1].on_disk(file))).resolve() for file in reports[-1].files}
-    return joined(reports)
+    subjects = Subjects.of(system)
+    reports = list(subjects.each(lambda path: _checked(path, options), lambda report: report))
+    return reports[0] if subjects.alone else joined(reports)
+
+
+class Subjects(NamedTuple):
+    """The systems and documents that a path or several stand for; `alone`: the one that a caller named itself."""
+
+    found: tuple[Path, ...]
+    alone: bool
+
+    @classmethod
+    def of(cls, system: Files) -> Self:
+        given = paths("system", system)
+        found = tuple(dict.fromkeys(each for path in given for each in found_in(path)))
+        return cls(found, isinstance(system, Path | str) and found == tuple(given))
+
+    def each(self, do: Callable[[Path], Done], report: Callable[[Done], Report]) -> Iterator[Done]:
+        """What `do` gives for each; documents come last, without those that the report on a system covers."""
+        covered: set[Path] = set()
+        for path in sorted(self.found, key=lambda path: path.suffix.lower() in LONE_SUFFIXES):
+            if absolute(path).resolve() not in covered:
+                done = do(path)
+                yield done
+                judged = report(done)
+                covered |= {absolute(Path(judged.on_disk(file))).resolve() for file in judged.files}
 
 
 def _checked(system: Path, options: ValidateOptions) -> Report:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Unpack
 from urllib.parse import unquote
 
-from ssptool.api.check import ValidateOptions, refuse_unknown, shows, validate_scope
+from ssptool.api.check import Files, Subjects, ValidateOptions, refuse_unknown, shows, validate_scope
 from ssptool.arguments import seconds
 from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Severity
@@ -20,7 +20,7 @@ from ssptool.documents.saving import replaced_atomically
 from ssptool.documents.ssd import Component
 from ssptool.documents.storage import ArchiveLimits
 from ssptool.editing import package as packing
-from ssptool.editing.changes import EditError
+from ssptool.editing.changes import EditError, FileEdit
 from ssptool.editing.changes import unified_diff as unified_diff
 from ssptool.editing.diff import DIFF_RENDERERS as DIFF_RENDERERS
 from ssptool.editing.diff import Comparison
@@ -40,7 +40,7 @@ from ssptool.fmu.read_description import read_description
 from ssptool.foreign_text import joined_lines
 from ssptool.network.inventory import VariantEntry
 from ssptool.rules.load import load
-from ssptool.rules.report import Report
+from ssptool.rules.report import Report, joined
 from ssptool.rules.runner import check, check_path, open_checked
 from ssptool.rules.runner import fix as fix_archive
 from ssptool.rules.selection import Switches
@@ -202,18 +202,24 @@ def _time(name: str, given: float | str | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """What was mended, how (as a unified diff), and the report of what is left."""
+    """What was mended, which files changed, and the report of what is left."""
 
     fixed: tuple[Diagnostic, ...]
-    diff: str
+    edits: tuple[FileEdit, ...]
     report: Report
+
+    @property
+    def diff(self) -> str:
+        """The changes as unified diffs."""
+        return unified_diff(self.edits)
 
 
 @shows(ValidateOptions.__annotations__, ValidateOptions)
-def fix(system: Path | str, *, unsafe: bool = False, save: bool = True, **options: Unpack[ValidateOptions]) -> Mended:
+def fix(system: Files, *, unsafe: bool = False, save: bool = True, **options: Unpack[ValidateOptions]) -> Mended:
     """Apply the fixes that rules declare, and save the documents; bytes that no fix concerns stay as they are.
 
-    Documents in packages inside are mended as well.
+    Documents in packages inside are mended as well. A list of systems, documents and folders, or a folder with some in
+    it, gives one result, as in `validate`; each system is saved whole or not at all.
 
     Parameters
     ----------
@@ -230,16 +236,28 @@ def fix(system: Path | str, *, unsafe: bool = False, save: bool = True, **option
         The archive cannot be opened.
     """
     refuse_unknown(fix, options)
+    subjects = Subjects.of(system)
+    mended = list(subjects.each(lambda path: _fix_one(path, unsafe, save, options), lambda one: one.report))
+    if subjects.alone:
+        return mended[0]
+    return Mended(
+        tuple(one.report.from_here(each) for one in mended for each in one.fixed),
+        tuple(replace(edit, name=one.report.path_of(edit.name)) for one in mended for edit in one.edits),
+        joined([one.report for one in mended]),
+    )
+
+
+def _fix_one(system: Path, unsafe: bool, save: bool, options: ValidateOptions) -> Mended:
     variant, switches, outside = validate_scope(system, **options)
     with open_checked(system, outside, exclusive=save) as archive, closing(Packages()) as packages:
         mended = fix_archive(archive, variant, switches=switches, unsafe=unsafe)
         fixed, report = mended.diagnostics, mended.report
         if inside := tuple(_fix_inside(archive, packages, variant, switches, unsafe)):
             fixed, report = (*fixed, *inside), check(archive, variant, switches=switches)
-        diff = unified_diff(packages.edits(archive))
+        edits = tuple(packages.edits(archive))
         if save and archive.edits():
             archive.save()
-    return Mended(fixed, diff, report)
+    return Mended(fixed, edits, report)
 
 
 def _fix_inside(

@@ -98,11 +98,11 @@ def validate_command(
     """
     report: Report | None = None
     try:
+        given = systems[0] if len(systems) == 1 else systems
         if fix or unsafe_fixes or diff:
-            for system in systems:
-                report = _fixed(system, options, unsafe_fixes, diff)
-        if not diff and (report is None or len(systems) > 1):
-            report = ssptool.validate(systems[0] if len(systems) == 1 else systems, **options)
+            report = _fixed(given, options, unsafe_fixes, diff)
+        else:
+            report = ssptool.validate(given, **options)
     except (ssptool.UnknownRule, ssptool.UnknownTool, ssptool.InvalidSettings) as problem:
         complain(str(problem))
         raise typer.Exit(WRONG_USAGE) from None
@@ -130,13 +130,13 @@ def _print(text: str, form: str) -> None:
         typer.echo(without_commands(text))
 
 
-def _fixed(system: Path, options: "ValidateOptions", unsafe: bool, diff: bool) -> "Report | None":
+def _fixed(system: Path | list[Path], options: "ValidateOptions", unsafe: bool, diff: bool) -> "Report | None":
     """Fix, and say what was done; the report of what is left. With `diff` only the changes are shown."""
     mended = ssptool.fix(system, **options, unsafe=unsafe, save=not diff)
     if diff:
         say(mended.diff, nl=False)
         if not mended.diff:
-            say(f"{system}: nothing to fix", err=True)
+            say(f"{mended.report.subject}: nothing to fix", err=True)
         return None
     for diagnostic in mended.fixed:
         say(f"fixed {diagnostic.code} {diagnostic.position}: {diagnostic.message}", err=True)

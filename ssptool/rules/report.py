@@ -192,6 +192,18 @@ class Report:
             return Path(self.subject).as_posix()
         return Path(self.folder, file.partition(NESTING_MARK)[0] if in_zip(file) else file).as_posix()
 
+    def path_of(self, file: str) -> str:
+        """The name of a file that begins with the path of the system, as `validate` was given it."""
+        subject = Path(self.subject)
+        if self.folder is not None:
+            return posixpath.normpath(Path(self.folder, file).as_posix())
+        return subject.as_posix() if file in ("", subject.name) else f"{subject.as_posix()}{NESTING_MARK}{file}"
+
+    def from_here(self, diagnostic: Diagnostic) -> Diagnostic:
+        """A diagnostic whose file is named as by `path_of`."""
+        position = diagnostic.position
+        return replace(diagnostic, position=position._replace(file=self.path_of(position.file)))
+
     def region(self, position: Position) -> Region | None:
         """The region of a finding; None without a line."""
         if not position.line:
@@ -225,16 +237,7 @@ def joined(reports: Sequence[Report]) -> Report:
 
 def _from_here(report: Report) -> Report:
     """The same with names of files that begin with the path of the system."""
-
-    def path(file: str) -> str:
-        subject = Path(report.subject)
-        if report.folder is not None:
-            return posixpath.normpath(Path(report.folder, file).as_posix())
-        return subject.as_posix() if file in ("", subject.name) else f"{subject.as_posix()}{NESTING_MARK}{file}"
-
-    def renamed(one: Diagnostic) -> Diagnostic:
-        return replace(one, position=one.position._replace(file=path(one.position.file)))
-
+    path, renamed = report.path_of, report.from_here
     return replace(
         report,
         diagnostics=tuple(map(renamed, report.diagnostics)),

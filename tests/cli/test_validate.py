@@ -101,6 +101,23 @@ def test_fixes_are_shown_or_applied(ssptool, warned):
     assert warned.read_text() == before.replace('startElement="" ', "")
 
 
+def test_a_folder_is_searched_for_what_can_be_fixed(ssptool, repository):
+    """Each system and document by itself; `git apply` takes the differences from the working folder."""
+    before = {path: path.read_bytes() for path in repository.rglob("*") if path.is_file()}
+    status, shown, _ = ssptool("validate", "all", "--diff")
+    assert status == 0
+    names = re.findall(r"^\+\+\+ b/(.*)$", shown, re.M)
+    assert sorted(names) == ["all/lone.ssd", "all/packed.ssp!SystemStructure.ssd", "all/plant/SystemStructure.ssd"]
+    assert {path: path.read_bytes() for path in before} == before
+    status, printed, said = ssptool("validate", "all", "--fix")
+    assert status == 1  # what no fix can mend stays, and is in the one report
+    assert all(re.search(rf"^fixed \S+ {re.escape(name)}:", said, re.M) for name in names), said
+    changed = {path.relative_to(repository).as_posix() for path in before if path.read_bytes() != before[path]}
+    assert changed == {"lone.ssd", "packed.ssp", "plant/SystemStructure.ssd"}
+    assert "(4 systems and documents checked)" in printed
+    assert "nothing to fix" in ssptool("validate", "all", "--diff")[2]
+
+
 @pytest.fixture
 def repository(tmp_path, monkeypatch) -> Path:
     """A folder with a lone .ssd, a folder that is a system with a parameter set, a package, and a parameter set."""
