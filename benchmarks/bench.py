@@ -83,9 +83,9 @@ def engine(plan: Plan) -> Sample:
     with started(plan) as stepper:
         rows = np.empty((plan.interval.steps, 1 + len(plan.recorded)))
         began = time.thread_time()
-        stretch = stepper.run(0, rows)
+        batch = stepper.run(0, rows)
         seconds = time.thread_time() - began
-        assert stretch.failure is None, stretch.failure
+        assert batch.failure is None, batch.failure
         return Sample(seconds / plan.interval.steps, _final(plan, rows[-1]))
 
 
@@ -98,8 +98,8 @@ def into_file(plan: Plan, output: Path) -> Sample:
         began = time.perf_counter(), time.thread_time()
         for first in range(0, steps, block):
             rows = thread.lend(min(block, steps - first), width)
-            stretch = stepper.run(first, rows)
-            assert stretch.failure is None, stretch.failure
+            batch = stepper.run(first, rows)
+            assert batch.failure is None, batch.failure
             final = _final(plan, rows[-1])
             writer.write(rows)
         seconds = time.thread_time() - began[1]

@@ -51,9 +51,9 @@ def stepping(system: Path, steps: int, stimuli: Mapping[str, Any], master: str) 
         stepper = plan.master.start(couple(assembly, Evaluation(assembly, tuple(loops.values())), loops))
         rows = np.empty((2 * steps + 2, 1 + len(plan.recorded)))
         began = time.thread_time()
-        stretch = stepper.run(0, rows if plan.master.chooses_steps else rows[:steps])
+        batch = stepper.run(0, rows if plan.master.chooses_steps else rows[:steps])
         seconds = time.thread_time() - began
-        assert stretch.failure is None, stretch.failure
+        assert batch.failure is None, batch.failure
         return seconds / steps
 
 

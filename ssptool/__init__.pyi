@@ -76,11 +76,11 @@ from ssptool.engine.failure import BadScenario as BadScenario
 from ssptool.engine.planning.plan import call_sequence as call_sequence
 from ssptool.engine.planning.stimuli import input_origins as input_origins
 from ssptool.engine.run.result import plot as plot
-from ssptool.engine.stimuli.course import Function as Function
-from ssptool.engine.stimuli.course import Table as Table
 from ssptool.engine.stimuli.inputs import Inputs as Inputs
 from ssptool.engine.stimuli.scenario import Event as Event
 from ssptool.engine.stimuli.scenario import Scenario as Scenario
+from ssptool.engine.stimuli.time_signals import Function as Function
+from ssptool.engine.stimuli.time_signals import Table as Table
 from ssptool.errors import WrongUsage as WrongUsage
 from ssptool.rules.chapters import catalogue_page as catalogue_page
 from ssptool.rules.chapters import rule_list as rule_list

@@ -137,10 +137,12 @@ def explain(system: Path | str, *names: str, **options: Unpack[SystemOptions]) -
     if given["inputs"] is None and given["scenario"] is None:
         return explained
     # Only here: the engine takes a while to load.
-    from ssptool.engine.planning.stimuli import acting_on, resolve
+    from ssptool.engine.planning.stimuli import resolve, stimuli_by_signal
     from ssptool.engine.settings import Settings
 
-    acting = acting_on(resolve(network, Settings(), given["inputs"], given["interpolation"], given["scenario"], units))
+    acting = stimuli_by_signal(
+        resolve(network, Settings(), given["inputs"], given["interpolation"], given["scenario"], units)
+    )
     return tuple(
         replace(one, during=acting.get(one.signal, ())) if isinstance(one, Explanation) else one for one in explained
     )

@@ -10,7 +10,7 @@ from typing import Any
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.recording.decimation import check_room
+from ssptool.engine.recording.decimation import check_memory
 from ssptool.engine.recording.formats import check_output, check_written, open_writer, read_manifest
 from ssptool.engine.recording.writer import UnreadableTrace, Writer, WritingThread, blocks_at_once
 from ssptool.engine.run.execution import Execution, Job, Pace, execute
@@ -197,11 +197,18 @@ def _recorder(
     lend = None
     if writer is not None and thread is not None:
         writer, lend = thread.around(writer), thread.lend
-    thinning, rows = recording.thinning(plan), recording.rows(plan)
+    decimation, rows = recording.decimation(plan), recording.rows(plan)
     if recording.keep and (recording.output_step is not None or not plan.master.chooses_steps):
-        check_room(rows, 1 + len(plan.recorded))
+        check_memory(rows, 1 + len(plan.recorded))
     return Recorder(
-        plan, writer, keep=recording.keep, thinning=thinning, rows=rows, progress=progress, lend=lend, earlier=earlier
+        plan,
+        writer,
+        keep=recording.keep,
+        decimation=decimation,
+        rows=rows,
+        progress=progress,
+        lend=lend,
+        earlier=earlier,
     )
 
 

@@ -36,7 +36,7 @@ class NewEntries(NamedTuple):
     forgotten: tuple[int, ...] = ()
 
 
-NO_NEWS = NewEntries()
+NO_ENTRIES = NewEntries()
 
 
 class RunStringTable:

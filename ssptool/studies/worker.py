@@ -36,7 +36,7 @@ from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.failure import Failure
 from ssptool.engine.isolation.child import settle
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.recording.decimation import thinned
+from ssptool.engine.recording.decimation import decimated
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.patterns import fits_any
 from ssptool.engine.run.execution import Job, execute
@@ -274,12 +274,12 @@ class StudyWorker:
         plan = replace(
             plan, columns=tuple(trace.columns[k] for k in columns), recorded=tuple(plan.recorded[k] for k in columns)
         )
-        thinning = Recording(every=wanted.every, output_step=wanted.output_step).thinning(plan)
+        decimation = Recording(every=wanted.every, output_step=wanted.output_step).decimation(plan)
         rows = np.column_stack([trace.t, trace.cells[:, columns]])
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.parquet"
             writer = open_writer(path, plan.columns, trace.contents)
-            for block in thinned(thinning, rows):
+            for block in decimated(decimation, rows):
                 writer.write(block)
             status = "completed" if failure is None else "failed"
             factors = self._prepared(task)[0].overrides(task.point)

@@ -247,8 +247,8 @@ def test_kernels_call_for_arrays_as_a_whole_only(system, native):
     with assemble(plan, Folder(folder), native) as assembly:
         for call in (Call(0, (0,), ()), Call(0, (1,), ()), Call(0, (), (3,)), Call(0, (0, 1), (2,))):
             with pytest.raises(ValueError, match="is an element of an array, which is set and got as a whole"):
-                assembly.kernel.sweep([call])
-        assembly.kernel.sweep([Call(0, (1, 0), (3, 2))])
+                assembly.kernel.schedule([call])
+        assembly.kernel.schedule([Call(0, (1, 0), (3, 2))])
 
 
 # -- types -------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ssptool.engine.assembly.applied_stimuli import MAX_PASSES, pass_on, pass_on_at_start
+from ssptool.engine.assembly.applied_stimuli import MAX_PASSES, propagate, propagate_at_start
 from ssptool.engine.failure import IntegrationStopped
 from ssptool.fmu.description import Variability
 from ssptool.network.network import Signal, Wire
@@ -48,15 +48,15 @@ def test_a_chain_of_any_length_settles_whatever_the_order_of_its_connections(run
     pairs = list(itertools.pairwise(names))
     plan, instances = system(names, pairs[::-1] if against else pairs, told=running)
     if running:
-        assert list(pass_on(plan, instances, names[:1], giving(instances), 1.0)) == names
+        assert list(propagate(plan, instances, names[:1], giving(instances), 1.0)) == names
     else:
-        pass_on_at_start(plan, instances)
+        propagate_at_start(plan, instances)
     assert [instances[name].p for name in names] == list(range(LONG))
 
 
 def test_only_what_follows_from_a_change_is_passed_on():
     plan, instances = system("ABCD", ["AB", "CD"])
-    assert list(pass_on(plan, instances, "A", giving(instances), 1.0)) == ["A", "B"]
+    assert list(propagate(plan, instances, "A", giving(instances), 1.0)) == ["A", "B"]
     assert [one.p for one in instances.values()] == [0.0, 1.0, 0.0, 0.0]
 
 
@@ -65,6 +65,6 @@ def test_a_loop_without_end_is_named_with_its_members_and_nobody_else(running):
     plan, instances = system("ABCD", ["AB", "BC", "CB", "DA"], told=running)
     with pytest.raises(IntegrationStopped, match=f"do not settle, after {MAX_PASSES} passes: B.p, C.p;"):
         if running:
-            pass_on(plan, instances, "D", giving(instances), 1.0)
+            propagate(plan, instances, "D", giving(instances), 1.0)
         else:
-            pass_on_at_start(plan, instances)
+            propagate_at_start(plan, instances)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.engine.loops.newton import Newton
-from ssptool.engine.planning.schedule import ScheduledLoop, Visit, needed_again, sweep
+from ssptool.engine.planning.schedule import ScheduledLoop, Visit, needed_again, schedule
 from ssptool.network.dependencies import Block, Need, evaluation_order
 from ssptool.network.network import Signal
 
@@ -85,7 +85,7 @@ def test_a_sweep_computes_every_signal_whatever_the_network(seed, components, si
     if exact is None:
         return
     evaluation = Evaluation(system)
-    for step in sweep(system.graph, evaluation_order(system.graph), frozenset(system.outputs)):
+    for step in schedule(system.graph, evaluation_order(system.graph), frozenset(system.outputs)):
         evaluation.perform(step)
     assert {y: evaluation.values[y] for y in system.outputs} == approx(exact, rel=1e-6, abs=1e-6)
 
@@ -95,7 +95,7 @@ def test_a_sweep_computes_every_signal_whatever_the_network(seed, components, si
 def test_every_signal_is_set_or_got_in_exactly_one_step(seed, components, size):
     """A loop counts as one step; what it takes in from outside may be set by its first visit."""
     system = LinearSystem(seed, components, size)
-    steps = sweep(system.graph, evaluation_order(system.graph), frozenset(system.outputs))
+    steps = schedule(system.graph, evaluation_order(system.graph), frozenset(system.outputs))
     visits = [visit for step in steps for visit in (step.body if isinstance(step, ScheduledLoop) else (step,))]
     done = [signal for visit in visits for signal in (*visit.inputs, *visit.outputs)]
     assert len(done) == len(set(done))
@@ -106,7 +106,7 @@ def test_every_signal_is_set_or_got_in_exactly_one_step(seed, components, size):
 @settings(max_examples=50)
 def test_the_pattern_of_a_loop_covers_its_jacobian(seed):
     system = LinearSystem(seed, 4, 3)
-    for step in sweep(system.graph, evaluation_order(system.graph), frozenset(system.outputs)):
+    for step in schedule(system.graph, evaluation_order(system.graph), frozenset(system.outputs)):
         if not isinstance(step, ScheduledLoop):
             continue
         evaluation = Evaluation(system)
@@ -137,7 +137,7 @@ def chain(*names):
 def test_a_chain_is_one_visit_per_component_in_order():
     graph = chain("Z", "M", "A")
     outputs = frozenset(signal for signal in graph if signal.variable == "y")
-    steps = sweep(graph, evaluation_order(graph), outputs)
+    steps = schedule(graph, evaluation_order(graph), outputs)
     assert [step.component for step in steps] == ["Z", "M", "A"]
     assert steps[1] == Visit("M", (Signal("M", "u"),), (Signal("M", "y"),))
 
@@ -147,7 +147,7 @@ def test_components_that_do_not_need_each_other_are_visited_once_each():
     signals = (Signal(component, f"y{i}") for i in range(3) for component in ("A", "B"))
     graph = nx.DiGraph()
     graph.add_nodes_from(signals)
-    steps = sweep(graph, evaluation_order(graph), frozenset(graph))
+    steps = schedule(graph, evaluation_order(graph), frozenset(graph))
     assert [len(step.outputs) for step in steps] == [3, 3]
 
 
@@ -160,5 +160,5 @@ def test_only_outputs_with_feedthrough_are_needed_again():
 def test_signals_outside_of_the_blocks_count_as_known():
     graph = chain("Z", "M", "A")
     outputs = frozenset(signal for signal in graph if signal.variable == "y")
-    steps = sweep(graph, [Block((Signal("A", "u"),)), Block((Signal("A", "y"),))], outputs)
+    steps = schedule(graph, [Block((Signal("A", "u"),)), Block((Signal("A", "y"),))], outputs)
     assert steps == (Visit("A", (Signal("A", "u"),), (Signal("A", "y"),)),)

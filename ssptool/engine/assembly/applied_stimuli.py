@@ -7,19 +7,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import chain
 from typing import NamedTuple
 
-from ssptool.engine.assembly.event_members import ActedAtEvents
+from ssptool.engine.assembly.event_members import EventOverrides
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped, Unsupported
 from ssptool.engine.kernel.interface import OK, Call, Instruction, Kernel, Op, Outcome, OverriddenWire, write_slot
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.planning.stimuli import Feeds, feeds_of, slot_override
-from ssptool.engine.stimuli.course import SignalOverride, active
+from ssptool.engine.planning.stimuli import SlotSources, slot_override, slot_sources
 from ssptool.engine.stimuli.stimuli import boundaries, same_time
+from ssptool.engine.stimuli.time_signals import SignalOverride, active
 from ssptool.fmu.description import Causality, Value, Variability
 from ssptool.fmu.instance import FmuInstance
 from ssptool.network.conversion import convert
 from ssptool.network.network import Network, Signal, Wire
 
-Give = Callable[[Signal, Value], None]
+SetValue = Callable[[Signal, Value], None]
 """Sets a variable to a value."""
 
 Instances = Mapping[str, FmuInstance]
@@ -28,7 +28,7 @@ MAX_PASSES = 100
 """As often a parameter may be given another value before it is said not to settle."""
 
 
-def pass_on_at_start(plan: Plan, instances: Instances) -> None:
+def propagate_at_start(plan: Plan, instances: Instances) -> None:
     """In initialization mode: what components calculate from their parameters goes where it is connected to.
 
     What an FMU has been given is remembered, since parameters may not be asked for before initialization has ended.
@@ -40,14 +40,16 @@ def pass_on_at_start(plan: Plan, instances: Instances) -> None:
     """
     given: dict[Signal, Value] = {}
 
-    def give(signal: Signal, value: Value) -> None:
+    def set_value(signal: Signal, value: Value) -> None:
         instances[signal.component].set({signal.variable: value})
         given[signal] = value
 
-    _Walk(plan, plan.parameter_wires, instances, given.get, give).start(instances, plan.interval.start)
+    _Propagation(plan, plan.parameter_wires, instances, given.get, set_value).start(instances, plan.interval.start)
 
 
-def pass_on(plan: Plan, instances: Instances, changed: Iterable[str], give: Give, time: float) -> dict[str, None]:
+def propagate(
+    plan: Plan, instances: Instances, changed: Iterable[str], set_value: SetValue, time: float
+) -> dict[str, None]:
     """What components with `changed` parameters calculate from them goes where it is connected to, until nothing
     changes, at this time [s]; gives the names of all components with a change.
 
@@ -57,21 +59,21 @@ def pass_on(plan: Plan, instances: Instances, changed: Iterable[str], give: Give
         Something changes again and again.
     """
     wires = [one for one in plan.parameter_wires if plan.network.variable(one.source).variability is TUNABLE]
-    return _Walk(plan, wires, instances, lambda signal: _ask(instances, signal), give).start(changed, time)
+    return _Propagation(plan, wires, instances, lambda signal: _ask(instances, signal), set_value).start(changed, time)
 
 
 def _ask(instances: Instances, signal: Signal) -> Value:
     return instances[signal.component].get([signal.variable])[signal.variable]
 
 
-class _Walk(NamedTuple):
+class _Propagation(NamedTuple):
     """Along connections of parameters, from component to component; `present` is what a destination has, if known."""
 
     plan: Plan
     wires: Iterable[Wire]
     instances: Instances
     present: Callable[[Signal], Value | None]
-    give: Give
+    set_value: SetValue
 
     def start(self, changed: Iterable[str], time: float) -> dict[str, None]:
         """From these components, until nothing changes; the names of all with a change."""
@@ -84,21 +86,21 @@ class _Walk(NamedTuple):
             component = next(iter(waiting))
             del waiting[component]
             for wire in leaving.get(component, ()):
-                if self._passes(wire):
+                if self._propagates(wire):
                     times[wire.destination] += 1
                     waiting[wire.destination.component] = every[wire.destination.component] = None
                     if times[wire.destination] > MAX_PASSES:
                         raise IntegrationStopped(_endless(times, time))
         return every
 
-    def _passes(self, wire: Wire) -> bool:
+    def _propagates(self, wire: Wire) -> bool:
         """Whether the destination gets another value."""
         taking = self.plan.network.variable(wire.destination)
         found = wire.conversion.carry(_ask(self.instances, wire.source))
         value = convert(str(wire.destination), found, taking.type)
         if value == self.present(wire.destination):
             return False
-        self.give(wire.destination, value)
+        self.set_value(wire.destination, value)
         return True
 
 
@@ -161,7 +163,7 @@ def _reached(network: Network, wires: Sequence[Wire], component: str) -> Iterato
                     waiting.append(wire.destination.component)
 
 
-class _Acted(NamedTuple):
+class _SlotOverrides(NamedTuple):
     destination: int
     source_type: str
     destination_type: str
@@ -169,12 +171,12 @@ class _Acted(NamedTuple):
     at_destination: tuple[SignalOverride, ...]
 
 
-class ActedWires:
+class WireOverrides:
     """Overridden wires of one kernel; `sources` are the slots that its wires start from."""
 
     def __init__(self, plan: Plan, kernel: Kernel, sources: Collection[int]) -> None:
         self._kernel = kernel
-        self._wires = tuple(_acted(plan, sources))
+        self._wires = tuple(_slot_overrides(plan, sources))
 
     def go_to(self, t: float) -> None:
         """From now on modifications are those at t [s]."""
@@ -192,33 +194,37 @@ class ActedWires:
             )
 
 
-def _acted(plan: Plan, sources: Collection[int]) -> Iterator[_Acted]:
+def _slot_overrides(plan: Plan, sources: Collection[int]) -> Iterator[_SlotOverrides]:
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
     elsewhere = plan.event_modes.inputs | (plan.ode.events.inputs if plan.ode is not None else frozenset())
-    for gate in plan.stimuli.gates:
-        if gate.destination in elsewhere:
+    for connection in plan.stimuli.connections:
+        if connection.destination in elsewhere:
             continue
-        source, destination = slots[gate.source], slots[gate.destination]
+        source, destination = slots[connection.source], slots[connection.destination]
         if source in sources:
             types = plan.types[source], plan.types[destination]
-            yield _Acted(destination, *types, gate.at_source, gate.at_destination)
+            yield _SlotOverrides(destination, *types, connection.at_source, connection.at_destination)
     # Connectors of systems inside on the way of what a source gives, which are there for the trace.
-    changed = {slots[gate.source]: gate.at_source for gate in plan.stimuli.gates if gate.at_source}
+    changed = {
+        slots[connection.source]: connection.at_source
+        for connection in plan.stimuli.connections
+        if connection.at_source
+    }
     for wire in plan.shown_wires:
         if wire.source in changed and wire.source in sources:
             types = plan.types[wire.source], plan.types[wire.destination]
-            yield _Acted(wire.destination, *types, changed[wire.source], ())
+            yield _SlotOverrides(wire.destination, *types, changed[wire.source], ())
 
 
-class Driver:
-    """Goes through the stretches between jumps. Within each, every course is continuous, and at its ends has the
+class AppliedStimuli:
+    """Goes through the segments between jumps. Within each, every course is continuous, and at its ends has the
     limit from inside.
 
     Attributes
     ----------
     end : [s]
-        Of the present stretch; inf where nothing jumps any more.
-    stretch
+        Of the present segment; inf where nothing jumps any more.
+    segment
         Its number, from 0.
     """
 
@@ -228,7 +234,7 @@ class Driver:
         instances: tuple[FmuInstance, ...],
         kernel: Kernel,
         more: Sequence[tuple[Kernel, Collection[int]]] = (),
-        at_events: Sequence[ActedAtEvents] = (),
+        at_events: Sequence[EventOverrides] = (),
     ) -> None:
         """`more`: kernels beside the one of all components, with the slots from which they have the wires; `at_events`
         are connections that no kernel has.
@@ -236,27 +242,27 @@ class Driver:
         self.kernel = kernel
         self._plan = plan
         self._instances = {instance.name: instance for instance in instances}
-        self._feeds = Feeds(plan, kernel)
+        self._sources = SlotSources(plan, kernel)
         kernels = ((kernel, range(len(plan.signals))), *more)
         self._kernels = [one for one, _ in kernels]
-        self._wires: tuple[ActedWires | ActedAtEvents, ...] = (
-            *(ActedWires(plan, one, sources) for one, sources in kernels),
+        self._wires: tuple[WireOverrides | EventOverrides, ...] = (
+            *(WireOverrides(plan, one, sources) for one, sources in kernels),
             *at_events,
         )
         self._boundaries = boundaries(plan.stimuli.jumps, plan.interval.start, plan.interval.stop)
-        self._knots = sorted(set(chain.from_iterable(one.course.knots for one in feeds_of(plan))))
+        self._knots = sorted(set(chain.from_iterable(one.time_signal.knots for one in slot_sources(plan))))
         self._actions = sorted(plan.stimuli.actions)
         self.go_to(0)
 
-    # -- stretches -------------------------------------------------------------------------------------------
+    # -- segments -------------------------------------------------------------------------------------------
 
     def write(self, t: float) -> None:
-        """Write the values of the time series at t [s], which lies in the present stretch."""
-        if self._feeds:
-            self._feeds.write(t)
+        """Write the values of the time series at t [s], which lies in the present segment."""
+        if self._sources:
+            self._sources.write(t)
 
     def jump(self) -> Outcome:
-        """From the end of the present stretch to the start of the next, with tunable parameters that change there.
+        """From the end of the present segment to the start of the next, with tunable parameters that change there.
 
         Raises
         ------
@@ -265,42 +271,42 @@ class Driver:
         Stopped
             Parameters that depend on each other do not settle.
         """
-        boundary = self._boundaries[self.stretch]
-        self.go_to(self.stretch + 1)
+        boundary = self._boundaries[self.segment]
+        self.go_to(self.segment + 1)
         self.write(self._begin)
         changed = dict.fromkeys(self._set_parameters(boundary.first, boundary.last))
         if changed and self._plan.parameter_wires:
-            changed = pass_on(self._plan, self._instances, changed, self._give, boundary.last)
+            changed = propagate(self._plan, self._instances, changed, self._set_value, boundary.last)
         calls = [Call(i, (), one.output_slots) for i, one in enumerate(self._plan.instances) if one.name in changed]
         calls = [call for call in calls if call.outputs]
-        return self.kernel.evaluate(self.kernel.sweep(calls)) if calls else OK
+        return self.kernel.evaluate(self.kernel.schedule(calls)) if calls else OK
 
-    def _give(self, signal: Signal, value: Value) -> None:
+    def _set_value(self, signal: Signal, value: Value) -> None:
         self._instances[signal.component].set({signal.variable: value})
         if signal in self._plan.signals:
             slot = self._plan.signals.index(signal)
             for kernel in self._kernels:
                 write_slot(kernel, slot, self._plan.types[slot], value)
 
-    def go_to(self, stretch: int) -> None:
-        """The stretch after so many jumps, in which values and parameters are already what they were there."""
-        self.stretch = stretch
-        self._begin, self.end = self.limits(stretch)
-        if self._feeds:
-            self._feeds.between(self._begin, self.end)
+    def go_to(self, segment: int) -> None:
+        """The segment after so many jumps, in which values and parameters are already what they were there."""
+        self.segment = segment
+        self._begin, self.end = self.limits(segment)
+        if self._sources:
+            self._sources.between(self._begin, self.end)
         for wires in self._wires:
             wires.go_to(self._begin)
 
-    def limits(self, stretch: int) -> tuple[float, float]:
-        """Start and end [s] of a stretch."""
-        begin = self._boundaries[stretch - 1].last if stretch else self._plan.interval.start
-        return begin, self._boundaries[stretch].first if stretch < len(self._boundaries) else math.inf
+    def limits(self, segment: int) -> tuple[float, float]:
+        """Start and end [s] of a segment."""
+        begin = self._boundaries[segment - 1].last if segment else self._plan.interval.start
+        return begin, self._boundaries[segment].first if segment < len(self._boundaries) else math.inf
 
-    def only_courses(self, stretch: int) -> bool:
-        """Whether at the end of a stretch tables jump and nothing else does."""
-        if self.stepwise or stretch >= len(self._boundaries):
+    def only_tables_jump(self, segment: int) -> bool:
+        """Whether at the end of a segment tables jump and nothing else does."""
+        if self.stepwise or segment >= len(self._boundaries):
             return False
-        first, last = self._boundaries[stretch]
+        first, last = self._boundaries[segment]
         place = bisect_left(self._actions, first)
         return place == len(self._actions) or self._actions[place] > last
 
@@ -312,9 +318,9 @@ class Driver:
         return self.end
 
     def _set_parameters(self, first: float, last: float) -> Iterator[str]:
-        for setting in self._plan.stimuli.settings:
-            if any(first <= one.time <= last for one in setting.modifications):
-                change = active(setting.modifications, last)
+        for setting in self._plan.stimuli.parameter_changes:
+            if any(first <= one.time <= last for one in setting.overrides):
+                change = active(setting.overrides, last)
                 value = setting.base if change is None else change(setting.base)
                 self._instances[setting.signal.component].set({setting.signal.variable: value})
                 yield setting.signal.component
@@ -324,14 +330,14 @@ class Driver:
     @property
     def stepwise(self) -> bool:
         """Whether there are functions, which have to be asked at every step."""
-        return self._feeds.has_functions
+        return self._sources.has_functions
 
     @property
     def instructions(self) -> tuple[Instruction, ...]:
         """Instructions at the start of a macro step; none if functions drive inputs."""
-        return (Instruction(Op.DRIVE),) if self._feeds else ()
+        return (Instruction(Op.DRIVE),) if self._sources else ()
 
     def begin(self, h: float, end: float) -> None:
         """Before the macro step of size h [s] to `end` [s]."""
-        if self._feeds:
-            self._feeds.drive(end, h)
+        if self._sources:
+            self._sources.drive(end, h)

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ssptool.engine.assembly.applied_stimuli import Driver
+from ssptool.engine.assembly.applied_stimuli import AppliedStimuli
 from ssptool.engine.assembly.event_members import RunningEvents, RunningMember, StepReport
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
 from ssptool.engine.assembly.instances import Fresh, Pool, Sources, lost_process
@@ -132,7 +132,7 @@ class Assembly:
     loop_log: IterationLog | None = None
     coupling_log: IterationLog | None = None
     checkpoint: Checkpoint | None = None
-    driver: "Driver | None" = None
+    applied_stimuli: "AppliedStimuli | None" = None
     ode: "AsInstance | None" = None
     ode_kernel: Kernel | None = None
     events: "RunningEvents | None" = None
@@ -240,7 +240,7 @@ class Assembly:
 
     def perform(self, calls: Sequence[Call]) -> Outcome:
         """These calls once, at the present instant."""
-        return self.kernel.evaluate(self.kernel.sweep(calls))
+        return self.kernel.evaluate(self.kernel.schedule(calls))
 
     def terminate(self, time: float) -> Failure | None:
         """End all FMUs regularly; the first refusal is returned, after all others were ended."""
@@ -359,7 +359,7 @@ def _unobserved(table: InstanceTable) -> InstanceTable:
 def _watched(assembly: Assembly) -> Assembly:
     """With the logs, the second set of states and the driver that settings and stimuli ask for."""
     settings, stack = assembly.plan.settings, assembly.at_end
-    driver = _driver(assembly) if assembly.plan.stimuli else None  # before any group is registered
+    applied_stimuli = _apply_stimuli(assembly) if assembly.plan.stimuli else None  # before any group is registered
     loops, coupling, checkpoint = None, None, None
     if settings.log_loops is not None:
         loops = stack.enter_context(open_log(settings.log_loops, LOOP_FACTS))
@@ -369,14 +369,16 @@ def _watched(assembly: Assembly) -> Assembly:
     repeats = settings.adaptive is not None and all(one.capabilities.saves_state for one in assembly.plan.instances)
     if repeats or (events.rolls_back and len(assembly.tables) > 1):
         checkpoint = stack.enter_context(open_checkpoint(assembly.kernel, assembly.tables, assembly.explain))
-    return replace(assembly, loop_log=loops, coupling_log=coupling, checkpoint=checkpoint, driver=driver)
+    return replace(
+        assembly, loop_log=loops, coupling_log=coupling, checkpoint=checkpoint, applied_stimuli=applied_stimuli
+    )
 
 
-def _driver(assembly: Assembly) -> "Driver":
+def _apply_stimuli(assembly: Assembly) -> "AppliedStimuli":
     plan, ode = assembly.plan, assembly.plan.coupled_ode
     more = () if ode is None or assembly.ode_kernel is None else ((assembly.ode_kernel, _outputs(plan, ode)),)
-    at_events = [one.acted for one in (assembly.events, assembly.integrated) if one is not None]
-    return Driver(plan, assembly.instances, assembly.kernel, more, at_events)
+    at_events = [one.overrides for one in (assembly.events, assembly.integrated) if one is not None]
+    return AppliedStimuli(plan, assembly.instances, assembly.kernel, more, at_events)
 
 
 def _outputs(plan: Plan, ode: PlannedOde) -> frozenset[int]:

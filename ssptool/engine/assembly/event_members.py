@@ -12,8 +12,8 @@ from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import NOTHING, Floats, Kernel, read_slot, write_slot
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.stimuli.course import SignalOverride, active
 from ssptool.engine.stimuli.stimuli import Stimuli
+from ssptool.engine.stimuli.time_signals import SignalOverride, active
 from ssptool.fmu.description import FmuClock, Value
 from ssptool.fmu.instance import FmuInstance
 from ssptool.fmu.model_exchange import EventMode, Qualifier
@@ -142,11 +142,11 @@ class Agenda:
 
     # -- to go on in another process ------------------------------------------------------------------------------
 
-    def memory(self) -> list[str]:
+    def save_state(self) -> list[str]:
         return [f"{timer.next} {timer.interval}" for timer in self.timers]
 
-    def recall(self, memory: Iterable[str]) -> None:
-        for timer, text in zip(self.timers, memory, strict=True):
+    def restore_state(self, state: Iterable[str]) -> None:
+        for timer, text in zip(self.timers, state, strict=True):
             timer.next, timer.interval = (None if one == "None" else Fraction(one) for one in str(text).split())
 
 
@@ -198,23 +198,23 @@ class StepReport:
         """Nothing has been heard of the step that begins."""
         self.numbers[:] = 0.0, math.nan, 0.0
 
-    def recall(self, *, wanted: bool) -> None:
+    def restore_state(self, *, wanted: bool) -> None:
         """Be as after a step of which that was said."""
         self.reset()
         self.numbers[_EVENT] = wanted
 
 
-class ActedAtEvents:
+class EventOverrides:
     """Overrides of connections that are exchanged at events; none before `go_to`."""
 
     def __init__(self, stimuli: Stimuli, inputs: Collection[Signal]) -> None:
-        self._gates = tuple(gate for gate in stimuli.gates if gate.destination in inputs)
+        self._connections = tuple(connection for connection in stimuli.connections if connection.destination in inputs)
         self._now: dict[Signal, tuple[SignalOverride | None, SignalOverride | None]] = {}
 
     def go_to(self, t: float) -> None:
         """From now on modifications are those at t [s]."""
-        for gate in self._gates:
-            self._now[gate.destination] = active(gate.at_source, t), active(gate.at_destination, t)
+        for connection in self._connections:
+            self._now[connection.destination] = active(connection.at_source, t), active(connection.at_destination, t)
 
     def carry(self, wire: Wire, value: Value) -> Value:
         """Value at the destination of a wire whose source has this value."""
@@ -283,7 +283,7 @@ class RunningEvents:
         self.modes = {index: member.mode for index, member in self.members.items()}
         timed = ((index, clock) for index, member in self.members.items() for clock in member.planned.timed)
         self.agenda = Agenda(plan.interval.start, timed)
-        self.acted = ActedAtEvents(plan.stimuli, modes.inputs)
+        self.overrides = EventOverrides(plan.stimuli, modes.inputs)
         self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
         self._whole = wholes(plan.network)
         self._ticked: set[Signal] = set()
@@ -304,7 +304,7 @@ class RunningEvents:
     def within(self, kernel: Kernel) -> "RunningEvents":
         """The same in another kernel with the same slots: who uses this one must not go on doing so."""
         other = RunningEvents(self.plan, kernel, self.members.values(), self._modes)
-        other.agenda, other.acted = self.agenda, self.acted
+        other.agenda, other.overrides = self.agenda, self.overrides
         return other
 
     @property
@@ -324,7 +324,7 @@ class RunningEvents:
                 kind = self.plan.types[self._slots[one.signal]]
                 write_slot(self.kernel, self._slots[one.signal], kind, _nothing(kind) if value is None else value)
 
-    def pass_on_at_start(self) -> list[Signal]:
+    def propagate_at_start(self) -> list[Signal]:
         """In initialization mode, set inputs that belong to no clock; which have changed.
 
         Raises
@@ -352,7 +352,7 @@ class RunningEvents:
         """Whether an input that belongs to no clock is not what its wire delivers."""
         return any(not one.clocks and self._delivered(one) is not None for _, one in self._inputs())
 
-    def pass_on(self, fresh: frozenset[Signal]) -> list[Signal]:
+    def propagate(self, fresh: frozenset[Signal]) -> list[Signal]:
         """Set inputs that have changed, or that belong to clocks that are `fresh`; those that have changed."""
         changed = []
         for member in self.members.values():
@@ -461,7 +461,7 @@ class RunningEvents:
         if wire is None:
             return None
         source, slot = self._slots[wire.source], self._slots[one.signal]
-        value = self.acted.carry(wire, read_slot(self.kernel, source, self.plan.types[source]))
+        value = self.overrides.carry(wire, read_slot(self.kernel, source, self.plan.types[source]))
         kind = self.plan.types[slot]
         if kind in ("Float64", "Float32"):
             value = float(value)
@@ -475,15 +475,15 @@ class RunningEvents:
 
     # -- to go on in another process -----------------------------------------------------------------------------
 
-    def memory(self) -> dict[str, np.ndarray]:
+    def save_state(self) -> dict[str, np.ndarray]:
         return {
-            "agenda": np.array(self.agenda.memory(), dtype=np.str_),
+            "agenda": np.array(self.agenda.save_state(), dtype=np.str_),
             "next": np.array([member.next_time for member in self.members.values()]),
         }
 
-    def recall(self, memory: Mapping[str, np.ndarray]) -> None:
-        self.agenda.recall(memory["agenda"].tolist())
-        for member, time in zip(self.members.values(), memory["next"].tolist(), strict=True):
+    def restore_state(self, state: Mapping[str, np.ndarray]) -> None:
+        self.agenda.restore_state(state["agenda"].tolist())
+        for member, time in zip(self.members.values(), state["next"].tolist(), strict=True):
             member.next_time = time
 
 

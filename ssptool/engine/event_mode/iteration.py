@@ -22,9 +22,9 @@ from ssptool.engine.assembly.event_members import (
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped, wish_to_end
 from ssptool.engine.kernel.interface import Call, Floats, Outcome
 from ssptool.engine.masters.master import CLOSE, CoupledSystem, tolerance_of_times
-from ssptool.engine.masters.protocols import Memory, SteppedOde, Updated
+from ssptool.engine.masters.protocols import SavedState, SteppedOde, Updated
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.stimuli.stimuli import feed
+from ssptool.engine.stimuli.stimuli import source_signal
 from ssptool.fmu.description import Variability
 from ssptool.fmu.instance import FmiError
 from ssptool.network.network import Signal, Wire
@@ -252,7 +252,7 @@ class EventIteration:
         for _ in range(MAX_ITERATIONS):
             fresh = set(running.tick(waiting))
             self.evaluate(t)
-            changed = [*running.pass_on(frozenset(fresh)), *running.collect()]
+            changed = [*running.propagate(frozenset(fresh)), *running.collect()]
             heard = running.listen()
             waiting = list(running.triggered_by([*fresh, *heard]))
             if not (fresh or heard or changed or waiting):
@@ -305,7 +305,7 @@ def system_takes_samples(plan: Plan) -> bool:
 
 def _some_change(plan: Plan, wires: Iterable[Wire], talking: Collection[str]) -> bool:
     """Whether a source may change between events; discrete variables of the components `talking` do not."""
-    moving = {feed(driven.signal) for driven in plan.stimuli.driven if not driven.course.steady}
+    moving = {source_signal(source.signal) for source in plan.stimuli.sources if not source.time_signal.steady}
     return any(wire.source in moving or _changes(plan, wire, talking) for wire in wires)
 
 
@@ -339,7 +339,7 @@ class CosimulationEvents:
         plan, kernel = self.assembly.plan, self.assembly.kernel
         self._chatter = ZenoDetector(plan.interval.step)
         every = enumerate(plan.instances)
-        self._outputs = kernel.sweep([Call(i, (), one.output_slots) for i, one in every if one.output_slots])
+        self._outputs = kernel.schedule([Call(i, (), one.output_slots) for i, one in every if one.output_slots])
         reports = {member.index: member.step for member in self.running.stepped}
         reports[len(plan.instances)] = self.assembly.ode.report if self.assembly.ode is not None else None
         self._reports = {index: report for index, report in reports.items() if report is not None}
@@ -449,14 +449,14 @@ class CosimulationEvents:
         self.running.show_ticks()
         return seen
 
-    def memory(self) -> Memory:
+    def save_state(self) -> SavedState:
         wanted = [report.wanted for report in self._reports.values()]
-        return {**self.running.memory(), "wanted": np.array(wanted, dtype=bool)}
+        return {**self.running.save_state(), "wanted": np.array(wanted, dtype=bool)}
 
-    def recall(self, memory: Memory) -> None:
-        self.running.recall(memory)
-        for report, wanted in zip(self._reports.values(), memory["wanted"].tolist(), strict=True):
-            report.recall(wanted=wanted)
+    def restore_state(self, state: SavedState) -> None:
+        self.running.restore_state(state)
+        for report, wanted in zip(self._reports.values(), state["wanted"].tolist(), strict=True):
+            report.restore_state(wanted=wanted)
 
     def _causes(self, t: float) -> list[Cause]:
         found = [
@@ -471,12 +471,12 @@ class CosimulationEvents:
         return found
 
     def _jump(self, system: CoupledSystem, t: float) -> None:
-        assert system.drive is not None
+        assert system.stimuli is not None
         outcomes: list[Outcome] = []
-        drive = system.drive
+        stimuli = system.stimuli
         if system.ode is None or self.ode is not None:
-            outcomes.append(drive.jump())
-        elif failure := system.ode.intervene(lambda: outcomes.append(drive.jump())):
+            outcomes.append(stimuli.jump())
+        elif failure := system.ode.intervene(lambda: outcomes.append(stimuli.jump())):
             raise IntegrationStopped(failure)
         for outcome in outcomes:
             self._check(outcome, t)
@@ -519,7 +519,7 @@ class CosimulationEvents:
         """Everything that the kernel exchanges, at this instant."""
         self._check(system.kernel.evaluate(self._outputs), t)
         system.kernel.exchange(system.everything.group)
-        if failure := system.evaluate(system.everything.sweep, t):
+        if failure := system.evaluate(system.everything.schedule, t):
             raise IntegrationStopped(failure)
         system.kernel.exchange(system.everything.group)
 

@@ -16,12 +16,12 @@ from ssptool.engine.masters.master import (
     InterruptibleStepper,
     Master,
     OneStepper,
-    Remembering,
+    SavableStepper,
     StepBatch,
     Stepper,
     StepSizeControl,
 )
-from ssptool.engine.masters.protocols import Memory, Participants, part_of, under
+from ssptool.engine.masters.protocols import Participants, SavedState, part_of, under
 from ssptool.engine.masters.registry import SAVES
 from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes, clock_wires, saves
 from ssptool.fmu.description import InterfaceType, Variability
@@ -45,7 +45,7 @@ class EqualSteps:
     def __init__(self, base: CouplingMaster, system: CoupledSystem, events: Events) -> None:
         self.base, self.system, self.events = base, system, events
         self.programmed = base.start(system)  # of many steps at once; `stepper` is of one step of any size
-        self.stepper: OneStepper = self.programmed if system.drive is None else following(self.programmed, system)
+        self.stepper: OneStepper = self.programmed if system.stimuli is None else following(self.programmed, system)
 
     def next(self, t: float, limit: float, rows: Floats) -> StepBatch:
         """From t to some next points, none of them after `limit` [s], until when nothing is known to happen."""
@@ -55,12 +55,12 @@ class EqualSteps:
         if not count:
             return self._step(t, limit, rows[0])
         self.events.before_steps()
-        stretch = self.programmed.run(number, rows[:count])
-        if not stretch.interrupted:
-            return stretch
-        done = stretch.steps
+        batch = self.programmed.run(number, rows[:count])
+        if not batch.interrupted:
+            return batch
+        done = batch.steps
         last = self._begun(float(rows[done - 1, 0]) if done else t, limit, rows[done])
-        return StepBatch(done + last.steps, last.failure, (*stretch.iterations, *last.iterations))
+        return StepBatch(done + last.steps, last.failure, (*batch.iterations, *last.iterations))
 
     @property
     def _runs(self) -> bool:
@@ -155,7 +155,7 @@ class AdaptiveSteps:
         for _ in range(MAX_RETURNS):
             stepper.limit = limit
             try:
-                stretch = stepper.run(0, rows[:1])
+                batch = stepper.run(0, rows[:1])
             except _ReturnedEarly as early:
                 limit, rejected = early.time if early.time - t > self._close else t, rejected + 1
                 if failure := self._back(t, limit, before):
@@ -163,7 +163,7 @@ class AdaptiveSteps:
                 if limit > t:
                     continue
                 return StepBatch(0, rejected=rejected)  # an event where the step began: its left side is recorded
-            return stretch._replace(rejected=stretch.rejected + rejected)
+            return batch._replace(rejected=batch.rejected + rejected)
         return StepBatch(0, no_progress(t, limit), rejected=rejected)
 
     @property
@@ -253,7 +253,7 @@ class _Stretches:
 
     @property
     def _jump_due(self) -> bool:
-        return self.system.drive is not None and self.t >= self.system.drive.end - self._close
+        return self.system.stimuli is not None and self.t >= self.system.stimuli.end - self._close
 
     @property
     def _event_due(self) -> bool:
@@ -264,7 +264,7 @@ class _Stretches:
     def _limit(self) -> float:
         """Until when nothing is known to happen [s]."""
         limit = min(self.events.next_time, self.system.stop)
-        return limit if self.system.drive is None else min(limit, self.system.drive.end)
+        return limit if self.system.stimuli is None else min(limit, self.system.stimuli.end)
 
     def run(self, first: int, rows: Floats) -> StepBatch:
         filled = events = rejected = 0
@@ -275,10 +275,10 @@ class _Stretches:
                     done = self._event(rows[filled])
                     events += done
                 else:
-                    stretch = self.steps.next(self.t, self._limit, rows[filled:])
-                    self.failure, done = stretch.failure, stretch.steps
-                    iterations += stretch.iterations
-                    rejected += stretch.rejected
+                    batch = self.steps.next(self.t, self._limit, rows[filled:])
+                    self.failure, done = batch.failure, batch.steps
+                    iterations += batch.iterations
+                    rejected += batch.rejected
             except BadInputs as error:
                 self.failure = error.failure(self.t)
                 break
@@ -287,20 +287,20 @@ class _Stretches:
                 self.t = float(rows[filled - 1, 0])
         return StepBatch(filled, self.failure, tuple(iterations), rejected, finished=self.finished, events=events)
 
-    def memory(self) -> Memory:
-        own = {"t": np.array(self.t), **under("events", self.events.memory())}
-        if self.system.drive is not None:
-            own["stretch"] = np.array(self.system.drive.stretch)
+    def save_state(self) -> SavedState:
+        own = {"t": np.array(self.t), **under("events", self.events.save_state())}
+        if self.system.stimuli is not None:
+            own["stretch"] = np.array(self.system.stimuli.segment)
         stepper = self.steps.stepper
-        return {**own, **(under("base", stepper.memory()) if isinstance(stepper, Remembering) else {})}
+        return {**own, **(under("base", stepper.save_state()) if isinstance(stepper, SavableStepper) else {})}
 
-    def recall(self, memory: Memory) -> None:
-        self.t = float(memory["t"])
-        self.events.recall(part_of(memory, "events"))
-        if self.system.drive is not None:
-            self.system.drive.go_to(int(memory["stretch"]))
-        if isinstance(self.steps.stepper, Remembering):
-            self.steps.stepper.recall(part_of(memory, "base"))
+    def restore_state(self, state: SavedState) -> None:
+        self.t = float(state["t"])
+        self.events.restore_state(part_of(state, "events"))
+        if self.system.stimuli is not None:
+            self.system.stimuli.go_to(int(state["stretch"]))
+        if isinstance(self.steps.stepper, SavableStepper):
+            self.steps.stepper.restore_state(part_of(state, "base"))
 
     def _event(self, row: Floats) -> int:
         """To the other side of the present instant; how many rows are filled."""

@@ -30,7 +30,7 @@ from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.run.execution import Execution, Job, execute
 from ssptool.engine.run.initialization import InitializationReport
-from ssptool.engine.trace import NO_NEWS, NewEntries
+from ssptool.engine.trace import NO_ENTRIES, NewEntries
 from ssptool.engine.watch import Watch
 from ssptool.errors import is_own
 from ssptool.pickling import Pickler, dumps
@@ -91,7 +91,7 @@ class Committed:
     """
 
     count: int
-    news: NewEntries = NO_NEWS
+    entries: NewEntries = NO_ENTRIES
 
 
 class Finished(NamedTuple):
@@ -124,8 +124,8 @@ class SharedRows:
         rows: Floats = self._ring[self._turn % len(self._ring)][:count]
         return rows
 
-    def commit(self, count: int, news: NewEntries = NO_NEWS) -> None:
-        self._connection.send_bytes(dumps(Committed(count, news)))
+    def commit(self, count: int, entries: NewEntries = NO_ENTRIES) -> None:
+        self._connection.send_bytes(dumps(Committed(count, entries)))
         self._turn += 1
         self._unread += 1
 

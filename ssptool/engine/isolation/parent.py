@@ -29,7 +29,7 @@ from ssptool.engine.run.execution import Counts, Execution, Job
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.recorder import Recorder, held_back
 from ssptool.engine.settings import Limits
-from ssptool.engine.trace import NO_NEWS, NewEntries
+from ssptool.engine.trace import NO_ENTRIES, NewEntries
 from ssptool.engine.watch import NATIVE, Watch
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import absolute
@@ -235,8 +235,8 @@ class _Parent:
         match message:
             case InitializedMessage(kernel, report):
                 self.recorder.initialized(kernel, report)
-            case Committed(count, news):
-                self._take(count, news)
+            case Committed(count, entries):
+                self._take(count, entries)
                 self._answer()
         return message
 
@@ -248,10 +248,10 @@ class _Parent:
                 pass
             self._salvage()
 
-    def _take(self, count: int, news: NewEntries = NO_NEWS) -> None:
+    def _take(self, count: int, entries: NewEntries = NO_ENTRIES) -> None:
         slot = self.ring[self.turn % len(self.ring)]
         try:
-            self.recorder.add(slot[:count], news)
+            self.recorder.add(slot[:count], entries)
         finally:  # whoever is told of the progress may end the run
             slot[:, 0] = np.nan
             self.turn += 1

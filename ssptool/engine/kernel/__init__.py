@@ -13,13 +13,13 @@ else:
 
 
 def native_slopes(
-    kernel: Kernel, sweep: int, parts: Sequence[tuple[int, int, int, int, int]], inputs: Slots, numbers: int
+    kernel: Kernel, schedule: int, parts: Sequence[tuple[int, int, int, int, int]], inputs: Slots, numbers: int
 ) -> "NativeSlopes | None":
     """The right-hand side of an ODE with no Python in it; None for a kernel that is not native.
 
     Parameters
     ----------
-    sweep
+    schedule
         Of the kernel, once time and states are set.
     parts
         Of each component: the instance, its functions that set time and states and get derivatives, by address, and the
@@ -29,7 +29,9 @@ def native_slopes(
     numbers
         Address of the function that finds the numbers of the integrator's vectors.
     """
-    return NativeSlopes(kernel, sweep, parts, inputs, numbers) if NATIVE and isinstance(kernel, NativeKernel) else None
+    return (
+        NativeSlopes(kernel, schedule, parts, inputs, numbers) if NATIVE and isinstance(kernel, NativeKernel) else None
+    )
 
 
 def create(slots: int, *, integers: Slots = (), native: bool | None = None) -> Kernel:

@@ -69,16 +69,16 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LoopCalls:
-    """A torn algebraic loop: from guesses of the `torn` slots `body` evaluates everything in it, these last.
+    """A torn algebraic loop x = g(x): `body` evaluates g, from guesses x of the `torn` slots.
 
-    `held` slots are of discrete signals, through which a loop may run as well. They keep their values while the body is
-    evaluated, so that g is smooth; what comes out of them is put in by `settle`.
+    `frozen` slots hold discrete signals through which the loop runs as well. They keep their values while `body` is
+    evaluated, so that g is smooth; `update_frozen` then gives them their new values.
 
-    Converged when |g(x) − x| ≤ atol + rtol·max(|x|, nominal) in every torn slot. Sweeps settle then, and go on as long
-    as a held slot changes. They start from the
-    present values of the torn slots and evaluate the body at least once, at most `max_iterations` times;
-    afterwards `values` holds what the last evaluation delivered: g(x) in the torn slots, and in all others
-    what followed from the guess x. If that is no solution, the torn slots have the values that they had before.
+    The loop has converged when |g(x) − x| ≤ atol + rtol·max(|x|, nominal) in every torn slot. A schedule then updates
+    the frozen slots, and iterates again as long as one of them changes. It starts from the present values of the torn
+    slots and evaluates `body` at least once and at most `max_iterations` times. Afterwards `values` holds the last
+    evaluation: g(x) in the torn slots, and in all others what follows from the guess x. Without a solution, the torn
+    slots get back the values that they had before.
     """
 
     torn: Slots
@@ -87,7 +87,7 @@ class LoopCalls:
     rtol: float
     atol: float
     max_iterations: int
-    held: Slots = ()
+    frozen: Slots = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class IterationCalls:
     group: int
     following: int
     held: int
-    sweep: int
+    schedule: int
     unknowns: Slots
     nominal: Sequence[float]
     order: int
@@ -118,7 +118,7 @@ class IterationCalls:
 
 
 class SolveLoop(NamedTuple):
-    """Solve the loop with this index, at this place of a sweep."""
+    """Solve the loop with this index, at this place of a schedule."""
 
     loop: int
 
@@ -131,7 +131,7 @@ class Op(IntEnum):
     EXTRAPOLATE = 2  # argument: group. Inputs continue the polynomial through the last points
     INTERPOLATE = 3  # argument: group. Inputs run from their value at the start of the step to their present value
     ADVANCE = 4  # argument: group. Step the instances from t to t + h, then get their outputs
-    EVALUATE = 5  # argument: sweep. Make the outputs consistent at the instant reached
+    EVALUATE = 5  # argument: schedule. Make the outputs consistent at the instant reached
     ACCEPT = 6  # argument: unused. The step is final: the present values enter the history
     RECORD = 7  # argument: unused. Write time and recorded slots to the next row; at most once in a program
     ITERATE = 8  # argument: iteration. Step its group again and again until its unknowns agree

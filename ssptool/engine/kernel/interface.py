@@ -179,7 +179,7 @@ class Kernel(Protocol):
         if the destination holds a double, the equation follows. A wire from a double to an integer, or with a factor
         or an offset from integer to integer, is a ValueError, and so is a table for doubles.
 
-        Called after all instances were added and before groups, loops and sweeps are registered. At most one
+        Called after all instances were added and before groups, loops and schedules are registered. At most one
         wire leads into a slot.
         """
 
@@ -189,7 +189,7 @@ class Kernel(Protocol):
     def loop(self, loop: LoopCalls) -> int:
         """Register a torn loop and return its index."""
 
-    def sweep(self, steps: Sequence[Call | SolveLoop]) -> int:
+    def schedule(self, steps: Sequence[Call | SolveLoop]) -> int:
         """Register an evaluation order and return its index."""
 
     def record_slots(self, slots: Slots) -> None:
@@ -220,7 +220,7 @@ class Kernel(Protocol):
         """Override what a column gives from now on."""
 
     def between(self, begin: float, end: float) -> None:
-        """The present stretch [s]: at `end`, tables have their limit from the left, before `begin` the one that they
+        """The present segment [s]: at `end`, tables have their limit from the left, before `begin` the one that they
         have there from the right.
         """
 
@@ -268,7 +268,7 @@ class Kernel(Protocol):
         is told that it will never be set back before t unless it holds a saved state.
         """
 
-    def evaluate(self, sweep: int) -> Outcome:
+    def evaluate(self, schedule: int) -> Outcome:
         """Make the outputs consistent at the instant reached, without a step."""
 
     def accept(self, t: float) -> None:
@@ -334,7 +334,7 @@ class Kernel(Protocol):
         """Steps of any size and jumps of time tables, a row for each of `points` (n, 4).
 
         Of a step these are t, h, the time reached and a number that is of no account. Of a jump they are t, 0 and the
-        present stretch from then on: tables are written as they are at its start, and `jump` is done, at t. `rows` and
+        present segment from then on: tables are written as they are at its start, and `jump` is done, at t. `rows` and
         the outcome are those of `run`, where no instance is in event mode.
         """
 
@@ -360,7 +360,7 @@ class Kernel(Protocol):
 
     @property
     def loops_solved(self) -> int:
-        """How often a sweep looked for the solution of a loop, whether it found it or not."""
+        """How often a schedule looked for the solution of a loop, whether it found it or not."""
 
     @property
     def loop_iterations(self) -> int:
@@ -369,14 +369,14 @@ class Kernel(Protocol):
     def residual(self, loop: int, x: Floats) -> tuple[Outcome, Floats]:
         """g(x): the torn slots as the body returns them for x. `values` then holds what follows from x."""
 
-    def settle(self, loop: int) -> bool:
-        """Give the held slots what came out of them at the last evaluation; whether that is something else."""
+    def update_frozen(self, loop: int) -> bool:
+        """Give the frozen slots what came out of them at the last evaluation; whether that is something else."""
 
     def jacobian_product(self, loop: int, seed: Floats) -> tuple[Outcome, Floats]:
         """dg/dx · seed, by the FMUs' directional derivatives, at the point of the last evaluation."""
 
     def set_chord(self, loop: int, matrix: Floats) -> None:
-        """The matrix M (m, m) of the chord iteration x ← x − M (g(x) − x) of sweeps.
+        """The matrix M (m, m) of the chord iteration x ← x − M (g(x) − x) of schedules.
 
         Meant is (dg/dx − 1)⁻¹ at some point, frozen. Until it is set, M = −1, which is the fixed-point
         iteration x ← g(x).

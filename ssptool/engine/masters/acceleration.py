@@ -14,7 +14,7 @@ from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loops.fixed_point import Aitken, Anderson, FixedPoint
 from ssptool.engine.loops.newton import FiniteDifferences
 from ssptool.engine.loops.solution import Domain, Proposal
-from ssptool.engine.masters.protocols import Memory, StepDerivatives
+from ssptool.engine.masters.protocols import SavedState, StepDerivatives
 from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.errors import WrongValue
@@ -46,11 +46,11 @@ class Accelerator(Protocol):
         """A new macro step."""
         ...
 
-    def memory(self) -> Memory:
+    def save_state(self) -> SavedState:
         """What it has seen."""
         ...
 
-    def recall(self, memory: Memory) -> None:
+    def restore_state(self, state: SavedState) -> None:
         """Have seen that."""
         ...
 
@@ -89,10 +89,10 @@ class EachStep:
     def begin(self) -> Proposal:
         return self.method.proposal()
 
-    def memory(self) -> Memory:
+    def save_state(self) -> SavedState:
         return {}
 
-    def recall(self, memory: Memory) -> None:
+    def restore_state(self, state: SavedState) -> None:
         pass
 
 
@@ -142,7 +142,7 @@ class _Secants:
         self.last = None
         return self
 
-    def memory(self) -> Memory:
+    def save_state(self) -> SavedState:
         columns = [column for step in self.steps for column in step]
         return {
             "columns": np.array([len(step) for step in self.steps]),
@@ -150,10 +150,10 @@ class _Secants:
             "answers": np.array([answer for _, answer in columns]),
         }
 
-    def recall(self, memory: Memory) -> None:
-        columns = iter(zip(memory["changes"], memory["answers"], strict=True))
+    def restore_state(self, state: SavedState) -> None:
+        columns = iter(zip(state["changes"], state["answers"], strict=True))
         self.steps.clear()
-        for count in memory["columns"].tolist():
+        for count in state["columns"].tolist():
             self.steps.append(deque(islice(columns, count), maxlen=self.method.max_columns))
 
     def __call__(self, x: Floats, value: Floats) -> Floats:
@@ -241,14 +241,14 @@ class _KeptJacobian:
         self.last_size, self.misses = None, 0
         return self
 
-    def memory(self) -> Memory:
+    def save_state(self) -> SavedState:
         own = {"differences": np.array(self.derivatives is None), "free": np.array(self.free)}
         return own if self.inverse is None else {**own, "inverse": self.inverse}
 
-    def recall(self, memory: Memory) -> None:
-        self.inverse = memory.get("inverse")
-        self.free = bool(memory["free"])
-        if memory["differences"]:
+    def restore_state(self, state: SavedState) -> None:
+        self.inverse = state.get("inverse")
+        self.free = bool(state["free"])
+        if state["differences"]:
             self.derivatives = None
 
     def __call__(self, x: Floats, value: Floats) -> Floats:

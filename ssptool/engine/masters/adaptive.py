@@ -8,9 +8,9 @@ import numpy as np
 
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.jumps import MasterWithDrivenInputs
-from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, Remembering, StepBatch, nothing
-from ssptool.engine.masters.protocols import Memory, Participants, part_of, under
+from ssptool.engine.masters.jumps import MasterWithInputSources
+from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, SavableStepper, StepBatch, nothing
+from ssptool.engine.masters.protocols import Participants, SavedState, part_of, under
 
 _RECOVERABLE = (Ending.COUPLING, Ending.LOOP, Ending.NONFINITE)
 """Ways to fail that a smaller step may avoid."""
@@ -46,7 +46,7 @@ class Adaptive:
         return True
 
     def driven(self, after: Callable[[float], None] = nothing) -> "Adaptive":
-        return replace(self, base=MasterWithDrivenInputs(self.base, after))
+        return replace(self, base=MasterWithInputSources(self.base, after))
 
     def start(self, system: CoupledSystem) -> "Pairs":
         return Pairs(self, system)
@@ -92,21 +92,21 @@ class Pairs:
     def finished(self) -> bool:
         return not self.rows and self.t >= self.limit
 
-    def memory(self) -> Memory:
-        if not isinstance(self.stepper, Remembering):
+    def save_state(self) -> SavedState:
+        if not isinstance(self.stepper, SavableStepper):
             raise TypeError(f"{self.master.base.name} does not remember")
         width = 1 + len(self.system.recorded)
         own = {"times": np.array([self.t, self.h]), "rows": np.array(self.rows).reshape(-1, width)}
-        return {**own, **under("base", self.stepper.memory())}
+        return {**own, **under("base", self.stepper.save_state())}
 
-    def recall(self, memory: Memory) -> None:
-        self.t, self.h = memory["times"].tolist()
-        self.rows = deque(memory["rows"])
+    def restore_state(self, state: SavedState) -> None:
+        self.t, self.h = state["times"].tolist()
+        self.rows = deque(state["rows"])
         for row in self.rows:
             self.values[self.system.recorded] = row[1:]
             self.system.kernel.accept(float(row[0]))
-        if isinstance(self.stepper, Remembering):
-            self.stepper.recall(part_of(memory, "base"))
+        if isinstance(self.stepper, SavableStepper):
+            self.stepper.restore_state(part_of(state, "base"))
 
     @np.errstate(over="ignore", invalid="ignore")  # steps that run away are taken back
     def run(self, first: int, rows: Floats) -> StepBatch:

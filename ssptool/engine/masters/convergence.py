@@ -5,17 +5,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Memory, Unconverged
+from ssptool.engine.masters.protocols import NONE_UNCONVERGED, SavedState, Unconverged, UnplannedSteps
 from ssptool.engine.settings import ASKED, Settings
 from ssptool.errors import WrongValue, counted
-
-if TYPE_CHECKING:
-    from ssptool.engine.masters.protocols import Remarking
 
 Judge: TypeAlias = Callable[[Floats, Floats], float]
 """x and found − x (m,), m ≥ 1 → how many times too large the second is: 1 or less has converged; nan has not."""
@@ -349,15 +346,15 @@ class UnconvergedSteps:
         if self.unconverged.steps:
             yield self.unconverged.text(who)
 
-    def memory(self) -> "Memory":
+    def save_state(self) -> SavedState:
         return {"settled": np.array([self.floor, self.failed, self.failed_damped])}
 
-    def recall(self, memory: "Memory") -> None:
-        floor, failed, failed_damped = memory["settled"].tolist()
+    def restore_state(self, state: SavedState) -> None:
+        floor, failed, failed_damped = state["settled"].tolist()
         self.floor, self.failed, self.failed_damped = floor, int(failed), int(failed_damped)
 
 
-def settled_of(known: dict[tuple[str, ...], "Remarking"], names: tuple[str, ...]) -> UnconvergedSteps:
+def settled_of(known: dict[tuple[str, ...], UnplannedSteps], names: tuple[str, ...]) -> UnconvergedSteps:
     """Those of the group of these names, which outlast a master that starts anew."""
     found = known.setdefault(names, UnconvergedSteps())
     assert isinstance(found, UnconvergedSteps)
@@ -395,9 +392,9 @@ class PlainIterationSwitch:
             return False
         return not self.given_up and iteration < self._plain_iterations
 
-    def memory(self) -> Memory:
+    def save_state(self) -> SavedState:
         return {"cautious": np.array(self.given_up), "misses": np.array(self._misses, dtype=float)}
 
-    def recall(self, memory: Memory) -> None:
-        self.given_up = bool(memory["cautious"])
-        self._misses.extend(memory["misses"].tolist())
+    def restore_state(self, state: SavedState) -> None:
+        self.given_up = bool(state["cautious"])
+        self._misses.extend(state["misses"].tolist())

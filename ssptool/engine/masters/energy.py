@@ -15,7 +15,7 @@ from ssptool.engine.failure import Ending, Failure, UnsupportedCombination
 from ssptool.engine.kernel.interface import REAL_TYPES, Floats
 from ssptool.engine.masters.master import CoupledSystem, StepBatch, nothing
 from ssptool.engine.masters.program import ProgrammedMaster
-from ssptool.engine.masters.protocols import Memory, Participants
+from ssptool.engine.masters.protocols import Participants, SavedState
 from ssptool.engine.settings import Settings
 from ssptool.errors import NAMED, similar_names
 from ssptool.fmu.terminals import Terminal
@@ -366,13 +366,13 @@ class Controlled:
     def finished(self) -> bool:
         return self.t >= self.limit
 
-    def memory(self) -> Memory:
+    def save_state(self) -> SavedState:
         times = np.array([self.t, self.h, self.elapsed, self.last_error])
         return {"times": times, "through": self.through}
 
-    def recall(self, memory: Memory) -> None:
-        self.t, self.h, self.elapsed, self.last_error = memory["times"].tolist()
-        self.through = np.array(memory["through"])
+    def restore_state(self, state: SavedState) -> None:
+        self.t, self.h, self.elapsed, self.last_error = state["times"].tolist()
+        self.through = np.array(state["through"])
 
     def run(self, first: int, rows: Floats) -> StepBatch:
         filled = 0
@@ -396,14 +396,14 @@ class Controlled:
             return self._too_small(h)
         values = system.kernel.values
         before, added = self.sides.outputs(values), self.sides.added(values)
-        if system.drive is not None:
-            system.drive.begin(h, end)
+        if system.stimuli is not None:
+            system.stimuli.begin(h, end)
         outcome = self.program.step(self.t, h, end)
         if isinstance(outcome, Failure):
             return outcome
         after = self.sides.outputs(values)
         inputs = self.sides.inputs(system, 0.0), self.sides.inputs(system, h)
-        if failure := system.evaluate(system.everything.sweep, end):
+        if failure := system.evaluate(system.everything.schedule, end):
             return failure
         self._control(end, h, (before, after), inputs, added)
         return None
@@ -469,8 +469,8 @@ class _Sides:
         """(2, k): what they had as inputs in the step that was done, `past` [s] after its start."""
         slots: NDArray[np.intp] = self._inputs
         rates = system.kernel.input_rates
-        course = system.kernel.input_value[slots] + past * (rates[0][slots] + past / 2 * rates[1][slots])
-        return np.asarray(course)
+        given = system.kernel.input_value[slots] + past * (rates[0][slots] + past / 2 * rates[1][slots])
+        return np.asarray(given)
 
     def powers(self, outputs: Floats, inputs: Floats) -> Floats:
         """(2, k) [W]: into the first component of each bond as it sees it, and as the second one does."""

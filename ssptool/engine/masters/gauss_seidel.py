@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ssptool.engine.kernel.interface import Instruction, Op
 from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
 from ssptool.engine.masters.program import Hold, Program, set_inputs
-from ssptool.engine.masters.protocols import InputCourse, InstanceGroup, Participants
+from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup, Participants
 from ssptool.engine.masters.registry import MasterEntry, Situation
 from ssptool.engine.method_names import InputName
 from ssptool.engine.settings import Choice, Settings
@@ -25,7 +25,7 @@ class GaussSeidel(CouplingMaster):
     Kübler and Schiehlen 2000, "Two methods of simulator coupling".
     """
 
-    inputs: InputCourse = field(default_factory=Hold)
+    inputs: InputApproximation = field(default_factory=Hold)
 
     @property
     def name(self) -> str:
@@ -54,13 +54,15 @@ class GaussSeidel(CouplingMaster):
         yield from set_inputs(one, self._coupling(one.interpolates).instruction(one.following))
         yield Instruction(Op.ADVANCE, one.group)
         if one.integrated:
-            yield Instruction(Op.EVALUATE, one.sweep)
+            yield Instruction(Op.EVALUATE, one.schedule)
 
-    def _coupling(self, interpolates: bool) -> InputCourse:
+    def _coupling(self, interpolates: bool) -> InputApproximation:
         return self.inputs if interpolates else self.inputs.from_the_past
 
 
-def _create(inputs: InputCourse, settings: Settings, situation: Situation) -> tuple[GaussSeidel, Sequence[Choice]]:
+def _create(
+    inputs: InputApproximation, settings: Settings, situation: Situation
+) -> tuple[GaussSeidel, Sequence[Choice]]:
     return GaussSeidel(inputs), ()
 
 

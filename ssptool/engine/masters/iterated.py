@@ -25,7 +25,7 @@ from ssptool.engine.masters.iterated_steps import (
 )
 from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
 from ssptool.engine.masters.protocols import (
-    InputCourse,
+    InputApproximation,
     Participants,
 )
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
@@ -88,7 +88,7 @@ class Iterated(IterationMethod, CouplingMaster):
 MAX_ITERATIONS = 30
 
 
-def create(inputs: InputCourse, settings: Settings, situation: Situation) -> tuple[Iterated, Sequence[Choice]]:
+def create(inputs: InputApproximation, settings: Settings, situation: Situation) -> tuple[Iterated, Sequence[Choice]]:
     """With acceleration, convergence and limits.
 
     Raises

@@ -30,9 +30,9 @@ from ssptool.engine.masters.master import CoupledSystem, StepBatch, run_step_by_
 from ssptool.engine.masters.program import Interpolate
 from ssptool.engine.masters.protocols import (
     AskDerivatives,
-    InputCourse,
+    InputApproximation,
     InstanceGroup,
-    Memory,
+    SavedState,
     StepDerivatives,
     Unconverged,
     part_of,
@@ -84,13 +84,17 @@ class IteratedGroup:
         self.ask_derivatives: AskDerivatives | None = None
         self.accelerator = master.acceleration.start(GroupInterface(self._probe, self._pattern, self._derivatives))
 
-    def memory(self) -> Memory:
-        return {**self.caution.memory(), **self.settled.memory(), **under("acceleration", self.accelerator.memory())}
+    def save_state(self) -> SavedState:
+        return {
+            **self.caution.save_state(),
+            **self.settled.save_state(),
+            **under("acceleration", self.accelerator.save_state()),
+        }
 
-    def recall(self, memory: Memory) -> None:
-        self.caution.recall(memory)
-        self.settled.recall(memory)
-        self.accelerator.recall(part_of(memory, "acceleration"))
+    def restore_state(self, state: SavedState) -> None:
+        self.caution.restore_state(state)
+        self.settled.restore_state(state)
+        self.accelerator.restore_state(part_of(state, "acceleration"))
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
         """One macro step; the number of iterations that it took."""
@@ -136,7 +140,7 @@ class IteratedGroup:
         if self.iteration is None:
             if outcome.code is not Code.LOOP:
                 return self.system.explain_step(outcome, t, end)
-            return self.system.evaluate(self.group.sweep, end) or 1
+            return self.system.evaluate(self.group.schedule, end) or 1
         iteration = self.iteration
         if self.caution.given_up and self.cautious_iteration is not None:
             iteration = self.cautious_iteration
@@ -191,7 +195,7 @@ class IteratedGroup:
             return None
         if outcome.code is not Code.LOOP:
             return self.system.explain_step(outcome, self.t, self.end)
-        if failure := self.system.evaluate(self.group.sweep, self.end):
+        if failure := self.system.evaluate(self.group.schedule, self.end):
             return failure
         self.kernel.exchange(self.group.group)
         return None
@@ -233,7 +237,7 @@ class IteratedGroup:
         outcome = self.system.advance(group, self.t, self.h)
         if not outcome.ok:
             return self.system.explain_step(outcome, self.t, self.end)
-        return self.system.evaluate(group.sweep, self.end)
+        return self.system.evaluate(group.schedule, self.end)
 
     def _checked(self, operation: Callable[[int], Outcome]) -> Failure | None:
         outcome = operation(self.group.group)
@@ -412,7 +416,7 @@ class ProgrammedIteration:
         return StepBatch(done, None, tuple(counts))
 
     def _until_event(self, first: int, rows: Floats) -> StepBatch:
-        """Whatever the kernel cannot do alone interrupts the stretch: that step is done anew, one operation after the
+        """Whatever the kernel cannot do alone interrupts the segment: that step is done anew, one operation after the
         other.
         """
         system = self.iteration.system
@@ -439,11 +443,11 @@ class ProgrammedIteration:
         system = self.iteration.system
         return system.events is not None and system.events.goes_back and not self.iteration.is_cautious
 
-    def memory(self) -> Memory:
-        return self.iteration.memory()
+    def save_state(self) -> SavedState:
+        return self.iteration.save_state()
 
-    def recall(self, memory: Memory) -> None:
-        self.iteration.recall(memory)
+    def restore_state(self, state: SavedState) -> None:
+        self.iteration.restore_state(state)
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
         """One macro step, one operation after the other; neither accepted nor recorded."""
@@ -477,7 +481,7 @@ def _instructions(master: "IterationMethod", system: CoupledSystem, group: "Iter
         Instruction(Op.HOLD, own.held),
         master.inputs.instruction(own.following),
         Instruction(Op.ADVANCE, own.group),
-        Instruction(Op.EVALUATE, own.sweep),
+        Instruction(Op.EVALUATE, own.schedule),
     )
 
 
@@ -494,7 +498,7 @@ def _calls(master: "IterationMethod", group: "IteratedGroup", plain_iterations: 
         group=own.group,
         following=own.following,
         held=own.held,
-        sweep=own.sweep,
+        schedule=own.schedule,
         unknowns=own.unknowns,
         nominal=own.nominal,
         order=master.inputs.order,
@@ -529,7 +533,7 @@ class IterationMethod:
         Whether steps that do not converge are repeated with stronger damping, and then done without repetition.
     """
 
-    inputs: InputCourse = field(default_factory=Interpolate)
+    inputs: InputApproximation = field(default_factory=Interpolate)
     acceleration: Acceleration = field(default_factory=IqnIls)
     measure: Measure = field(default_factory=lambda: Relative(1e-8))
     max_iterations: int = 30
@@ -560,13 +564,13 @@ class GroupIteration(NamedTuple):
     def run(self, first: int, rows: Floats) -> StepBatch:
         return run_step_by_step(self, self.system, first, rows)
 
-    def memory(self) -> Memory:
-        memories = (under(f"group {number}", group.memory()) for number, group in enumerate(self.groups))
-        return {name: value for memory in memories for name, value in memory.items()}
+    def save_state(self) -> SavedState:
+        states = (under(f"group {number}", group.save_state()) for number, group in enumerate(self.groups))
+        return {name: value for state in states for name, value in state.items()}
 
-    def recall(self, memory: Memory) -> None:
+    def restore_state(self, state: SavedState) -> None:
         for number, group in enumerate(self.groups):
-            group.recall(part_of(memory, f"group {number}"))
+            group.restore_state(part_of(state, f"group {number}"))
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
         most = 1

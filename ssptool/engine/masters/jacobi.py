@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ssptool.engine.kernel.interface import Instruction, Op
 from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
 from ssptool.engine.masters.program import Hold, Program, set_inputs
-from ssptool.engine.masters.protocols import InputCourse, Participants
+from ssptool.engine.masters.protocols import InputApproximation, Participants
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
 from ssptool.engine.method_names import ExchangeName, InputName
 from ssptool.engine.settings import Choice, Settings
@@ -27,7 +27,7 @@ class Jacobi(CouplingMaster):
     Kübler and Schiehlen 2000, "Two methods of simulator coupling".
     """
 
-    inputs: InputCourse = field(default_factory=Hold)
+    inputs: InputApproximation = field(default_factory=Hold)
     late: bool = False
 
     @property
@@ -52,7 +52,7 @@ class Jacobi(CouplingMaster):
         return (*moves, f"step {', '.join(map(str, groups))}", *([] if self.late else ["evaluate"]))
 
 
-def _create(inputs: InputCourse, settings: Settings, situation: Situation) -> tuple[Jacobi, Sequence[Choice]]:
+def _create(inputs: InputApproximation, settings: Settings, situation: Situation) -> tuple[Jacobi, Sequence[Choice]]:
     return Jacobi(inputs, late=settings.exchange is ExchangeName.LATE), ()
 
 

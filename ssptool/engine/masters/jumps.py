@@ -13,14 +13,21 @@ from ssptool.engine.masters.master import (
     CoupledSystem,
     CouplingMaster,
     OneStepper,
-    Remembering,
+    SavableStepper,
     StepBatch,
     Stepper,
     StepSizeControl,
     nothing,
 )
 from ssptool.engine.masters.program import Program
-from ssptool.engine.masters.protocols import DriverProtocol, InputCourse, Memory, Participants, part_of, under
+from ssptool.engine.masters.protocols import (
+    InputApproximation,
+    Participants,
+    SavedState,
+    StimuliProtocol,
+    part_of,
+    under,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +67,8 @@ class _ToTheStop:
             return done
         t = system.time(first + whole)
         h, end = system.next_step(t, system.stop)
-        if system.drive is not None:
-            system.drive.begin(h, end)
+        if system.stimuli is not None:
+            system.stimuli.begin(h, end)
         iterations = self.stepper.step(t, h, end)
         if isinstance(iterations, Failure):
             return StepBatch(whole, iterations, done.iterations)
@@ -71,14 +78,14 @@ class _ToTheStop:
     def step(self, t: float, h: float, end: float) -> int | Failure:
         return self.stepper.step(t, h, end)
 
-    def memory(self) -> Memory:
-        if not isinstance(self.stepper, Remembering):
+    def save_state(self) -> SavedState:
+        if not isinstance(self.stepper, SavableStepper):
             raise TypeError("this master does not remember")
-        return self.stepper.memory()
+        return self.stepper.save_state()
 
-    def recall(self, memory: Memory) -> None:
-        if isinstance(self.stepper, Remembering):
-            self.stepper.recall(memory)
+    def restore_state(self, state: SavedState) -> None:
+        if isinstance(self.stepper, SavableStepper):
+            self.stepper.restore_state(state)
 
 
 FEW_STEPS = 16
@@ -88,18 +95,18 @@ FEW_STEPS = 16
 def goes_through(stepper: OneStepper, system: CoupledSystem) -> TypeGuard[Program]:
     """Whether the kernel can do the next jump, with no more to it than the courses."""
     alone = system.ode is None and system.events is None and not system.stepwise
-    drive = system.drive
-    return alone and drive is not None and isinstance(stepper, Program) and drive.only_courses(drive.stretch)
+    stimuli = system.stimuli
+    return alone and stimuli is not None and isinstance(stepper, Program) and stimuli.only_tables_jump(stimuli.segment)
 
 
 def through_jumps(program: Program, t: float, rows: Floats) -> StepBatch:
     """From t [s] as far as rows, dense jumps and the run go: a row for each step and each other side of a jump."""
-    system, drive = program.system, program.system.drive
-    assert drive is not None
+    system, stimuli = program.system, program.system.stimuli
+    assert stimuli is not None
     points = np.array([point for point, _ in zip(_points(system, t), rows, strict=False)])
     outcome = system.kernel.run_through(program.instructions(), _jump(system), points, rows[: len(points)])
     done = outcome.steps
-    drive.go_to(drive.stretch + int(np.count_nonzero(points[:done, 1] == 0.0)))
+    stimuli.go_to(stimuli.segment + int(np.count_nonzero(points[:done, 1] == 0.0)))
     if outcome.ok:
         return StepBatch(done)
     t, h, reached, _ = points[done].tolist()
@@ -111,16 +118,16 @@ def through_jumps(program: Program, t: float, rows: Floats) -> StepBatch:
 
 def _points(system: CoupledSystem, t: float) -> Iterator[tuple[float, float, float, float]]:
     """Points for the kernel, until jumps are no longer dense."""
-    drive = system.drive
-    assert drive is not None
-    stretch, stop = drive.stretch, system.stop
-    _, end = drive.limits(stretch)
+    stimuli = system.stimuli
+    assert stimuli is not None
+    segment, stop = stimuli.segment, system.stop
+    _, end = stimuli.limits(segment)
     while True:
         if t >= end:
-            if not drive.only_courses(stretch):
+            if not stimuli.only_tables_jump(segment):
                 return
-            stretch += 1
-            begin, end = drive.limits(stretch)
+            segment += 1
+            begin, end = stimuli.limits(segment)
             yield t, 0.0, begin, end
             if min(end, stop) - t > FEW_STEPS * system.step:
                 return
@@ -134,15 +141,15 @@ def _points(system: CoupledSystem, t: float) -> Iterator[tuple[float, float, flo
 
 def _jump(system: CoupledSystem) -> tuple[Instruction, ...]:
     """Program that does the same as `CoupledSystem.settle`."""
-    group, sweep = system.everything.group, system.everything.sweep
+    group, schedule = system.everything.group, system.everything.schedule
     exchange = Instruction(Op.EXCHANGE, group)
-    settled = (exchange, Instruction(Op.EVALUATE, sweep), exchange)
+    settled = (exchange, Instruction(Op.EVALUATE, schedule), exchange)
     return (*settled, Instruction(Op.FORGET), Instruction(Op.ACCEPT), Instruction(Op.RECORD))
 
 
 def _solved(system: CoupledSystem, reached: float, row: Floats) -> Failure | None:
     """Finish a step with a loop that the kernel does not solve."""
-    failure = system.evaluate(system.everything.sweep, reached)
+    failure = system.evaluate(system.everything.schedule, reached)
     if failure is None:
         system.finish_at(reached, row)
     return failure
@@ -187,7 +194,7 @@ class StepsToInputJumps:
 
 
 @dataclass(frozen=True, slots=True)
-class MasterWithDrivenInputs(CouplingMaster):
+class MasterWithInputSources(CouplingMaster):
     """A master in each of whose steps driven inputs run as they are given, and `after` is called with the end of it."""
 
     base: CouplingMaster
@@ -198,7 +205,7 @@ class MasterWithDrivenInputs(CouplingMaster):
         return self.base.name
 
     @property
-    def inputs(self) -> InputCourse:
+    def inputs(self) -> InputApproximation:
         return self.base.inputs
 
     def start(self, system: CoupledSystem) -> OneStepper:
@@ -210,21 +217,21 @@ class MasterWithDrivenInputs(CouplingMaster):
 
 class _Follower(NamedTuple):
     stepper: OneStepper
-    drive: DriverProtocol | None
+    stimuli: StimuliProtocol | None
     after: Callable[[float], None]
 
     def run(self, first: int, rows: Floats) -> StepBatch:
         raise AssertionError("steps are asked for one by one")
 
-    def memory(self) -> Memory:
-        return _memory(self.stepper)
+    def save_state(self) -> SavedState:
+        return _save_state(self.stepper)
 
-    def recall(self, memory: Memory) -> None:
-        _recall(self.stepper, memory)
+    def restore_state(self, state: SavedState) -> None:
+        _restore_state(self.stepper, state)
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
-        if self.drive is not None:
-            self.drive.begin(h, end)
+        if self.stimuli is not None:
+            self.stimuli.begin(h, end)
         outcome = self.stepper.step(t, h, end)
         self.after(end)
         return outcome
@@ -232,32 +239,32 @@ class _Follower(NamedTuple):
 
 def following(stepper: OneStepper, system: CoupledSystem, after: Callable[[float], None] = nothing) -> OneStepper:
     """The same stepper, in each of whose steps driven inputs run as they are given, `after` which this is called."""
-    return _Follower(stepper, system.drive, after)
+    return _Follower(stepper, system.stimuli, after)
 
 
-def _memory(stepper: Stepper) -> Memory:
-    if not isinstance(stepper, Remembering):
+def _save_state(stepper: Stepper) -> SavedState:
+    if not isinstance(stepper, SavableStepper):
         raise TypeError("this master does not remember")
-    return stepper.memory()
+    return stepper.save_state()
 
 
-def _recall(stepper: Stepper, memory: Memory) -> None:
-    if isinstance(stepper, Remembering):
-        stepper.recall(memory)
+def _restore_state(stepper: Stepper, state: SavedState) -> None:
+    if isinstance(stepper, SavableStepper):
+        stepper.restore_state(state)
 
 
-def _drive(system: CoupledSystem) -> DriverProtocol:
-    if system.drive is None:
+def _applied_stimuli(system: CoupledSystem) -> StimuliProtocol:
+    if system.stimuli is None:
         raise ValueError("nothing acts on this system from outside")
-    return system.drive
+    return system.stimuli
 
 
 class _Stretches:
-    """Stretch after stretch between jumps, row by row."""
+    """Segment after segment between jumps, row by row."""
 
     def __init__(self, master: StepsToInputJumps, system: CoupledSystem) -> None:
         self.system = system
-        self.drive = _drive(system)
+        self.stimuli = _applied_stimuli(system)
         self.base = master.base
         self.t = system.start
         self.counts: list[int] = []
@@ -271,12 +278,12 @@ class _Stretches:
 
     @property
     def _at_jump(self) -> bool:
-        return self.t >= self.drive.end
+        return self.t >= self.stimuli.end
 
     @property
     def _end(self) -> float:
-        """End of the present stretch, or of the run."""
-        return min(self.drive.end, self.system.stop)
+        """End of the present segment, or of the run."""
+        return min(self.stimuli.end, self.system.stop)
 
     def _steps(self) -> "_Equal | _Varying":
         if isinstance(self.base, StepSizeControl):
@@ -306,15 +313,15 @@ class _Stretches:
                 self.t = float(rows[filled - 1, 0])
         return StepBatch(filled, failure, tuple(self.counts), self.rejected, self.finished)
 
-    def memory(self) -> Memory:
-        own = {"t": np.array(self.t), "stretch": np.array(self.drive.stretch)}
-        return {**own, **under("base", _memory(self.steps.stepper))}
+    def save_state(self) -> SavedState:
+        own = {"t": np.array(self.t), "stretch": np.array(self.stimuli.segment)}
+        return {**own, **under("base", _save_state(self.steps.stepper))}
 
-    def recall(self, memory: Memory) -> None:
-        self.t = float(memory["t"])
-        self.drive.go_to(int(memory["stretch"]))
+    def restore_state(self, state: SavedState) -> None:
+        self.t = float(state["t"])
+        self.stimuli.go_to(int(state["stretch"]))
         self.steps = self._steps()
-        _recall(self.steps.stepper, part_of(memory, "base"))
+        _restore_state(self.steps.stepper, part_of(state, "base"))
 
     def _jump(self, row: Floats) -> Failure | None:
         """The other side of the instant that has been reached."""
@@ -332,7 +339,7 @@ class _Stretches:
 
 @dataclass(slots=True)
 class _Equal:
-    """Macro steps from point to point of the grid, cut at the end of a stretch: as many at once as are whole, where
+    """Macro steps from point to point of the grid, cut at the end of a segment: as many at once as are whole, where
     nothing changes from one to the next.
     """
 
@@ -361,7 +368,7 @@ class _Equal:
 
 
 class _Varying:
-    """Steps of varying size within one stretch."""
+    """Steps of varying size within one segment."""
 
     def __init__(self, master: StepSizeControl, system: CoupledSystem, start: float, end: float) -> None:
         self.stepper: Stepper = master.start(replace(system, start=start, stop=end, stepwise=True))

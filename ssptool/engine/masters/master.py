@@ -15,16 +15,16 @@ from ssptool.engine.masters.protocols import (
     NONE_UNCONVERGED,
     AskDerivatives,
     CheckpointProtocol,
-    DriverProtocol,
     GroupPart,
-    InputCourse,
+    InputApproximation,
     InstanceGroup,
-    Memory,
     Ode,
     Participants,
-    Remarking,
+    SavedState,
     SteppedOde,
+    StimuliProtocol,
     Unconverged,
+    UnplannedSteps,
     nothing_known,
 )
 from ssptool.engine.recording.iteration_log import IterationLog
@@ -98,11 +98,11 @@ class Events(Protocol):
         """Let `action` set what it likes at t [s], which is an event."""
         ...
 
-    def memory(self) -> Memory:
+    def save_state(self) -> SavedState:
         """What is needed to go on."""
         ...
 
-    def recall(self, memory: Memory) -> None:
+    def restore_state(self, state: SavedState) -> None:
         """Go on from there."""
         ...
 
@@ -119,7 +119,7 @@ class CoupledSystem:
         Strongly connected groups of instances, in an order in which signals flow from each to later ones
         only.
     evaluate
-        Run a sweep at a time; solve its loops with the full chain where the kernel's iteration does not.
+        Run a schedule at a time; solve its loops with the full chain where the kernel's iteration does not.
     explain
         A failed kernel operation, at a time, in words.
     integration
@@ -172,10 +172,10 @@ class CoupledSystem:
     interface_derivatives: Callable[[InstanceGroup], AskDerivatives] = nothing_known
     checkpoint: CheckpointProtocol | None = None
     coupling_log: IterationLog | None = None
-    drive: DriverProtocol | None = None
+    stimuli: StimuliProtocol | None = None
     refused: Callable[[FmiError, float], Failure] | None = None
     events: Events | None = None
-    settled: dict[tuple[str, ...], Remarking] = field(default_factory=dict)
+    settled: dict[tuple[str, ...], UnplannedSteps] = field(default_factory=dict)
     unobserved: list[Failure] = field(default_factory=list)
 
     def explain_step(self, outcome: Outcome, t: float, end: float) -> Failure:
@@ -195,7 +195,7 @@ class CoupledSystem:
     @property
     def driving(self) -> tuple[Instruction, ...]:
         """Instructions at the start of a program of a macro step."""
-        return () if self.drive is None else self.drive.instructions
+        return () if self.stimuli is None else self.stimuli.instructions
 
     def time(self, point: int) -> float:
         """Communication point number `point` [s]; the same arithmetic as the kernel's."""
@@ -274,9 +274,9 @@ class CoupledSystem:
 
     def through_jump(self, time: float) -> Failure | None:
         """Let what acts from outside jump at this time [s], and what follows from it follow."""
-        assert self.drive is not None and self.refused is not None
+        assert self.stimuli is not None and self.refused is not None
         outcomes: list[Outcome] = []
-        jump = self.drive.jump
+        jump = self.stimuli.jump
         try:
             if self.ode is None:
                 outcomes.append(jump())
@@ -292,7 +292,7 @@ class CoupledSystem:
         """After values were set at this time [s]: outputs follow, and the past is forgotten."""
         kernel, everything = self.kernel, self.everything
         kernel.exchange(everything.group)
-        if failure := self.evaluate(everything.sweep, time):
+        if failure := self.evaluate(everything.schedule, time):
             return failure
         kernel.exchange(everything.group)
         kernel.accept(LONG_AGO)
@@ -377,14 +377,14 @@ class Stepper(Protocol):
 
 
 @runtime_checkable
-class Remembering(Protocol):
+class SavableStepper(Protocol):
     """A stepper, or a part of one, that can go on in another process, with the same bits."""
 
-    def memory(self) -> Memory:
+    def save_state(self) -> SavedState:
         """What it needs to go on from where it is."""
         ...
 
-    def recall(self, memory: Memory) -> None:
+    def restore_state(self, state: SavedState) -> None:
         """Go on from there. The kernel has the history that it had, but for points whose rows wait here."""
         ...
 
@@ -423,8 +423,8 @@ def run_step_by_step(stepper: OneStepper, system: "CoupledSystem", first: int, r
     counts: list[int] = []
     for done in range(len(rows)):
         end = system.time(first + done + 1)
-        if system.drive is not None:
-            system.drive.begin(system.step, end)
+        if system.stimuli is not None:
+            system.stimuli.begin(system.step, end)
         iterations = stepper.step(system.time(first + done), system.step, end)
         if isinstance(iterations, Failure):
             return StepBatch(done, iterations, tuple(counts))
@@ -480,7 +480,7 @@ class CouplingMaster(Master, Protocol):
     """
 
     @property
-    def inputs(self) -> InputCourse: ...
+    def inputs(self) -> InputApproximation: ...
 
     @property
     def chooses_steps(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Kernel, Op, Outcome
 from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, StepBatch
-from ssptool.engine.masters.protocols import InstanceGroup, Memory
+from ssptool.engine.masters.protocols import InstanceGroup, SavedState
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Program:
             *self.system.saving,
             *self.system.driving,
             *self.steps,
-            *([Instruction(Op.EVALUATE, everything.sweep)] if self.consistent else []),
+            *([Instruction(Op.EVALUATE, everything.schedule)] if self.consistent else []),
             Instruction(Op.EXCHANGE, everything.group),
             Instruction(Op.ACCEPT),
             Instruction(Op.RECORD),
@@ -50,7 +50,7 @@ class Program:
             if outcome.code is not Code.LOOP:
                 t, end = system.time(first + done), system.time(first + done + 1)
                 return StepBatch(done, system.explain_step(outcome, t, end))
-            # The sweep that it stopped at is done again, with the full solvers.
+            # The schedule that it stopped at is done again, with the full solvers.
             left = self.steps[outcome.instruction - len(system.saving) - len(system.driving) :]
             t, end = system.time(first + done), system.time(first + done + 1)
             if isinstance(rest := self._rest(left, t, system.step, end), Failure):
@@ -78,10 +78,10 @@ class Program:
     def interruptible(self) -> bool:
         return True
 
-    def memory(self) -> Memory:
+    def save_state(self) -> SavedState:
         return {}
 
-    def recall(self, memory: Memory) -> None:
+    def restore_state(self, state: SavedState) -> None:
         pass
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
@@ -99,7 +99,7 @@ class Program:
                 return self.system.explain_step(outcome, t, end)
         if not self.consistent:
             return 1
-        return self.system.evaluate(self.system.everything.sweep, end) or 1
+        return self.system.evaluate(self.system.everything.schedule, end) or 1
 
     def _execute(self, instruction: Instruction, t: float, h: float) -> Outcome:
         kernel, argument = self.system.kernel, instruction.argument

@@ -11,21 +11,21 @@ from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import Floats, Instruction, Kernel, Outcome, Slots
 from ssptool.errors import counted
 
-Memory = Mapping[str, NDArray[Any]]
+SavedState = Mapping[str, NDArray[Any]]
 """What somebody has to remember, as arrays by name."""
 
 
-def under(name: str, memory: Memory) -> dict[str, NDArray[Any]]:
+def under(name: str, state: SavedState) -> dict[str, NDArray[Any]]:
     """The memory of a part, in that of the whole."""
-    return {f"{name}/{key}": value for key, value in memory.items()}
+    return {f"{name}/{key}": value for key, value in state.items()}
 
 
-def part_of(memory: Memory, name: str) -> Memory:
+def part_of(state: SavedState, name: str) -> SavedState:
     """What a part remembers: the inverse of `under`."""
-    return {key.removeprefix(f"{name}/"): value for key, value in memory.items() if key.startswith(f"{name}/")}
+    return {key.removeprefix(f"{name}/"): value for key, value in state.items() if key.startswith(f"{name}/")}
 
 
-class InputCourse(Protocol):
+class InputApproximation(Protocol):
     """A coupling of inputs over a macro step, as an instruction of a program or applied at once.
 
     Attributes
@@ -48,7 +48,7 @@ class InputCourse(Protocol):
     def order_of_accuracy(self) -> int: ...
 
     @property
-    def from_the_past(self) -> "InputCourse": ...
+    def from_the_past(self) -> "InputApproximation": ...
 
     def instruction(self, group: int) -> Instruction: ...
 
@@ -98,7 +98,7 @@ class Unconverged:
 NONE_UNCONVERGED = Unconverged()
 
 
-class Remarking(Protocol):
+class UnplannedSteps(Protocol):
     """Counts steps of a group that were done otherwise than planned."""
 
     @property
@@ -135,18 +135,18 @@ class Updated(NamedTuple):
 class SteppedOde(Ode, Protocol):
     """An ODE that is stepped as if it were a component of co-simulation."""
 
-    def weave(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    def with_event_rows(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Rows (k, 1 + recorded) of communication points, the one before them being `before`, with those of events in
         between: new ones, or the same where there are no events. And which of them are communication points.
         """
         ...
 
     @property
-    def listens(self) -> bool:
+    def takes_event_signals(self) -> bool:
         """Whether components of co-simulation feed inputs that are set at events only."""
         ...
 
-    def waits(self) -> bool:
+    def event_pending(self) -> bool:
         """Whether such an input has changed, so that there has to be an event at the communication point reached."""
         ...
 
@@ -169,25 +169,25 @@ class SteppedOde(Ode, Protocol):
         """
         ...
 
-    def news(self) -> tuple[int, int]:
+    def new_counts(self) -> tuple[int, int]:
         """Events, and evaluations of derivatives, since this was asked last."""
         ...
 
-    def memory(self) -> Memory:
+    def save_state(self) -> SavedState:
         """What is needed to go on from where it is, as it does itself from now on."""
         ...
 
-    def recall(self, memory: Memory) -> None:
+    def restore_state(self, state: SavedState) -> None:
         """Go on from there."""
         ...
 
 
-class DriverProtocol(Protocol):
+class StimuliProtocol(Protocol):
     """Inputs and scenarios that act on the system from outside."""
 
     end: float
     """Until which time [s] nothing jumps."""
-    stretch: int
+    segment: int
     """How often it has jumped."""
 
     @property
@@ -203,7 +203,7 @@ class DriverProtocol(Protocol):
         """To the other side of `end`. May raise FmiError."""
         ...
 
-    def go_to(self, stretch: int) -> None:
+    def go_to(self, segment: int) -> None:
         """Be where it was when it had jumped so often; values and parameters are those of then."""
         ...
 
@@ -211,12 +211,12 @@ class DriverProtocol(Protocol):
         """Write the driven values at t [s], which is not after `end`."""
         ...
 
-    def limits(self, stretch: int) -> tuple[float, float]:
-        """Start and end [s] of a stretch."""
+    def limits(self, segment: int) -> tuple[float, float]:
+        """Start and end [s] of a segment."""
         ...
 
-    def only_courses(self, stretch: int) -> bool:
-        """Whether at the end of a stretch nothing jumps but what the kernel knows by itself."""
+    def only_tables_jump(self, segment: int) -> bool:
+        """Whether at the end of a segment nothing jumps but what the kernel knows by itself."""
         ...
 
     def limit(self, t: float) -> float:
@@ -231,8 +231,8 @@ class InstanceGroup(NamedTuple):
     ----------
     group, following, held
         Kernel groups: all; those whose inputs follow the master's coupling; the rest, whose inputs are held.
-    sweep
-        Kernel sweep that makes their outputs consistent at one instant.
+    schedule
+        Kernel schedule that makes their outputs consistent at one instant.
     members
         Sets of one instance each, in the order in which they are stepped. Empty for a set of one.
     unknowns
@@ -248,13 +248,13 @@ class InstanceGroup(NamedTuple):
     parts
         One by one, if some of them do several steps in a macro step; empty otherwise.
     integrated
-        The ODE of the components of model exchange is among them, whose outputs are consistent after a sweep only.
+        The ODE of the components of model exchange is among them, whose outputs are consistent after a schedule only.
     """
 
     group: int
     following: int
     held: int
-    sweep: int
+    schedule: int
     members: tuple["InstanceGroup", ...] = ()
     unknowns: Slots = ()
     nominal: Sequence[float] = ()

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ssptool.engine.failure import UnsupportedCombination
 from ssptool.engine.masters.energy import Bond
 from ssptool.engine.masters.master import CouplingMaster
-from ssptool.engine.masters.protocols import InputCourse
+from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.method_names import InputName, NamedMaster, named, registered
 from ssptool.engine.settings import Choice, Settings
 from ssptool.errors import WrongValue, abbreviated
@@ -149,7 +149,7 @@ class MasterEntry:
         Steps of components that are mutually coupled are done several times.
     """
 
-    create: Callable[[InputCourse, Settings, Situation], tuple[CouplingMaster, Sequence[Choice]]]
+    create: Callable[[InputApproximation, Settings, Situation], tuple[CouplingMaster, Sequence[Choice]]]
     input: InputName = InputName.HOLD
     refused_inputs: Mapping[InputName, Refusal] = field(default_factory=dict)
     settings: Mapping[str, Refusal] = field(default_factory=dict)

@@ -14,10 +14,10 @@ from ssptool.engine.event_mode.iteration import SETTLED
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import FLOAT, Floats, Kernel, copy_slots
 from ssptool.engine.masters.master import StepBatch, tolerance_of_times
-from ssptool.engine.masters.protocols import Memory, Updated, part_of, under
+from ssptool.engine.masters.protocols import SavedState, Updated, part_of, under
 from ssptool.engine.ode.events import IntegrationState, Updates
 from ssptool.engine.ode.integration import Integration, Tally
-from ssptool.engine.ode.system import KeptStates, OdeInputCourse
+from ssptool.engine.ode.system import OdeInputPolynomials, SavedFmuStates
 from ssptool.engine.planning.interval import Interval
 from ssptool.engine.planning.plan import Plan, PlannedOde
 from ssptool.fmu.instance import FmiError
@@ -44,26 +44,26 @@ class OdeExchange:
         self._columns = [place for place, slot in enumerate(plan.recorded, start=1) if slot in self._numbered]
 
     @property
-    def listens(self) -> bool:
+    def takes_event_signals(self) -> bool:
         """Whether something from outside is exchanged at events."""
         return bool(self._sources.size)
 
-    def hear(self) -> None:
+    def read_event_signals(self) -> None:
         """Inside, be told what is exchanged at events."""
         self._copy(self._outside, self._inside, self._sources)
 
-    def hear_inputs(self) -> None:
+    def read_inputs(self) -> None:
         """Inside, be told all continuous inputs."""
         self._inside.values[self._inputs] = self._outside.values[self._inputs]
 
-    def tell(self) -> None:
+    def write_event_signals(self) -> None:
         """Tell outside of what components of the ODE have exchanged at events; it asks them for the rest itself."""
         self._copy(self._inside, self._outside, self._at_events)
 
-    def tell_everything(self) -> None:
+    def write_everything(self) -> None:
         self._copy(self._inside, self._outside, self._everything)
 
-    def told(self, row: Floats) -> Floats:
+    def renumbered(self, row: Floats) -> Floats:
         """A row (1 + recorded,) from inside as it is outside."""
         if self._columns:
             cells = row.view(np.int64)
@@ -85,10 +85,10 @@ class Snapshot:
     """A position, and the states of the components, which are kept before the first event after it only."""
 
     position: IntegrationState
-    inputs: OdeInputCourse | None
+    inputs: OdeInputPolynomials | None
     signs: Floats
     end: float
-    states: KeptStates | None = None
+    states: SavedFmuStates | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class OdeComponent:
         self._able = tuple(assembly.instances[index] for index, can in able.items() if can)
         self._unable = tuple(assembly.instances[index] for index, can in able.items() if not can)
         self._inputs = np.array(ode.inputs, dtype=np.intp)
-        self._border = OdeExchange(assembly.plan, ode, integration.system.kernel, assembly.kernel)
+        self._exchange = OdeExchange(assembly.plan, ode, integration.system.kernel, assembly.kernel)
         self._nominal = np.array(assembly.plan.nominal)[self._inputs]
         self._moving = np.array([assembly.plan.types[slot] == FLOAT for slot in ode.inputs], dtype=bool)
         self._own, self._held = _columns(assembly.plan, ode)
@@ -153,7 +153,7 @@ class OdeComponent:
             self._failure = stopped.failure
         except FmiError as error:
             self._failure = self._system.refused(error, integration.time).failure
-        self._border.tell_everything()
+        self._exchange.write_everything()
 
     def step(self, t: float, h: float) -> float | None:
         """Integrate from t to t + h [s], or to the time returned if an event is due; may raise `IntegrationStopped`."""
@@ -170,7 +170,7 @@ class OdeComponent:
         self.free(number)
         number = number or next(self._numbers)
         position = self.integration.position(self.integration.time)
-        self._snapshots[number] = Snapshot(position, self._system.course, self._signs, self._end)
+        self._snapshots[number] = Snapshot(position, self._system.input_polynomials, self._signs, self._end)
         return number
 
     def restore(self, number: int) -> None:
@@ -181,9 +181,9 @@ class OdeComponent:
                 snapshot.states.go_back()
         except FmiError as error:
             raise self._system.refused(error, snapshot.position.t) from None
-        self._system.course, self._signs, self._end = snapshot.inputs, snapshot.signs, snapshot.end
+        self._system.input_polynomials, self._signs, self._end = snapshot.inputs, snapshot.signs, snapshot.end
         self.integration.go_to(snapshot.position)
-        self._border.tell()
+        self._exchange.write_event_signals()
         while self._events and self._events[-1].end > snapshot.end:
             self._events.pop()
 
@@ -197,7 +197,7 @@ class OdeComponent:
 
     # -- what a master asks for ------------------------------------------------------------------------------------
 
-    def weave(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    def with_event_rows(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         if not self._events:
             return rows, np.ones(len(rows), dtype=bool)
         found: list[Floats] = []
@@ -229,8 +229,8 @@ class OdeComponent:
 
         def act() -> None:
             action()
-            self._border.hear_inputs()
-            self._border.hear()
+            self._exchange.read_inputs()
+            self._exchange.read_event_signals()
 
         try:
             self.integration.intervene(act)
@@ -239,7 +239,7 @@ class OdeComponent:
             return stopped.failure
         except FmiError as error:
             return self._system.refused(error, self.integration.time).failure
-        self._border.tell()
+        self._exchange.write_event_signals()
         return None
 
     # -- in events of the whole system -----------------------------------------------------------------------------
@@ -261,10 +261,10 @@ class OdeComponent:
 
     def leave(self, *, changed: bool, first: bool) -> bool:
         t = self.integration.time
-        self._border.hear_inputs()
+        self._exchange.read_inputs()
         if self._inputs.size:
             held = np.zeros(self._inputs.size)
-            self._system.course = OdeInputCourse(t, self._kernel.values[self._inputs], held, held)
+            self._system.input_polynomials = OdeInputPolynomials(t, self._kernel.values[self._inputs], held, held)
         seen = self.integration.leave(self._updates.outcome(t, self._close, changed=changed), first=first)
         self._signs = self.integration.indicators()
         return seen
@@ -272,49 +272,49 @@ class OdeComponent:
     # ---------------------------------------------------------------------------------------------------------------
 
     @property
-    def listens(self) -> bool:
-        return self._border.listens
+    def takes_event_signals(self) -> bool:
+        return self._exchange.takes_event_signals
 
-    def waits(self) -> bool:
-        if not self._border.listens or self._failure is not None:
+    def event_pending(self) -> bool:
+        if not self._exchange.takes_event_signals or self._failure is not None:
             return False
-        self._border.hear()
+        self._exchange.read_event_signals()
         return self._system.events.pending()
 
-    def news(self) -> tuple[int, int]:
-        return self._tally.news()
+    def new_counts(self) -> tuple[int, int]:
+        return self._tally.new_counts()
 
-    def memory(self) -> Memory:
+    def save_state(self) -> SavedState:
         position = self.integration.position(self.integration.time)
         self.integration.start_over(position)
         events = [np.concatenate(((event.end,), event.row)) for event in self._events]
         width, kernel = 2 + len(self._assembly.plan.recorded), self._system.kernel
         return {
-            **position.memory(),
+            **position.save_state(),
             "signs": self._signs,
             "end": np.array(self._end),
             "rows": np.array(events).reshape(-1, width),
             "contents": np.array([kernel.content(number).hex() for number in range(kernel.contents)], dtype=np.str_),
         }
 
-    def recall(self, memory: Memory) -> None:
-        for content in memory["contents"].tolist():
+    def restore_state(self, state: SavedState) -> None:
+        for content in state["contents"].tolist():
             self._system.kernel.number(
                 bytes.fromhex(content)
             )  # in their order, so that they get the numbers that they had
-        self.integration.go_to(IntegrationState.recalled(memory))
+        self.integration.go_to(IntegrationState.restored(state))
         self._tally = Tally(self.integration, self.integration.statistics)
-        self._signs, self._end = memory["signs"], float(memory["end"])
-        self._events = deque(EventRow(float(row[0]), row[1:]) for row in memory["rows"])
+        self._signs, self._end = state["signs"], float(state["end"])
+        self._events = deque(EventRow(float(row[0]), row[1:]) for row in state["rows"])
 
     # ---------------------------------------------------------------------------------------------------------------
 
     def _integrate(self, t: float, h: float) -> None:
         integration, end = self.integration, t + h
-        before, course = self._system.course, self._course(t)
-        if course is not None:
-            self._system.course = course
-            if before is None or integration.time != t or not self._continues(before.at(t), course.value):
+        before, input_polynomials = self._system.input_polynomials, self._input_polynomials(t)
+        if input_polynomials is not None:
+            self._system.input_polynomials = input_polynomials
+            if before is None or integration.time != t or not self._continues(before.at(t), input_polynomials.value):
                 # What has crossed zero at an event a moment after t must not do so once more.
                 ahead = t < integration.time <= t + self._close
                 integration.restart(integration.time if ahead else t, self._signs)
@@ -322,16 +322,16 @@ class OdeComponent:
             pass
         if not integration.due:
             integration.rows.pop()  # the communication point's is made when all components are there
-        self._events.extend(EventRow(end, self._border.told(row)) for row in integration.rows)
+        self._events.extend(EventRow(end, self._exchange.renumbered(row)) for row in integration.rows)
         integration.rows.clear()
         self._signs, self._end = integration.indicators(), end
-        self._border.tell()
+        self._exchange.write_event_signals()
 
     def _continues(self, before: Floats, after: Floats) -> bool:
         """Whether inputs do not jump, so that the integrator can go on as it is: up to rounding."""
         return bool(np.all(np.abs(after - before) <= SETTLED * np.maximum(np.abs(before), self._nominal)))
 
-    def _course(self, t: float) -> OdeInputCourse | None:
+    def _input_polynomials(self, t: float) -> OdeInputPolynomials | None:
         """Polynomials of the inputs over the macro step from t; None without inputs."""
         if not self._inputs.size:
             return None
@@ -340,13 +340,13 @@ class OdeComponent:
         if not self._moving.all():
             value = np.where(self._moving, value, self._kernel.values[self._inputs])
             rates *= self._moving
-        return OdeInputCourse(t, value, rates[0], rates[1])
+        return OdeInputPolynomials(t, value, rates[0], rates[1])
 
     def _keep_states(self) -> None:
         """Events change what is not in a position; so states are kept for all those positions that have none."""
         bare = [snapshot for snapshot in self._snapshots.values() if snapshot.states is None]
         if bare:
-            states = KeptStates.of(self._able, self._unable, self.integration.time)
+            states = SavedFmuStates.of(self._able, self._unable, self.integration.time)
             for snapshot in bare:
                 snapshot.states = states
 
@@ -402,7 +402,7 @@ class OdeAlone:
             filled += 1
         finished = self._point > self._interval.steps and not waiting
         failure = None if waiting else self._failure
-        events, evaluations = self._tally.news()
+        events, evaluations = self._tally.new_counts()
         return StepBatch(
             filled, failure, finished=finished, events=events, evaluations=evaluations, points=points[:filled]
         )
@@ -445,24 +445,24 @@ class OdeAlone:
             return integration.system.refused(error, self._reached).failure
         return None
 
-    def memory(self) -> Memory:
-        rows, drive = self.integration.rows, self.integration.system.drive
+    def save_state(self) -> SavedState:
+        rows, stimuli = self.integration.rows, self.integration.system.stimuli
         t = float(rows[-1][0]) if rows else self._reached
         position = self.integration.position(t)
         self.integration.start_over(position)
         return {
             "point": np.array([self._point, self._at_point]),
             "rows": np.array(rows).reshape(-1, self.integration.system.width),
-            **({} if drive is None else {"stretch": np.array(drive.stretch)}),
-            **under("position", position.memory()),
+            **({} if stimuli is None else {"stretch": np.array(stimuli.segment)}),
+            **under("position", position.save_state()),
         }
 
-    def recall(self, memory: Memory) -> None:
-        self._point, self._at_point = memory["point"].tolist()
-        self.integration.rows.extend(memory["rows"])
-        if self.integration.system.drive is not None:
-            self.integration.system.drive.go_to(int(memory["stretch"]))
-        position = IntegrationState.recalled(part_of(memory, "position"))
+    def restore_state(self, state: SavedState) -> None:
+        self._point, self._at_point = state["point"].tolist()
+        self.integration.rows.extend(state["rows"])
+        if self.integration.system.stimuli is not None:
+            self.integration.system.stimuli.go_to(int(state["stretch"]))
+        position = IntegrationState.restored(part_of(state, "position"))
         self._reached = position.t
         self.integration.go_to(position)
         self._tally = Tally(self.integration, self.integration.statistics)

@@ -354,12 +354,12 @@ def _view(address: int, size: int) -> Floats:
     return np.ctypeslib.as_array(ctypes.cast(address, POINTER(c_double)), (size,))
 
 
-def cannot_go_on(reason: str, t: float, setback: Failure | None) -> Failure:
+def cannot_go_on(reason: str, t: float, last_failure: Failure | None) -> Failure:
     """For this reason, at t [s], after such a setback at a point that it could have avoided."""
-    if setback is None:
+    if last_failure is None:
         advice = "loosen the tolerance, or check parameters and start values: the solution may not exist from here"
         return Failure(Ending.INTEGRATION, f"the integrator cannot go on: {reason}", advice, t, recoverable=True)
     # What is nan is so at all points that the integrator could still try.
-    ending = setback.ending if setback.ending is Ending.NONFINITE else Ending.INTEGRATION
-    message = f"the integrator cannot go on: {reason}; last: {setback.message}"
-    return replace(setback, ending=ending, message=message, time=t, recoverable=True)
+    ending = last_failure.ending if last_failure.ending is Ending.NONFINITE else Ending.INTEGRATION
+    message = f"the integrator cannot go on: {reason}; last: {last_failure.message}"
+    return replace(last_failure, ending=ending, message=message, time=t, recoverable=True)

@@ -11,7 +11,7 @@ from ssptool.engine.event_mode.iteration import CHATTER_EVENTS, Cause, EventHist
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped, wish_to_end
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import tolerance_of_times
-from ssptool.engine.masters.protocols import Memory, Updated
+from ssptool.engine.masters.protocols import SavedState, Updated
 from ssptool.engine.ode.cvode import Arrival
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.planning.interval import Interval
@@ -131,13 +131,13 @@ class IndicatorLookAhead(NamedTuple):
         return frozenset(np.flatnonzero((signs > 0) != (self.signs > 0)).tolist())
 
 
-def outlook(system: OdeSystem, t: float, x: Floats, moment: float, stop: float) -> IndicatorLookAhead | None:
+def indicators_ahead(system: OdeSystem, t: float, x: Floats, moment: float, stop: float) -> IndicatorLookAhead | None:
     """From (t, x) along the slopes there, for a moment [s]; None where that cannot be evaluated.
 
     The components are left there. They may rely on it that they are not asked for times after the `stop` [s] of the
     run (fmi2SetupExperiment, fmi3EnterInitializationMode), so the states go on alone there.
     """
-    slopes, found, setback = np.empty(system.size), np.empty(system.indicators), system.setback
+    slopes, found, last_failure = np.empty(system.size), np.empty(system.indicators), system.last_failure
     try:
         if not system.slopes(t, x.ctypes.data, slopes.ctypes.data):
             return None
@@ -147,7 +147,7 @@ def outlook(system: OdeSystem, t: float, x: Floats, moment: float, stop: float) 
     except IntegrationStopped:
         return None
     finally:
-        system.setback = setback
+        system.last_failure = last_failure
     return IndicatorLookAhead(later, beyond, found)
 
 
@@ -223,7 +223,7 @@ class Crossings:
         self.leaving = frozenset()
         moment = tolerance_of_times(t, self._macro_step)
         if abs(t - self.restarted) <= moment and (roots or self.at_zero):
-            self.ahead = outlook(self._system, t, x, moment, self._stop)
+            self.ahead = indicators_ahead(self._system, t, x, moment, self._stop)
             self._system.place(t, x)
             self.leaving = frozenset() if self.ahead is None else self.ahead.crossed(self.anchor.signs)
             self.at_zero |= {self._system.causes[i] for i in self.leaving}
@@ -250,7 +250,7 @@ class Crossings:
         signs = self._system.present_signs(t)
         if not nears_zero(self.anchor.signs, signs, t - self.anchor.t, moment):
             return None
-        ahead = outlook(self._system, t, x, moment, self._stop)
+        ahead = indicators_ahead(self._system, t, x, moment, self._stop)
         self._system.place(t, x)
         return ahead if ahead is not None and ahead.crossed(signs) else None
 
@@ -298,7 +298,7 @@ class IntegrationState:
     agenda: tuple[str, ...]
     first_step: float = 0.0
 
-    def memory(self) -> Memory:
+    def save_state(self) -> SavedState:
         """As arrays, for a file."""
         seen = [[one.total, *one.times, *[np.nan] * (CHATTER_EVENTS - len(one.times))] for one in self.seen.values()]
         return {
@@ -316,23 +316,23 @@ class IntegrationState:
         }
 
     @classmethod
-    def recalled(cls, memory: Memory) -> Self:
+    def restored(cls, state: SavedState) -> Self:
         """From the arrays that `memory` gave."""
-        t, next_time, wary_until, longest_step, restarted, first_step = memory["times"].tolist()
-        seen = [EventHistory(int(row[0]), tuple(row[1:][~np.isnan(row[1:])].tolist())) for row in memory["seen"]]
+        t, next_time, wary_until, longest_step, restarted, first_step = state["times"].tolist()
+        seen = [EventHistory(int(row[0]), tuple(row[1:][~np.isnan(row[1:])].tolist())) for row in state["seen"]]
         return cls(
             t=t,
-            x=memory["x"],
-            values=memory["values"],
+            x=state["x"],
+            values=state["values"],
             next_time=next_time,
-            timers=tuple(_causes(memory["timers"])),
+            timers=tuple(_causes(state["timers"])),
             wary_until=wary_until,
             longest_step=longest_step,
             restarted=restarted,
-            at_zero=frozenset(_causes(memory["at_zero"])),
-            seen=dict(zip(_causes(memory["causes"]), seen, strict=True)),
-            events=int(memory["events"]),
-            agenda=tuple(memory["agenda"].tolist()),
+            at_zero=frozenset(_causes(state["at_zero"])),
+            seen=dict(zip(_causes(state["causes"]), seen, strict=True)),
+            events=int(state["events"]),
+            agenda=tuple(state["agenda"].tolist()),
             first_step=first_step,
         )
 

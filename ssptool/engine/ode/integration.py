@@ -171,7 +171,7 @@ class Integration:
             restarted=self._crossings.restarted,
             at_zero=self._crossings.at_zero,
             seen=self._chatter.seen,
-            agenda=tuple(self.system.events.agenda.memory()),
+            agenda=tuple(self.system.events.agenda.save_state()),
             events=self._events,
             first_step=self._begun_with,
         )
@@ -191,7 +191,7 @@ class Integration:
         crossings = self._crossings
         crossings.restarted, crossings.at_zero = position.restarted, position.at_zero
         self._chatter.seen = position.seen
-        self.system.events.agenda.recall(position.agenda)
+        self.system.events.agenda.restore_state(position.agenda)
         self._events = position.events
         self._solver.x[:] = position.x
         self.system.kernel.values[:] = position.values
@@ -205,7 +205,7 @@ class Integration:
 
     def start_over(self, position: IntegrationState) -> None:
         """Be where it is, as if it had been brought there from elsewhere: `go_to`, and nothing learned is left."""
-        self.system.course = None
+        self.system.input_polynomials = None
         self._jacobian.forget()
         self.go_to(position)
 
@@ -382,12 +382,12 @@ class Integration:
         return bool(unseen)
 
     def _step(self, stop: float, *, step_by_step: bool) -> None:
-        drive, limit = self.system.drive, min(self._next_time, stop)
+        stimuli, limit = self.system.stimuli, min(self._next_time, stop)
         if limit <= self._arrival.t or self._same(limit, self._arrival.t) or self._jump_due():
             self._arrival, self._handled = Arrival(self._arrival.t), False
             return
-        if drive is not None:
-            limit = min(limit, drive.limit(self._arrival.t))
+        if stimuli is not None:
+            limit = min(limit, stimuli.limit(self._arrival.t))
         if self._arrival.t > self._wary_until:
             self._wary_until = math.inf
             self._limit_step(math.inf)
@@ -397,21 +397,23 @@ class Integration:
             slowly = step_by_step or bool(self._crossings.leaving)
             self._arrival, self._handled = self._solver.reach(limit, step_by_step=slowly), False
         except IntegrationFailed as error:
-            raise IntegrationStopped(cannot_go_on(error.reason, error.t, self.system.setback)) from None
+            raise IntegrationStopped(cannot_go_on(error.reason, error.t, self.system.last_failure)) from None
         if self._was_there_and_back():
             return
         stuck = self._solver.elapsed - elapsed <= math.ulp(elapsed) and not self._arrival.roots
         self._stuck = self._stuck + 1 if stuck else 0
         if not stuck:
-            self.system.setback = None  # it has been avoided
+            self.system.last_failure = None  # it has been avoided
         if self._stuck == MAX_STUCK:
             raise IntegrationStopped(
-                cannot_go_on("its steps have become smaller than the resolution of time", before, self.system.setback)
+                cannot_go_on(
+                    "its steps have become smaller than the resolution of time", before, self.system.last_failure
+                )
             )
 
     def _jump_due(self) -> bool:
-        drive, t = self.system.drive, self._arrival.t
-        return drive is not None and t >= drive.end - tolerance_of_times(t, self._macro_step)
+        stimuli, t = self.system.stimuli, self._arrival.t
+        return stimuli is not None and t >= stimuli.end - tolerance_of_times(t, self._macro_step)
 
     def _time_event_due(self) -> bool:
         t = self._arrival.t
@@ -507,7 +509,7 @@ class Tally:
     integration: Integration
     told: OdeStatistics = field(default_factory=lambda: OdeStatistics(0, Effort()))
 
-    def news(self) -> tuple[int, int]:
+    def new_counts(self) -> tuple[int, int]:
         """Events, and evaluations of f."""
         before, self.told = self.told, self.integration.statistics
         return self.told.events - before.events, self.told.effort.evaluations - before.effort.evaluations

@@ -192,7 +192,7 @@ class Checked:
         return True
 
 
-class Kept:
+class ReusedJacobian:
     """Another Jacobian, kept while an integrator only starts anew because its inputs have changed.
 
     If it asks again before it starts anew, what was kept was not good enough. So what changes is effort, not accuracy.
@@ -236,7 +236,7 @@ def _nothing() -> None:
 
 def make_jacobian(
     system: OdeSystem, plan: Plan, nominal: Floats, *, directional: bool, doubt: Callable[[], None] = _nothing
-) -> Kept:
+) -> ReusedJacobian:
     """Coloured where the components declare what depends on what; `nominal` (n,) may change from call to call.
 
     `doubt` is called if directional derivatives turn out to be wrong.
@@ -247,8 +247,8 @@ def make_jacobian(
     step = LOOP_STEP if any(loop.stage is Stage.CONTINUOUS for loop in plan.loops) else EXACT_STEP
     differences = Differences(system, nominal, whole.pattern() if scalar else None, step)
     if directional and scalar:
-        return Kept(Checked(Directional(system, whole), differences, doubt))
-    return Kept(differences)
+        return ReusedJacobian(Checked(Directional(system, whole), differences, doubt))
+    return ReusedJacobian(differences)
 
 
 def _seeds(pattern: Pattern) -> list[tuple[list[int], Floats]]:

@@ -12,10 +12,10 @@ from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, endless
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import Floats, copy_slots
-from ssptool.engine.masters.master import CoupledSystem, Master, Remembering, StepBatch, Stepper
-from ssptool.engine.masters.protocols import DriverProtocol, Memory, Participants, SteppedOde, part_of, under
+from ssptool.engine.masters.master import CoupledSystem, Master, SavableStepper, StepBatch, Stepper
+from ssptool.engine.masters.protocols import Participants, SavedState, SteppedOde, StimuliProtocol, part_of, under
 from ssptool.engine.ode.integrator import Integrator
-from ssptool.engine.ode.system import OdeSweeps, OdeSystem
+from ssptool.engine.ode.system import OdeSchedules, OdeSystem
 
 if TYPE_CHECKING:
     # Not where there is no CVODE.
@@ -83,29 +83,29 @@ class _WithEvents:
         iterations: tuple[int, ...] = ()
         rejected = events = 0
         while filled < len(rows) and not self.finished and self.failure is None:
-            if self.ode.waits():
+            if self.ode.event_pending():
                 filled += self._react(rows[filled], points[filled : filled + 1])
                 continue
             count = len(rows) - filled if self.chooses_steps else min(len(rows) - filled, self.steps - self.point)
-            count = 1 if self.ode.listens else count
+            count = 1 if self.ode.takes_event_signals else count
             # Where they belong if there are no events: who follows the run, or survives it, sees each step at once.
-            stretch = self.base.run(self.point, rows[filled : filled + count])
-            iterations += stretch.iterations
-            rejected += stretch.rejected
-            events += stretch.events
-            filled = self._take(stretch, rows, points, filled)
+            batch = self.base.run(self.point, rows[filled : filled + count])
+            iterations += batch.iterations
+            rejected += batch.rejected
+            events += batch.events
+            filled = self._take(batch, rows, points, filled)
         failure = None if self.rows else self.failure
-        own, evaluations = self.ode.news()
+        own, evaluations = self.ode.new_counts()
         finished = self.finished and not self.rows
         return StepBatch(filled, failure, iterations, rejected, finished, events + own, evaluations, points[:filled])
 
     @property
     def finished(self) -> bool:
         """Whether there is nothing more to be done."""
-        return self.done and not self.ode.waits()
+        return self.done and not self.ode.event_pending()
 
-    def memory(self) -> Memory:
-        if not isinstance(self.base, Remembering):
+    def save_state(self) -> SavedState:
+        if not isinstance(self.base, SavableStepper):
             raise TypeError("this master does not remember")
         width = 1 + len(self.system.recorded)
         return {
@@ -113,22 +113,22 @@ class _WithEvents:
             "last": self.last,
             "rows": np.array([row.cells for row in self.rows]).reshape(-1, width),
             "points": np.array([row.point for row in self.rows], dtype=bool),
-            **under("base", self.base.memory()),
-            **under("ode", self.ode.memory()),
+            **under("base", self.base.save_state()),
+            **under("ode", self.ode.save_state()),
         }
 
-    def recall(self, memory: Memory) -> None:
-        self.point, self.last = int(memory["point"]), memory["last"]
-        self.rows = deque(map(Row, memory["rows"], memory["points"].tolist()))
+    def restore_state(self, state: SavedState) -> None:
+        self.point, self.last = int(state["point"]), state["last"]
+        self.rows = deque(map(Row, state["rows"], state["points"].tolist()))
         for row in self.rows:
             if row.point:
                 self.system.kernel.values[self.system.recorded] = row.cells[1:]
                 self.system.kernel.accept(float(row.cells[0]))
-        if isinstance(self.base, Remembering):
-            self.base.recall(part_of(memory, "base"))
+        if isinstance(self.base, SavableStepper):
+            self.base.restore_state(part_of(state, "base"))
         nothing = np.empty((0, len(self.last)))
         self.done = self.base.run(self.point, nothing).finished if self.chooses_steps else self.point == self.steps
-        self.ode.recall(part_of(memory, "ode"))
+        self.ode.restore_state(part_of(state, "ode"))
 
     def _react(self, row: Floats, point: NDArray[np.bool_]) -> int:
         """To the other side of the communication point that was reached, since signals of others that the ODE takes at
@@ -142,7 +142,7 @@ class _WithEvents:
                 self.failure = self.ode.intervene(_nothing) or self.system.settle(t)
             if self.failure is not None:
                 return 0
-            if not self.ode.waits():
+            if not self.ode.event_pending():
                 self.system.record(t, row)
                 point[:] = True
                 self.last = row.copy()
@@ -150,15 +150,15 @@ class _WithEvents:
         self.failure = endless(t, (), ())
         return 0
 
-    def _take(self, stretch: StepBatch, rows: Floats, points: NDArray[np.bool_], filled: int) -> int:
-        """Put rows of events between those of a stretch; what finds no room waits. Returns how many are filled now."""
-        self.point += stretch.steps
-        self.failure = stretch.failure
-        self.done = stretch.finished if self.chooses_steps else self.point == self.steps
-        if not stretch.steps:
+    def _take(self, batch: StepBatch, rows: Floats, points: NDArray[np.bool_], filled: int) -> int:
+        """Put rows of events between those of a segment; what finds no room waits. Returns how many are filled now."""
+        self.point += batch.steps
+        self.failure = batch.failure
+        self.done = batch.finished if self.chooses_steps else self.point == self.steps
+        if not batch.steps:
             return filled
-        found = rows[filled : filled + stretch.steps]
-        woven, are_points = self.ode.weave(self.last, found)
+        found = rows[filled : filled + batch.steps]
+        woven, are_points = self.ode.with_event_rows(self.last, found)
         self.last = found[-1].copy()
         room = min(len(woven), len(rows) - filled)
         self.rows.extend(map(Row, woven[room:], are_points[room:].tolist()))
@@ -189,7 +189,7 @@ class MissingIntegrator(Exception):
         self.reason = reason
 
 
-def begin_alone(assembly: Assembly, sweeps: OdeSweeps, evaluate: Evaluate, *, afresh: bool) -> "OdeAlone":
+def begin_alone(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate, *, afresh: bool) -> "OdeAlone":
     """A system that is nothing but an ODE, at the first instant of continuous time; or if it does not start `afresh`,
     before it recalls where it was.
 
@@ -198,7 +198,7 @@ def begin_alone(assembly: Assembly, sweeps: OdeSweeps, evaluate: Evaluate, *, af
     MissingIntegrator
         There is no CVODE here.
     """
-    integration = _integration(assembly, sweeps, evaluate, assembly.driver)
+    integration = _integration(assembly, schedules, evaluate, assembly.applied_stimuli)
     from ssptool.engine.ode.component import OdeAlone
 
     alone = OdeAlone(integration, assembly.plan.interval)
@@ -207,8 +207,8 @@ def begin_alone(assembly: Assembly, sweeps: OdeSweeps, evaluate: Evaluate, *, af
     return alone
 
 
-def begin_beside(assembly: Assembly, sweeps: OdeSweeps, evaluate: Evaluate, *, afresh: bool) -> "OdeComponent":
-    """An ODE beside components of co-simulation, likewise; `sweeps` and `evaluate` are those of the kernel of its own.
+def begin_beside(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate, *, afresh: bool) -> "OdeComponent":
+    """An ODE beside components of co-simulation, likewise; `schedules` and `evaluate` belong to its own kernel.
 
     Raises
     ------
@@ -217,7 +217,7 @@ def begin_beside(assembly: Assembly, sweeps: OdeSweeps, evaluate: Evaluate, *, a
     """
     plan, own = assembly.plan, assembly.of_ode.kernel
     copy_slots(assembly.kernel, own, np.arange(len(own.values)), plan.numbered)
-    integration = _integration(assembly.of_ode, sweeps, evaluate)
+    integration = _integration(assembly.of_ode, schedules, evaluate)
     from ssptool.engine.ode.component import OdeComponent
 
     component = OdeComponent(integration, assembly)
@@ -229,7 +229,7 @@ def begin_beside(assembly: Assembly, sweeps: OdeSweeps, evaluate: Evaluate, *, a
 
 
 def _integration(
-    assembly: Assembly, sweeps: OdeSweeps, evaluate: Evaluate, drive: DriverProtocol | None = None
+    assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate, stimuli: StimuliProtocol | None = None
 ) -> "Integration":
     plan, master = assembly.plan, assembly.plan.master
     integrator = master.integrator if isinstance(master, OdeInCoSimulation) else master
@@ -240,7 +240,7 @@ def _integration(
     except (ImportError, OSError) as error:
         raise MissingIntegrator(str(error)) from error
     everyone = assembly.kernel.group(range(len(plan.instances)))
-    integration = Integration(OdeSystem(assembly, plan.ode, sweeps, everyone, evaluate, drive), plan, integrator)
+    integration = Integration(OdeSystem(assembly, plan.ode, schedules, everyone, evaluate, stimuli), plan, integrator)
     # Not at the end of the run: a simulation that stands there can still be saved, and its inputs set.
     assembly.at_end.callback(integration.close)
     return integration

@@ -15,7 +15,7 @@ from ssptool.engine.event_mode.iteration import Cause
 from ssptool.engine.failure import BadInputs, Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel import native_slopes
 from ssptool.engine.kernel.interface import Code, Floats, Outcome
-from ssptool.engine.masters.protocols import DriverProtocol
+from ssptool.engine.masters.protocols import StimuliProtocol
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde
 from ssptool.fmu.description import Variable
 from ssptool.fmu.instance import FmiError, FmuInstance
@@ -169,7 +169,7 @@ def _references(variables: Iterable[Variable]) -> References:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptStates:
+class SavedFmuStates:
     """Of all that can save their state; `unable` cannot, so to them there is no way back."""
 
     kept: tuple[tuple[FmuInstance, Any], ...]
@@ -211,7 +211,7 @@ def _no_way_back(names: Sequence[str], t: float) -> Failure:
     )
 
 
-class OdeInputCourse(NamedTuple):
+class OdeInputPolynomials(NamedTuple):
     """Polynomials (m,) in the time since `start` [s]: value, first and second derivative there."""
 
     start: float
@@ -226,7 +226,7 @@ class OdeInputCourse(NamedTuple):
         return value
 
 
-NO_COURSE = OdeInputCourse(0.0, np.empty(0), np.empty(0), np.empty(0))
+NO_POLYNOMIALS = OdeInputPolynomials(0.0, np.empty(0), np.empty(0), np.empty(0))
 
 
 BELOW_ZERO = -1e-300
@@ -237,15 +237,15 @@ _REFUSING = {1: "SetTime", 2: "SetContinuousStates", 4: DERIVATIVES}
 """Functions that may refuse, by stage of a native evaluation."""
 
 
-class OdeSweeps(NamedTuple):
-    """Sweeps of the kernel: over everything, and over what state derivatives and event indicators need."""
+class OdeSchedules(NamedTuple):
+    """Schedules of the kernel: over everything, and over what state derivatives and event indicators need."""
 
     whole: int
     slopes: int
 
 
 class OdeSystem:
-    """Sweeps the components in the order of their continuous dependencies; loops are solved in passing, each from
+    """Schedules the components in the order of their continuous dependencies; loops are solved in passing, each from
     its last solution.
 
     The state vector is that of all components, one after the other. A system without states gets one that is
@@ -273,19 +273,19 @@ class OdeSystem:
         self,
         assembly: Assembly,
         ode: PlannedOde,
-        sweeps: OdeSweeps,
+        schedules: OdeSchedules,
         group: int,
         evaluate: Callable[[int, float], Failure | None],
-        drive: DriverProtocol | None = None,
+        stimuli: StimuliProtocol | None = None,
     ) -> None:
         self.models = tuple(_model(assembly, index) for index in ode.instances)
         self.kernel = assembly.kernel
-        self._course: OdeInputCourse | None = None
+        self._input_polynomials: OdeInputPolynomials | None = None
         self._native: NativeSlopes | None = None
-        self.drive = drive
+        self.stimuli = stimuli
         self.events = assembly.events_of_ode()
         self._inputs = np.array(ode.inputs, dtype=np.intp)
-        self._assembly, self._sweeps, self._group, self._evaluate = assembly, sweeps, group, evaluate
+        self._assembly, self._schedules, self._group, self._evaluate = assembly, schedules, group, evaluate
         self.width = 1 + len(assembly.plan.recorded)
         states = [model.states for model in self.models]
         indicators = [model.indicators for model in self.models]
@@ -302,17 +302,17 @@ class OdeSystem:
         )
         self._derivatives = tuple(_derivatives(self.models, assembly.plan.integrated)) or (Cause("", "nothing"),)
         self._views: dict[tuple[int, int], Floats] = {}
-        self.setback: Failure | None = None
+        self.last_failure: Failure | None = None
 
     @property
-    def course(self) -> OdeInputCourse | None:
-        return self._course
+    def input_polynomials(self) -> OdeInputPolynomials | None:
+        return self._input_polynomials
 
-    @course.setter
-    def course(self, course: OdeInputCourse | None) -> None:
-        self._course = course
+    @input_polynomials.setter
+    def input_polynomials(self, input_polynomials: OdeInputPolynomials | None) -> None:
+        self._input_polynomials = input_polynomials
         if self._native is not None:
-            self._native.input_polynomials(*(course or NO_COURSE))
+            self._native.input_polynomials(*(input_polynomials or NO_POLYNOMIALS))
 
     # -- what the integrator calls -------------------------------------------------------------------------
 
@@ -320,16 +320,16 @@ class OdeSystem:
         """`slopes` without Python, which calls `slopes` for what it cannot do; None where there is no such thing, or
         something acts from outside.
         """
-        if self.drive is None:
+        if self.stimuli is None:
             parts = [model.addresses for model in self.models]
-            self._native = native_slopes(self.kernel, self._sweeps.slopes, parts, self._inputs.tolist(), numbers)
+            self._native = native_slopes(self.kernel, self._schedules.slopes, parts, self._inputs.tolist(), numbers)
         return self._native
 
     def slopes(self, t: float, x: int, place: int) -> bool:
         """f: write x' at (t, x); both vectors by address."""
         trouble = None if self._native is None else self._native.take_trouble()
         try:
-            if not (self._move(t, x, self._sweeps.slopes) if trouble is None else self._over(t, *trouble)):
+            if not (self._move(t, x, self._schedules.slopes) if trouble is None else self._over(t, *trouble)):
                 return False
             for model, offset in self._slopes:
                 model.slopes(place + offset)
@@ -346,7 +346,7 @@ class OdeSystem:
         where the integrator stops, an indicator that rises is then above zero indeed.
         """
         try:
-            if not self._move(t, x, self._sweeps.slopes):
+            if not self._move(t, x, self._schedules.slopes):
                 return False
             for model, offset in self._signs:
                 model.event_indicators(place + offset)
@@ -361,7 +361,7 @@ class OdeSystem:
         cannot be.
         """
         try:
-            return self._move(t, x, self._sweeps.whole if whole else self._sweeps.slopes)
+            return self._move(t, x, self._schedules.whole if whole else self._schedules.slopes)
         except FmiError as error:
             return self.avoid(error, t)
 
@@ -373,9 +373,9 @@ class OdeSystem:
 
     def jump(self, t: float) -> None:
         """Let what acts from outside jump, with all components in event mode. Raises `IntegrationStopped`, FmiError."""
-        assert self.drive is not None
+        assert self.stimuli is not None
         try:
-            outcome = self.drive.jump()
+            outcome = self.stimuli.jump()
         except BadInputs as error:
             raise IntegrationStopped(error.failure(t)) from None
         if not outcome.ok:
@@ -394,7 +394,7 @@ class OdeSystem:
 
     def settle(self, t: float) -> None:
         """Make inputs and outputs consistent where the components are. Raises `IntegrationStopped`."""
-        if not self._evaluated(t, self._sweeps.whole):
+        if not self._evaluated(t, self._schedules.whole):
             raise self.stopped()
 
     def row(self, t: float) -> Floats:
@@ -440,9 +440,9 @@ class OdeSystem:
 
     def stopped(self) -> IntegrationStopped:
         """After a point that cannot be avoided."""
-        if self.setback is None:
+        if self.last_failure is None:
             raise AssertionError("nothing went wrong")
-        return IntegrationStopped(self.setback)
+        return IntegrationStopped(self.last_failure)
 
     def remark(self, text: str) -> None:
         """Something to be said of the run besides its results."""
@@ -453,36 +453,36 @@ class OdeSystem:
 
     # -------------------------------------------------------------------------------------------------------
 
-    def _move(self, t: float, x: int, sweep: int) -> bool:
-        if self.course is not None:
-            self.kernel.values[self._inputs] = self.course.at(t)
-        if self.drive is not None:
+    def _move(self, t: float, x: int, schedule: int) -> bool:
+        if self.input_polynomials is not None:
+            self.kernel.values[self._inputs] = self.input_polynomials.at(t)
+        if self.stimuli is not None:
             try:
-                self.drive.write(t)
+                self.stimuli.write(t)
             except BadInputs as error:
                 raise IntegrationStopped(error.failure(t)) from None
         for model, offset in self._parts:
             model.move(t, x + offset)
-        return self._evaluated(t, sweep)
+        return self._evaluated(t, schedule)
 
     def _over(self, t: float, stage: int, part: int, status: int, outcome: Outcome) -> bool:
         """Get over what a native evaluation has stopped at; an FMU that has refused is not asked again."""
         if function := _REFUSING.get(stage):
             self.models[part].refuse(function, status)
-        return self._judged(t, self._sweeps.slopes, outcome)
+        return self._judged(t, self._schedules.slopes, outcome)
 
-    def _evaluated(self, t: float, sweep: int) -> bool:
-        return self._judged(t, sweep, self.kernel.evaluate(sweep))
+    def _evaluated(self, t: float, schedule: int) -> bool:
+        return self._judged(t, schedule, self.kernel.evaluate(schedule))
 
-    def _judged(self, t: float, sweep: int, outcome: Outcome) -> bool:
+    def _judged(self, t: float, schedule: int, outcome: Outcome) -> bool:
         if outcome.ok:
             return True
         if outcome.code is Code.LOOP:
-            self.setback = self._evaluate(sweep, t)
-            return self.setback is None
-        self.setback = self._assembly.explain(outcome, t)
+            self.last_failure = self._evaluate(schedule, t)
+            return self.last_failure is None
+        self.last_failure = self._assembly.explain(outcome, t)
         if outcome.code is Code.FMI and outcome.fmi_status != DISCARD:
-            raise IntegrationStopped(self.setback)
+            raise IntegrationStopped(self.last_failure)
         return False
 
     def _view(self, address: int, size: int) -> Floats:
@@ -501,7 +501,7 @@ class OdeSystem:
         first = int(np.argmin(finite))
         component, name = what[first].component, what[first].what
         major = next(model.major for model in self.models if model.name == component)
-        self.setback = Failure(
+        self.last_failure = Failure(
             Ending.NONFINITE,
             f"component {component}: {name} is {found[first]} (from {function[major]})",
             "check parameters and start values: the solution may not exist from here",
@@ -513,9 +513,9 @@ class OdeSystem:
 
     def avoid(self, error: FmiError, t: float) -> bool:
         """A point that an FMU discards is one for the integrator to stay away from; other refusals end the run."""
-        self.setback = self._assembly.refused(error, t)
+        self.last_failure = self._assembly.refused(error, t)
         if error.status != DISCARD:
-            raise IntegrationStopped(self.setback) from None
+            raise IntegrationStopped(self.last_failure) from None
         return False
 
 

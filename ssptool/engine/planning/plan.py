@@ -99,7 +99,7 @@ class PlannedWire(NamedTuple):
 
 
 class PlannedGroup(NamedTuple):
-    """What feeds each other, or a single one; `sweep` evaluates it at a communication point.
+    """What feeds each other, or a single one; `schedule` evaluates it at a communication point.
 
     `members` step one after the other: single instances, by index, or all that are integrated as one ODE.
     `unknowns` are the input slots that are fed from inside the group, from one member to another. `interpolates` says
@@ -107,7 +107,7 @@ class PlannedGroup(NamedTuple):
     """
 
     members: tuple[tuple[int, ...], ...]
-    sweep: tuple[Call | SolveLoop, ...]
+    schedule: tuple[Call | SolveLoop, ...]
     unknowns: tuple[int, ...]
     interpolates: tuple[bool, ...]
 
@@ -123,20 +123,20 @@ class PlannedOde(NamedTuple):
     ----------
     instances
         By index.
-    sweep
+    schedule
         Computes their wired inputs and all outputs, states being given.
     slopes
         Computes no more of it than state derivatives and event indicators need.
     inputs
         Slots of their continuous inputs that something else feeds.
     alone
-        There are no components of co-simulation, and `sweep` is that of communication points too.
+        There are no components of co-simulation, and `schedule` is that of communication points too.
     events
         What is exchanged at events only.
     """
 
     instances: tuple[int, ...]
-    sweep: tuple[Call | SolveLoop, ...]
+    schedule: tuple[Call | SolveLoop, ...]
     slopes: tuple[Call | SolveLoop, ...]
     inputs: tuple[int, ...]
     alone: bool
@@ -152,7 +152,7 @@ def rounding(single: bool) -> float:
 class PlannedLoop:
     """An algebraic loop to solve.
 
-    `torn` are the unknowns; `held` are discrete signals at which the loop is cut as well. `directional`: all its FMUs
+    `torn` are the unknowns; `frozen` are discrete signals at which the loop is cut as well. `directional`: all its FMUs
     give directional derivatives that fit its body. `single`: some of its signals are of type Float32.
     """
 
@@ -160,7 +160,7 @@ class PlannedLoop:
     calls: LoopCalls
     signals: tuple[Signal, ...]
     torn: tuple[Signal, ...]
-    held: tuple[Signal, ...]
+    frozen: tuple[Signal, ...]
     pattern: frozenset[tuple[int, int]]
     minimum: tuple[float, ...]
     maximum: tuple[float, ...]
@@ -188,9 +188,9 @@ class Plan:
     ode
         The components of model exchange; None where there are none.
     initialization
-        The sweep of initialization mode.
+        The schedule of initialization mode.
     loops
-        Of both stages; what `SolveLoop` in a sweep refers to.
+        Of both stages; what `SolveLoop` in a schedule refers to.
     guesses
         Start values given for connected inputs, as guesses of the slots that feed them.
     choices
@@ -278,7 +278,7 @@ class Plan:
     @property
     def cut(self) -> frozenset[int]:
         """Slots at which loops are cut, and of which nothing but their components says what they are at first."""
-        cut = (slot for loop in self.loops for slot in (*loop.calls.torn, *loop.calls.held))
+        cut = (slot for loop in self.loops for slot in (*loop.calls.torn, *loop.calls.frozen))
         return frozenset(cut) - set(self.guesses)
 
     def first_guesses(self) -> Iterator[tuple[PlannedInstance, tuple[int, ...]]]:
@@ -305,7 +305,7 @@ def call_sequence(plan: Plan) -> Iterator[str]:
         yield "event mode: new discrete states and evaluate, until nothing changes; continuous-time mode"
     yield f"first row, at t = {plan.interval.start:g} s"
     yield f"  get outputs of {', '.join(one.name for one in plan.instances if one.outputs)}"
-    evaluation = [line for group in plan.groups for line in _sweep(plan, group.sweep)]
+    evaluation = [line for group in plan.groups for line in _schedule(plan, group.schedule)]
     yield from evaluation
     yield f"{_steps(plan)}, master {plan.master.name}"
     for line in plan.master.outline([_participants(plan, group) for group in plan.groups]):
@@ -329,7 +329,7 @@ def _initialization(plan: Plan) -> Iterator[str]:
         passed = ", ".join(f"{wire.source} → {wire.destination}" for wire in plan.parameter_wires)
         yield f"  until they no longer change, propagate {passed}"
     yield from _first_guesses(plan)
-    yield from _sweep(plan, plan.initialization)
+    yield from _schedule(plan, plan.initialization)
     if without:
         yield "  reset, initialize and evaluate again while FMUs of FMI 1.0 get other inputs than those"
     if mode:
@@ -393,7 +393,7 @@ def _values(plan: Plan, component: str, starts: Mapping[str, Value]) -> Iterator
             yield f"{name} = [{', '.join(map(repr, values))}]"
 
 
-def _sweep(plan: Plan, steps: Sequence[Call | SolveLoop]) -> Iterator[str]:
+def _schedule(plan: Plan, steps: Sequence[Call | SolveLoop]) -> Iterator[str]:
     for step in steps:
         if isinstance(step, Call):
             yield f"  {_visit(plan, step)}"

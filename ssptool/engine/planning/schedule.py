@@ -56,7 +56,7 @@ class ScheduledLoop(NamedTuple):
 Step: TypeAlias = Visit | ScheduledLoop
 
 
-def sweep(graph: Graph, blocks: Sequence[Block], outputs: AbstractSet[Signal]) -> tuple[Step, ...]:
+def schedule(graph: Graph, blocks: Sequence[Block], outputs: AbstractSet[Signal]) -> tuple[Step, ...]:
     """Visits and loops in an order in which each finds its inputs computed.
 
     Visits at the same depth of the graph are independent of each other, and one component is visited once per
@@ -71,7 +71,7 @@ def sweep(graph: Graph, blocks: Sequence[Block], outputs: AbstractSet[Signal]) -
     outputs
         The signals that components compute. All others are set.
     """
-    return tuple(_Sweep(graph, outputs).steps(blocks))
+    return tuple(_Schedule(graph, outputs).steps(blocks))
 
 
 def needed_again(graph: Graph, outputs: AbstractSet[Signal]) -> set[Signal]:
@@ -83,8 +83,8 @@ def needed_again(graph: Graph, outputs: AbstractSet[Signal]) -> set[Signal]:
     return {signal for pair in ends for signal in pair}
 
 
-class _Sweep:
-    """Builds one sweep; remembers which inputs wait for their component's next visit."""
+class _Schedule:
+    """Builds one schedule; remembers which inputs wait for their component's next visit."""
 
     def __init__(self, graph: Graph, outputs: AbstractSet[Signal]) -> None:
         self.graph = graph
@@ -146,7 +146,7 @@ class _Sweep:
         pattern = _pattern(inner, block.torn)
         guessed = inner.copy()
         guessed.remove_edges_from([edge for edge in inner.edges() if edge[0] in torn])
-        body = _Sweep(guessed, self.outputs)
+        body = _Schedule(guessed, self.outputs)
         # What this loop's components still wait for is set by their first visit inside.
         for component in dict.fromkeys(signal.component for signal in block.signals):
             if component in self.waiting:
@@ -195,11 +195,11 @@ LOOP_CONVERGENCE = Convergence(rtol=1e-12)
 """Of algebraic loops: tight, because whatever is left of a residual is in every recorded row."""
 
 CHORD_ITERATIONS = 20
-"""Of a loop within a sweep; a chord that needs more is out of date."""
+"""Of a loop within a schedule; a chord that needs more is out of date."""
 
 
 class Schedules:
-    """Sweeps as kernel calls; collects the loops that they refer to."""
+    """Schedules as kernel calls; collects the loops that they refer to."""
 
     def __init__(self, table: SlotTable, instances: Sequence[PlannedInstance], exchange: Sequence[str]) -> None:
         self.table = table
@@ -216,7 +216,7 @@ class Schedules:
     def initialization(self) -> tuple[Call | SolveLoop, ...]:
         graph = self._graph(Stage.INITIALIZATION)
         blocks = [block for block in evaluation_order(graph) if self._inside(block)]
-        return self._calls(sweep(graph, blocks, self.outputs), graph, Stage.INITIALIZATION)
+        return self._calls(schedule(graph, blocks, self.outputs), graph, Stage.INITIALIZATION)
 
     def groups(self) -> tuple[PlannedGroup, ...]:
         graph = self._graph(Stage.COMMUNICATION)
@@ -231,7 +231,7 @@ class Schedules:
         groups: list[PlannedGroup] = []
         stepped: set[str] = set()
         for number, names in enumerate(order):
-            steps = sweep(graph, blocks[number], self.outputs)
+            steps = schedule(graph, blocks[number], self.outputs)
             calls = self._calls(steps, graph, Stage.COMMUNICATION)
             groups.append(self._group(names, calls, stepped))
         return tuple(groups)
@@ -251,7 +251,7 @@ class Schedules:
         whole = self._graph(Stage.CONTINUOUS)
         graph = induced(whole, [signal for signal in whole if signal.component in inside])
         blocks = [block for block in evaluation_order(graph) if self._inside(block)]
-        calls = self._calls(sweep(graph, blocks, self.outputs), graph, Stage.CONTINUOUS)
+        calls = self._calls(schedule(graph, blocks, self.outputs), graph, Stage.CONTINUOUS)
         sources, slots = self.table.sources, self.table.slots
         fed = [s for name in self.exchange for s in self.instances[self.index[name]].inputs if s in sources]
         inputs = tuple(slots[signal] for signal in fed if sources[signal].source.component not in inside)
@@ -263,7 +263,7 @@ class Schedules:
 
     def whole(self, ode: PlannedOde) -> PlannedGroup:
         """The group of a system that is nothing but an ODE."""
-        return PlannedGroup((ode.instances,), ode.sweep, (), (False,))
+        return PlannedGroup((ode.instances,), ode.schedule, (), (False,))
 
     def _graph(self, stage: Stage) -> DependencyGraph:
         """Without clocks and the outputs that stay what they are between events: they depend on nothing."""
@@ -356,7 +356,7 @@ class Schedules:
 
     def _loop(self, loop: ScheduledLoop, graph: Graph, stage: Stage) -> PlannedLoop:
         real = [signal for signal in loop.torn if not holds_integer(self.table.kind(signal))]
-        torn, held = self._slots(real), self._slots(signal for signal in loop.torn if signal not in real)
+        torn, frozen = self._slots(real), self._slots(signal for signal in loop.torn if signal not in real)
         unknowns = tuple(self.table.signals[slot] for slot in torn)
         bounds = [self._bounds(signal) for signal in unknowns]
         single = any(self.table.kind(signal) == "Float32" for signal in loop.signals)
@@ -367,7 +367,7 @@ class Schedules:
             rtol=max(LOOP_CONVERGENCE.rtol, 4 * rounding(single)),
             atol=LOOP_CONVERGENCE.atol,
             max_iterations=CHORD_ITERATIONS,
-            held=held,
+            frozen=frozen,
         )
         instances = [self.instances[self.index[name]] for name in loop.components]
         able = all(one.capabilities.directional_derivatives for one in instances)
@@ -376,7 +376,7 @@ class Schedules:
             calls=calls,
             signals=loop.signals,
             torn=unknowns,
-            held=tuple(self.table.signals[slot] for slot in held),
+            frozen=tuple(self.table.signals[slot] for slot in frozen),
             pattern=self._pattern(loop, real),
             minimum=tuple(low for low, _ in bounds),
             maximum=tuple(high for _, high in bounds),

@@ -10,7 +10,7 @@ from ssptool.engine.masters.energy import Bond, PowerBond
 from ssptool.engine.masters.registry import capabilities
 from ssptool.engine.planning.events import CLOCK, EventModes, clock_signals
 from ssptool.engine.planning.plan import PlannedInstance, PlannedWire
-from ssptool.engine.stimuli.stimuli import Stimuli, feed
+from ssptool.engine.stimuli.stimuli import Stimuli, source_signal
 from ssptool.engine.trace import Column
 from ssptool.fmu.description import Causality, InterfaceType, Value, Variability
 from ssptool.network.arrays import whole, wholes
@@ -37,13 +37,13 @@ class SlotTable:
         self.at_events = events.inputs | outputs
         self.implementations = implementations
         self.stimuli = stimuli
-        self.fed = {feed(driven.signal): driven for driven in stimuli.driven}
+        self.fed = {source_signal(source.signal): source for source in stimuli.sources}
         every = chain(network.ports, *(component.ports for component in network.components.values()))
         self.ports = tuple(port for port in every if port.kind in ("input", "output") and self._carries(port))
         self.signals = tuple(port.signal for port in self.ports)
         self.types = tuple(_exchanged_as(port) for port in self.ports)
         # An input of a component that is driven is recorded there, not where its values come from.
-        hidden = {signal for signal, driven in self.fed.items() if signal != driven.signal}
+        hidden = {signal for signal, source in self.fed.items() if signal != source.signal}
         self.recorded = tuple(slot for slot, signal in enumerate(self.signals) if signal not in hidden)
         self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
         self.whole = {signal: array for signal, array in wholes(network).items() if signal in self.slots}
@@ -143,7 +143,7 @@ class SlotTable:
 
     def driven(self, start: float) -> dict[int, Value]:
         """Driven inputs at the start time [s]."""
-        return {self.slots[signal]: driven.course.after(start) for signal, driven in self.fed.items()}
+        return {self.slots[signal]: source.time_signal.after(start) for signal, source in self.fed.items()}
 
     def _there(self, wire: Wire) -> Value | None:
         """Value of the source of a wire, from the value given to or stated by its destination."""

@@ -27,10 +27,10 @@ from ssptool.engine.method_names import InputName
 from ssptool.engine.planning.interval import start_time
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.settings import Settings
-from ssptool.engine.stimuli.course import Action, Constant, Course, Overridden, SignalOverride, Table, active
 from ssptool.engine.stimuli.inputs import interpolated, resolve_inputs
 from ssptool.engine.stimuli.scenario import Scenario, resolve_scenario
-from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, feed, of_tables
+from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, of_tables, source_signal
+from ssptool.engine.stimuli.time_signals import Action, Constant, Overridden, SignalOverride, Table, TimeSignal, active
 from ssptool.errors import counted
 from ssptool.fmu.description import Value, Variability
 from ssptool.fmu.units import PhysicalUnit
@@ -85,25 +85,25 @@ _KINDS = {
 }
 
 
-def slot_override(kernel: Kernel, kind: str, modification: SignalOverride | None) -> SlotOverride:
+def slot_override(kernel: Kernel, kind: str, override: SignalOverride | None) -> SlotOverride:
     """What a modification does to values of a type."""
-    if modification is None or modification.action is Action.RESET:
+    if override is None or override.action is Action.RESET:
         return UNCHANGED
-    return SlotOverride(_KINDS[modification.action], slot_value(kernel, kind, modification.value))
+    return SlotOverride(_KINDS[override.action], slot_value(kernel, kind, override.value))
 
 
-class Feed(NamedTuple):
+class SlotSource(NamedTuple):
     """A slot of a type, with the course that drives it."""
 
     slot: int
     type: str
-    course: Course
+    time_signal: TimeSignal
 
 
-def feeds_of(plan: Plan) -> tuple[Feed, ...]:
+def slot_sources(plan: Plan) -> tuple[SlotSource, ...]:
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
-    places = [(slots[feed(driven.signal)], driven.course) for driven in plan.stimuli.driven]
-    return tuple(Feed(slot, plan.types[slot], course) for slot, course in places)
+    places = [(slots[source_signal(source.signal)], source.time_signal) for source in plan.stimuli.sources]
+    return tuple(SlotSource(slot, plan.types[slot], time_signal) for slot, time_signal in places)
 
 
 class _Rows(NamedTuple):
@@ -115,13 +115,13 @@ class _Rows(NamedTuple):
 _ANY_TIME = (0.0,)
 
 
-def _rows(course: Course) -> _Rows | None:
+def _rows(time_signal: TimeSignal) -> _Rows | None:
     """Rows of a time series that is a table; a constant has one row."""
-    match course:
+    match time_signal:
         case Constant(value):
             return _Rows(_ANY_TIME, (value,), False)
         case Table(times, values):
-            return _Rows(times, values, course.continuous)
+            return _Rows(times, values, time_signal.continuous)
         case Overridden(base):
             return _rows(base)
         case _:
@@ -132,47 +132,47 @@ def _rows(course: Course) -> _Rows | None:
 class _Sampled:
     """A function, of which the kernel has the value of the moment: a column of one row."""
 
-    feed: Feed
+    source: SlotSource
     values: Floats
 
 
-class Feeds:
+class SlotSources:
     """What drives inputs. The kernel has all tables; functions are asked for their values here."""
 
     def __init__(self, plan: Plan, kernel: Kernel) -> None:
         self.kernel = kernel
-        self._feeds = feeds_of(plan)
+        self._sources = slot_sources(plan)
         self._begin = self._end = 0.0
         self._sampled: tuple[_Sampled, ...] = ()
-        if not self._feeds:
+        if not self._sources:
             return
         axes: dict[int, NDArray[np.float64]] = {}  # by what they were made of, which columns share
         places: dict[int, int] = {}
         columns = []
-        for one in self._feeds:
-            rows = _rows(one.course) or _Rows(_ANY_TIME, (one.course.after(plan.interval.start),), False)
+        for one in self._sources:
+            rows = _rows(one.time_signal) or _Rows(_ANY_TIME, (one.time_signal.after(plan.interval.start),), False)
             place = places.setdefault(id(rows.times), len(places))
             axes.setdefault(place, np.array(rows.times, dtype=np.float64))
             values = np.array([slot_value(kernel, one.type, value) for value in rows.values])
             columns.append(TableColumn(one.slot, place, values, rows.linear))
         kernel.time_tables(TimeTables(tuple(axes.values()), columns, driven_inputs(plan)))
-        functions = [place for place, one in enumerate(self._feeds) if _rows(one.course) is None]
-        self._sampled = tuple(_Sampled(self._feeds[place], kernel.table_column(place)) for place in functions)
+        functions = [place for place, one in enumerate(self._sources) if _rows(one.time_signal) is None]
+        self._sampled = tuple(_Sampled(self._sources[place], kernel.table_column(place)) for place in functions)
 
     def __bool__(self) -> bool:
-        return bool(self._feeds)
+        return bool(self._sources)
 
     @property
     def has_functions(self) -> bool:
         return bool(self._sampled)
 
     def between(self, begin: float, end: float) -> None:
-        """The present stretch [s]."""
+        """The present segment [s]."""
         self._begin, self._end = begin, end
         self.kernel.between(begin, end)
-        for place, one in enumerate(self._feeds):
-            if isinstance(one.course, Overridden) and _rows(one.course) is not None:
-                change = active(one.course.modifications, begin)
+        for place, one in enumerate(self._sources):
+            if isinstance(one.time_signal, Overridden) and _rows(one.time_signal) is not None:
+                change = active(one.time_signal.overrides, begin)
                 self.kernel.override_column(place, slot_override(self.kernel, one.type, change))
 
     def write(self, t: float) -> None:
@@ -186,15 +186,16 @@ class Feeds:
 
     def _sample(self, t: float) -> None:
         for one in self._sampled:
-            course = one.feed.course
-            value = course.before(self._end) if t >= self._end else course.after(max(t, self._begin))
-            one.values[0] = slot_value(self.kernel, one.feed.type, value, keep=False)  # in its slot before the next one
+            time_signal = one.source.time_signal
+            value = time_signal.before(self._end) if t >= self._end else time_signal.after(max(t, self._begin))
+            # It is in its slot before the next one.
+            one.values[0] = slot_value(self.kernel, one.source.type, value, keep=False)
 
 
 def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
     """Inputs of components that driven inputs lead to."""
-    courses = {one.slot: one.course for one in feeds_of(plan)}
-    sources = {wire.destination: courses[wire.source] for wire in plan.wires if wire.source in courses}
+    time_signals = {one.slot: one.time_signal for one in slot_sources(plan)}
+    sources = {wire.destination: time_signals[wire.source] for wire in plan.wires if wire.source in time_signals}
     return tuple(
         DrivenInput(slot, _running(plan, one, place, sources[slot]))
         for one in plan.instances
@@ -203,9 +204,9 @@ def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
     )
 
 
-def _running(plan: Plan, instance: PlannedInstance, place: int, course: Course) -> Running:
+def _running(plan: Plan, instance: PlannedInstance, place: int, time_signal: TimeSignal) -> Running:
     """Course of an input: follows its time series if possible, else held at the middle of a step if continuous."""
-    if not course.continuous or instance.input_types[place] != FLOAT or plan.settings.input is InputName.HOLD:
+    if not time_signal.continuous or instance.input_types[place] != FLOAT or plan.settings.input is InputName.HOLD:
         return Running.HELD
     variable = instance.description.variables[instance.inputs[place].variable]
     if variable.variability is not Variability.CONTINUOUS:
@@ -226,13 +227,13 @@ def input_origins(plan: Plan) -> Iterator[str]:
     """A line for each input of the system, each driven input of a component, and each event of the scenario; below a
     driven input how the inputs that it leads to run over a macro step.
     """
-    driven = {feed(one.signal): one for one in plan.stimuli.driven}
+    driven = {source_signal(one.signal): one for one in plan.stimuli.sources}
     ways = dict(_ways(plan))
     for slot, value in plan.constants.items():
         signal = plan.signals[slot]
         if signal in driven:
             one = driven[signal]
-            yield f"{one.signal}: {one.origin}{_row_count(one.course)}; {value!r} at the start"
+            yield f"{one.signal}: {one.origin}{_row_count(one.time_signal)}; {value!r} at the start"
             yield from (f"  {line}" for line in ways.get(signal, ()))
         else:
             yield f"{signal}: {value!r} all the time, {_reason(plan, signal)}"
@@ -240,20 +241,22 @@ def input_origins(plan: Plan) -> Iterator[str]:
         yield f"scenario, {line}"
 
 
-def acting_on(stimuli: Stimuli) -> Mapping[Signal, tuple[str, ...]]:
+def stimuli_by_signal(stimuli: Stimuli) -> Mapping[Signal, tuple[str, ...]]:
     """Lines on what drives and changes each signal."""
     found: dict[Signal, list[str]] = defaultdict(list)
-    for driven in stimuli.driven:
-        found[driven.signal].append(f"driven by {driven.origin}{_row_count(driven.course)}")
-        if isinstance(driven.course, Overridden):
-            found[driven.signal] += _changes(driven.course.modifications)
-    for gate in stimuli.gates:
-        if gate.source not in found:  # of several wires from it the first one tells
-            found[gate.source] += (f"{line}, at the inputs that it feeds" for line in _changes(gate.at_source))
-        found[gate.destination] += (f"{line}, at {gate.source}" for line in _changes(gate.at_source))
-        found[gate.destination] += _changes(gate.at_destination)
-    for setting in stimuli.settings:
-        found[setting.signal] += _changes(setting.modifications)
+    for source in stimuli.sources:
+        found[source.signal].append(f"driven by {source.origin}{_row_count(source.time_signal)}")
+        if isinstance(source.time_signal, Overridden):
+            found[source.signal] += _changes(source.time_signal.overrides)
+    for connection in stimuli.connections:
+        if connection.source not in found:  # of several wires from it the first one tells
+            found[connection.source] += (
+                f"{line}, at the inputs that it feeds" for line in _changes(connection.at_source)
+            )
+        found[connection.destination] += (f"{line}, at {connection.source}" for line in _changes(connection.at_source))
+        found[connection.destination] += _changes(connection.at_destination)
+    for setting in stimuli.parameter_changes:
+        found[setting.signal] += _changes(setting.overrides)
     return {signal: tuple(lines) for signal, lines in found.items() if lines}
 
 
@@ -263,7 +266,7 @@ def _ways(plan: Plan) -> Iterator[tuple[Signal, tuple[str, ...]]]:
         destinations[wire.source].append(wire.destination)
     running = {one.slot: one.running for one in driven_inputs(plan)}
     integrated = {signal for one in plan.integrated for signal in one.inputs}
-    for one in feeds_of(plan):
+    for one in slot_sources(plan):
         slots = [slot for slot in destinations[one.slot] if slot in running]
         ends = ((plan.signals[slot], _RUNNING[running[slot]]) for slot in slots)
         alone = plan.ode is not None and plan.ode.alone
@@ -273,19 +276,20 @@ def _ways(plan: Plan) -> Iterator[tuple[Signal, tuple[str, ...]]]:
         yield plan.signals[one.slot], tuple(lines)
 
 
-def _row_count(course: Course) -> str:
+def _row_count(time_signal: TimeSignal) -> str:
     """Number of rows of a table with more than one row."""
-    if isinstance(course, Overridden):
-        return _row_count(course.base)
-    if not isinstance(course, Table) or len(course.times) < 2:
+    if isinstance(time_signal, Overridden):
+        return _row_count(time_signal.base)
+    if not isinstance(time_signal, Table) or len(time_signal.times) < 2:
         return ""
-    jumps = len(course.jumps)
+    jumps = len(time_signal.jumps)
     jumping = f", {counted(jumps, 'jump')}" if jumps else ""
-    return f", {counted(len(course.times), 'row')} from {course.first:g} s to {course.times[-1]:g} s{jumping}"
+    rows, last = counted(len(time_signal.times), "row"), time_signal.times[-1]
+    return f", {rows} from {time_signal.first:g} s to {last:g} s{jumping}"
 
 
-def _changes(modifications: Iterable[SignalOverride]) -> Iterator[str]:
-    for one in modifications:
+def _changes(overrides: Iterable[SignalOverride]) -> Iterator[str]:
+    for one in overrides:
         match one.action:
             case Action.OVERRIDE:
                 yield f"from t = {one.time:g} s: {one.value!r}"

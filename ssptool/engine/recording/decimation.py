@@ -13,7 +13,7 @@ from ssptool.engine.trace import Floats
 from ssptool.errors import WrongUsage, WrongValue
 
 
-class Thinning(Protocol):
+class Decimation(Protocol):
     """Decides which rows are recorded; asked in the order of time."""
 
     def keep(self, rows: Floats) -> Iterator[Floats]:
@@ -25,10 +25,10 @@ class Thinning(Protocol):
         ...
 
 
-def thinned(thinning: Thinning, rows: Floats) -> Iterator[Floats]:
+def decimated(decimation: Decimation, rows: Floats) -> Iterator[Floats]:
     """What is recorded of a run that consists of these rows."""
-    yield from thinning.keep(rows)
-    if len(rest := thinning.rest()):
+    yield from decimation.keep(rows)
+    if len(rest := decimation.rest()):
         yield rest
 
 
@@ -149,7 +149,7 @@ class TraceTooLarge(WrongUsage, ValueError):
         self.memory = memory
 
 
-def check_room(rows: int, width: int) -> None:
+def check_memory(rows: int, width: int) -> None:
     """Refuse to keep more rows of `width` numbers than fit into the memory of this machine.
 
     Raises

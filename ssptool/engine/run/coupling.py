@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Evaluates sweeps; loops that the kernel does not solve get the full chain of solvers and a new
+    """Evaluates schedules; loops that the kernel does not solve get the full chain of solvers and a new
     chord.
     """
 
@@ -34,27 +34,27 @@ class Evaluation:
     rescues: LoopWork = field(default_factory=LoopWork)
     watched: dict[int, tuple[int | RunningLoop, ...]] = field(default_factory=dict)
 
-    def __call__(self, sweep: int, time: float) -> Failure | None:
-        outcome = self._evaluate(sweep, time)
-        return None if outcome.ok else self._rescue(sweep, time, outcome)
+    def __call__(self, schedule: int, time: float) -> Failure | None:
+        outcome = self._evaluate(schedule, time)
+        return None if outcome.ok else self._rescue(schedule, time, outcome)
 
     def register(self, steps: tuple[Call | SolveLoop, ...]) -> int:
-        """A sweep with the kernel; where loops are logged, also its parts: the kernel does not tell of its iterates."""
+        """Register a schedule; where loops are logged also its parts, since the kernel reports no iterates."""
         kernel = self.assembly.kernel
-        sweep = kernel.sweep(steps)
+        schedule = kernel.schedule(steps)
         if self.assembly.loop_log is not None:
             by_index = self._by_index
-            self.watched[sweep] = tuple(
-                by_index[step.loop] if isinstance(step, SolveLoop) else kernel.sweep((step,)) for step in steps
+            self.watched[schedule] = tuple(
+                by_index[step.loop] if isinstance(step, SolveLoop) else kernel.schedule((step,)) for step in steps
             )
-        return sweep
+        return schedule
 
-    def swept(self) -> LoopWork:
-        """What sweeps have done by now, on loops that were not rescued."""
+    def scheduled(self) -> LoopWork:
+        """What schedules have done by now, on loops that were not rescued."""
         kernels = [kernel for kernel in (self.assembly.kernel, self.assembly.ode_kernel) if kernel is not None]
         return LoopWork(
-            sum(kernel.loops_solved for kernel in kernels) + sum(loop.swept.solved for loop in self.loops),
-            sum(kernel.loop_iterations for kernel in kernels) + sum(loop.swept.iterations for loop in self.loops),
+            sum(kernel.loops_solved for kernel in kernels) + sum(loop.scheduled.solved for loop in self.loops),
+            sum(kernel.loop_iterations for kernel in kernels) + sum(loop.scheduled.iterations for loop in self.loops),
         )
 
     @property
@@ -62,19 +62,19 @@ class Evaluation:
         """The loops that the kernel knows, which need not be all."""
         return {loop.index: loop for loop in self.loops if loop.kernel is self.assembly.kernel}
 
-    def _evaluate(self, sweep: int, time: float) -> Outcome:
+    def _evaluate(self, schedule: int, time: float) -> Outcome:
         kernel = self.assembly.kernel
-        if sweep not in self.watched:
-            return kernel.evaluate(sweep)
-        for part in self.watched[sweep]:
-            outcome = part.sweep(time) if isinstance(part, RunningLoop) else kernel.evaluate(part)
+        if schedule not in self.watched:
+            return kernel.evaluate(schedule)
+        for part in self.watched[schedule]:
+            outcome = part.iterate_chord(time) if isinstance(part, RunningLoop) else kernel.evaluate(part)
             if not outcome.ok:
                 return outcome
         return OK
 
-    def _rescue(self, sweep: int, time: float, outcome: Outcome) -> Failure | None:
+    def _rescue(self, schedule: int, time: float, outcome: Outcome) -> Failure | None:
         by_index = self._by_index
-        # Each loop of the sweep may need help once; one that needs it twice at one point is not solvable.
+        # Each loop of the schedule may need help once; one that needs it twice at one point is not solvable.
         for _ in self.loops:
             if outcome.code is not Code.LOOP:
                 break
@@ -83,7 +83,7 @@ class Evaluation:
                     return failure
             except ComponentFailed as error:
                 return self.assembly.explain(error.outcome, time)
-            outcome = self._evaluate(sweep, time)
+            outcome = self._evaluate(schedule, time)
         if outcome.code is Code.LOOP:
             return self._given_up(by_index[outcome.loop], time)
         return None if outcome.ok else self.assembly.explain(outcome, time)
@@ -110,14 +110,14 @@ class Evaluation:
 def couple(
     assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], *, afresh: bool = True
 ) -> CoupledSystem:
-    """Register groups and sweeps with the kernel, and accept the start time as the first point.
+    """Register groups and schedules with the kernel, and accept the start time as the first point.
 
     If it does not start `afresh`, it has yet to be told where it was.
     """
     plan, kernel = assembly.plan, assembly.kernel
     groups = tuple(_group(assembly, group, evaluation, loops) for group in plan.groups)
     everyone = _stepped(plan, tuple(range(len(plan.instances))))
-    steps = tuple(step for group in plan.groups for step in group.sweep)
+    steps = tuple(step for group in plan.groups for step in group.schedule)
     everything = _set(assembly, everyone, evaluation.register(_registered(steps, loops)))
     ode = _begin_beside(assembly, evaluation, loops, everything, afresh) if plan.coupled_ode else None
     kernel.exchange(everything.group)
@@ -143,7 +143,7 @@ def couple(
         interface_derivatives=partial(_interface_derivatives, assembly),
         checkpoint=assembly.checkpoint,
         coupling_log=assembly.coupling_log,
-        drive=assembly.driver,
+        stimuli=assembly.applied_stimuli,
         refused=assembly.refused,
     )
     if assembly.events is None:
@@ -174,46 +174,46 @@ def _begin_alone(
     assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: InstanceGroup, afresh: bool
 ) -> SteppedAlone:
     from ssptool.engine.ode.master import begin_alone  # only systems of model exchange load CVODE
-    from ssptool.engine.ode.system import OdeSweeps
+    from ssptool.engine.ode.system import OdeSchedules
 
     assert assembly.plan.ode is not None
     slopes = evaluation.register(_registered(assembly.plan.ode.slopes, loops))
-    return begin_alone(assembly, OdeSweeps(everything.sweep, slopes), evaluation, afresh=afresh)
+    return begin_alone(assembly, OdeSchedules(everything.schedule, slopes), evaluation, afresh=afresh)
 
 
 def _begin_beside(
     assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: InstanceGroup, afresh: bool
 ) -> SteppedOde:
     from ssptool.engine.ode.master import begin_beside  # only systems of model exchange load CVODE
-    from ssptool.engine.ode.system import OdeSweeps
+    from ssptool.engine.ode.system import OdeSchedules
 
     ode = assembly.plan.coupled_ode
     assert ode is not None
     own = Evaluation(assembly.of_ode, evaluation.loops, evaluation.rescues)
-    whole, slopes = (own.register(_registered(steps, loops)) for steps in (ode.sweep, ode.slopes))
-    component = begin_beside(assembly, OdeSweeps(whole, slopes), own, afresh=afresh)
+    whole, slopes = (own.register(_registered(steps, loops)) for steps in (ode.schedule, ode.slopes))
+    component = begin_beside(assembly, OdeSchedules(whole, slopes), own, afresh=afresh)
     if afresh:
         # What fails here fails again in the first step, and is told then.
-        evaluation(everything.sweep, assembly.plan.interval.start)
+        evaluation(everything.schedule, assembly.plan.interval.start)
     return component
 
 
 def _asks_functions(assembly: Assembly) -> bool:
-    return assembly.driver is not None and assembly.driver.stepwise
+    return assembly.applied_stimuli is not None and assembly.applied_stimuli.stepwise
 
 
 def _group(
     assembly: Assembly, group: PlannedGroup, evaluation: Evaluation, loops: dict[int, RunningLoop]
 ) -> InstanceGroup:
-    sweep = evaluation.register(_registered(group.sweep, loops))
+    schedule = evaluation.register(_registered(group.schedule, loops))
     members = tuple(
-        _set(assembly, _stepped(assembly.plan, member), sweep, interpolates=able)
+        _set(assembly, _stepped(assembly.plan, member), schedule, interpolates=able)
         for member, able in zip(group.members, group.interpolates, strict=True)
     )
     if len(members) == 1 and not group.unknowns:
         return members[0]
     instances = _stepped(assembly.plan, group.instances)
-    return _set(assembly, instances, sweep, members=members, unknowns=group.unknowns)
+    return _set(assembly, instances, schedule, members=members, unknowns=group.unknowns)
 
 
 def _stepped(plan: Plan, instances: tuple[int, ...]) -> tuple[int, ...]:
@@ -228,7 +228,7 @@ def _stepped(plan: Plan, instances: tuple[int, ...]) -> tuple[int, ...]:
 def _set(
     assembly: Assembly,
     instances: tuple[int, ...],
-    sweep: int,
+    schedule: int,
     *,
     members: tuple[InstanceGroup, ...] = (),
     unknowns: tuple[int, ...] = (),
@@ -242,7 +242,7 @@ def _set(
         group=kernel.group(instances),
         following=kernel.group(following),
         held=kernel.group([i for i in components if not _follows(plan, i)]),
-        sweep=sweep,
+        schedule=schedule,
         members=members,
         unknowns=unknowns,
         nominal=tuple(plan.nominal[slot] for slot in unknowns),

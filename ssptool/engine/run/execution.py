@@ -19,7 +19,7 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import InitializationReport, initialize
 from ssptool.engine.run.loops import LoopWork
-from ssptool.engine.trace import NO_NEWS, NUMBERED, NewEntries
+from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries
 from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 from ssptool.errors import WrongValue
 
@@ -113,7 +113,7 @@ class Rows(Protocol):
         """An array (k, 1 + recorded) for the next rows, 1 ≤ k ≤ `count`."""
         ...
 
-    def commit(self, count: int, news: NewEntries = NO_NEWS) -> None:
+    def commit(self, count: int, entries: NewEntries = NO_ENTRIES) -> None:
         """The first `count` rows of the last `space` are final, and this is the news of contents with them."""
         ...
 
@@ -148,7 +148,7 @@ class Counts:
         self.iterations_max = max(self.iterations_max, max(iterations, default=1))
 
     def add_loops(self, before: LoopWork, after: LoopWork, rescues: LoopWork) -> None:
-        """What sweeps have done on algebraic loops, and what the full solver has."""
+        """What schedules have done on algebraic loops, and what the full solver has."""
         self.loops_solved += after.solved - before.solved
         self.loop_iterations += after.iterations - before.iterations
         self.loops_rescued += rescues.solved
@@ -198,19 +198,19 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
             return Execution(kernel, report, report.failure, counts, _calls(watch), *_said(assembly))
         evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
         system = couple(assembly, evaluation, initialized.loops)
-        before = evaluation.swept()
+        before = evaluation.scheduled()
         spent = watch.seconds() if watch and watch.measured else {}
         contents = _Contents(system.kernel, job.plan)
         failure, reached = _step(job, system, rows, counts, contents)
         if failure is not None:
             remark = system.record_failed(failure, reached, rows.space(1)[0], assembly.ode_kernel)
             if remark:
-                rows.commit(1, contents.news())
+                rows.commit(1, contents.new_entries())
                 assembly.remark(remark)
         if watch and watch.measured:
             since = {name: seconds - spent[name] for name, seconds in watch.seconds().items()}
             shares, slowest = costs(since, counts.seconds, counts.waited), watch.slowest_step()
-        counts.add_loops(before, evaluation.swept(), evaluation.rescues)
+        counts.add_loops(before, evaluation.scheduled(), evaluation.rescues)
         counts.unconverged = system.unconverged
         for remark in (*assembly.retreats(), *system.remarks()):
             assembly.remark(remark)
@@ -257,15 +257,15 @@ def _step(
     while failure is None and not finished:
         chunk_began = perf_counter()
         space = rows.space(chunk if free else min(chunk, steps - counts.steps))
-        stretch = _observed(stepper.run(counts.steps, space), space, system)
-        failure = stretch.failure
-        counts.add(stretch.steps, stretch.iterations)
-        counts.rejected += stretch.rejected
-        counts.events += stretch.events
-        counts.evaluations += stretch.evaluations
-        finished = stretch.finished if free else counts.steps >= steps
-        reached = float(space[stretch.steps - 1, 0]) if stretch.steps else reached
-        rows.commit(stretch.steps, contents.news())
+        batch = _observed(stepper.run(counts.steps, space), space, system)
+        failure = batch.failure
+        counts.add(batch.steps, batch.iterations)
+        counts.rejected += batch.rejected
+        counts.events += batch.events
+        counts.evaluations += batch.evaluations
+        finished = batch.finished if free else counts.steps >= steps
+        reached = float(space[batch.steps - 1, 0]) if batch.steps else reached
+        rows.commit(batch.steps, contents.new_entries())
         if pace is None:
             chunk = _next_chunk(len(space), perf_counter() - chunk_began)
         else:
@@ -275,13 +275,13 @@ def _step(
     return failure, reached
 
 
-def _observed(stretch: StepBatch, rows: Floats, system: CoupledSystem) -> StepBatch:
-    """The stretch until the first row for which a variable could not be got."""
+def _observed(batch: StepBatch, rows: Floats, system: CoupledSystem) -> StepBatch:
+    """The segment until the first row for which a variable could not be got."""
     if not system.unobserved:
-        return stretch
+        return batch
     failure = system.unobserved[0]
-    steps = int(np.searchsorted(rows[: stretch.steps, 0], failure.time))
-    return stretch._replace(steps=steps, iterations=stretch.iterations[:steps], failure=failure)
+    steps = int(np.searchsorted(rows[: batch.steps, 0], failure.time))
+    return batch._replace(steps=steps, iterations=batch.iterations[:steps], failure=failure)
 
 
 class _Contents:
@@ -297,7 +297,7 @@ class _Contents:
             kernel.number(kernel.content(number), keep=True)
         self._limit = kernel.content_bytes + FORGET_BYTES
 
-    def news(self) -> NewEntries:
+    def new_entries(self) -> NewEntries:
         """Since the last time; nothing where none are recorded."""
         new = self._new() if self._recorded else ()
         forgotten = self._forget() if self._kernel.content_bytes > self._limit else ()
@@ -318,7 +318,7 @@ class _Contents:
 def _first_row(system: CoupledSystem, rows: Rows, contents: _Contents) -> None:
     first = rows.space(1)
     system.record(system.start, first[0])
-    rows.commit(1, contents.news())
+    rows.commit(1, contents.new_entries())
 
 
 def _next_chunk(steps: int, seconds: float) -> int:

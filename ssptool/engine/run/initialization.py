@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ssptool.engine.assembly.applied_stimuli import pass_on_at_start, unsettled
+from ssptool.engine.assembly.applied_stimuli import propagate_at_start, unsettled
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.event_members import OutOfRange, WithoutInterval, without_interval
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
@@ -54,7 +54,7 @@ class Fmi1Initialization:
         return ROUNDS + len(self._groups)
 
     def before(self, step: Call | SolveLoop) -> None:
-        """Initialize what a step of the sweep calls for the first time. Raises `FmiError`."""
+        """Initialize what a step of the schedule calls for the first time. Raises `FmiError`."""
         for call in self._calls(step):
             self._begin(call.instance)
 
@@ -64,7 +64,7 @@ class Fmi1Initialization:
             self._known.update(call.outputs)
 
     def rest(self) -> None:
-        """Initialize those that the sweep does not call. Raises `FmiError`."""
+        """Initialize those that the schedule does not call. Raises `FmiError`."""
         for index in self._groups:
             self._begin(index)
 
@@ -236,7 +236,7 @@ class InitializationReport(NamedTuple):
 
 
 class InitializedSystem(NamedTuple):
-    """A system at the start time; `loops` by their number in the plan, ready for the kernel's sweeps."""
+    """A system at the start time; `loops` by their number in the plan, ready for the kernel's schedules."""
 
     loops: dict[int, RunningLoop]
     report: InitializationReport
@@ -262,7 +262,7 @@ def initialize(assembly: Assembly) -> InitializedSystem:
         failure = assembly.explain(error.outcome, start)
     seconds = perf_counter() - began
     return InitializedSystem(
-        run.sweep_loops, InitializationReport(tuple(run.reports), failure, seconds, tuple(run.notes))
+        run.kernel_loops, InitializationReport(tuple(run.reports), failure, seconds, tuple(run.notes))
     )
 
 
@@ -275,7 +275,7 @@ class _Initialization:
         self.kernel = assembly.kernel
         self.reports: list[LoopReport] = []
         self.notes: list[str] = []
-        self.sweep_loops: dict[int, RunningLoop] = {}
+        self.kernel_loops: dict[int, RunningLoop] = {}
         self.second_guesses: dict[int, float] = {}
         self.beginnings = Fmi1Initialization(assembly)
         self.at_events = [] if assembly.events is None else [assembly.events]
@@ -304,7 +304,7 @@ class _Initialization:
             if planned.starts:
                 instance.set(planned.starts)
             instance.enter_initialization(interval.start, interval.stop, None)
-        pass_on_at_start(self.plan, {instance.name: instance for instance in self.assembly.instances})
+        propagate_at_start(self.plan, {instance.name: instance for instance in self.assembly.instances})
 
     def _settle(self) -> None:
         """With FMUs that have no initialization mode: again, until each was initialized with the inputs that it has."""
@@ -364,7 +364,7 @@ class _Initialization:
         """Exchange discrete signals without a clock until they settle."""
         for _ in range(MAX_ITERATIONS):
             try:
-                changed = [signal for events in self.at_events for signal in events.pass_on_at_start()]
+                changed = [signal for events in self.at_events for signal in events.propagate_at_start()]
             except OutOfRange as error:
                 raise IntegrationStopped(error.failure(self.plan.interval.start)) from None
             if not changed:
@@ -398,10 +398,10 @@ class _Initialization:
     def _solve_at_start(self, number: int) -> None:
         self._solve(RunningLoop(self.assembly, self.plan.loops[number], number), self.plan.init)
 
-    def _solve_for_sweeps(self, number: int, assembly: Assembly | None = None) -> None:
+    def _solve_for_kernel(self, number: int, assembly: Assembly | None = None) -> None:
         loop = RunningLoop(assembly or self.assembly, self.plan.loops[number], number)
         solution = self._solve(loop, InitName.AUTO)
-        self.sweep_loops[number] = loop.for_sweeps(solution.x)
+        self.kernel_loops[number] = loop.for_kernel(solution.x)
 
     def _solve(self, loop: RunningLoop, how: InitName) -> Solution:
         report = loop.solve(how, self.plan.interval.start, self.second_guesses)
@@ -419,13 +419,13 @@ class _Initialization:
             for index, planned in enumerate(self.plan.instances)
             if planned.output_slots
         ]
-        self._walk(outputs, self._solve_for_sweeps)
+        self._walk(outputs, self._solve_for_kernel)
         for group in self.plan.groups:
-            self._walk(group.sweep, self._solve_for_sweeps)
+            self._walk(group.schedule, self._solve_for_kernel)
         if self.plan.coupled_ode is not None:
             own = self.assembly.of_ode
             copy_slots(self.kernel, own.kernel, np.arange(len(self.kernel.values)), self.plan.numbered)
-            self._walk(self.plan.coupled_ode.sweep, lambda number: self._solve_for_sweeps(number, own), own)
+            self._walk(self.plan.coupled_ode.schedule, lambda number: self._solve_for_kernel(number, own), own)
 
 
 def _runs(steps: Sequence[Call | SolveLoop]) -> Iterator[tuple[Call, ...] | SolveLoop]:

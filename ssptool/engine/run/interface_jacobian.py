@@ -63,7 +63,7 @@ def interface_pattern(plan: Plan, group: InstanceGroup) -> NDArray[np.bool_]:
     passing: DiGraph[int] = DiGraph((wire.source, wire.destination) for wire in plan.wires)
     calls = count()
     for planned in plan.groups:
-        for call in _calls(plan, planned.sweep):
+        for call in _calls(plan, planned.schedule):
             # Through a vertex between them, of which there is one per call: of arrays there are many pairs.
             between = -1 - next(calls)
             for slot in call.inputs:
@@ -91,7 +91,7 @@ def _reached(passing: "DiGraph[int]", sources: Iterable[int]) -> set[int]:
 
 
 def _calls(plan: Plan, steps: Iterable[Call | SolveLoop]) -> Iterator[Call]:
-    """Calls of a sweep; a loop is one call with a full pattern."""
+    """Calls of a schedule; a loop is one call with a full pattern."""
     for step in steps:
         if isinstance(step, Call):
             yield step

@@ -239,7 +239,7 @@ class RunningLoop:
         self._domain = Domain(np.array(planned.calls.nominal), np.array(planned.minimum), np.array(planned.maximum))
         self._convergence = Convergence(planned.calls.rtol, planned.calls.atol)
         self.index = self.kernel.loop(planned.calls)
-        self.swept = LoopWork()
+        self.scheduled = LoopWork()
         self._rejected: Outcome | None = None  # what a component said last of a point that it cannot be at
         self._matrix: Floats | None = None  # the Jacobian at the last solution
 
@@ -270,9 +270,9 @@ class RunningLoop:
             An FMU cannot go on.
         """
         report = self._solve(how, time, self._start(second))
-        seen = [self._held_values()]
-        while report.ok and self.kernel.settle(self.index):
-            seen.append(self._held_values())
+        seen = [self._frozen_values()]
+        while report.ok and self.kernel.update_frozen(self.index):
+            seen.append(self._frozen_values())
             if seen[-1] in seen[:-1] or len(seen) > _SETTLING:
                 cause = self._switching(seen[seen.index(seen[-1]) :])
                 return replace(report, solution=replace(report.solution, status=Status.SWITCHING), cause=cause)
@@ -281,17 +281,17 @@ class RunningLoop:
             report = replace(again, solution=replace(again.solution, iterations=iterations))
         return report
 
-    def _held_values(self) -> tuple[int, ...]:
-        return tuple(self.kernel.integers[list(self.planned.calls.held)].tolist())
+    def _frozen_values(self) -> tuple[int, ...]:
+        return tuple(self.kernel.integers[list(self.planned.calls.frozen)].tolist())
 
     def _switching(self, seen: Sequence[tuple[int, ...]]) -> str:
         """The discrete signals that change, with the values that they took."""
-        columns = zip(self.planned.held, zip(*seen, strict=True), strict=True)
+        columns = zip(self.planned.frozen, zip(*seen, strict=True), strict=True)
         changing = ((signal, dict.fromkeys(values)) for signal, values in columns)
         return "; ".join(f"{signal} goes through {', '.join(map(str, v))}" for signal, v in changing if len(v) > 1)
 
     def _solve(self, how: InitName, time: float, start: Floats) -> LoopReport:
-        """With the discrete signals held."""
+        """With the discrete signals frozen."""
         if not len(start):
             return self._evaluated(time)
 
@@ -355,7 +355,7 @@ class RunningLoop:
         """Give the kernel a new chord, from the Jacobian at the solution x."""
         self._set_chord(self._at(x))
 
-    def for_sweeps(self, x: Floats) -> "RunningLoop":
+    def for_kernel(self, x: Floats) -> "RunningLoop":
         """The loop with the chord of its solution x, and a tolerance that rounding allows.
 
         A gain of γ turns the rounding ε of x into a residual of γ ε x, which no iteration can remove.
@@ -380,13 +380,13 @@ class RunningLoop:
         """The Jacobian at the solution x, which `solve` has judged with it."""
         return self._jacobian(x)[0] if self._matrix is None else self._matrix
 
-    def sweep(self, time: float) -> Outcome:
-        """What the kernel does with this loop in a sweep, iterate by iterate, so that each can be logged."""
+    def iterate_chord(self, time: float) -> Outcome:
+        """What the kernel does with this loop in a schedule, iterate by iterate, so that each can be logged."""
         calls, nominal = self.planned.calls, self._domain.nominal
         x = np.array(self.kernel.values[self._torn])
-        self.swept.solved += 1
+        self.scheduled.solved += 1
         for iteration in range(1, calls.max_iterations + 1):
-            self.swept.iterations += 1
+            self.scheduled.iterations += 1
             outcome, value = self.kernel.residual(self.index, x)
             residual = value - x
             self.write(time, "chord", iteration, x, residual)
@@ -395,7 +395,7 @@ class RunningLoop:
             if not outcome.ok:
                 return outcome
             if self._convergence.reached(residual, x, nominal):
-                if self.kernel.settle(self.index):
+                if self.kernel.update_frozen(self.index):
                     continue
                 return outcome
             for row in range(len(x)):

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from ssptool.engine.stimuli.scenario import Scenario
 
 
-def acted_on(
+def to_input_jumps(
     master: CouplingMaster | StepSizeControl,
     stimuli: Stimuli,
     everyone: Mapping[str, Capabilities],
@@ -107,7 +107,7 @@ def make_plan(
     bonds: tuple[PowerBond, ...] = (),
     units: Units = NO_UNITS,
 ) -> Plan:
-    """Resolve names to slots, dependencies to sweeps, and what the user left open to choices with reasons.
+    """Resolve names to slots, dependencies to schedules, and what the user left open to choices with reasons.
 
     `bonds` are power bonds that are taken where the settings declare none; `units` define those of the system.
 
@@ -157,10 +157,10 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepare
     stimuli.check_start(interval.start)
     network, parameter_wires, notes = settle_parameters(network)
     notes = (*notes, *notes_on_tables(stimuli, interval.start, interval.stop))
-    notes = (*notes, *notes_on_inputs(network, {one.signal for one in stimuli.driven}))
+    notes = (*notes, *notes_on_inputs(network, {one.signal for one in stimuli.sources}))
     notes = (*notes, *notes_on_units(network.assumed_units))
     network = extended(network, stimuli, interval.start)
-    check_settings(network, parameter_wires, (one.signal for one in stimuli.settings))
+    check_settings(network, parameter_wires, (one.signal for one in stimuli.parameter_changes))
     implementations = choose_implementations(network, settings)
     events = plan_event_modes(network, implementations.of)
     of_ode = plan_ode_events(network, implementations.of)
@@ -246,7 +246,7 @@ def _choose_master(
     situation = Situation(fed, cycles, everyone, power, bonded, successors, single)
     chosen, choices = choose_master(situation, settings)
     threads = tuple(_threads(settings, chosen.base if isinstance(chosen, StepSizeControl) else chosen, ode))
-    master = acted_on(chosen, schedules.table.stimuli, everyone, interval)
+    master = to_input_jumps(chosen, schedules.table.stimuli, everyone, interval)
     if events:
         master = with_event_mode(chosen, events)
     elif master is chosen and interval.end is not None and not isinstance(chosen, StepSizeControl):

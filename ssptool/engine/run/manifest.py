@@ -19,10 +19,9 @@ from ssptool.engine.failure import Failure
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.loops import LoopReport
 from ssptool.engine.settings import Settings
-from ssptool.engine.stimuli.course import Action, Constant, Overridden
-from ssptool.engine.stimuli.course import SignalOverride as Modification
 from ssptool.engine.stimuli.inputs import Inputs
-from ssptool.engine.stimuli.stimuli import Driven
+from ssptool.engine.stimuli.stimuli import InputSource
+from ssptool.engine.stimuli.time_signals import Action, Constant, Overridden, SignalOverride
 from ssptool.fmu.description import Value
 from ssptool.foreign_text import json_text
 from ssptool.network.network import Assignment, Network, Signal, StepKind
@@ -165,16 +164,16 @@ def _documented(network: Network, signal: Signal, assignment: Assignment | None)
 
 
 def _inputs(plan: Plan) -> Iterator[Override]:
-    for driven in plan.stimuli.driven:
-        if _is_given(driven):
-            before, place = _documented(plan.network, driven.signal, plan.network.assignments.get(driven.signal))
-            yield Override(OverrideKind.INPUT, str(driven.signal), before, driven.origin, by="--inputs", place=place)
+    for source in plan.stimuli.sources:
+        if _is_given(source):
+            before, place = _documented(plan.network, source.signal, plan.network.assignments.get(source.signal))
+            yield Override(OverrideKind.INPUT, str(source.signal), before, source.origin, by="--inputs", place=place)
 
 
-def _is_given(driven: Driven) -> bool:
+def _is_given(source: InputSource) -> bool:
     """Whether a caller drives it, and not only a scenario or a table of the system."""
-    only_scenario = isinstance(driven.course, Overridden) and isinstance(driven.course.base, Constant)
-    return driven.table is None and (driven.file is not None or not only_scenario)
+    only_scenario = isinstance(source.time_signal, Overridden) and isinstance(source.time_signal.base, Constant)
+    return source.table is None and (source.file is not None or not only_scenario)
 
 
 def _scenario(plan: Plan) -> Iterator[Override]:
@@ -189,19 +188,19 @@ def _scenario(plan: Plan) -> Iterator[Override]:
             yield Override(OverrideKind.SCENARIO, str(signal), before, after, "", "--scenario", place, change.time)
 
 
-def _modified(plan: Plan) -> Iterator[tuple[Signal, Value | None, tuple[Modification, ...]]]:
+def _modified(plan: Plan) -> Iterator[tuple[Signal, Value | None, tuple[SignalOverride, ...]]]:
     """What a scenario acts on: the signal, its value before, if that stays the same over the run, and the actions."""
     stimuli = plan.stimuli
-    for driven in stimuli.driven:
-        if isinstance(driven.course, Overridden):
-            yield driven.signal, None, driven.course.modifications
+    for source in stimuli.sources:
+        if isinstance(source.time_signal, Overridden):
+            yield source.signal, None, source.time_signal.overrides
     for signal, changes in {
-        **{gate.source: gate.at_source for gate in stimuli.gates},
-        **{gate.destination: gate.at_destination for gate in stimuli.gates},
+        **{connection.source: connection.at_source for connection in stimuli.connections},
+        **{connection.destination: connection.at_destination for connection in stimuli.connections},
     }.items():
         yield signal, None, changes
-    for setting in stimuli.settings:
-        yield setting.signal, setting.base, setting.modifications
+    for setting in stimuli.parameter_changes:
+        yield setting.signal, setting.base, setting.overrides
 
 
 def as_json(value: object) -> Any:
@@ -287,8 +286,8 @@ def _stated(value: Any) -> Any:
         case Path():
             return str(absolute(value))
         case Inputs(source, interpolation, columns):
-            courses = {name: str(how) for name, how in columns.items()}
-            return {"source": _stated_source(source), "interpolation": str(interpolation), "columns": courses}
+            interpolations = {name: str(how) for name, how in columns.items()}
+            return {"source": _stated_source(source), "interpolation": str(interpolation), "columns": interpolations}
         case Mapping():
             return {str(name): _stated(one) for name, one in value.items()}
         case list() | tuple():
@@ -367,7 +366,7 @@ def manifest(
         "overrides": [asdict(one) for one in (*factors, *_others(overrides(plan), factors))],
         "accepted": [{"code": one.code, "place": str(one.position), "message": one.message} for one in plan.accepted],
         "stimuli": {
-            "inputs": {str(driven.signal): driven.origin for driven in plan.stimuli.driven},
+            "inputs": {str(source.signal): source.origin for source in plan.stimuli.sources},
             "scenario": list(plan.stimuli.events),
         },
         "choices": [asdict(choice) for choice in plan.choices],

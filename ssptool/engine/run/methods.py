@@ -10,7 +10,7 @@ from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.master import CouplingMaster, Master, StepSizeControl
 from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, ProgrammedMaster
-from ssptool.engine.masters.protocols import InputCourse
+from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.masters.registry import (
     FOLLOWS,
     SAVES,
@@ -401,14 +401,14 @@ def _check_inputs(settings: Settings) -> None:
         )
 
 
-_COURSES: Mapping[InputName, Callable[[int], InputCourse]] = {
+_APPROXIMATIONS: Mapping[InputName, Callable[[int], InputApproximation]] = {
     InputName.HOLD: lambda order: Hold(),
     InputName.EXTRAPOLATE: Extrapolate,
     InputName.INTERPOLATE: Interpolate,
 }
 
 
-def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputCourse, str]:
+def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputApproximation, str]:
     order, best = settings.input_order or 1, master_entry(name).input
     if settings.input is InputName.HOLD:
         return Hold(), ASKED
@@ -417,7 +417,7 @@ def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputC
             if not can.follows:
                 instead = "input auto, which holds only these inputs" if situation.following() else "input hold"
                 raise UnsupportedByFmu(component, FOLLOWS, f"input {settings.input}", instead)
-        return _COURSES[settings.input](order), ASKED
+        return _APPROXIMATIONS[settings.input](order), ASKED
     if settings.exchange is ExchangeName.LATE:
         return Hold(), "required by late outputs"
     held = situation.obstacles()
@@ -425,4 +425,6 @@ def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputC
         return Hold(), f"no FMU supports more ({held})" if held else "no input of an FMU changes in a step"
     if best is InputName.HOLD:
         return Hold(), f"default of master {name}"
-    return _COURSES[best](order), f"held where the FMU supports no more ({held})" if held else "all FMUs follow inputs"
+    return _APPROXIMATIONS[best](
+        order
+    ), f"held where the FMU supports no more ({held})" if held else "all FMUs follow inputs"

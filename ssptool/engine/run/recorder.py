@@ -15,10 +15,10 @@ import numpy as np
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.planning.interval import check_step
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.recording.decimation import All, Every, Grid, Thinning
+from ssptool.engine.recording.decimation import All, Decimation, Every, Grid
 from ssptool.engine.recording.writer import Writer, rows_at_once
 from ssptool.engine.run.initialization import InitializationReport
-from ssptool.engine.trace import NO_NEWS, NUMBERED, NewEntries, RunStringTable, StringTable, Trace
+from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries, RunStringTable, StringTable, Trace
 from ssptool.errors import WrongValue
 
 _Handler = Callable[[int, FrameType | None], Any]
@@ -114,7 +114,7 @@ class Recorder:
         open_writer: Callable[[StringTable], Writer] | None = None,
         *,
         keep: bool,
-        thinning: Thinning | None = None,
+        decimation: Decimation | None = None,
         rows: int = 0,
         progress: Progress | None = None,
         lend: Callable[[int, int], Floats] | None = None,
@@ -128,7 +128,7 @@ class Recorder:
         self.last_time = plan.interval.start
         self._open_writer = open_writer
         self._writer: Writer | None = None
-        self._thinning = thinning or All()
+        self._decimation = decimation or All()
         self._progress = progress
         self._cut = False
         self._keep = keep
@@ -154,8 +154,8 @@ class Recorder:
         self._space = self._lend(rows_at_once(count, self._width), self._width)
         return self._space
 
-    def commit(self, count: int, news: NewEntries = NO_NEWS) -> None:
-        self.add(self._space[:count], news)
+    def commit(self, count: int, entries: NewEntries = NO_ENTRIES) -> None:
+        self.add(self._space[:count], entries)
 
     def _own_space(self, count: int, width: int) -> Floats:
         if len(self._own) < count:
@@ -164,7 +164,7 @@ class Recorder:
 
     # --------------------------------------------------------------------------------------------------------
 
-    def add(self, rows: Floats, news: NewEntries = NO_NEWS) -> None:
+    def add(self, rows: Floats, entries: NewEntries = NO_ENTRIES) -> None:
         """Rows of cells (k, 1 + p), the time first, and the news of contents with them; they are copied.
 
         An interrupt waits until a block is recorded as a whole. Where more blocks come of these rows, it ends the
@@ -173,19 +173,19 @@ class Recorder:
         if self._cut:
             return
         with held_back():
-            self.contents.add(news.new)
+            self.contents.add(entries.new)
             if not len(rows):
-                self._going += news.forgotten
+                self._going += entries.forgotten
                 return
             self.seen += len(rows)
             end = float(rows[-1, 0])
-            blocks = _with_more(self._thinning.keep(rows))
+            blocks = _with_more(self._decimation.keep(rows))
             self._cut = True
             while self._cut:
                 self._cut = self._record_next(blocks, end)
                 self._tell()
                 let_through()
-            self._forget(news.forgotten)
+            self._forget(entries.forgotten)
 
     def _forget(self, numbers: tuple[int, ...]) -> None:
         """Of contents that later rows do not need: later, since the last of these rows may still be recorded."""
@@ -221,7 +221,7 @@ class Recorder:
         """There are no more rows."""
         if not self._earlier:
             self._begin()
-        self._record(self._thinning.rest())
+        self._record(self._decimation.rest())
 
     def close(self, manifest: Callable[[], str]) -> None:
         """Complete the file, after `finish`."""
@@ -311,7 +311,7 @@ class Recording:
         if self.output is not None:
             object.__setattr__(self, "output", Path(self.output))
 
-    def thinning(self, plan: Plan) -> Thinning:
+    def decimation(self, plan: Plan) -> Decimation:
         """Which rows are recorded.
 
         Raises

@@ -13,7 +13,7 @@ import numpy as np
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.kernel.interface import Floats, Kernel, SolveLoop
-from ssptool.engine.masters.protocols import Memory, part_of, under
+from ssptool.engine.masters.protocols import SavedState, part_of, under
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.loops import RunningLoop
 from ssptool.engine.stepping.values import NotSavable
@@ -44,7 +44,7 @@ class SavedForAnother(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SavedLoop:
-    """An algebraic loop in sweeps: the tolerance that rounding allows, and the chord."""
+    """An algebraic loop in schedules: the tolerance that rounding allows, and the chord."""
 
     rtol: float
     chord: Floats
@@ -95,7 +95,7 @@ class SavedSimulation:
     last: Floats
     loops: Mapping[int, SavedLoop]
     states: tuple[bytes, ...]
-    memory: Memory
+    state: SavedState
     contents: tuple[bytes, ...] = ()
 
     def write(self, path: Path, plan: Plan) -> None:
@@ -118,7 +118,7 @@ class SavedSimulation:
         }
         arrays |= {f"chord_{number}": loop.chord for number, loop in self.loops.items()}
         arrays |= {f"state_{index}": _bytes(state) for index, state in enumerate(self.states)}
-        arrays |= under(_MEMORY, self.memory)
+        arrays |= under(_MEMORY, self.state)
         unfinished = path.with_name(path.name + ".part")
         with unfinished.open("wb") as file:
             np.savez_compressed(file, **arrays)
@@ -164,7 +164,7 @@ class SavedSimulation:
             last=arrays["last"],
             loops={int(n): SavedLoop(rtol, arrays[f"chord_{n}"]) for n, rtol in facts["loops"].items()},
             contents=tuple(_parts(arrays["contents"].tobytes(), arrays["content_sizes"])),
-            memory=part_of(arrays, _MEMORY),
+            state=part_of(arrays, _MEMORY),
             states=tuple(arrays[f"state_{index}"].tobytes() for index in range(len(plan.instances))),
         )
 
@@ -233,13 +233,13 @@ def restored(plan: Plan, assembly: Assembly, saved: SavedSimulation) -> dict[int
     return {number: _loop_of(plan, assembly, number, loop) for number, loop in saved.loops.items()}
 
 
-def refusals(kernel: Kernel) -> Memory:
+def refusals(kernel: Kernel) -> SavedState:
     """The instances whose FMUs do not follow their inputs, with the order that is left to them."""
     return {_FOLLOWS: np.array([found[:2] for found in kernel.retreats], dtype=int).reshape(-1, 2)}
 
 
 def recall_refusals(kernel: Kernel, saved: SavedSimulation) -> None:
-    for instance, order in saved.memory[_FOLLOWS].tolist():
+    for instance, order in saved.state[_FOLLOWS].tolist():
         kernel.limit_inputs(instance, order)
 
 
@@ -257,7 +257,7 @@ def set_values(kernel: Kernel, saved: SavedSimulation) -> None:
 
 def _loop_of(plan: Plan, assembly: Assembly, number: int, saved: SavedLoop) -> RunningLoop:
     ode, planned = plan.coupled_ode, plan.loops[number]
-    inside = ode is not None and SolveLoop(number) in ode.sweep
+    inside = ode is not None and SolveLoop(number) in ode.schedule
     own = assembly.of_ode if inside else assembly
     loop = RunningLoop(own, replace(planned, calls=replace(planned.calls, rtol=saved.rtol)), number)
     loop.chord = saved.chord
@@ -266,7 +266,7 @@ def _loop_of(plan: Plan, assembly: Assembly, number: int, saved: SavedLoop) -> R
 
 
 def _restore_states(plan: Plan, assembly: Assembly, saved: SavedSimulation) -> None:
-    limits: dict[int, int] = dict(saved.memory[_FOLLOWS].tolist())
+    limits: dict[int, int] = dict(saved.state[_FOLLOWS].tolist())
     every = zip(plan.instances, assembly.instances, saved.states, strict=True)
     for number, (planned, instance, state) in enumerate(every):
         instance.deserialize(state)

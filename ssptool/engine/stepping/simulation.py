@@ -18,7 +18,7 @@ from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import CoupledSystem, Remembering, Stepper
+from ssptool.engine.masters.master import CoupledSystem, SavableStepper, Stepper
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import InitializationReport, initialize
@@ -272,8 +272,8 @@ class SteppedRun:
         """Where inputs jump, and through events at the stop time, after which there is no step: one ends there."""
         if self._terminated:
             return
-        drive, interval = self._system.drive, self.plan.interval
-        if drive is not None and self._system.integration is None and self.time >= drive.end:
+        stimuli, interval = self._system.stimuli, self.plan.interval
+        if stimuli is not None and self._system.integration is None and self.time >= stimuli.end:
             self._run(1)
         while self.plan.master.chooses_steps and not self.finished and self._is_at(interval.stop):
             self._run(1)
@@ -287,29 +287,29 @@ class SteppedRun:
             raise RunError(self._failure)
         before, point = self.time, self._rows.history[-1, 0]
         rows = np.empty((count, len(self._rows.last)))
-        stretch = self._stepper.run(self._steps, rows)
-        self._rows.add(rows[: stretch.steps], stretch.points)
-        self._steps += stretch.steps
-        self._finished = stretch.finished
-        if stretch.failure is not None and stretch.failure.ending is Ending.TERMINATED:
+        batch = self._stepper.run(self._steps, rows)
+        self._rows.add(rows[: batch.steps], batch.points)
+        self._steps += batch.steps
+        self._finished = batch.finished
+        if batch.failure is not None and batch.failure.ending is Ending.TERMINATED:
             self._terminated = True
-            self._assembly.remark(stretch.failure.message)
-        elif stretch.failure is not None:
-            self._failure = stretch.failure
+            self._assembly.remark(batch.failure.message)
+        elif batch.failure is not None:
+            self._failure = batch.failure
             last = np.empty((1, rows.shape[1]))
-            if remark := self._system.record_failed(stretch.failure, self.time, last[0], self._assembly.ode_kernel):
+            if remark := self._system.record_failed(batch.failure, self.time, last[0], self._assembly.ode_kernel):
                 self._rows.add(last, np.array([False]))
                 self._assembly.remark(remark)
-            raise RunError(stretch.failure)
+            raise RunError(batch.failure)
         self._check_observed()
-        for observer in tuple(self._observers) if stretch.steps or not self._terminated else ():
+        for observer in tuple(self._observers) if batch.steps or not self._terminated else ():
             observer(self.time, _View(self))
-        sided = self._system.drive is not None or self._system.events is not None
+        sided = self._system.stimuli is not None or self._system.events is not None
         if sided and self._system.integration is None:
-            return int(np.count_nonzero(np.diff(rows[: stretch.steps, 0], prepend=before)))
-        if stretch.points is not None:
-            return int(np.count_nonzero(np.diff(rows[: stretch.steps, 0][stretch.points], prepend=point)))
-        return max(stretch.steps, 1)
+            return int(np.count_nonzero(np.diff(rows[: batch.steps, 0], prepend=before)))
+        if batch.points is not None:
+            return int(np.count_nonzero(np.diff(rows[: batch.steps, 0][batch.points], prepend=point)))
+        return max(batch.steps, 1)
 
     @property
     @one_at_a_time
@@ -392,7 +392,7 @@ class SteppedRun:
         stepper = self._savable()
         kernel = self._assembly.kernel
         # First: it may bring the FMUs to where they are to be saved.
-        memory = stepper.memory()
+        state = stepper.save_state()
         saved = SavedSimulation(
             steps=self._steps,
             values=kernel.values.copy(),
@@ -402,15 +402,15 @@ class SteppedRun:
             last=self._rows.last,
             loops=saved_loops(self._loops),
             states=serialized(self._assembly),
-            memory={**memory, **refusals(kernel)},
+            state={**state, **refusals(kernel)},
             contents=contents(kernel),
         )
         saved.write(absolute(Path(path)), self.plan)
 
-    def _savable(self) -> Remembering:
+    def _savable(self) -> SavableStepper:
         if self._failure is not None:
             raise NotSavable(f"it has failed {self._failure}")
-        if not isinstance(self._stepper, Remembering):
+        if not isinstance(self._stepper, SavableStepper):
             raise NotSavable(f"master {self.plan.master.name} does not remember")
         check_savable(self.plan)
         return self._stepper
@@ -442,8 +442,8 @@ class SteppedRun:
         recall_refusals(kernel, saved)
         accept_points(kernel, saved)
         self._stepper = self.plan.master.start(self._system)
-        if isinstance(self._stepper, Remembering):
-            self._stepper.recall(saved.memory)
+        if isinstance(self._stepper, SavableStepper):
+            self._stepper.restore_state(saved.state)
         set_values(kernel, saved)
         self._steps = saved.steps
         self._rows.go_on(saved.history, saved.last)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.assembly.applied_stimuli import pass_on, why_not
+from ssptool.engine.assembly.applied_stimuli import propagate, why_not
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.failure import Failure, IntegrationStopped, RunError
 from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats, read_slot, write_slot
@@ -172,9 +172,9 @@ def check_settable(plan: Plan, name: str, signals: Collection[Signal]) -> None:
     NotSettable
         It is driven, or fixed, or computed.
     """
-    for driven in plan.stimuli.driven:
-        if driven.signal in signals:
-            raise NotSettable(name, f"it is driven, by {driven.origin}")
+    for source in plan.stimuli.sources:
+        if source.signal in signals:
+            raise NotSettable(name, f"it is driven, by {source.origin}")
     for wire in plan.network.wires:
         if wire.destination in signals:
             raise NotSettable(name, f"it is driven by {wire.source}")
@@ -223,23 +223,23 @@ class SimulationChanges:
         try:
             self._values.write(name, given)
             self._tell(signal, given, time)
-            told = self._pass_on(signal, time)
+            told = self._propagate(signal, time)
         except Exception:
             kernel.integers[:] = before
             raise
         self._settle(told, time)
 
-    def _pass_on(self, signal: Signal, time: float) -> Collection[str]:
+    def _propagate(self, signal: Signal, time: float) -> Collection[str]:
         """Parameters that follow from this one; gives the names of all components that were told something."""
         if not self._plan.parameter_wires or not signal.component:
             return (signal.component,)
 
-        def give(signal: Signal, value: Value) -> None:
+        def set_value(signal: Signal, value: Value) -> None:
             self._values.write(str(signal), {signal: value})
             self._tell(signal, {signal: value}, time)
 
         try:
-            return pass_on(self._plan, self._values.instances, (signal.component,), give, time)
+            return propagate(self._plan, self._values.instances, (signal.component,), set_value, time)
         except IntegrationStopped as stopped:
             raise RunError(stopped.failure) from stopped
 

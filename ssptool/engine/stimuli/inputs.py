@@ -10,8 +10,8 @@ from ssptool.arguments import WrongArgument, mapping, word
 from ssptool.documents.csv_columns import CsvColumn, read_columns
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.failure import BadInputs
-from ssptool.engine.stimuli.course import Constant, Course, Function, Interpolation, Table
-from ssptool.engine.stimuli.stimuli import Driven, Target, known_units, targets, why_not
+from ssptool.engine.stimuli.stimuli import InputSource, Target, known_units, targets, why_not
+from ssptool.engine.stimuli.time_signals import Constant, Function, Interpolation, Table, TimeSignal
 from ssptool.errors import counted
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import PhysicalUnit
@@ -21,7 +21,7 @@ from ssptool.network.network import Conversion, Network
 TIME = "time"
 LINEAR_TYPES = frozenset({"Float64", "Float32"})
 
-One: TypeAlias = Value | Callable[[float], Value] | Course
+One: TypeAlias = Value | Callable[[float], Value] | TimeSignal
 Source: TypeAlias = Path | str | Sequence[Path | str] | Mapping[str, One] | Any
 
 
@@ -69,7 +69,7 @@ def interpolated(given: InputData, how: str | Mapping[str, str]) -> Inputs:
     return Inputs(given, word("interpolation", how, Interpolation))
 
 
-def resolve_inputs(given: InputData, network: Network, units: Mapping[str, PhysicalUnit]) -> tuple[Driven, ...]:
+def resolve_inputs(given: InputData, network: Network, units: Mapping[str, PhysicalUnit]) -> tuple[InputSource, ...]:
     """Courses for the inputs of a system, in the order in which they are given.
 
     Parameters
@@ -92,7 +92,7 @@ def resolve_inputs(given: InputData, network: Network, units: Mapping[str, Physi
         # In the order of the sources, and of the lines in each.
         order = list(dict.fromkeys(finding.source for finding in resolution.findings))
         raise BadInputs(sorted(resolution.findings, key=lambda one: (order.index(one.source), one.line)))
-    return tuple(resolution.driven.values())
+    return tuple(resolution.sources.values())
 
 
 class _Resolution:
@@ -103,7 +103,7 @@ class _Resolution:
         self.units = known_units(network, units)
         self.targets = targets(network)
         self.findings: list[DataFinding] = []
-        self.driven: dict[str, Driven] = {}
+        self.sources: dict[str, InputSource] = {}
 
     def add(self, inputs: Inputs) -> None:
         names: set[str] = set()
@@ -131,14 +131,14 @@ class _Resolution:
         target = self.targets.get(name)
         if target is None:
             self._find(source, line, name, why_not(self.network, name, self.targets))
-        elif name in self.driven:
-            self._find(source, line, name, f"it is given twice, before in {self.driven[name].origin}")
+        elif name in self.sources:
+            self._find(source, line, name, f"it is given twice, before in {self.sources[name].origin}")
         else:
             return target
         return None
 
-    def _accept(self, target: Target, course: Course, origin: str, file: Path | None = None) -> None:
-        self.driven[target.name] = Driven(target.signal, course, origin, file)
+    def _accept(self, target: Target, time_signal: TimeSignal, origin: str, file: Path | None = None) -> None:
+        self.sources[target.name] = InputSource(target.signal, time_signal, origin, file)
 
     # -- a file ----------------------------------------------------------------------------------------------
 

@@ -9,8 +9,17 @@ from typing import TypeAlias
 from ssptool.arguments import seconds
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.failure import BadScenario
-from ssptool.engine.stimuli.course import Action, Constant, Overridden, SignalOverride
-from ssptool.engine.stimuli.stimuli import Driven, Gate, ParameterChange, Stimuli, Target, held, of_variable, targets
+from ssptool.engine.stimuli.stimuli import (
+    ConnectionOverride,
+    InputSource,
+    ParameterChange,
+    Stimuli,
+    Target,
+    of_variable,
+    start_constant,
+    targets,
+)
+from ssptool.engine.stimuli.time_signals import Action, Constant, Overridden, SignalOverride
 from ssptool.errors import WrongValue, near_misses
 from ssptool.fmu.description import Causality, Variability
 from ssptool.network.conversion import InvalidValue, is_number
@@ -77,7 +86,7 @@ def by_variable(scenario: Scenario) -> Iterator[tuple[str, tuple[Event, ...]]]:
         yield name, tuple(events)
 
 
-def resolve_scenario(scenario: Scenario, network: Network, driven: tuple[Driven, ...], start: float) -> Stimuli:
+def resolve_scenario(scenario: Scenario, network: Network, sources: tuple[InputSource, ...], start: float) -> Stimuli:
     """The stimuli of a run that starts at `start` [s]: inputs that are driven, as the scenario changes them.
 
     Raises
@@ -85,7 +94,7 @@ def resolve_scenario(scenario: Scenario, network: Network, driven: tuple[Driven,
     BadScenario
         With everything that is wrong with it.
     """
-    resolution = _Resolution(scenario, network, driven, start)
+    resolution = _Resolution(scenario, network, sources, start)
     for name, events in by_variable(scenario):
         resolution.add(name, events)
     if resolution.findings:
@@ -96,16 +105,16 @@ def resolve_scenario(scenario: Scenario, network: Network, driven: tuple[Driven,
 class _Resolution:
     """Sorts events by what they act on: free inputs, connected ones, outputs, parameters."""
 
-    def __init__(self, scenario: Scenario, network: Network, driven: tuple[Driven, ...], start: float) -> None:
+    def __init__(self, scenario: Scenario, network: Network, sources: tuple[InputSource, ...], start: float) -> None:
         self.scenario = scenario
         self.network = network
         self.start = start
         self.findings: list[DataFinding] = []
-        self.driven = {one.signal: one for one in driven}
+        self.sources = {one.signal: one for one in sources}
         self.free = {target.signal: target for target in targets(network).values()}
         self.at_source: dict[Signal, tuple[SignalOverride, ...]] = {}
         self.at_destination: dict[Signal, tuple[SignalOverride, ...]] = {}
-        self.settings: list[ParameterChange] = []
+        self.parameter_changes: list[ParameterChange] = []
         every = [*network.ports, *(port for component in network.components.values() for port in component.ports)]
         self.ports = {str(port.signal): port for port in every}
         self.connected = {wire.destination for wire in network.wires}
@@ -127,8 +136,8 @@ class _Resolution:
             self._parameter(signal, events)
 
     def stimuli(self) -> Stimuli:
-        gates = tuple(
-            Gate(
+        connections = tuple(
+            ConnectionOverride(
                 wire.source,
                 wire.destination,
                 wire.conversion,
@@ -141,24 +150,26 @@ class _Resolution:
         lines = [f"t = {self.start + event.time:g} s: {event}" for event in sorted(self.scenario.events, key=_time)]
         if self.scenario.end is not None:
             lines.append(f"t = {self.start + self.scenario.end:g} s: reset all")
-        return Stimuli(tuple(self.driven.values()), gates, tuple(self.settings), tuple(lines))
+        return Stimuli(tuple(self.sources.values()), connections, tuple(self.parameter_changes), tuple(lines))
 
     # -- by kind ---------------------------------------------------------------------------------------------
 
     def _free_input(self, target: Target, events: tuple[Event, ...]) -> None:
-        base = self.driven.get(target.signal)
+        base = self.sources.get(target.signal)
         if base is None:
-            course = held(self.network, target.signal)
-            if course is None:
-                course = Constant(_NEUTRAL.get(target.type, 0))
+            time_signal = start_constant(self.network, target.signal)
+            if time_signal is None:
+                time_signal = Constant(_NEUTRAL.get(target.type, 0))
                 if not target.signal.component:
-                    course = _outer(self.network, target.signal) or course
-            base = Driven(target.signal, course, f"its value at the start, {course.value!r}")
-        course_now = Overridden(base.course, self._modifications(target, events))
-        self.driven[target.signal] = replace(base, course=course_now, origin=f"{base.origin}; changed by the scenario")
+                    time_signal = _outer(self.network, target.signal) or time_signal
+            base = InputSource(target.signal, time_signal, f"its value at the start, {time_signal.value!r}")
+        overridden = Overridden(base.time_signal, self._overrides(target, events))
+        self.sources[target.signal] = replace(
+            base, time_signal=overridden, origin=f"{base.origin}; changed by the scenario"
+        )
 
     def _connected(self, port: Port, events: tuple[Event, ...]) -> None:
-        changes = self._modifications(of_variable(port.signal, self.network.variable(port.signal)), events)
+        changes = self._overrides(of_variable(port.signal, self.network.variable(port.signal)), events)
         if port.kind == "input":
             self.at_destination[port.signal] = changes
         elif any(wire.source == port.signal for wire in self.network.wires):
@@ -175,14 +186,14 @@ class _Resolution:
                 "parameters can be changed",
             )
         else:
-            base = held(self.network, signal)
+            base = start_constant(self.network, signal)
             neutral = _NEUTRAL.get(variable.type, 0)
-            changes = self._modifications(of_variable(signal, variable), events)
-            self.settings.append(ParameterChange(signal, neutral if base is None else base.value, changes))
+            changes = self._overrides(of_variable(signal, variable), events)
+            self.parameter_changes.append(ParameterChange(signal, neutral if base is None else base.value, changes))
 
     # --------------------------------------------------------------------------------------------------------
 
-    def _modifications(self, target: Target, events: tuple[Event, ...]) -> tuple[SignalOverride, ...]:
+    def _overrides(self, target: Target, events: tuple[Event, ...]) -> tuple[SignalOverride, ...]:
         """With the reset at the end of the scenario; times are those of the run."""
         found = []
         unbounded = replace(target, minimum=-math.inf, maximum=math.inf)
@@ -231,7 +242,7 @@ _NEUTRAL: Mapping[str, float | str | bool] = {"String": "", "Boolean": False, "F
 def _outer(network: Network, signal: Signal) -> Constant | None:
     """Of an input of the system without a value of its own: what the first input that it leads to has."""
     for wire in network.wires:
-        if wire.source == signal and (there := held(network, wire.destination)) is not None:
+        if wire.source == signal and (there := start_constant(network, wire.destination)) is not None:
             value, conversion = there.value, wire.conversion
             if isinstance(value, float) and conversion.factor and not conversion.table:
                 return Constant((value - conversion.offset) / conversion.factor)

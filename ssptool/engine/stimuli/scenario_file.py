@@ -10,8 +10,8 @@ import yaml
 from ssptool.arguments import TIME_UNITS, parse_time
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.failure import BadScenario
-from ssptool.engine.stimuli.course import Action
 from ssptool.engine.stimuli.scenario import Event, Scalar, Scenario
+from ssptool.engine.stimuli.time_signals import Action
 from ssptool.working_directory import absolute
 
 _KEYS = ("description", "defaults", "events", "end")

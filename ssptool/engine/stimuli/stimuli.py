@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.failure import BadInputs
-from ssptool.engine.stimuli.course import (
+from ssptool.engine.stimuli.time_signals import (
     Constant,
-    Course,
     Function,
     Interpolation,
     Overridden,
     SignalOverride,
     Table,
+    TimeSignal,
     active,
 )
 from ssptool.errors import near_misses
@@ -145,7 +145,7 @@ def known_units(network: Network, more: Mapping[str, PhysicalUnit]) -> dict[str,
 
 
 @dataclass(frozen=True, slots=True)
-class Driven:
+class InputSource:
     """An input with its course, in the unit and type that it has, and in words where that comes from.
 
     `file` is the file that it comes from, if it does. `table` is the component whose output it is; its first value is
@@ -153,13 +153,13 @@ class Driven:
     """
 
     signal: Signal
-    course: Course
+    time_signal: TimeSignal
     origin: str
     file: Path | None = None
     table: TableComponent | None = None
 
 
-class Gate(NamedTuple):
+class ConnectionOverride(NamedTuple):
     """A connection that a scenario acts on: modifications of what its source gives and its destination gets."""
 
     source: Signal
@@ -174,7 +174,7 @@ class ParameterChange(NamedTuple):
 
     signal: Signal
     base: Value
-    modifications: tuple[SignalOverride, ...]
+    overrides: tuple[SignalOverride, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +184,14 @@ class Stimuli:
     `events` are the lines of the scenario in words, `files` what all of it was read from.
     """
 
-    driven: tuple[Driven, ...] = ()
-    gates: tuple[Gate, ...] = ()
-    settings: tuple[ParameterChange, ...] = ()
+    sources: tuple[InputSource, ...] = ()
+    connections: tuple[ConnectionOverride, ...] = ()
+    parameter_changes: tuple[ParameterChange, ...] = ()
     events: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.driven or self.gates or self.settings)
+        return bool(self.sources or self.connections or self.parameter_changes)
 
     @property
     def jumps(self) -> tuple[float, ...]:
@@ -204,23 +204,23 @@ class Stimuli:
         return tuple(self._actions())
 
     def _jumps(self) -> Iterator[float]:
-        for driven in self.driven:
-            yield from driven.course.jumps
+        for source in self.sources:
+            yield from source.time_signal.jumps
         yield from self._actions()
 
     def _actions(self) -> Iterator[float]:
-        for driven in self.driven:
-            if isinstance(driven.course, Overridden):
-                yield from (one.time for one in driven.course.modifications)
-        for gate in self.gates:
-            yield from (one.time for one in (*gate.at_source, *gate.at_destination))
-        for setting in self.settings:
-            yield from (one.time for one in setting.modifications)
+        for source in self.sources:
+            if isinstance(source.time_signal, Overridden):
+                yield from (one.time for one in source.time_signal.overrides)
+        for connection in self.connections:
+            yield from (one.time for one in (*connection.at_source, *connection.at_destination))
+        for parameter in self.parameter_changes:
+            yield from (one.time for one in parameter.overrides)
 
     def fingerprint(self) -> list[str]:
         """Texts that are equal where the same acts on a system, as far as can be seen: functions are taken on trust."""
-        courses = [f"{one.signal}: {_digest(one.course)}" for one in self.driven]
-        return [*courses, *map(_digest, self.gates), *map(_digest, self.settings)]
+        time_signals = [f"{one.signal}: {_digest(one.time_signal)}" for one in self.sources]
+        return [*time_signals, *map(_digest, self.connections), *map(_digest, self.parameter_changes)]
 
     def check_start(self, start: float) -> None:
         """That there are values from the start time [s] on.
@@ -231,23 +231,23 @@ class Stimuli:
         """
         findings = [
             DataFinding(
-                driven.origin,
+                source.origin,
                 0,
-                str(driven.signal),
-                f"its first value is at t = {driven.course.first:g} s, and the run starts at {start:g} s; "
+                str(source.signal),
+                f"its first value is at t = {source.time_signal.first:g} s, and the run starts at {start:g} s; "
                 "add a row for the start time, or start later (--start-time)",
             )
-            for driven in self.driven
-            if driven.course.first > start and driven.table is None
+            for source in self.sources
+            if source.time_signal.first > start and source.table is None
         ]
         if findings:
             raise BadInputs(findings)
 
 
-def of_tables(network: Network) -> tuple[Driven, ...]:
+def of_tables(network: Network) -> tuple[InputSource, ...]:
     """The outputs of the components that are tables."""
     return tuple(
-        Driven(
+        InputSource(
             signal,
             Table(output.times, output.values, Interpolation.LINEAR if output.linear else Interpolation.HOLD),
             f"{table.source}, column {output.column} ({'linear' if output.linear else 'held'})",
@@ -261,23 +261,23 @@ def of_tables(network: Network) -> tuple[Driven, ...]:
 def notes_on_tables(stimuli: Stimuli, start: float, stop: float) -> Iterator[str]:
     """In words, the tables that a run from start to stop [s] leaves."""
     told: set[str] = set()
-    for driven in stimuli.driven:
-        base = driven.course.base if isinstance(driven.course, Overridden) else driven.course
-        if driven.table is None or not isinstance(base, Table) or driven.table.name in told:
+    for source in stimuli.sources:
+        base = source.time_signal.base if isinstance(source.time_signal, Overridden) else source.time_signal
+        if source.table is None or not isinstance(base, Table) or source.table.name in told:
             continue
-        told.add(driven.table.name)
+        told.add(source.table.name)
         first, last = base.times[0], base.times[-1]
         held = [f"first values are held until {first:g} s"] * (start < first)
         held += [f"last values are held from {last:g} s on"] * (stop > last)
         if held:
-            rows = f"{driven.table.source} has rows from {first:g} s to {last:g} s"
-            yield f"{driven.table.name}: {rows}; its {' and its '.join(held)}"
+            rows = f"{source.table.source} has rows from {first:g} s to {last:g} s"
+            yield f"{source.table.name}: {rows}; its {' and its '.join(held)}"
 
 
-def _digest(stimulus: Course | Gate | ParameterChange) -> str:
+def _digest(stimulus: TimeSignal | ConnectionOverride | ParameterChange) -> str:
     match stimulus:
-        case Overridden(base, modifications):
-            return f"{_digest(base)}, {modifications}"
+        case Overridden(base, overrides):
+            return f"{_digest(base)}, {overrides}"
         case Function(steps=steps, interpolation=how):
             return f"a function, {steps}, {how}"
         case _:
@@ -287,7 +287,7 @@ def _digest(stimulus: Course | Gate | ParameterChange) -> str:
 NO_STIMULI = Stimuli()
 
 
-def feed(signal: Signal) -> Signal:
+def source_signal(signal: Signal) -> Signal:
     """The signal from which a driven input gets its values: an input of the system, which is its own, or one of a
     component, which gets one that no connector shows.
     """
@@ -299,17 +299,17 @@ def extended(network: Network, stimuli: Stimuli, start: float) -> Network:
     parameters have at the start time [s].
     """
     ports = {port.signal: port for component in network.components.values() for port in component.ports}
-    inside = [one.signal for one in stimuli.driven if one.signal.component]
-    more = tuple(ports[signal]._replace(signal=feed(signal)) for signal in inside)
-    wires = tuple(Wire(feed(signal), signal) for signal in inside)
+    inside = [one.signal for one in stimuli.sources if one.signal.component]
+    more = tuple(ports[signal]._replace(signal=source_signal(signal)) for signal in inside)
+    wires = tuple(Wire(source_signal(signal), signal) for signal in inside)
     assignments = dict(network.assignments)
-    for setting in stimuli.settings:
-        if change := active(setting.modifications, start):
-            assignments[setting.signal] = Assignment(setting.signal, change(setting.base), None, ())
+    for parameter in stimuli.parameter_changes:
+        if change := active(parameter.overrides, start):
+            assignments[parameter.signal] = Assignment(parameter.signal, change(parameter.base), None, ())
     return replace(network, ports=(*network.ports, *more), wires=(*network.wires, *wires), assignments=assignments)
 
 
-def held(network: Network, signal: Signal) -> Constant | None:
+def start_constant(network: Network, signal: Signal) -> Constant | None:
     """The value that an undriven input of a component has from the start, if the system or its FMU states one."""
     if signal in network.assignments:
         return Constant(network.assignments[signal].value)

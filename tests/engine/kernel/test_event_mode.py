@@ -21,7 +21,7 @@ def reporting(make_kernel, mock_library):
         kernel.add(replace(Mocks(mock_library, 3).table(kernel, mock, [], [0]), report=report))
         kernel.group([0])
         kernel.record_slots([0])
-        kernel.evaluate(kernel.sweep([Call(0, [], [0])]))
+        kernel.evaluate(kernel.schedule([Call(0, [], [0])]))
         kernel.accept(0.0)
         return kernel, mock, report
 

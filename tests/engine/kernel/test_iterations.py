@@ -15,7 +15,7 @@ CALLS = IterationCalls(
     group=0,
     following=0,
     held=0,
-    sweep=0,
+    schedule=0,
     unknowns=[0, 2],
     nominal=[1.0, 2.0],
     order=1,
@@ -39,10 +39,10 @@ def pair(make_kernel, mocks, gains=GAINS, **changed):
         kernel.add(mocks.table(kernel, mock, [slot], [slot + 1]))
     kernel.connect([3, 1], [0, 2], list(gains), [0.0, 0.0])
     group, nobody = kernel.group([0, 1]), kernel.group([])
-    assert kernel.evaluate(kernel.sweep([Call(0, [], [1]), Call(1, [], [3])])).ok
+    assert kernel.evaluate(kernel.schedule([Call(0, [], [1]), Call(1, [], [3])])).ok
     kernel.exchange(group)
     kernel.accept(0.0)
-    calls = replace(CALLS, group=group, following=group, held=nobody, sweep=kernel.sweep([]))
+    calls = replace(CALLS, group=group, following=group, held=nobody, schedule=kernel.schedule([]))
     index = kernel.iteration(replace(calls, **changed))
     kernel.record_slots([1, 3])
     program = [Instruction(Op.ITERATE, index), Instruction(Op.EXCHANGE, group), Instruction(Op.ACCEPT)]
@@ -117,7 +117,7 @@ def test_which_iterate_is_accepted_depends_on_its_own_size(make_kernel, mocks, s
     group, nobody = kernel.group([0]), kernel.group([])
     kernel.exchange(group)
     kernel.accept(0.0)
-    calls = replace(CALLS, group=group, following=group, held=nobody, sweep=kernel.sweep([]))
+    calls = replace(CALLS, group=group, following=group, held=nobody, schedule=kernel.schedule([]))
     index = kernel.iteration(replace(calls, unknowns=[0], nominal=[1.0], relative=relative, max_iterations=300))
     assert kernel.run([Instruction(Op.ITERATE, index)], 0.0, h, 0, np.empty((1, 1))).ok
     errors = 0.9 ** np.arange(300) * (guess - solution)
@@ -155,7 +155,7 @@ def test_functions_that_fail_in_an_iterate_end_the_run(make_kernel, mocks, funct
     "changed",
     [
         {"group": 9},
-        {"sweep": 9},
+        {"schedule": 9},
         {"order": 3},
         {"prediction": 0},
         {"max_iterations": 0},

@@ -25,7 +25,7 @@ def two_way(make_kernel, mocks, gain, offset=1.0, **options):
     body = (Call(0, [0], [1]), Call(1, [2], [3]))
     settings = {"nominal": [1.0], "rtol": 1e-12, "atol": 0.0, "max_iterations": 100} | options
     loop = kernel.loop(LoopCalls(torn=[3], body=body, **settings))
-    return kernel, components, loop, kernel.sweep([SolveLoop(loop)])
+    return kernel, components, loop, kernel.schedule([SolveLoop(loop)])
 
 
 def test_a_sweep_carries_values_through_in_its_order(make_kernel, mocks):
@@ -36,7 +36,7 @@ def test_a_sweep_carries_values_through_in_its_order(make_kernel, mocks):
     kernel.add(mocks.table(kernel, second, [2], [3]))
     kernel.connect([1], [2], [3.0], [1.0])
     kernel.values[0] = 5.0
-    assert kernel.evaluate(kernel.sweep([Call(0, [0], [1]), Call(1, [2], [3])])).ok
+    assert kernel.evaluate(kernel.schedule([Call(0, [0], [1]), Call(1, [2], [3])])).ok
     assert kernel.values.tolist() == [5.0, 10.0, 31.0, 15.5]
 
 
@@ -44,36 +44,36 @@ def test_a_sweep_carries_values_through_in_its_order(make_kernel, mocks):
 @given(gain=st.floats(-0.8, 0.8), offset=st.floats(-100, 100))
 def test_fixed_point_iteration_finds_the_closed_form(make_kernel, mocks, gain, offset):
     """|g(x) − x| ≤ tolerance leaves an error of tolerance/(1 − gain) at most: 5 times it."""
-    kernel, _components, _, sweep = two_way(make_kernel, mocks, gain, offset, max_iterations=200)
-    assert kernel.evaluate(sweep).ok
+    kernel, _components, _, schedule = two_way(make_kernel, mocks, gain, offset, max_iterations=200)
+    assert kernel.evaluate(schedule).ok
     exact = offset / (1.0 - gain)
     assert kernel.values[3] == pytest.approx(exact, abs=6e-12 * max(1.0, abs(exact)))
 
 
 @pytest.mark.parametrize("gain", [-2.0, 5.0, 0.5])
 def test_the_exact_chord_solves_a_linear_loop_in_two_evaluations(make_kernel, mocks, gain):
-    kernel, (first, _), loop, sweep = two_way(make_kernel, mocks, gain)
+    kernel, (first, _), loop, schedule = two_way(make_kernel, mocks, gain)
     kernel.set_chord(loop, np.array([[1.0 / (gain - 1.0)]]))
-    assert kernel.evaluate(sweep).ok
+    assert kernel.evaluate(schedule).ok
     assert kernel.values[3] == pytest.approx(1.0 / (1.0 - gain), rel=1e-15)
     assert first.calls[GET] == 2
     assert (kernel.loops_solved, kernel.loop_iterations) == (1, 2)
 
 
 def test_a_loop_that_is_solved_already_is_evaluated_once(make_kernel, mocks):
-    kernel, (first, _), _, sweep = two_way(make_kernel, mocks, 0.5)
+    kernel, (first, _), _, schedule = two_way(make_kernel, mocks, 0.5)
     kernel.values[3] = 2.0
-    assert kernel.evaluate(sweep).ok
+    assert kernel.evaluate(schedule).ok
     assert first.calls[GET] == 1
     assert kernel.values.tolist() == [2.0, 1.0, 1.0, 2.0]
-    assert kernel.evaluate(sweep).ok
+    assert kernel.evaluate(schedule).ok
     assert (kernel.loops_solved, kernel.loop_iterations) == (2, 2)
 
 
 def test_after_convergence_the_slots_hold_the_last_evaluation(make_kernel, mocks):
     """A loose tolerance leaves g(x) in the torn slot, and what follows from x in the others: y1 = u1 + 1 exactly."""
-    kernel, _components, _, sweep = two_way(make_kernel, mocks, 0.5, rtol=1e-2)
-    assert kernel.evaluate(sweep).ok
+    kernel, _components, _, schedule = two_way(make_kernel, mocks, 0.5, rtol=1e-2)
+    assert kernel.evaluate(schedule).ok
     assert kernel.values[3] != 2.0
     assert kernel.values[3] == kernel.values[2] + 1.0
     assert kernel.values[1] == kernel.values[2] == 0.5 * kernel.values[0]
@@ -88,29 +88,29 @@ def test_only_sweeps_count_iterations(make_kernel, mocks):
 @pytest.mark.parametrize("iterations", [20, 3000])
 def test_a_diverging_loop_is_reported_as_such(make_kernel, mocks, iterations):
     """Gain −2: after 20 iterations still finite, after 1100 not any more."""
-    kernel, _components, loop, sweep = two_way(make_kernel, mocks, -2.0, max_iterations=iterations)
-    outcome = kernel.evaluate(sweep)
+    kernel, _components, loop, schedule = two_way(make_kernel, mocks, -2.0, max_iterations=iterations)
+    outcome = kernel.evaluate(schedule)
     assert (outcome.code, outcome.loop) == (Code.LOOP, loop)
 
 
 def test_the_iteration_limit_is_a_limit(make_kernel, mocks):
-    kernel, (first, _), loop, sweep = two_way(make_kernel, mocks, 0.9, max_iterations=7)
-    outcome = kernel.evaluate(sweep)
+    kernel, (first, _), loop, schedule = two_way(make_kernel, mocks, 0.9, max_iterations=7)
+    outcome = kernel.evaluate(schedule)
     assert (outcome.code, outcome.loop, outcome.slot) == (Code.LOOP, loop, 3)
     assert first.calls[GET] == 7
 
 
 def test_a_component_that_delivers_nan_at_the_first_guess_is_to_blame(make_kernel, mocks):
-    kernel, (_, second), loop, sweep = two_way(make_kernel, mocks, 0.5)
+    kernel, (_, second), loop, schedule = two_way(make_kernel, mocks, 0.5)
     second.nan_from = 0.0
-    outcome = kernel.evaluate(sweep)
+    outcome = kernel.evaluate(schedule)
     assert (outcome.code, outcome.instance, outcome.slot, outcome.loop) == (Code.NONFINITE, 1, 3, loop)
 
 
 def test_a_failing_call_in_a_loop_names_instance_and_loop(make_kernel, mocks):
-    kernel, (_, second), loop, sweep = two_way(make_kernel, mocks, 0.5)
+    kernel, (_, second), loop, schedule = two_way(make_kernel, mocks, 0.5)
     second.refuse(GET)
-    outcome = kernel.evaluate(sweep)
+    outcome = kernel.evaluate(schedule)
     assert (outcome.code, outcome.instance, outcome.loop) == (Code.FMI, 1, loop)
     assert outcome.function == ("fmi2GetReal" if mocks.version == 2 else "fmi3GetFloat64")
 
@@ -118,12 +118,12 @@ def test_a_failing_call_in_a_loop_names_instance_and_loop(make_kernel, mocks):
 def test_tolerances_are_relative_to_value_or_nominal_and_absolute(make_kernel, mocks):
     """The residual at the start is 1; each of the three terms alone may allow it."""
     for options in ({"atol": 1.0, "rtol": 0.0}, {"rtol": 0.01, "nominal": [100.0]}):
-        kernel, (first, _), _, sweep = two_way(make_kernel, mocks, 0.5, **options)
-        assert kernel.evaluate(sweep).ok
+        kernel, (first, _), _, schedule = two_way(make_kernel, mocks, 0.5, **options)
+        assert kernel.evaluate(schedule).ok
         assert first.calls[GET] == 1
-    kernel, (first, _), _, sweep = two_way(make_kernel, mocks, 0.5, offset=50.0, rtol=0.02)
+    kernel, (first, _), _, schedule = two_way(make_kernel, mocks, 0.5, offset=50.0, rtol=0.02)
     kernel.values[3] = 98.0  # residual 1, allowed 1.96
-    assert kernel.evaluate(sweep).ok
+    assert kernel.evaluate(schedule).ok
     assert first.calls[GET] == 1
 
 
@@ -175,7 +175,7 @@ def test_newtons_chord_solves_a_full_linear_loop(make_kernel, mocks):
     kernel, _mock, loop = matrix_loop(make_kernel, mocks, MATRIX)
     jacobian = np.column_stack([kernel.jacobian_product(loop, seed)[1] for seed in np.eye(3)])
     kernel.set_chord(loop, np.linalg.inv(jacobian - np.eye(3)))
-    assert kernel.evaluate(kernel.sweep([SolveLoop(loop)])).ok
+    assert kernel.evaluate(kernel.schedule([SolveLoop(loop)])).ok
     exact = np.linalg.solve(np.eye(3) - 0.5 * MATRIX, MATRIX @ np.full(3, 0.1) + [0.3, -0.2, 0.9])
     assert kernel.values[3:] == pytest.approx(exact, rel=1e-12)
 
@@ -185,7 +185,7 @@ def test_kernel_and_twin_iterate_to_the_same_bits(mocks):
     for make in (make_twin, make_native):
         kernel, _component, loop = matrix_loop(make, mocks, 0.3 * MATRIX)
         kernel.set_chord(loop, np.array([[-0.9, 0.1, 0.0], [-0.2, -0.8, 0.05], [0.1, -0.1, -1.1]]))
-        assert kernel.evaluate(kernel.sweep([SolveLoop(loop)])).ok
+        assert kernel.evaluate(kernel.schedule([SolveLoop(loop)])).ok
         results.append(kernel.values.tobytes())
     assert results[0] == results[1]
 
@@ -193,7 +193,7 @@ def test_kernel_and_twin_iterate_to_the_same_bits(mocks):
 @pytest.mark.parametrize(("gains", "slot"), [((0.0, 3.0, 3.0), 4), ((3.0, 3.0, 0.0), 3), ((0.0, 0.0, 3.0), 5)])
 def test_of_several_signals_that_diverge_the_first_is_named(make_kernel, mocks, gains, slot):
     kernel, _component, loop = matrix_loop(make_kernel, mocks, np.diag(gains))
-    outcome = kernel.evaluate(kernel.sweep([SolveLoop(loop)]))
+    outcome = kernel.evaluate(kernel.schedule([SolveLoop(loop)]))
     assert (outcome.code, outcome.loop, outcome.slot) == (Code.LOOP, loop, slot)
 
 
@@ -213,7 +213,7 @@ def test_loops_that_cannot_be_right_are_refused(make_kernel, mocks):
     with pytest.raises(ValueError, match="max_iterations"):
         kernel.loop(LoopCalls([3], body, [1.0], 0.0, 0.0, 0))
     with pytest.raises(IndexError, match="loop 4"):
-        kernel.sweep([SolveLoop(4)])
+        kernel.schedule([SolveLoop(4)])
     for wrong in (np.ones(2), np.ones(0)):
         with pytest.raises(ValueError):
             kernel.residual(loop, wrong)

@@ -65,7 +65,7 @@ def initialized(make_kernel, versions=(2, 2), flange=0.0, chord=None) -> Oscilla
         kernel.group(group)
     body = (Call(1, [X1_IN, V1_IN, A1_IN], [F]), Call(0, [F_IN], [A1]))
     loop = kernel.loop(LoopCalls([A1], body, [5.0], rtol=1e-13, atol=0.0, max_iterations=50))
-    kernel.sweep([Call(0, [], [X1, V1]), SolveLoop(loop)])
+    kernel.schedule([Call(0, [], [X1, V1]), SolveLoop(loop)])
     instances[1].set({"m_c": flange})
     for instance in instances:
         instance.enter_initialization(0.0, None, None)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ssptool.engine.kernel import native_slopes
 from ssptool.engine.kernel.interface import Call, Code
-from ssptool.engine.ode.system import NO_COURSE, OdeInputCourse
+from ssptool.engine.ode.system import NO_POLYNOMIALS, OdeInputPolynomials
 from tests.engine.kernel.kernels import make_native, make_twin
 from tests.engine.kernel.mock_fmu import GET, Mock
 
@@ -76,7 +76,7 @@ class Ode:
         self._numbers = NUMBERS(lambda vector: c_void_p.from_address(vector).value)
         self.native = native_slopes(
             self.kernel,
-            self.kernel.sweep([Call(0, [INPUT], [OUTPUT])]),
+            self.kernel.schedule([Call(0, [INPUT], [OUTPUT])]),
             [model.part for model in self.models],
             [OUTSIDE],
             ctypes.cast(self._numbers, c_void_p).value or 0,
@@ -111,7 +111,7 @@ numbers = st.floats(-1e6, 1e6)
 )
 def test_slopes_have_the_bits_of_the_same_arithmetic_in_python(mocks, t, start, course, x):
     ode = Ode(mocks, 2, 1)
-    inputs = OdeInputCourse(start, *(np.array([one]) for one in course))
+    inputs = OdeInputPolynomials(start, *(np.array([one]) for one in course))
     ode.native.input_polynomials(*inputs)
     status, slopes = ode.evaluate(t, np.array(x))
     assert status == 0
@@ -127,7 +127,7 @@ def test_all_components_have_time_and_states_before_outputs_and_outputs_before_s
 
 def test_without_a_course_inputs_stay_as_they_are(ode):
     ode.native.input_polynomials(0.0, np.ones(1), np.ones(1), np.ones(1))
-    ode.native.input_polynomials(*NO_COURSE)
+    ode.native.input_polynomials(*NO_POLYNOMIALS)
     ode.kernel.values[OUTSIDE] = 5.0
     _, slopes = ode.evaluate(3.0, np.array([1.0, 2.0, 3.0]))
     assert slopes.tolist() == [13.0, 23.0, 33.0]
@@ -204,12 +204,12 @@ def test_courses_of_other_lengths_than_the_inputs_are_refused(ode, sizes):
 def test_inputs_without_a_slot_are_refused(mocks):
     kernel = make_native(2)
     with pytest.raises(IndexError, match="slot 2 does not exist"):
-        native_slopes(kernel, kernel.sweep([]), [], [2], 0)
+        native_slopes(kernel, kernel.schedule([]), [], [2], 0)
 
 
 def test_the_twin_has_none():
     kernel = make_twin(1)
-    assert native_slopes(kernel, kernel.sweep([]), [], [], 0) is None
+    assert native_slopes(kernel, kernel.schedule([]), [], [], 0) is None
 
 
 def test_they_keep_their_kernel_alive(mocks):

@@ -172,12 +172,12 @@ def test_what_was_not_saved_cannot_be_restored(make_kernel, mocks):
 # -- programs --------------------------------------------------------------------------------------------------
 
 
-def jacobi(sweep):
+def jacobi(schedule):
     return [
         Instruction(Op.EXCHANGE, 0),
         Instruction(Op.HOLD, 0),
         Instruction(Op.ADVANCE, 0),
-        Instruction(Op.EVALUATE, sweep),
+        Instruction(Op.EVALUATE, schedule),
         Instruction(Op.ACCEPT),
         Instruction(Op.RECORD),
     ]
@@ -186,11 +186,11 @@ def jacobi(sweep):
 def test_times_of_a_run_do_not_drift(make_kernel, mocks):
     """t_k = start + k h, and not a sum: the same in pieces as at once."""
     kernel, (first, _), _ = chain(make_kernel, mocks)
-    sweep = kernel.sweep([])
+    schedule = kernel.schedule([])
     kernel.record_slots([])
     rows = np.empty((1000, 1))
-    assert kernel.run(jacobi(sweep), 0.1, 1e-3, 0, rows[:400]).steps == 400
-    assert kernel.run(jacobi(sweep), 0.1, 1e-3, 400, rows[400:]).steps == 600
+    assert kernel.run(jacobi(schedule), 0.1, 1e-3, 0, rows[:400]).steps == 400
+    assert kernel.run(jacobi(schedule), 0.1, 1e-3, 400, rows[400:]).steps == 600
     assert np.array_equal(rows[:, 0], [0.1 + k * 1e-3 for k in range(1, 1001)])
     assert first.last_t == 0.1 + 999 * 1e-3
 
@@ -209,7 +209,7 @@ def test_a_failing_run_keeps_the_rows_before(make_kernel, mocks):
     kernel.record_slots([1, 3])
     second.refuse(DO_STEP, status=3, from_call=6)
     rows = np.full((10, 3), -1.0)
-    outcome = kernel.run(jacobi(kernel.sweep([])), 0.0, 0.1, 0, rows)
+    outcome = kernel.run(jacobi(kernel.schedule([])), 0.0, 0.1, 0, rows)
     assert (outcome.code, outcome.instance, outcome.steps) == (Code.FMI, 1, 5)
     assert np.all(rows[:5, 0] > 0)
     assert np.all(rows[5:] == -1.0)
@@ -253,7 +253,7 @@ def coupled(make_kernel, mocks):
     )
     for instances in ([0, 1, 2], [0, 2], [1]):
         kernel.group(instances)
-    kernel.sweep([Call(1, [4, 5], [6, 7]), Call(2, [8], [9]), Call(0, [0, 1], [2, 3]), Call(1, [4, 5], [])])
+    kernel.schedule([Call(1, [4, 5], [6, 7]), Call(2, [8], [9]), Call(0, [0, 1], [2, 3]), Call(1, [4, 5], [])])
     kernel.record_slots(range(11))
     assert kernel.evaluate(0).ok
     kernel.accept(0.0)
@@ -346,7 +346,7 @@ def test_indices_that_do_not_exist_are_refused(make_kernel, mocks):
             with pytest.raises(IndexError):
                 call(index)
     with pytest.raises(ValueError, match="slot 1 is no input"):
-        kernel.sweep([Call(0, [1], [])])
+        kernel.schedule([Call(0, [1], [])])
 
 
 @pytest.mark.parametrize(

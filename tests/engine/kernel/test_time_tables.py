@@ -86,7 +86,7 @@ def test_a_held_table_has_the_last_row_that_is_not_later(make_kernel, rows, aske
     rows=tables, linear=st.booleans(), asked=st.lists(st.floats(-5.0, 15.0), min_size=1, max_size=20), data=st.data()
 )
 def test_both_kernels_have_the_same_bits(rows, linear, asked, data):
-    """Whatever the stretches, the changes and the order of times."""
+    """Whatever the segments, the changes and the order of times."""
     kernels = [driven(make, rows, linear) for make in (make_twin, make_native)]
     for t in asked:
         begin, end = sorted((data.draw(times), data.draw(times)))
@@ -324,9 +324,9 @@ def test_a_zero_that_replaces_a_value_keeps_its_sign(make_kernel, before, zero, 
 
 def test_wires_of_sweeps_outputs_and_courses_are_acted_on_too(make_kernel, mocks):
     kernel = wired(make_kernel, mocks)
-    group, sweep = kernel.group([0]), kernel.sweep([Call(0, (1,), ())])
+    group, schedule = kernel.group([0]), kernel.schedule([Call(0, (1,), ())])
     kernel.override_wires([OverriddenWire(1, SlotOverride(OVERRIDE, 1.0))])
-    assert kernel.evaluate(sweep).ok
+    assert kernel.evaluate(schedule).ok
     assert kernel.values[1] == 3.0
     outer = make_kernel(2)
     outer.connect([0], [1], [1.0], [0.0])
@@ -380,9 +380,9 @@ def test_the_derivative_of_a_loop_is_that_of_its_wires_as_they_are(make_kernel, 
 # -- through jumps ---------------------------------------------------------------------------------------------
 
 
-def jumping(group, sweep):
+def jumping(group, schedule):
     exchange = Instruction(Op.EXCHANGE, group)
-    settled = (exchange, Instruction(Op.EVALUATE, sweep), exchange)
+    settled = (exchange, Instruction(Op.EVALUATE, schedule), exchange)
     return (*settled, Instruction(Op.FORGET), Instruction(Op.ACCEPT), Instruction(Op.RECORD))
 
 
@@ -390,12 +390,12 @@ def test_steps_of_any_size_and_jumps_are_done_in_one_go(make_kernel, mocks):
     """u = 2 y + 1 with y = 1 until t = 0.75 and y = 3 after it: the integral is 3 t, then 2.25 + 7 (t − 0.75)."""
     rows = [(0.0, 1.0), (0.75, 1.0), (0.75, 3.0)]
     kernel, _, group = pushed(make_kernel, mocks, rows, Running.FOLLOWING)
-    sweep = kernel.sweep([Call(0, (1,), (2,))])
+    schedule = kernel.schedule([Call(0, (1,), (2,))])
     kernel.between(0.0, 0.75)
     points = array([(0.0, 0.5, 0.5, 0.0), (0.5, 0.25, 0.75, 0.0), (0.75, 0.0, 0.75, math.inf), (0.75, 0.25, 1.0, 0.0)])
     table = np.zeros((4, 4))
     step = program(group, Instruction(Op.EXTRAPOLATE, group, 2))
-    assert kernel.run_through(step, jumping(group, sweep), points, table).steps == 4
+    assert kernel.run_through(step, jumping(group, schedule), points, table).steps == 4
     assert table.tolist() == [[0.5, 1, 3, 1.5], [0.75, 1, 3, 2.25], [0.75, 3, 7, 2.25], [1.0, 3, 7, 4.0]]
 
 

@@ -99,12 +99,12 @@ def test_values_arrive_as_they_left(make_kernel, carrier, major, kind):
     kernel.add(table(carrier, major, [4, 5], [6, 7], kind, passed=True))
     kernel.connect([2, 3], [5, 4], [1.0, 1.0], [0.0, 0.0])
     group = kernel.group([0])
-    sweep = kernel.sweep([Call(1, [4, 5], [6, 7])])
+    schedule = kernel.schedule([Call(1, [4, 5], [6, 7])])
     for slot, value in enumerate(VALUES[kind]):
         put(kernel, slot, kind, value)
     kernel.hold(group)
     assert kernel.advance(group, 0.0, 1.0).ok
-    assert kernel.evaluate(sweep).ok
+    assert kernel.evaluate(schedule).ok
     assert [read(kernel, slot, kind) for slot in (2, 3, 7, 6)] == VALUES[kind] * 2
 
 
@@ -114,7 +114,7 @@ def test_a_call_may_mix_types(make_kernel, carrier):
     kernel.add(table(carrier, 3, [0, 1, 2, 3], [4, 5, 6, 7], kinds, passed=True))
     for slot, (kind, value) in enumerate(zip(kinds, [2**53 + 1, 0.1, "text", 3], strict=True)):
         put(kernel, slot, kind, value)
-    assert kernel.evaluate(kernel.sweep([Call(0, [3, 1, 0, 2], [7, 4, 6, 5])])).ok
+    assert kernel.evaluate(kernel.schedule([Call(0, [3, 1, 0, 2], [7, 4, 6, 5])])).ok
     assert [read(kernel, 4 + n, kind) for n, kind in enumerate(kinds)] == [2**53 + 1, 0.1, "text", 3]
 
 
@@ -123,7 +123,7 @@ def test_an_integer_arrives_in_a_call_that_has_doubles_only(make_kernel, carrier
     kernel.add(table(carrier, 3, [1], [2], "Float64", passed=True))
     kernel.connect([0], [1], [0.5], [10.0])
     kernel.integers[0] = 7
-    assert kernel.evaluate(kernel.sweep([Call(0, [1], [2])])).ok
+    assert kernel.evaluate(kernel.schedule([Call(0, [1], [2])])).ok
     assert kernel.values[2] == 13.5
 
 
@@ -145,7 +145,7 @@ def test_integers_that_do_not_fit_are_reported_and_not_wrapped(make_kernel, carr
     kernel.add(table(carrier, 3, [0], [1], kind))
     kernel.integers[0] = value
     kernel.hold(kernel.group([0]))
-    for outcome in (kernel.advance(0, 0.0, 1.0), kernel.evaluate(kernel.sweep([Call(0, [0], [])]))):
+    for outcome in (kernel.advance(0, 0.0, 1.0), kernel.evaluate(kernel.schedule([Call(0, [0], [])]))):
         assert (outcome.code, outcome.instance, outcome.slot) == (Code.RANGE, 0, 0)
         assert outcome.function == f"fmi3Set{kind}"
 
@@ -209,14 +209,14 @@ def test_bytes_are_copied_before_the_component_is_called_again(make_kernel, carr
         kernel.add(table(carrier, 3, *slots, "Binary", passed=True))
     for slot, content in zip((0, 1, 4, 5), (b"a\x00b", b"\xff", b"", b"x" * 64), strict=True):
         kernel.integers[slot] = kernel.number(content)
-    assert kernel.evaluate(kernel.sweep([Call(0, [0, 1], [2, 3]), Call(1, [4, 5], [6, 7])])).ok
+    assert kernel.evaluate(kernel.schedule([Call(0, [0, 1], [2, 3]), Call(1, [4, 5], [6, 7])])).ok
     assert [read(kernel, slot, "Binary") for slot in (2, 3, 6, 7)] == [b"a\x00b", b"\xff", b"", b"x" * 64]
 
 
 def test_bytes_that_a_component_refuses_are_a_failure_of_the_function(make_kernel, carrier):
     kernel = make_kernel(1, integers=[0])
     kernel.add(replace(table(carrier, 3, [], [0], ["Binary"]), input_types=[], output_references=[99]))
-    outcome = kernel.evaluate(kernel.sweep([Call(0, [], [0])]))
+    outcome = kernel.evaluate(kernel.schedule([Call(0, [], [0])]))
     assert (outcome.code, outcome.function, outcome.fmi_status) == (Code.FMI, "fmi3GetBinary", 3)
 
 
@@ -268,8 +268,8 @@ def ring(make_kernel, carrier, entries, **options):
     kernel.connect([1, 3], [2, 0], [1.0, 1.0], [0.0, 0.0], {0: entries})
     body = (Call(0, [0], [1]), Call(1, [2], [3]))
     limits = {"nominal": [], "rtol": 0.0, "atol": 1e-9, "max_iterations": 10} | options
-    loop = kernel.loop(LoopCalls(torn=[], body=body, held=[3], **limits))
-    return kernel, loop, kernel.sweep([SolveLoop(loop)])
+    loop = kernel.loop(LoopCalls(torn=[], body=body, frozen=[3], **limits))
+    return kernel, loop, kernel.schedule([SolveLoop(loop)])
 
 
 def test_a_held_slot_keeps_its_value_until_it_is_settled(make_kernel, carrier):
@@ -278,21 +278,21 @@ def test_a_held_slot_keeps_its_value_until_it_is_settled(make_kernel, carrier):
     assert outcome.ok
     assert nothing.shape == (0,)
     assert kernel.integers.tolist() == [0, 0, 7, 0]
-    assert kernel.settle(loop)
+    assert kernel.update_frozen(loop)
     assert kernel.integers[3] == 7
     kernel.residual(loop, np.empty(0))
-    assert not kernel.settle(loop)
+    assert not kernel.update_frozen(loop)
 
 
 def test_a_sweep_settles_a_loop_of_integers(make_kernel, carrier):
-    kernel, _, sweep = ring(make_kernel, carrier, {0: 1, 1: 2, 2: 3})
-    assert kernel.evaluate(sweep).ok
+    kernel, _, schedule = ring(make_kernel, carrier, {0: 1, 1: 2, 2: 3})
+    assert kernel.evaluate(schedule).ok
     assert kernel.integers.tolist() == [3, 3, 3, 3]
 
 
 def test_a_sweep_gives_up_on_integers_that_go_back_and_forth(make_kernel, carrier):
-    kernel, loop, sweep = ring(make_kernel, carrier, {0: 1, 1: 0})
-    outcome = kernel.evaluate(sweep)
+    kernel, loop, schedule = ring(make_kernel, carrier, {0: 1, 1: 0})
+    outcome = kernel.evaluate(schedule)
     assert (outcome.code, outcome.loop, outcome.slot) == (Code.LOOP, loop, 3)
 
 

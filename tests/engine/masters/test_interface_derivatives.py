@@ -78,7 +78,7 @@ class Witness:
         self.first = False
         return self.accelerator(x, value)
 
-    def memory(self):
+    def save_state(self):
         return {}
 
 

@@ -25,7 +25,7 @@ from ssptool.engine.isolation import child
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, StepBatch, run_step_by_step
 from ssptool.engine.masters.program import Hold
-from ssptool.engine.masters.protocols import InputCourse, Memory, Participants
+from ssptool.engine.masters.protocols import InputApproximation, Participants, SavedState
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation, entry_of
 from ssptool.engine.method_names import InputName, NamedMaster, help_on_masters, named, register, registered, words
 from ssptool.engine.run.make_plan import make_plan
@@ -44,7 +44,7 @@ KEPT = 8
 class RelaxedJacobi(CouplingMaster):
     """Components step side by side, with relaxed inputs."""
 
-    inputs: InputCourse = field(default_factory=Hold)
+    inputs: InputApproximation = field(default_factory=Hold)
     factor: float = 1.0
 
     @property
@@ -87,17 +87,17 @@ class Relaxation:
         outcome = self.system.advance(everything, t, h)
         if not outcome.ok:
             return self.system.explain_step(outcome, t, end)
-        return self.system.evaluate(everything.sweep, end) or 1
+        return self.system.evaluate(everything.schedule, end) or 1
 
-    def memory(self) -> Memory:
+    def save_state(self) -> SavedState:
         values = np.array([values for _, values in self.used]).reshape(-1, len(self.slots))
         return {"times": np.array([time for time, _ in self.used]), "values": values}
 
-    def recall(self, memory: Memory) -> None:
-        self.used = list(zip(memory["times"].tolist(), memory["values"], strict=True))
+    def restore_state(self, state: SavedState) -> None:
+        self.used = list(zip(state["times"].tolist(), state["values"], strict=True))
 
 
-def create(inputs: InputCourse, settings: Settings, _: Situation) -> tuple[RelaxedJacobi, Sequence[Choice]]:
+def create(inputs: InputApproximation, settings: Settings, _: Situation) -> tuple[RelaxedJacobi, Sequence[Choice]]:
     factor = 1.0 if settings.relaxation is None else settings.relaxation
     return RelaxedJacobi(inputs, factor), (Choice("relaxation", f"{factor:g}", "of the inputs"),)
 

@@ -8,7 +8,7 @@ from ssptool import Event, Scenario, Settings, Table
 from ssptool.engine.planning.stimuli import resolve
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
-from ssptool.engine.stimuli.course import Action
+from ssptool.engine.stimuli.time_signals import Action
 from tests.engine.dual_mass import Folder, network
 from tests.engine.ode.systems import beside, check_same, saved_and_resumed
 

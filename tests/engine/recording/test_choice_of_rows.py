@@ -30,9 +30,9 @@ def chunks(sizes):
         first += size
 
 
-def thinned(thinning, rows):
-    kept = [block for chunk in rows for block in thinning.keep(chunk)]
-    return np.concatenate([*kept, thinning.rest()])[:, 0].tolist()
+def thinned(decimation, rows):
+    kept = [block for chunk in rows for block in decimation.keep(chunk)]
+    return np.concatenate([*kept, decimation.rest()])[:, 0].tolist()
 
 
 # -- signals -------------------------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ def planned(fmus, files, wires=(), values=None, exchange=(), events=(), inputs=N
     net = beside(network({name: f"{fmu}.fmu" for name, fmu in files.items()}, wires, values, folder=fmus), *exchange)
     stimuli = NO_STIMULI if inputs is None else Stimuli(resolve_inputs(inputs, net, {}))
     if events:
-        stimuli = resolve_scenario(Scenario(tuple(Event(*one) for one in events)), net, stimuli.driven, 0.0)
+        stimuli = resolve_scenario(Scenario(tuple(Event(*one) for one in events)), net, stimuli.sources, 0.0)
     return make_plan(net, Settings(**{"stop_time": 1.0, "step_size": 0.1} | settings), stimuli)
 
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ssptool import Function, Table
-from ssptool.engine.stimuli.course import Action, Constant, Interpolation, Overridden, SignalOverride
 from ssptool.engine.stimuli.stimuli import boundaries
+from ssptool.engine.stimuli.time_signals import Action, Constant, Interpolation, Overridden, SignalOverride
 
 STAIRS = Table((0.0, 1.0, 2.0), (1, 1, 4), Interpolation.HOLD)
 KINKED = Table((0.0, 1.0, 1.0, 3.0), (0.0, 2.0, 5.0, 1.0))

@@ -32,7 +32,7 @@ std::vector<Instruction> program_from(nb::handle program) {
 
 LoopCalls loop_from(nb::handle calls) {
   LoopCalls loop{.torn = indices<Slot>(calls.attr("torn")),
-                 .held = indices<Slot>(calls.attr("held")),
+                 .frozen = indices<Slot>(calls.attr("frozen")),
                  .body = {},
                  .nominal = numbers<double>(calls.attr("nominal")),
                  .rtol = attribute<double>(calls, "rtol"),
@@ -47,7 +47,7 @@ IterationCalls iteration_from(nb::handle calls) {
   return {.group = place("group"),
           .following = place("following"),
           .held = place("held"),
-          .sweep = place("sweep"),
+          .schedule = place("schedule"),
           .unknowns = indices<Slot>(calls.attr("unknowns")),
           .nominal = numbers<double>(calls.attr("nominal")),
           .order = attribute<int>(calls, "order"),

@@ -156,7 +156,7 @@ void bind_kernel(nb::module_& module) {
             self.core().stepper.use_threads(static_cast<std::size_t>(std::max<Number>(count, 0)));
           },
           "count"_a)
-      .def("sweep", &Self::sweep, "steps"_a)
+      .def("schedule", &Self::schedule, "steps"_a)
       .def(
           "record_slots", [](Self& self, nb::handle slots) { self.core().recorder.record_slots(indices<Slot>(slots)); },
           "slots"_a)
@@ -171,7 +171,7 @@ void bind_kernel(nb::module_& module) {
       .def("extrapolate", operation(&Kernel::inputs, &Inputs::extrapolate), "group"_a, "order"_a)
       .def("interpolate", operation(&Kernel::inputs, &Inputs::interpolate), "group"_a, "order"_a, "h"_a)
       .def("advance", operation(&Kernel::stepper, &Stepper::advance), "group"_a, "t"_a, "h"_a)
-      .def("evaluate", operation(&Kernel::sweeps, &Sweeps::evaluate), "sweep"_a)
+      .def("evaluate", operation(&Kernel::schedules, &Schedules::evaluate), "schedule"_a)
       .def("accept", operation(&Kernel::history, &History::accept), "t"_a)
       .def("discard_point", operation(&Kernel::history, &History::discard_point))
       .def("save", operation(&Kernel::stepper, &Stepper::save), "group"_a)
@@ -189,7 +189,7 @@ void bind_kernel(nb::module_& module) {
             return self.on_loop(&Loops::jacobian_product, loop, seed);
           },
           "loop"_a, "seed"_a)
-      .def("settle", operation(&Kernel::loops, &Loops::settle), "loop"_a)
+      .def("update_frozen", operation(&Kernel::loops, &Loops::update_frozen), "loop"_a)
       .def(
           "set_chord",
           [](Self& self, Number loop, const Matrix& matrix) {

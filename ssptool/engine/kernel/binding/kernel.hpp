@@ -44,7 +44,7 @@ class NativeKernel {
     core_.wires.override_wires(overridden);
   }
 
-  Number sweep(nb::handle steps) {
+  Number schedule(nb::handle steps) {
     std::vector<CallOrLoop> calls;
     for (const nb::handle step : steps) {
       if (nb::isinstance(step, call_type_))
@@ -52,7 +52,7 @@ class NativeKernel {
       else
         calls.emplace_back(SolveLoop{static_cast<Index>(attribute<Number>(step, "loop"))});
     }
-    return static_cast<Number>(core_.sweeps.add(calls));
+    return static_cast<Number>(core_.schedules.add(calls));
   }
 
   nb::object run(nb::handle program, double start, double h, Number first, const Rows& rows) {

@@ -17,10 +17,10 @@ namespace {
 class NativeSlopes {
  public:
   // Each part: component, functions that set time and states and get slopes (all addresses), number of states.
-  NativeSlopes(NativeKernel& kernel, Number sweep, nb::handle parts, nb::handle inputs, std::uintptr_t numbers)
+  NativeSlopes(NativeKernel& kernel, Number schedule, nb::handle parts, nb::handle inputs, std::uintptr_t numbers)
       : kernel_(kernel),
-        core_(kernel.core().slot_values, kernel.core().sweeps, index(sweep), parts_from(parts), indices<Slot>(inputs),
-              reinterpret_cast<Slopes::Numbers*>(numbers)) {}
+        core_(kernel.core().slot_values, kernel.core().schedules, index(schedule), parts_from(parts),
+              indices<Slot>(inputs), reinterpret_cast<Slopes::Numbers*>(numbers)) {}
 
   Slopes& core() { return core_; }
 
@@ -55,8 +55,8 @@ class NativeSlopes {
 
 void bind_slopes(nb::module_& module) {
   nb::class_<NativeSlopes>(module, "NativeSlopes")
-      .def(nb::init<NativeKernel&, Number, nb::handle, nb::handle, std::uintptr_t>(), "kernel"_a, "sweep"_a, "parts"_a,
-           "inputs"_a, "numbers"_a, nb::keep_alive<1, 2>())
+      .def(nb::init<NativeKernel&, Number, nb::handle, nb::handle, std::uintptr_t>(), "kernel"_a, "schedule"_a,
+           "parts"_a, "inputs"_a, "numbers"_a, nb::keep_alive<1, 2>())
       .def_prop_ro("function", [](const NativeSlopes&) { return reinterpret_cast<std::uintptr_t>(&Slopes::evaluate); })
       .def_prop_ro("own", [](NativeSlopes& self) { return reinterpret_cast<std::uintptr_t>(&self.core()); })
       .def(

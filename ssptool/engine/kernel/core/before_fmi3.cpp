@@ -19,7 +19,7 @@ class InputRates {
         references_(2 * inputs.size()),
         orders_(2 * inputs.size()),
         rates_(2 * inputs.size()),
-        course_(inputs.size()) {
+        limited_(inputs.size()) {
     for (std::size_t i = 0; i < 2 * count_; ++i) {
       references_[i] = inputs[i % count_];
       orders_[i] = i < count_ ? 1 : 2;
@@ -33,7 +33,7 @@ class InputRates {
   Failure lead(const RealAccess& reals, double t, double h, const Motion& motion, const char* set_values,
                const char* set_rates) noexcept {
     for (;;) {
-      const Motion taken = course_.of_order(following.order, motion, h);
+      const Motion taken = limited_.of_order(following.order, motion, h);
       if (const Failure failure = checked(set_values, reals.set({references_.data(), count_}, taken.values())))
         return failure;
       const int before = told_order;
@@ -88,7 +88,7 @@ class InputRates {
   std::vector<fmi::Reference> references_;
   std::vector<int> orders_;
   std::vector<double> rates_;
-  Course course_;
+  LimitedMotion limited_;
 };
 
 // FMI 1.0 has neither saved states nor directional derivatives. What can reject steps does the last one again: so the

@@ -43,7 +43,7 @@ struct SolveLoop {
 using CallOrLoop = std::variant<Call, SolveLoop>;
 
 struct LoopCalls {
-  std::vector<Slot> torn, held;
+  std::vector<Slot> torn, frozen;
   std::vector<Call> body;
   std::vector<double> nominal;
   double rtol, atol;
@@ -51,7 +51,7 @@ struct LoopCalls {
 };
 
 struct IterationCalls {
-  Index group, following, held, sweep;
+  Index group, following, held, schedule;
   std::vector<Slot> unknowns;
   std::vector<double> nominal;
   int order, prediction;

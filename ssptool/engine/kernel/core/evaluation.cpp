@@ -61,15 +61,15 @@ bool Calls::perform(ResolvedCall& call) noexcept {
          access_.get(call.outputs) && access_.get_typed(call.outputs.instance, call.typed_outputs);
 }
 
-bool Calls::pass_on(CallRange range) noexcept {
+bool Calls::propagate(CallRange range) noexcept {
   for (Small i = range.first; i < range.end; ++i) {
     wires_.copy_tangents(quick_[i].wires, tangents_.data());
-    if (!pass_on(resolved_[i])) return false;
+    if (!propagate(resolved_[i])) return false;
   }
   return true;
 }
 
-bool Calls::pass_on(ResolvedCall& call) noexcept {
+bool Calls::propagate(ResolvedCall& call) noexcept {
   const std::span<double> sensitivity = call.output_tangents.room();
   const std::span<const double> direction = call.input_tangents.read();
   std::fill(sensitivity.begin(), sensitivity.end(), 0.0);
@@ -86,7 +86,7 @@ Index Loops::add(const LoopCalls& calls) {
   check(calls);
   const std::size_t m = calls.torn.size();
   Loop loop{.torn = {},
-            .held = {},
+            .frozen = {},
             .body = calls_.resolve(calls.body),
             .rtol = calls.rtol,
             .atol = calls.atol,
@@ -94,7 +94,7 @@ Index Loops::add(const LoopCalls& calls) {
             .chord = std::vector<double>(m * m),
             .open = 0};
   for (std::size_t i = 0; i < m; ++i) loop.torn.push_back({calls.torn[i], calls.nominal[i]});
-  for (const Slot slot : calls.held) loop.held.push_back({slot});
+  for (const Slot slot : calls.frozen) loop.frozen.push_back({slot});
   for (std::size_t i = 0; i < m; ++i) loop.chord[i * m + i] = -1.0;
   all_.push_back(std::move(loop));
   return all_.size() - 1;
@@ -109,10 +109,10 @@ void Loops::check(const LoopCalls& calls) const {
     if (slot_values_.holds_integer[slot])
       throw std::invalid_argument("slot " + std::to_string(slot) + " holds integers and cannot be torn");
   }
-  for (const Slot slot : calls.held) {
+  for (const Slot slot : calls.frozen) {
     slot_values_.check(slot);
     if (!slot_values_.holds_integer[slot])
-      throw std::invalid_argument("slot " + std::to_string(slot) + " holds a double, which is torn and not held");
+      throw std::invalid_argument("slot " + std::to_string(slot) + " holds a double, which is torn and not frozen");
   }
 }
 
@@ -123,20 +123,21 @@ Loops::Loop& Loops::at(Index loop) {
 
 inline bool Loops::evaluate_body(Loop& loop) noexcept {
   for (const Torn& torn : loop.torn) slot_values_.values[torn.slot] = torn.x;
-  for (Held& held : loop.held) held.found = slot_values_.values[held.slot];
+  for (Frozen& frozen : loop.frozen) frozen.found = slot_values_.values[frozen.slot];
   const bool ok = calls_.perform(loop.body);
   if (!ok) [[unlikely]]
     access_.outcome.loop = number(loop);
-  for (Held& held : loop.held) std::swap(held.found, slot_values_.values[held.slot]);
+  for (Frozen& frozen : loop.frozen) std::swap(frozen.found, slot_values_.values[frozen.slot]);
   return ok;
 }
 
-// The first of the held slots that changes, or `none`; all of them now have what they came out as.
-inline std::size_t Loops::settle_held(Loop& loop) noexcept {
+// The first of the frozen slots that changes, or `none`; all of them now have what they came out as.
+inline std::size_t Loops::update_frozen_of(Loop& loop) noexcept {
   std::size_t changed = none;
-  for (const Held& held : loop.held) {
-    if (changed == none && as_integer(held.found) != as_integer(slot_values_.values[held.slot])) changed = held.slot;
-    slot_values_.values[held.slot] = held.found;
+  for (const Frozen& frozen : loop.frozen) {
+    if (changed == none && as_integer(frozen.found) != as_integer(slot_values_.values[frozen.slot]))
+      changed = frozen.slot;
+    slot_values_.values[frozen.slot] = frozen.found;
   }
   return changed;
 }
@@ -153,7 +154,7 @@ bool Loops::solve(Loop& loop) noexcept {
       return unsolved(loop);
     }
     if (converged(loop)) {
-      const std::size_t changed = settle_held(loop);
+      const std::size_t changed = update_frozen_of(loop);
       if (changed == none) [[likely]]
         return true;
       loop.open = changed;
@@ -214,7 +215,7 @@ Outcome Loops::jacobian_product(Index index, std::span<const double> seed, std::
   std::vector<double>& tangents = calls_.tangents();
   std::fill(tangents.begin(), tangents.end(), 0.0);
   for (std::size_t i = 0; i < seed.size(); ++i) tangents[loop.torn[i].slot] = seed[i];
-  const bool ok = calls_.pass_on(loop.body);
+  const bool ok = calls_.propagate(loop.body);
   if (!ok) access_.outcome.loop = number(loop);
   for (std::size_t i = 0; i < seed.size(); ++i) product[i] = tangents[loop.torn[i].slot];
   return access_.result(ok);
@@ -226,7 +227,7 @@ void Loops::set_chord(Index index, std::span<const double> matrix) {
   std::copy(matrix.begin(), matrix.end(), loop.chord.begin());
 }
 
-Index Sweeps::add(const std::vector<CallOrLoop>& steps) {
+Index Schedules::add(const std::vector<CallOrLoop>& steps) {
   std::vector<Part> parts;
   std::vector<Call> calls;
   for (const auto& step : steps) {
@@ -242,13 +243,13 @@ Index Sweeps::add(const std::vector<CallOrLoop>& steps) {
   return all_.size() - 1;
 }
 
-Outcome Sweeps::evaluate(Index sweep) {
-  check_index(sweep, all_.size(), "sweep");
-  return access_.result(visit_all(sweep));
+Outcome Schedules::evaluate(Index schedule) {
+  check_index(schedule, all_.size(), "schedule");
+  return access_.result(visit_all(schedule));
 }
 
-bool Sweeps::visit_all(Index sweep) noexcept {
-  for (const Part& part : all_[sweep]) {
+bool Schedules::visit_all(Index schedule) noexcept {
+  for (const Part& part : all_[schedule]) {
     if (part.calls.first != part.calls.end && !calls_.perform(part.calls)) return false;
     if (part.loop != none && !loops_.solve(part.loop)) return false;
   }

@@ -1,4 +1,4 @@
-// Evaluation of instances at one instant without a step: calls, algebraic loops, and sweeps over both.
+// Evaluation of instances at one instant without a step: calls, algebraic loops, and schedules over both.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class Calls {
   // One number per slot.
   [[nodiscard]] std::vector<double>& tangents() noexcept { return tangents_; }
   // The tangents of the outputs from those of the inputs.
-  bool pass_on(CallRange) noexcept;
+  bool propagate(CallRange) noexcept;
 
  private:
   struct alignas(cache_line) QuickCall : QuickAccess {
@@ -43,7 +43,7 @@ class Calls {
 
   void resolve(const Call&);
   bool perform(ResolvedCall&) noexcept;
-  bool pass_on(ResolvedCall&) noexcept;
+  bool propagate(ResolvedCall&) noexcept;
 
   SlotValues& slot_values_;
   Wires& wires_;
@@ -66,10 +66,10 @@ class Loops {
 
   Outcome residual(Index loop, std::span<const double> x, std::span<double> g);
   Outcome jacobian_product(Index loop, std::span<const double> seed, std::span<double> product);
-  bool settle(Index loop) { return settle_held(at(loop)) != none; }
+  bool update_frozen(Index loop) { return update_frozen_of(at(loop)) != none; }
   void set_chord(Index loop, std::span<const double> matrix);
 
-  // How often a sweep looked for a solution, and the evaluations of bodies that this took.
+  // How often a schedule looked for a solution, and the evaluations of bodies that this took.
   [[nodiscard]] std::int64_t solved() const noexcept { return solved_; }
   [[nodiscard]] std::int64_t iterations() const noexcept { return iterations_; }
 
@@ -82,25 +82,25 @@ class Loops {
   };
 
   // An integer that is not iterated but kept; `found` is what it came out as at the last evaluation.
-  struct Held {
+  struct Frozen {
     Slot slot;
     double found = 0.0;
   };
 
   struct Loop {
     std::vector<Torn> torn;
-    std::vector<Held> held;
+    std::vector<Frozen> frozen;
     CallRange body;
     double rtol, atol;
     std::int64_t max_iterations;
     std::vector<double> chord;
-    Slot open;  // the first torn slot that has not converged, or held one that changes
+    Slot open;  // the first torn slot that has not converged, or frozen one that changes
   };
 
   void check(const LoopCalls&) const;
   Loop& at(Index loop);
   bool evaluate_body(Loop&) noexcept;
-  std::size_t settle_held(Loop&) noexcept;
+  std::size_t update_frozen_of(Loop&) noexcept;
   bool solve(Loop&) noexcept;
   bool converged(Loop&) noexcept;
   static void correct(Loop&) noexcept;
@@ -115,14 +115,14 @@ class Loops {
 };
 
 // Outputs made consistent at one instant: calls and loops, in order.
-class Sweeps {
+class Schedules {
  public:
-  Sweeps(Calls& calls, Loops& loops, const Access& access) : calls_(calls), loops_(loops), access_(access) {}
+  Schedules(Calls& calls, Loops& loops, const Access& access) : calls_(calls), loops_(loops), access_(access) {}
 
   Index add(const std::vector<CallOrLoop>&);
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
-  Outcome evaluate(Index sweep);
-  bool visit_all(Index sweep) noexcept;
+  Outcome evaluate(Index schedule);
+  bool visit_all(Index schedule) noexcept;
 
  private:
   // Calls, and then a loop if there is one.

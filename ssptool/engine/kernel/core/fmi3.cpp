@@ -58,7 +58,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
         access_(functions, types),
         binaries_(functions, types),
         intermediate_(values),
-        course_(values) {
+        limited_(values) {
     if (environment != nullptr) environment->target = this;
   }
 
@@ -78,7 +78,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   [[nodiscard]] const char* get_function(Type type) const noexcept override { return access_names(type, 3).get; }
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
-    const Motion taken = following_.order == 0 ? course_.of_order(0, motion, h) : motion;
+    const Motion taken = following_.order == 0 ? limited_.of_order(0, motion, h) : motion;
     if (!inputs_.empty())
       if (const Failure failure = checked(set_function(), reals.set(inputs_, taken.values()))) return failure;
     const bool varies = taken.order() > 0;
@@ -152,7 +152,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   BinaryAccess binaries_;
   std::vector<double> intermediate_;
   Following following_;
-  Course course_;
+  LimitedMotion limited_;
 };
 
 }  // namespace

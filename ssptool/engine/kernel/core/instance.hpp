@@ -71,9 +71,9 @@ struct Following {
 };
 
 // Room for the inputs of an instance that does not follow them as they are to run.
-class Course {
+class LimitedMotion {
  public:
-  explicit Course(std::size_t count) : value_(count), first_(count), second_(count) {}
+  explicit LimitedMotion(std::size_t count) : value_(count), first_(count), second_(count) {}
 
   // A line goes through both ends of the parabola, a constant through the middle of what is bent or moves.
   Motion of_order(int order, const Motion& motion, double h) noexcept {

@@ -37,7 +37,7 @@ double Iteration::difference(std::span<const double> values) const noexcept {
 
 void Iterations::check(const IterationCalls& calls) const {
   for (const Index group : {calls.group, calls.following, calls.held}) check_index(group, groups_.size(), "group");
-  check_index(calls.sweep, sweeps_.size(), "sweep");
+  check_index(calls.schedule, schedules_.size(), "schedule");
   check_order(calls.prediction);
   if (calls.order != 0) check_order(calls.order);
   if (calls.max_iterations < 1)
@@ -87,7 +87,7 @@ bool Iterations::iterate_once(Iteration& iteration, double t, double h, bool fir
     inputs_.interpolate_slots(groups_[calls.following].inputs, calls.order, h);
   else
     inputs_.hold_slots(groups_[calls.following].inputs);
-  if (!stepper_.step_all(group, t, h) || !sweeps_.visit_all(calls.sweep)) return false;
+  if (!stepper_.step_all(group, t, h) || !schedules_.visit_all(calls.schedule)) return false;
   wires_.copy(group.wires);
   return true;
 }

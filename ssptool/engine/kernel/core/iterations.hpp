@@ -23,13 +23,13 @@ struct Iteration {
 class Iterations {
  public:
   Iterations(SlotValues& slot_values, const Wires& wires, Groups& groups, Inputs& inputs, Stepper& stepper,
-             Sweeps& sweeps, Access& access)
+             Schedules& schedules, Access& access)
       : slot_values_(slot_values),
         wires_(wires),
         groups_(groups),
         inputs_(inputs),
         stepper_(stepper),
-        sweeps_(sweeps),
+        schedules_(schedules),
         access_(access) {}
 
   Index add(IterationCalls);
@@ -56,7 +56,7 @@ class Iterations {
   Groups& groups_;
   Inputs& inputs_;
   Stepper& stepper_;
-  Sweeps& sweeps_;
+  Schedules& schedules_;
   Access& access_;
   std::vector<Iteration> all_;
   std::vector<std::int64_t> counts_;

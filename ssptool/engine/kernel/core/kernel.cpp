@@ -17,11 +17,11 @@ Kernel::Kernel(std::size_t slots, const std::vector<Slot>& integers)
       inputs(slot_values, wires, groups, history),
       calls(slot_values, wires, members, access),
       loops(slot_values, calls, access),
-      sweeps(calls, loops, access),
+      schedules(calls, loops, access),
       stepper(slot_values, members, groups, access, inputs, history),
-      iterations(slot_values, wires, groups, inputs, stepper, sweeps, access),
+      iterations(slot_values, wires, groups, inputs, stepper, schedules, access),
       recorder(slot_values, wires, members, access),
-      programs(groups, members, wires, driven, history, inputs, stepper, sweeps, iterations, recorder, access) {}
+      programs(groups, members, wires, driven, history, inputs, stepper, schedules, iterations, recorder, access) {}
 
 Index Kernel::add(Member member) {
   if (!wires.empty()) throw std::invalid_argument("instances must be added before wires are stated");
@@ -43,8 +43,8 @@ void Kernel::time_tables(std::vector<std::vector<double>> axes, std::vector<Tabl
 }
 
 void Kernel::check_nothing_registered(const char* what) const {
-  if (groups.size() + loops.size() + sweeps.size() > 0)
-    throw std::invalid_argument(std::string(what) + " must be stated before groups, loops and sweeps");
+  if (groups.size() + loops.size() + schedules.size() > 0)
+    throw std::invalid_argument(std::string(what) + " must be stated before groups, loops and schedules");
 }
 
 }  // namespace ssptool

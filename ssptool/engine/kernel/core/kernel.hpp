@@ -25,7 +25,7 @@ struct Kernel {
   Inputs inputs;
   Calls calls;
   Loops loops;
-  Sweeps sweeps;
+  Schedules schedules;
   Stepper stepper;
   Iterations iterations;
   Recorder recorder;

@@ -59,7 +59,7 @@ std::vector<Programs::Task> Programs::tasks(std::span<const Instruction> program
     if (op == Op::record)
       ++records;
     else if (op == Op::evaluate)
-      check_index(argument, sweeps_.size(), "sweep");
+      check_index(argument, schedules_.size(), "schedule");
     else if (op == Op::iterate)
       check_index(argument, iterations_.size(), "iteration");
     else if (op != Op::accept && op != Op::drive && op != Op::forget)
@@ -78,7 +78,7 @@ inline bool Programs::execute(const Task& task, double t, double reached, double
     case Op::interpolate: inputs_.interpolate_slots(task.group->inputs, task.order, h); break;
     case Op::advance:
       return task.fast ? stepper_.step_all_fast(*task.group, t, h) : stepper_.step_all(*task.group, t, h);
-    case Op::evaluate: return sweeps_.visit_all(task.argument);
+    case Op::evaluate: return schedules_.visit_all(task.argument);
     case Op::iterate: return iterations_.converge(task.argument, t, h);
     case Op::save: return stepper_.save_all(*task.group);
     case Op::accept: history_.accept(reached); break;

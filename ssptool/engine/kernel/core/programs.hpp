@@ -40,7 +40,8 @@ class Recorder {
 class Programs {
  public:
   Programs(Groups& groups, const Members& members, const Wires& wires, DrivenInputs& driven, History& history,
-           Inputs& inputs, Stepper& stepper, Sweeps& sweeps, Iterations& iterations, Recorder& recorder, Access& access)
+           Inputs& inputs, Stepper& stepper, Schedules& schedules, Iterations& iterations, Recorder& recorder,
+           Access& access)
       : groups_(groups),
         members_(members),
         wires_(wires),
@@ -48,7 +49,7 @@ class Programs {
         history_(history),
         inputs_(inputs),
         stepper_(stepper),
-        sweeps_(sweeps),
+        schedules_(schedules),
         iterations_(iterations),
         recorder_(recorder),
         access_(access) {}
@@ -96,7 +97,7 @@ class Programs {
   History& history_;
   Inputs& inputs_;
   Stepper& stepper_;
-  Sweeps& sweeps_;
+  Schedules& schedules_;
   Iterations& iterations_;
   Recorder& recorder_;
   Access& access_;

@@ -14,11 +14,11 @@ constexpr int gives_up = -1;
 
 }  // namespace
 
-Slopes::Slopes(SlotValues& slot_values, Sweeps& sweeps, Index sweep, std::vector<ContinuousPart> parts,
+Slopes::Slopes(SlotValues& slot_values, Schedules& schedules, Index schedule, std::vector<ContinuousPart> parts,
                std::vector<Slot> inputs, Numbers* numbers)
     : slot_values_(slot_values),
-      sweeps_(sweeps),
-      sweep_(sweep),
+      schedules_(schedules),
+      schedule_(schedule),
       parts_(std::move(parts)),
       inputs_(std::move(inputs)),
       numbers_(numbers) {
@@ -73,9 +73,9 @@ bool Slopes::move(double t, const double* x) noexcept {
     status = part.set_states(part.component, x + part.first, part.count);
     if (status > fmi::warning) return stop(Stage::states, i, status);
   }
-  const Outcome outcome = sweeps_.evaluate(sweep_);
+  const Outcome outcome = schedules_.evaluate(schedule_);
   if (outcome.ok()) return true;
-  trouble_ = {Stage::sweep, 0, 0, outcome};
+  trouble_ = {Stage::schedule, 0, 0, outcome};
   return false;
 }
 

@@ -32,8 +32,8 @@ struct InputPolynomials {
   std::vector<double> value, first, second;
 };
 
-// What ended an evaluation: at a component, or in the sweep between them.
-enum class Stage { none, time, states, sweep, slopes, finite };
+// What ended an evaluation: at a component, or in the schedule between them.
+enum class Stage { none, time, states, schedule, slopes, finite };
 
 struct Trouble {
   Stage stage = Stage::none;
@@ -48,7 +48,7 @@ class Slopes {
   using Numbers = double*(void* vector);
   using Rest = int(double t, void* x, void* slopes, void* own);
 
-  Slopes(SlotValues& slot_values, Sweeps& sweeps, Index sweep, std::vector<ContinuousPart> parts,
+  Slopes(SlotValues& slot_values, Schedules& schedules, Index schedule, std::vector<ContinuousPart> parts,
          std::vector<Slot> inputs, Numbers* numbers);
 
   void rest(Rest* rest) noexcept { rest_ = rest; }
@@ -71,8 +71,8 @@ class Slopes {
   bool stop(Stage stage, std::size_t part, int status) noexcept;
 
   SlotValues& slot_values_;
-  Sweeps& sweeps_;
-  Index sweep_;
+  Schedules& schedules_;
+  Index schedule_;
   std::vector<ContinuousPart> parts_;
   std::vector<Slot> inputs_;
   Numbers* numbers_;

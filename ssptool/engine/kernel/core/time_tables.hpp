@@ -38,7 +38,7 @@ class TimeTables {
   [[nodiscard]] std::span<double> column(std::size_t column);
   void override_column(std::size_t column, SlotOverride);
 
-  // The present stretch: nothing jumps between these times.
+  // The present segment: nothing jumps between these times.
   void between(double begin, double end) noexcept;
   // Every column's slot gets its value at t.
   void write(double t, double* values) noexcept;

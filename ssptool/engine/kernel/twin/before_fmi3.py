@@ -58,7 +58,7 @@ class BeforeFmi3:
     def _set_inputs(self, motion: Motion, t: float, h: float) -> TwinFailure | None:
         """To their course over the step from t, as far as the FMU follows it."""
         while self._inputs.size:
-            taken = self.following.course(motion, h)
+            taken = self.following.limited(motion, h)
             if failure := self.set(self._inputs, taken.value):
                 return failure
             # An order that was in effect is told once more, as zero: else the FMU might keep following it.

@@ -1,4 +1,4 @@
-"""Evaluation of instances at one instant without a step: calls, algebraic loops, and sweeps over both."""
+"""Evaluation of instances at one instant without a step: calls, algebraic loops, and schedules over both."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -64,7 +64,7 @@ class Calls:
             outcome = access.get(call.member, call.output_references, call.outputs)
         return access.get_typed(call.member, call.typed_outputs) if outcome.ok else outcome
 
-    def pass_on(self, call: ResolvedCall, tangents: Floats) -> Outcome:
+    def propagate(self, call: ResolvedCall, tangents: Floats) -> Outcome:
         """The tangents of the outputs from those of the inputs."""
         self._wires.copy_tangents(call.wires, tangents)
         sensitivity = np.zeros(len(call.outputs))
@@ -80,10 +80,10 @@ class Calls:
 
 @dataclass(slots=True)
 class TwinLoop:
-    """`found` is what the held slots came out as at the last evaluation."""
+    """`found` is what the frozen slots came out as at the last evaluation."""
 
     torn: list[int]
-    held: list[int]
+    frozen: list[int]
     found: Integers
     body: tuple[ResolvedCall, ...]
     nominal: list[float]
@@ -94,7 +94,7 @@ class TwinLoop:
 
 
 class Loops:
-    """`solved` says how often a sweep looked for a solution, `iterations` how many evaluations that took."""
+    """`solved` says how often a schedule looked for a solution, `iterations` how many evaluations that took."""
 
     def __init__(self, slot_values: SlotValues, calls: Calls) -> None:
         self._slot_values, self._calls = slot_values, calls
@@ -113,9 +113,9 @@ class Loops:
         body = tuple(self._calls.resolve(call) for call in loop.body)
         chord = -np.eye(len(loop.torn))
         nominal = [float(value) for value in loop.nominal]
-        held, found = list(loop.held), np.zeros(len(loop.held), dtype=np.int64)
+        frozen, found = list(loop.frozen), np.zeros(len(loop.frozen), dtype=np.int64)
         limits = loop.rtol, loop.atol, loop.max_iterations
-        self._every.append(TwinLoop(list(loop.torn), held, found, body, nominal, *limits, chord))
+        self._every.append(TwinLoop(list(loop.torn), frozen, found, body, nominal, *limits, chord))
         return len(self._every) - 1
 
     def _check(self, loop: LoopCalls) -> None:
@@ -127,10 +127,10 @@ class Loops:
             self._slot_values.check(slot)
             if slot in self._slot_values.holds_integer:
                 raise ValueError(f"slot {slot} holds integers and cannot be torn")
-        for slot in loop.held:
+        for slot in loop.frozen:
             self._slot_values.check(slot)
             if slot not in self._slot_values.holds_integer:
-                raise ValueError(f"slot {slot} holds a double, which is torn and not held")
+                raise ValueError(f"slot {slot} holds a double, which is torn and not frozen")
 
     def residual(self, loop: int, x: Floats) -> tuple[Outcome, Floats]:
         torn = self[loop].torn
@@ -142,25 +142,25 @@ class Loops:
     def _evaluate_body(self, index: int, x: Floats) -> Outcome:
         loop, slot_values = self[index], self._slot_values
         slot_values.values[loop.torn] = x
-        kept = slot_values.integers[loop.held]
+        kept = slot_values.integers[loop.frozen]
         outcome = OK
         for call in loop.body:
             outcome = self._calls.perform(call)
             if not outcome.ok:
                 outcome = replace(outcome, loop=index)
                 break
-        loop.found = slot_values.integers[loop.held]
-        slot_values.integers[loop.held] = kept
+        loop.found = slot_values.integers[loop.frozen]
+        slot_values.integers[loop.frozen] = kept
         return outcome
 
-    def settle(self, loop: int) -> bool:
+    def update_frozen(self, loop: int) -> bool:
         return self._settle(self[loop]) is not None
 
     def _settle(self, loop: TwinLoop) -> int | None:
-        """The first of the held slots that changes."""
-        changed = np.flatnonzero(loop.found != self._slot_values.integers[loop.held])
-        self._slot_values.integers[loop.held] = loop.found
-        return loop.held[changed[0]] if changed.size else None
+        """The first of the frozen slots that changes."""
+        changed = np.flatnonzero(loop.found != self._slot_values.integers[loop.frozen])
+        self._slot_values.integers[loop.frozen] = loop.found
+        return loop.frozen[changed[0]] if changed.size else None
 
     @np.errstate(over="ignore", invalid="ignore")  # an iterate that runs away is reported in the outcome
     def solve(self, index: int) -> Outcome:
@@ -196,7 +196,7 @@ class Loops:
         tangents[torn] = seed
         outcome = OK
         for call in self[loop].body:
-            outcome = self._calls.pass_on(call, tangents)
+            outcome = self._calls.propagate(call, tangents)
             if not outcome.ok:
                 outcome = replace(outcome, loop=loop)
                 break
@@ -226,7 +226,7 @@ def _correct(x: Floats, chord: Floats, residual: Floats) -> None:
         x[i] -= correction
 
 
-class TwinSweeps:
+class TwinSchedules:
     def __init__(self, calls: Calls, loops: Loops) -> None:
         self._calls, self._loops = calls, loops
         self._every: list[tuple[ResolvedCall | SolveLoop, ...]] = []
@@ -245,8 +245,8 @@ class TwinSweeps:
         self._every.append(tuple(resolved))
         return len(self._every) - 1
 
-    def evaluate(self, sweep: int) -> Outcome:
-        for step in item(self._every, sweep, "sweep"):
+    def evaluate(self, schedule: int) -> Outcome:
+        for step in item(self._every, schedule, "schedule"):
             outcome = self._loops.solve(step.loop) if isinstance(step, SolveLoop) else self._calls.perform(step)
             if not outcome.ok:
                 return outcome

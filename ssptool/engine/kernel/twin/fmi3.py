@@ -63,7 +63,7 @@ class TwinFmi3Instance:
         return self.access("fmi3GetFloat64", references, values)
 
     def step(self, t: float, h: float, motion: Motion) -> TwinFailure | None:
-        taken = self.following.course(motion, h) if self.following.order == 0 else motion
+        taken = self.following.limited(motion, h) if self.following.order == 0 else motion
         if self._inputs.size and (failure := self.set(self._inputs, taken.value)):
             return failure
         varies = taken.order() > 0

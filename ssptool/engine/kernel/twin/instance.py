@@ -63,7 +63,7 @@ class TwinFollowing:
         self.order, self.since, self.by = order - 1, t, by
         return True
 
-    def course(self, motion: Motion, h: float) -> Motion:
+    def limited(self, motion: Motion, h: float) -> Motion:
         """A line goes through both ends of the parabola, a constant through the middle of what is bent or moves."""
         if self.order >= 2 or motion.order() <= self.order:
             return motion

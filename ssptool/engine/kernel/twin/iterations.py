@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ssptool.engine.kernel.interface import OK, Code, Floats, IterationCalls, Outcome
-from ssptool.engine.kernel.twin.evaluation import TwinSweeps
+from ssptool.engine.kernel.twin.evaluation import TwinSchedules
 from ssptool.engine.kernel.twin.inputs import TwinInputs
 from ssptool.engine.kernel.twin.members import Groups
 from ssptool.engine.kernel.twin.slot_values import MAX_ORDER, SlotValues, check_index, check_order, item
@@ -42,10 +42,15 @@ class Iterations:
     """`counts` are those of the steps of a run."""
 
     def __init__(
-        self, slot_values: SlotValues, groups: Groups, inputs: TwinInputs, stepper: TwinStepper, sweeps: TwinSweeps
+        self,
+        slot_values: SlotValues,
+        groups: Groups,
+        inputs: TwinInputs,
+        stepper: TwinStepper,
+        schedules: TwinSchedules,
     ) -> None:
         self._slot_values, self._groups, self._inputs = slot_values, groups, inputs
-        self._stepper, self._sweeps = stepper, sweeps
+        self._stepper, self._schedules = stepper, schedules
         self._every: list[TwinIteration] = []
         self.counts: list[int] = []
 
@@ -58,7 +63,7 @@ class Iterations:
     def add(self, calls: IterationCalls) -> int:
         for group in (calls.group, calls.following, calls.held):
             check_index(group, self._groups, "group")
-        check_index(calls.sweep, self._sweeps, "sweep")
+        check_index(calls.schedule, self._schedules, "schedule")
         check_order(calls.prediction)
         if calls.order not in range(MAX_ORDER + 1):
             raise ValueError(f"polynomial order is {calls.order}, must be 0 to {MAX_ORDER}")
@@ -91,7 +96,7 @@ class Iterations:
             inputs.hold(calls.following)
         outcome = stepper.advance(calls.group, t, h)
         if outcome.ok:
-            outcome = self._sweeps.evaluate(calls.sweep)
+            outcome = self._schedules.evaluate(calls.schedule)
         if outcome.ok:
             inputs.exchange(calls.group)
         return outcome

@@ -14,7 +14,7 @@ from ssptool.engine.kernel.interface import (
     Tables,
     TimeTables,
 )
-from ssptool.engine.kernel.twin.evaluation import Calls, Loops, TwinSweeps
+from ssptool.engine.kernel.twin.evaluation import Calls, Loops, TwinSchedules
 from ssptool.engine.kernel.twin.inputs import History, TwinInputs
 from ssptool.engine.kernel.twin.iterations import Iterations
 from ssptool.engine.kernel.twin.members import Groups, Members, TwinAccess
@@ -40,11 +40,11 @@ class TwinKernel:
         access, history = TwinAccess(slot_values, members), History(slot_values, wires)
         inputs, calls = TwinInputs(slot_values, wires, groups, history), Calls(slot_values, wires, members, access)
         self._loops = loops = Loops(slot_values, calls)
-        self._sweeps = sweeps = TwinSweeps(calls, loops)
+        self._schedules = schedules = TwinSchedules(calls, loops)
         stepper = TwinStepper(slot_values, members, groups, access)
-        self._iterations = iterations = Iterations(slot_values, groups, inputs, stepper, sweeps)
+        self._iterations = iterations = Iterations(slot_values, groups, inputs, stepper, schedules)
         recorder = TwinRecorder(slot_values, wires, members, access)
-        programs = Programs(groups, members, driven, history, inputs, stepper, sweeps, iterations, recorder)
+        programs = Programs(groups, members, driven, history, inputs, stepper, schedules, iterations, recorder)
 
         self.values, self.integers = slot_values.values, slot_values.integers
         self.input_value, self.input_rates = slot_values.input_value, slot_values.input_rates
@@ -52,11 +52,11 @@ class TwinKernel:
         self.environment = members.environment
         self.intermediate_update_address = members.intermediate_update_address
         self.write, self.drive, self.override_wires = driven.write, driven.drive, wires.override_wires
-        self.group, self.loop, self.sweep, self.iteration = groups.add, loops.add, sweeps.add, iterations.add
+        self.group, self.loop, self.schedule, self.iteration = groups.add, loops.add, schedules.add, iterations.add
         self.exchange, self.hold = inputs.exchange, inputs.hold
         self.extrapolate, self.interpolate = inputs.extrapolate, inputs.interpolate
         self.accept, self.discard_point = history.accept, history.discard_point
-        self.evaluate, self.residual, self.settle = sweeps.evaluate, loops.residual, loops.settle
+        self.evaluate, self.residual, self.update_frozen = schedules.evaluate, loops.residual, loops.update_frozen
         self.jacobian_product, self.set_chord = loops.jacobian_product, loops.set_chord
         self.advance, self.save, self.restore = stepper.advance, stepper.save, stepper.restore
         self.release, self.report_time, self.use_threads = stepper.release, stepper.report_time, stepper.use_threads
@@ -101,8 +101,8 @@ class TwinKernel:
         self._driven.state(tables)
 
     def _check_nothing_registered(self, what: str) -> None:
-        if self._groups or self._loops or self._sweeps:
-            raise ValueError(f"{what} must be stated before groups, loops and sweeps")
+        if self._groups or self._loops or self._schedules:
+            raise ValueError(f"{what} must be stated before groups, loops and schedules")
 
     def table_column(self, column: int) -> Floats:
         return self._driven.tables.column(column)

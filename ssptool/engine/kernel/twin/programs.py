@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Op, Outcome, Slots
-from ssptool.engine.kernel.twin.evaluation import TwinSweeps
+from ssptool.engine.kernel.twin.evaluation import TwinSchedules
 from ssptool.engine.kernel.twin.inputs import History, TwinInputs
 from ssptool.engine.kernel.twin.iterations import Iterations
 from ssptool.engine.kernel.twin.members import Groups, Members, TwinAccess
@@ -54,12 +54,12 @@ class Programs:
         history: History,
         inputs: TwinInputs,
         stepper: TwinStepper,
-        sweeps: TwinSweeps,
+        schedules: TwinSchedules,
         iterations: Iterations,
         recorder: TwinRecorder,
     ) -> None:
         self._groups, self._members, self._driven, self._history = groups, members, driven, history
-        self._inputs, self._stepper, self._sweeps = inputs, stepper, sweeps
+        self._inputs, self._stepper, self._schedules = inputs, stepper, schedules
         self._iterations, self._recorder = iterations, recorder
 
     def run(self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats) -> Outcome:
@@ -111,7 +111,7 @@ class Programs:
             Op.EXTRAPOLATE: lambda: inputs.extrapolate(argument, order),
             Op.INTERPOLATE: lambda: inputs.interpolate(argument, order, h),
             Op.ADVANCE: lambda: stepper.advance(argument, t, h),
-            Op.EVALUATE: lambda: self._sweeps.evaluate(argument),
+            Op.EVALUATE: lambda: self._schedules.evaluate(argument),
             Op.ACCEPT: lambda: self._history.accept(reached),
             Op.ITERATE: lambda: self._iterations.converge(argument, t, h),
             Op.RECORD: lambda: self._recorder.record(reached, row),
@@ -126,7 +126,7 @@ class Programs:
             if instruction.op in (Op.EXTRAPOLATE, Op.INTERPOLATE):
                 check_order(instruction.order)
             if instruction.op is Op.EVALUATE:
-                check_index(instruction.argument, self._sweeps, "sweep")
+                check_index(instruction.argument, self._schedules, "schedule")
             elif instruction.op is Op.ITERATE:
                 check_index(instruction.argument, self._iterations, "iteration")
             elif instruction.op not in (Op.ACCEPT, Op.RECORD, Op.DRIVE, Op.FORGET):

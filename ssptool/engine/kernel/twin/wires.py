@@ -95,21 +95,21 @@ class Wires:
                 tangents[wire.destination] = wire.factor * tangents[wire.source]
 
     def override_wires(self, wires: Sequence[OverriddenWire]) -> None:
-        for acted in wires:
-            self._slot_values.check(acted.destination)
-            if acted.destination not in self._by_destination:
-                raise ValueError(f"no wire leads to slot {acted.destination}")
-        for acted in wires:
-            wire = self._by_destination[acted.destination]
+        for override in wires:
+            self._slot_values.check(override.destination)
+            if override.destination not in self._by_destination:
+                raise ValueError(f"no wire leads to slot {override.destination}")
+        for override in wires:
+            wire = self._by_destination[override.destination]
             wire.factor, wire.offset = wire.stated
             if wire.source in self._slot_values.holds_integer:
-                wire.at_source = acted.at_source
+                wire.at_source = override.at_source
             else:
-                _override_source(wire, acted.at_source)
+                _override_source(wire, override.at_source)
             if wire.destination in self._slot_values.holds_integer:
-                wire.at_destination = acted.at_destination
+                wire.at_destination = override.at_destination
             else:
-                _override_destination(wire, acted.at_destination)
+                _override_destination(wire, override.at_destination)
 
 
 def _delivered(wire: TwinWire, value: float) -> float:

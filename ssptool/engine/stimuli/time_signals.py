@@ -17,7 +17,7 @@ class Interpolation(StrEnum):
     LINEAR = "linear"
 
 
-class Course(Protocol):
+class TimeSignal(Protocol):
     """Values over time, with a limit from the left and one from the right where it jumps.
 
     `continuous`: between jumps it is a continuous function of time; else it is constant between them, or sampled.
@@ -198,10 +198,10 @@ class SignalOverride:
                 return value
 
 
-def active(modifications: Iterable[SignalOverride], t: float, *, before: bool = False) -> SignalOverride | None:
+def active(overrides: Iterable[SignalOverride], t: float, *, before: bool = False) -> SignalOverride | None:
     """The last one that is in force at t [s], or just `before`; of two at one time the later in the list."""
     found = None
-    for one in modifications:
+    for one in overrides:
         if one.time < t or (one.time == t and not before):
             found = one
     return found
@@ -211,8 +211,8 @@ def active(modifications: Iterable[SignalOverride], t: float, *, before: bool = 
 class Overridden:
     """A course as a scenario changes it; modifications are in the order of time."""
 
-    base: Course
-    modifications: tuple[SignalOverride, ...]
+    base: TimeSignal
+    overrides: tuple[SignalOverride, ...]
 
     @property
     def continuous(self) -> bool:
@@ -228,16 +228,16 @@ class Overridden:
 
     @property
     def jumps(self) -> tuple[float, ...]:
-        return tuple(sorted({*self.base.jumps, *(one.time for one in self.modifications)}))
+        return tuple(sorted({*self.base.jumps, *(one.time for one in self.overrides)}))
 
     @property
     def knots(self) -> tuple[float, ...]:
         return self.base.knots
 
     def before(self, t: float) -> Value:
-        value, change = self.base.before(t), active(self.modifications, t, before=True)
+        value, change = self.base.before(t), active(self.overrides, t, before=True)
         return value if change is None else change(value)
 
     def after(self, t: float) -> Value:
-        value, change = self.base.after(t), active(self.modifications, t)
+        value, change = self.base.after(t), active(self.overrides, t)
         return value if change is None else change(value)
