@@ -67,7 +67,8 @@ class RunError(Exception):
 
 
 def wish_to_end(name: str, t: float, reached: float | None = None) -> Failure:
-    """At this communication point [s], or in the step from there, of which it has done what leads to `reached` [s].
+    """Failure of a component that ends the simulation at this communication point [s], or in the step from there, which
+    then leads to `reached` [s].
 
     It is a regular end once the run has begun.
     """
@@ -140,7 +141,7 @@ class BadData(ValueError):
 
 
 class BadInputs(BadData):
-    """Courses of inputs that cannot be used."""
+    """Inputs that cannot be used."""
 
     def __init__(self, findings: Sequence[DataFinding]) -> None:
         super().__init__("the inputs", findings)

@@ -65,7 +65,7 @@ register(
 
 
 def registered() -> Iterator[NamedMaster]:
-    """All masters, in the order in which they were registered."""
+    """Masters in the order of their registration."""
     yield from _REGISTERED.values()
 
 
@@ -80,14 +80,14 @@ def words() -> tuple[str, ...]:
 
 
 def help_on_masters() -> str:
-    """All that users may ask for, in a sentence."""
+    """One sentence that names all masters."""
     *others, last = (f"{one.name} ({one.help})" for one in registered())
     return f"{', '.join((AUTO, *others))} or {last}."
 
 
 class ExchangeName(StrEnum):
-    """Of outputs that depend on an input at the same instant: consistent with it at each communication point, or
-    late, as their FMU delivered them at the end of its own step.
+    """Exchange of outputs that depend on an input at the same instant: consistent with it at each communication point,
+    or late, as their FMU delivered them at the end of its own step.
     """
 
     CONSISTENT = "consistent"
@@ -126,8 +126,8 @@ class InitName(StrEnum):
 
 
 class ImplementationName(StrEnum):
-    """As what components are run: model exchange or co-simulation; `auto` does as the system says, and where it
-    says nothing takes co-simulation if the FMU offers it.
+    """Interface that runs components: model exchange or co-simulation; `auto` follows the system, and takes
+    co-simulation where the system states nothing and the FMU offers it.
     """
 
     AUTO = "auto"

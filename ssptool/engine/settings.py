@@ -38,7 +38,7 @@ EVERY_COMPONENT = "*"
 
 
 class Kind(StrEnum):
-    """What the value of a setting is. The command line, Python and study files read each kind in one place."""
+    """Kind of the value of a setting. The command line, Python and study files read each kind in one place."""
 
     TIME = "time"
     NUMBER = "number"
@@ -101,7 +101,7 @@ def about(*facts: Any, **more: Any) -> dict[str, Setting]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What the user asked for; None and `auto` leave the choice to the plan.
+    """Settings of a run; None and `auto` leave the choice to the plan.
 
     Words may be texts (`master="jacobi"`), and times may have a unit (`step_size="1ms"`).
     """
@@ -380,7 +380,7 @@ class Settings:
         return f"Settings({', '.join(f'{name}={_plain(getattr(self, name))!r}' for name in given)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Another process learns of the master, which may be one of somebody else."""
+        """Register the master in the other process as well; it may be defined outside of ssptool."""
         master = None if self.master == AUTO else named(self.master)
         return _unpickled, (master, {one.name: getattr(self, one.name) for one in fields(self)})
 
@@ -569,7 +569,7 @@ class SettingsOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a run may take; None: as much as it likes.
+    """Limits of a run; None: no limit.
 
     Attributes
     ----------

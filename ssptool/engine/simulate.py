@@ -151,13 +151,13 @@ def _earlier(output: Path | None) -> Mapping[str, Any]:
 
 
 def _worth_keeping(output: Path | None, manifest: Mapping[str, Any]) -> bool:
-    """Whether a file with this manifest has results that a run without a row must not take away."""
+    """True if a file with this manifest has results that a run without a row must not replace."""
     without_rows = bool(manifest.get("failure")) and not manifest.get("statistics", {}).get("steps")
     return output is not None and absolute(output).exists() and not without_rows
 
 
 def _replaced(plan: Plan, recorder: Recorder, output: Path | None, before: Mapping[str, Any]) -> Iterator[str]:
-    """What became of the results that the file had: they are there still, or were those of a run set otherwise."""
+    """Note on the results that the file had: still there, or those of a run with other settings."""
     if recorder.kept_earlier:
         yield f"{output} keeps the results of an earlier run, as this one ended before its first row"
         return

@@ -28,8 +28,8 @@ class StringTable(Protocol):
 
 
 class NewEntries(NamedTuple):
-    """What rows bring: contents that are new in them, in the order of their numbers, and the numbers of those to which
-    later rows do not refer.
+    """New contents that rows refer to, in the order of their numbers, and the numbers of contents that later rows do
+    not refer to.
     """
 
     new: tuple[bytes, ...] = ()
@@ -40,7 +40,7 @@ NO_ENTRIES = NewEntries()
 
 
 class RunStringTable:
-    """The contents of a run: number 0 is the empty one, and whatever is new has the next number."""
+    """String table of a run: number 0 is the empty content, each new content gets the next number."""
 
     def __init__(self) -> None:
         self._all = {0: b""}
@@ -90,12 +90,12 @@ NUMERIC_TYPES = frozenset(_MACHINE)
 
 
 def holds_integer(kind: str) -> bool:
-    """Whether signals of this type are 64-bit integers in their cells."""
+    """True if cells of signals of this type are 64-bit integers."""
     return kind not in REAL_TYPES
 
 
 def machine_type(kind: str) -> np.dtype[Any]:
-    """Of arrays of values of this type; those of texts and bytes hold objects."""
+    """Data type of arrays of values of this type; texts and bytes are objects."""
     return np.dtype(object) if kind in NUMBERED else _MACHINE[kind]
 
 
@@ -247,8 +247,8 @@ Values = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What is known of a recorded signal besides its values. `type` has FMI 3.0's spelling; `unit` None: not
-    stated; `discrete`: it changes at events only, though its type is one of real numbers.
+    """Description of a recorded signal. `type` has FMI 3.0's spelling; `unit` None: not stated; `discrete`: it changes
+    at events only, though its type is one of real numbers.
     """
 
     signal: str
@@ -259,17 +259,17 @@ class Column:
 
     @property
     def real(self) -> bool:
-        """Whether its values are real numbers."""
+        """True if its values are real numbers."""
         return self.type in REAL_TYPES
 
     @property
     def held(self) -> bool:
-        """Whether it keeps its value between two samples; else it is on the line between them."""
+        """True if it keeps its value between two samples; else it is on the line between them."""
         return self.discrete or not self.real
 
 
 def time_name(signals: Collection[str]) -> str:
-    """What the column of the time is called beside these: the second, if a connector of the system has the first."""
+    """Name of the time column beside these: `time`, or another one if a connector of the system is called so."""
     return next((name for name in TIME_NAMES if name not in signals), TIME_NAMES[0])
 
 
@@ -388,7 +388,7 @@ class Trace:
         return float(first + part * (others[0] - first))
 
     def __contains__(self, signal: object) -> bool:
-        """Whether a signal of this name was recorded."""
+        """True if a signal of this name was recorded."""
         return signal in self._places
 
     def __iter__(self) -> Iterator[str]:

@@ -29,7 +29,7 @@ MAX_PASSES = 100
 
 
 def propagate_at_start(plan: Plan, instances: Instances) -> None:
-    """In initialization mode: what components calculate from their parameters goes where it is connected to.
+    """Propagate calculated parameters along connections in initialization mode.
 
     What an FMU has been given is remembered, since parameters may not be asked for before initialization has ended.
 
@@ -50,8 +50,8 @@ def propagate_at_start(plan: Plan, instances: Instances) -> None:
 def propagate(
     plan: Plan, instances: Instances, changed: Iterable[str], set_value: SetValue, time: float
 ) -> dict[str, None]:
-    """What components with `changed` parameters calculate from them goes where it is connected to, until nothing
-    changes, at this time [s]; gives the names of all components with a change.
+    """Propagate the values that components calculate from `changed` parameters along connections until nothing changes,
+    at this time [s]; returns the names of all changed components.
 
     Raises
     ------
@@ -67,7 +67,9 @@ def _ask(instances: Instances, signal: Signal) -> Value:
 
 
 class _Propagation(NamedTuple):
-    """Along connections of parameters, from component to component; `present` is what a destination has, if known."""
+    """Propagation along connections of parameters, from component to component; `present` returns the value of a
+    destination, if known.
+    """
 
     plan: Plan
     wires: Iterable[Wire]
@@ -76,7 +78,7 @@ class _Propagation(NamedTuple):
     set_value: SetValue
 
     def start(self, changed: Iterable[str], time: float) -> dict[str, None]:
-        """From these components, until nothing changes; the names of all with a change."""
+        """Propagate from these components until nothing changes; returns the names of all changed components."""
         leaving: dict[str, list[Wire]] = {}
         for wire in self.wires:
             leaving.setdefault(wire.source.component, []).append(wire)
@@ -94,7 +96,7 @@ class _Propagation(NamedTuple):
         return every
 
     def _propagates(self, wire: Wire) -> bool:
-        """Whether the destination gets another value."""
+        """Copy the value over the wire; returns whether the destination changes."""
         taking = self.plan.network.variable(wire.destination)
         found = wire.conversion.carry(_ask(self.instances, wire.source))
         value = convert(str(wire.destination), found, taking.type)
@@ -111,7 +113,7 @@ def _endless(times: Mapping[Signal, int], time: float) -> Failure:
 
 
 def unsettled(what: str, signals: Iterable[Signal], passes: int, time: float) -> Failure:
-    """After so many passes these signals still change."""
+    """Failure of signals that still change after this number of passes."""
     return Failure(
         Ending.EVENTS,
         f"{what}, after {passes} passes: {', '.join(map(str, signals))}",
@@ -179,7 +181,7 @@ class WireOverrides:
         self._wires = tuple(_slot_overrides(plan, sources))
 
     def go_to(self, t: float) -> None:
-        """From now on modifications are those at t [s]."""
+        """Apply the overrides that are in force at t [s] from now on."""
         kernel = self._kernel
         if self._wires:
             kernel.override_wires(
@@ -217,8 +219,8 @@ def _slot_overrides(plan: Plan, sources: Collection[int]) -> Iterator[_SlotOverr
 
 
 class AppliedStimuli:
-    """Goes through the segments between jumps. Within each, every course is continuous, and at its ends has the
-    limit from inside.
+    """Apply inputs and scenarios segment by segment; nothing jumps inside a segment. At both ends of a segment each
+    signal has the limit from inside.
 
     Attributes
     ----------
@@ -257,12 +259,13 @@ class AppliedStimuli:
     # -- segments -------------------------------------------------------------------------------------------
 
     def write(self, t: float) -> None:
-        """Write the values of the time series at t [s], which lies in the present segment."""
+        """Write the values of all input sources at t [s], which lies in the present segment."""
         if self._sources:
             self._sources.write(t)
 
     def jump(self) -> Outcome:
-        """From the end of the present segment to the start of the next, with tunable parameters that change there.
+        """Go from the end of the present segment to the start of the next, and set tunable parameters that change
+        there.
 
         Raises
         ------
@@ -289,7 +292,7 @@ class AppliedStimuli:
                 write_slot(kernel, slot, self._plan.types[slot], value)
 
     def go_to(self, segment: int) -> None:
-        """The segment after so many jumps, in which values and parameters are already what they were there."""
+        """Go to the segment with this number; values and parameters are already those of that segment."""
         self.segment = segment
         self._begin, self.end = self.limits(segment)
         if self._sources:
@@ -303,7 +306,7 @@ class AppliedStimuli:
         return begin, self._boundaries[segment].first if segment < len(self._boundaries) else math.inf
 
     def only_tables_jump(self, segment: int) -> bool:
-        """Whether at the end of a segment tables jump and nothing else does."""
+        """True if at the end of a segment tables jump and nothing else changes."""
         if self.stepwise or segment >= len(self._boundaries):
             return False
         first, last = self._boundaries[segment]
@@ -329,7 +332,7 @@ class AppliedStimuli:
 
     @property
     def stepwise(self) -> bool:
-        """Whether there are functions, which have to be asked at every step."""
+        """True if there are functions, which are called at every step."""
         return self._sources.has_functions
 
     @property

@@ -59,7 +59,7 @@ class Checkpoint:
         return None if outcome.ok else self.explain(outcome, time)
 
     def restore(self, time: float, but: Set[int] = frozenset()) -> Failure | None:
-        """All but some instances."""
+        """Restore the states of all instances except some."""
         outcome = self.second.restore(self._part(but) if but else self.second_group)
         return None if outcome.ok else self.explain(outcome, time)
 
@@ -71,7 +71,9 @@ class Checkpoint:
 
 @contextmanager
 def open_checkpoint(kernel: Kernel, tables: Sequence[InstanceTable], explain: Explain) -> Iterator[Checkpoint]:
-    """For all instances of a kernel; its states are freed on leaving, which must be before the instances are."""
+    """Checkpoint of all instances of a kernel. Leaving the context frees its states, which must happen before the
+    instances are freed.
+    """
     integers = {
         slot
         for table in tables
@@ -100,13 +102,13 @@ class Assembly:
     instances
         In the order of the plan.
     tables
-        Those of the kernel: of the instances, and last that of `ode`, if there is one.
+        Instance tables of the kernel; the last one is that of `ode`, if there is one.
     loop_log, coupling_log
-        Take the iterates of algebraic loops and of macro steps, if somebody asked for them.
-    driver
-        What acts on them from outside, if anything does.
+        Logs of the iterates of algebraic loops and of macro steps, if asked for.
+    applied_stimuli
+        Inputs and scenario, if there are any.
     ode
-        What the kernel steps in place of all components of model exchange, where there are others too.
+        Instance that the kernel steps in place of all components of model exchange, beside co-simulation.
     ode_kernel
         A kernel for these components alone, with the slots of the whole, where nothing leads in from other components.
     events
@@ -253,7 +255,7 @@ class Assembly:
         return failure
 
     def abandon(self, failure: Failure) -> None:
-        """End all FMUs but the one that failed, of which FMI allows only that it is freed."""
+        """Terminate all FMUs except the one that failed, which FMI allows only to be freed."""
         failed = "" if failure.ending is Ending.TERMINATED else failure.component  # at the start
         for instance in self.instances:
             if instance.name != failed:
@@ -262,7 +264,7 @@ class Assembly:
 
 
 def _asks_to_end(outcome: Outcome, instance: FmuInstance) -> bool:
-    """Whether there is no step after this one, which did not come to its end, or after the last one."""
+    """True if a component ends the simulation in this step, which is incomplete, or after the last one."""
     if outcome.function == "fmi3DoStep:terminateSimulation":
         return True
     discarded = outcome.function == "fmi2DoStep" and outcome.fmi_status == STATUS.index("discard")
@@ -349,7 +351,7 @@ def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
 
 
 def _unobserved(table: InstanceTable) -> InstanceTable:
-    """For a kernel in which the instance is only to be known."""
+    """Table for a kernel that only needs to know the instance."""
     nothing: dict[str, Any] = dict.fromkeys(
         ("observed_slots", "observed_references", "observed_types", "observed_elements"), ()
     )
@@ -357,7 +359,7 @@ def _unobserved(table: InstanceTable) -> InstanceTable:
 
 
 def _watched(assembly: Assembly) -> Assembly:
-    """With the logs, the second set of states and the driver that settings and stimuli ask for."""
+    """The assembly with logs, checkpoint and applied stimuli as settings and stimuli require."""
     settings, stack = assembly.plan.settings, assembly.at_end
     applied_stimuli = _apply_stimuli(assembly) if assembly.plan.stimuli else None  # before any group is registered
     loops, coupling, checkpoint = None, None, None
@@ -504,9 +506,8 @@ _REFUSAL = ctypes.cast(_refuse, ctypes.c_void_p).value or 0
 
 
 def _serves_again(plan: Plan, planned: PlannedInstance, watch: Watch | None) -> bool:
-    """Whether the instance may be one of another run: it asks for its inputs for ever of the kernel that it was made
-    for, it is watched for ever, it was told for ever whether there is event mode and whether to log everything, the
-    sizes of its arrays stay as they were, and of FMI 1.0 it was initialized in its own way.
+    """True if a later run can use the instance again. What is fixed at instantiation must not differ: the environment
+    of its kernel, the stand-ins of a watch, event mode, logging, sizes of arrays, and initialization as of FMI 1.0.
     """
     old = planned.description.fmi_major == 1 or planned.name in plan.event_modes.members
     logs = plan.settings.fmu_log is not None

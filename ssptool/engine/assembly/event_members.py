@@ -134,7 +134,7 @@ class Agenda:
             timer.next = None
 
     def _tune(self, timer: Timer, mode: EventMode, t: float) -> None:
-        """A new interval begins where it is told, not at the tick before."""
+        """Start the new interval at the present time, not at the last tick."""
         interval, qualifier = mode.interval(timer.clock)
         if qualifier is Qualifier.CHANGED and interval != timer.interval:
             timer.interval = _checked(mode, timer.clock, interval)
@@ -195,11 +195,11 @@ class StepReport:
         self.numbers[_WAITS] = 1.0
 
     def reset(self) -> None:
-        """Nothing has been heard of the step that begins."""
+        """Clear the report before a step."""
         self.numbers[:] = 0.0, math.nan, 0.0
 
     def restore_state(self, *, wanted: bool) -> None:
-        """Be as after a step of which that was said."""
+        """Restore a saved step report."""
         self.reset()
         self.numbers[_EVENT] = wanted
 
@@ -212,7 +212,7 @@ class EventOverrides:
         self._now: dict[Signal, tuple[SignalOverride | None, SignalOverride | None]] = {}
 
     def go_to(self, t: float) -> None:
-        """From now on modifications are those at t [s]."""
+        """Apply the overrides that are in force at t [s] from now on."""
         for connection in self._connections:
             self._now[connection.destination] = active(connection.at_source, t), active(connection.at_destination, t)
 
@@ -261,14 +261,14 @@ class RunningMember:
 
 
 class RunningEvents:
-    """All members, by the number of their instance.
+    """Running instances in event mode, by the number of their instance.
 
     Attributes
     ----------
     agenda
-        When their clocks tick.
-    acted
-        What a scenario does to connections into their inputs.
+        Times at which their clocks tick.
+    overrides
+        Overrides by a scenario of connections into their inputs.
     inputs, real
         The slots of all inputs of components, and which slots (slots,) hold real numbers.
     single
@@ -302,7 +302,7 @@ class RunningEvents:
         self.single = any(loop.single for loop in plan.loops)
 
     def within(self, kernel: Kernel) -> "RunningEvents":
-        """The same in another kernel with the same slots: who uses this one must not go on doing so."""
+        """The same events in another kernel with the same slots; this object must not be used afterwards."""
         other = RunningEvents(self.plan, kernel, self.members.values(), self._modes)
         other.agenda, other.overrides = self.agenda, self.overrides
         return other
@@ -349,7 +349,7 @@ class RunningEvents:
             member.mode.leave()
 
     def pending(self) -> bool:
-        """Whether an input that belongs to no clock is not what its wire delivers."""
+        """True if an unclocked input differs from the value that its wire delivers."""
         return any(not one.clocks and self._delivered(one) is not None for _, one in self._inputs())
 
     def propagate(self, fresh: frozenset[Signal]) -> list[Signal]:

@@ -69,7 +69,7 @@ class FmuLogging:
 
     @property
     def everything(self) -> bool:
-        """Whether FMUs are instantiated with loggingOn."""
+        """True if FMUs are instantiated with loggingOn."""
         return self._file is not None
 
     def log(self, component: str, description: FmuDescription) -> MessageLog:

@@ -26,7 +26,7 @@ class Stepped(Protocol):
     """A stepped ODE; all methods but `free` raise `IntegrationStopped`."""
 
     def step(self, t: float, h: float) -> float | None:
-        """From t to t + h [s]; or as far as is returned, where an event is to be handled."""
+        """Step from t to t + h [s]; returns an earlier time where an event must be handled."""
         ...
 
     def save(self, number: int) -> int: ...
@@ -95,7 +95,7 @@ class AsInstance:
 
 
 def idle_steps(table: InstanceTable) -> InstanceTable:
-    """The same instance, whose steps do nothing and whose states are not saved: somebody else sees to both."""
+    """The same instance with steps that do nothing and states that are not saved: the ODE does both."""
     return replace(table, functions={**table.functions, **_IDLE[table.fmi_major]}, apart=True)
 
 

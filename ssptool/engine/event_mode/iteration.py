@@ -60,7 +60,7 @@ class EventHistory(NamedTuple):
 
     @property
     def intervals(self) -> tuple[float, ...]:
-        """Between them [s]."""
+        """Intervals between the events [s]."""
         return tuple(later - earlier for earlier, later in pairwise(self.times))
 
     @property
@@ -140,7 +140,7 @@ class ZenoDetector:
 
 
 def _shrink(intervals: Sequence[float]) -> bool:
-    """Whether there are enough of them, each shorter than the one before."""
+    """True if there are enough intervals, each shorter than the one before."""
     return len(intervals) == ACCUMULATING and all(later < earlier for earlier, later in pairwise(intervals))
 
 
@@ -261,7 +261,7 @@ class EventIteration:
         raise IntegrationStopped(endless(t, (), running.ticking, changed))
 
     def _moved(self, before: Floats, slots: slice | NDArray[np.intp]) -> bool:
-        """Whether any of these slots has another value than before (slots,)."""
+        """True if one of these slots has another value than before (slots,)."""
         now, real = self.running.kernel.values[slots], self.running.real[slots]
         old, nominal = before[slots], self.nominal[slots]
         if np.any(now.view(np.int64)[~real] != old.view(np.int64)[~real]):
@@ -286,7 +286,7 @@ def endless(t: float, again: Sequence[str], ticking: Sequence[str], moving: Sequ
 
 
 def ode_takes_samples(plan: Plan) -> bool:
-    """Whether an ODE that has events of its own does. Whoever steps other components sees to what comes from those."""
+    """True if an ODE that handles its own events takes samples."""
     if plan.ode is None:
         return False
     names = {one.name for one in plan.integrated}
@@ -295,7 +295,7 @@ def ode_takes_samples(plan: Plan) -> bool:
 
 
 def system_takes_samples(plan: Plan) -> bool:
-    """Whether members of the events of the system do. What belongs to clocks waits for those."""
+    """True if members of the events of the system take samples outside of clocks."""
     modes = plan.event_modes
     unclocked = {one.signal for member in modes.members.values() for one in member.inputs if not one.clocks}
     wires = (wire for wire in modes.wires if wire.destination in unclocked)
@@ -304,7 +304,7 @@ def system_takes_samples(plan: Plan) -> bool:
 
 
 def _some_change(plan: Plan, wires: Iterable[Wire], talking: Collection[str]) -> bool:
-    """Whether a source may change between events; discrete variables of the components `talking` do not."""
+    """True if a source may change between events; discrete variables of the components `talking` do not."""
     moving = {source_signal(source.signal) for source in plan.stimuli.sources if not source.time_signal.steady}
     return any(wire.source in moving or _changes(plan, wire, talking) for wire in wires)
 

@@ -32,7 +32,7 @@ MAX_RETURNS = 100
 
 
 class EqualSteps:
-    """As many at once as there are until the next event, as far as it is known; else one by one.
+    """Steps of equal size: many in one call up to the next known event, else one by one.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class EqualSteps:
         self.stepper: OneStepper = self.programmed if system.stimuli is None else following(self.programmed, system)
 
     def next(self, t: float, limit: float, rows: Floats) -> StepBatch:
-        """From t to some next points, none of them after `limit` [s], until when nothing is known to happen."""
+        """Step from t to some next points, none after `limit` [s], the time of the next known event."""
         system, number = self.system, self.system.passed(t)
         together = not system.stepwise and t == system.time(number) and self._runs
         count = min(system.whole_steps(number, limit), len(rows)) if together else 0
@@ -64,7 +64,7 @@ class EqualSteps:
 
     @property
     def _runs(self) -> bool:
-        """Whether the kernel can be left alone with many steps."""
+        """True if the kernel can do many steps in one call."""
         stepper = self.programmed
         return not self.events.samples and isinstance(stepper, InterruptibleStepper) and stepper.interruptible
 
@@ -78,7 +78,8 @@ class EqualSteps:
         return self._step(t, limit, row) if outcome.ok else StepBatch(0, system.explain(outcome, t))
 
     def _step(self, t: float, limit: float, row: Floats, *, begun: bool = False) -> StepBatch:
-        """To the next communication point, or the event before it: one row, or none where the event is at t already.
+        """Step to the next communication point, or to an event before it; returns one row, or none if the event is at
+        t.
 
         `begun`: it has been tried already, and a component has returned before its end.
         """
@@ -146,7 +147,7 @@ class AdaptiveSteps:
         return self.stepper.waiting
 
     def next(self, t: float, limit: float, rows: Floats) -> StepBatch:
-        """From t to the next point, not after `limit` [s], until when nothing is known to happen."""
+        """Step from t to the next point, not after `limit` [s], the time of the next known event."""
         stepper, values = self.stepper, self.system.kernel.values
         if self.waiting:
             return stepper.run(0, rows[:1])
@@ -303,7 +304,7 @@ class _Stretches:
             self.steps.stepper.restore_state(part_of(state, "base"))
 
     def _event(self, row: Floats) -> int:
-        """To the other side of the present instant; how many rows are filled."""
+        """Handle the event at the present time; returns the number of rows filled."""
         self.failure = self.events.handle(self.system, self.t, jump=self._jump_due)
         if self.failure is not None or not self.events.seen:
             return 0
@@ -318,7 +319,7 @@ def shared_with_ode(
 
     Where clocks, or what changes at events only, lead from one to the other, all are members of the first: a macro step
     then ends at every event of the ODE, and all components go through it together. Where the macro step could not be
-    taken back to there, the ODE keeps its events to itself, and others hear of them at communication points.
+    taken back to there, the ODE handles its events alone, and others get their effects at communication points.
 
     Raises
     ------

@@ -86,8 +86,8 @@ class InitializedMessage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """So many rows of the next slot of the ring are final, with this news of contents. The parent answers when it has
-    read them.
+    """Message: `count` rows of the next slot of the ring are final, with the new contents that they refer to. The
+    parent answers after reading them.
     """
 
     count: int
@@ -131,7 +131,7 @@ class SharedRows:
 
 
 class ChildTask(NamedTuple):
-    """All that a child has to know: `folder` is its working directory, `scratch` a folder that the parent removes."""
+    """The task of a child process: `folder` is its working directory, `scratch` a folder that the parent removes."""
 
     job: Job
     folder: Path
@@ -156,7 +156,7 @@ class ChildTask(NamedTuple):
 
 
 def work(assignment: ChildTask, memory: SharedMemory, connection: Connection, parent: int) -> None:
-    """Do the job, tell the parent, and end this process; returns to nobody."""
+    """Do the job, send the result to the parent, and end this process; never returns."""
     try:
         connection.send_bytes(dumps(_attempt(assignment, memory, connection, parent)))
     except Exception as error:
@@ -219,7 +219,7 @@ class NotSendable(ValueError):
 
 
 def task_for_fresh(assignment: ChildTask) -> bytes:
-    """For `child.main`.
+    """Serialize a task for `child.main`.
 
     Raises
     ------
@@ -341,7 +341,7 @@ class _Fresh:
 
 
 def start_child(assignment: ChildTask, memory: SharedMemory, *, fork: bool | None) -> ChildProcess:
-    """At work. `fork`: as a copy of this process; None: where that is safe."""
+    """Start a child process. `fork`: as a copy of this process; None: where that is safe."""
     return (_Fork if _may_fork(fork) else _Fresh)(assignment, memory)
 
 

@@ -188,7 +188,7 @@ class _Parent:
         self.limits = LimitWatch(limits, child.pid, waiting)
 
     def follow(self) -> Execution:
-        """Until the child has finished or must not go on.
+        """Receive rows until the child has finished or must be stopped.
 
         Whoever interrupts this finds recorded what the child had done by then.
         """
@@ -216,7 +216,7 @@ class _Parent:
             raise
 
     def _wait(self) -> None:
-        """For the next message, or the end of the child."""
+        """Wait for the next message, or for the end of the child."""
         ready = False
         while not ready:
             ready = self.child.connection.poll(self.limits.patience())

@@ -57,7 +57,7 @@ OK = Outcome()
 
 
 class Call(NamedTuple):
-    """At one instant, without a step: exchange the wires into `inputs`, set these, then get `outputs`.
+    """Evaluation of one instance without a step: exchange the wires into `inputs`, set these, then get `outputs`.
 
     Each with one FMI call per type, in which variables have the order of their slots: consecutive ones are fastest.
     """
@@ -92,7 +92,7 @@ class LoopCalls:
 
 @dataclass(frozen=True, slots=True)
 class IterationCalls:
-    """A step that is repeated until what goes into the `unknowns` (input slots) at its end is what comes out.
+    """A step that is repeated until the `unknowns` (input slots) agree at its end with the outputs that feed them.
 
     `group` are the instances, of which the inputs of those in `following` are interpolated with `order` (0: held at
     their value at the end of the step) and those of the others in `held` held. The first guess is the polynomial
@@ -147,7 +147,7 @@ class Instruction(NamedTuple):
 
 
 class Running(IntEnum):
-    """Course of an input over a step, from its value at the start to that of its table at the end."""
+    """How a driven input runs over a step, from its value at the start to that of its table at the end."""
 
     HELD = 0  # at its value at the start
     FOLLOWING = 1  # on the line from one to the other
@@ -204,7 +204,7 @@ UNCHANGED = SlotOverride()
 
 
 class OverriddenWire(NamedTuple):
-    """From now on the wire to this slot delivers what comes out of both changes, with its own arithmetic between."""
+    """Overrides at both ends of the wire into this slot; the wire's own arithmetic comes between them."""
 
     destination: int
     at_source: SlotOverride = UNCHANGED
@@ -315,7 +315,7 @@ The types of a call are visited in this order.
 
 
 def prefix(major: int) -> str:
-    """What the names of functions begin with, in FMI 1.0 behind the name of the model, which is left out."""
+    """Prefix of FMI function names; FMI 1.0 puts the name of the model before it, which is left out here."""
     return "fmi" if major == 1 else f"fmi{major}"
 
 

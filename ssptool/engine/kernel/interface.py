@@ -124,7 +124,7 @@ class Kernel(Protocol):
         """The bytes of this number; 0 has none. Raises IndexError for a number not given out yet, or forgotten."""
 
     def number(self, content: bytes, keep: bool = False) -> int:
-        """The number of these bytes, a new one if need be: equal ones have equal numbers, counted from 0.
+        """Number of these bytes, a new one if need be: equal bytes have equal numbers, counted from 0.
 
         `keep`: somebody keeps the number elsewhere than in a slot, so that the bytes are never forgotten.
         """
@@ -156,7 +156,7 @@ class Kernel(Protocol):
         """An instanceEnvironment for one FMI 3.0 FMU; the address also goes into its `InstanceTable`."""
 
     def report_time(self, place: int) -> None:
-        """From now on write the start of each step [s] into the double at this address; 0: nowhere."""
+        """Write the start of each step [s] into the double at this address from now on; 0: nowhere."""
 
     def intermediate_update_address(self) -> int:
         """Address of the fmi3IntermediateUpdateCallback that serves every environment of this kernel."""
@@ -196,8 +196,8 @@ class Kernel(Protocol):
         """State the slots that a row of the trace holds after the time, in this order."""
 
     def record(self, t: float, row: Floats) -> Outcome:
-        """Fill a row (1 + recorded,): t [s], then the slots. Observed variables are got before, whatever they are: nan
-        and inf are recorded too. RECORD does the same in a `run`.
+        """Fill a row (1 + recorded,): t [s], then the slots. Observed variables are got first; nan and inf are recorded
+        too. RECORD does the same in a `run`.
         """
 
     # -- what acts from outside ------------------------------------------------------------------------------
@@ -220,12 +220,12 @@ class Kernel(Protocol):
         """Override what a column gives from now on."""
 
     def between(self, begin: float, end: float) -> None:
-        """The present segment [s]: at `end`, tables have their limit from the left, before `begin` the one that they
-        have there from the right.
+        """Set the present segment [s]: at `end`, tables have their limit from the left; before `begin`, their limit
+        from the right at `begin`.
         """
 
     def write(self, t: float) -> None:
-        """Driven slots have the values that their tables have at t [s]."""
+        """Write the values of all tables at t [s] to the slots that they drive."""
 
     def drive(self, t: float, h: float) -> None:
         """Driven inputs run over the step of size h [s] to t [s], from their present values to those of their tables
@@ -294,10 +294,10 @@ class Kernel(Protocol):
         """
 
     def release(self) -> None:
-        """Free all saved FMU states, before the instances are freed. Doing it again does no harm."""
+        """Free all saved FMU states, before the instances are freed. May be called again."""
 
     def use_threads(self, count: int) -> None:
-        """From now on step instances of a group at the same time, on so many threads, if that takes long enough.
+        """Step instances of a group in parallel on this number of threads from now on, if their steps take long enough.
 
         Results do not depend on it. Where a step fails, instances behind it have been stepped as well. The twin
         takes one thread however many there may be.
@@ -313,7 +313,7 @@ class Kernel(Protocol):
         """
 
     def limit_inputs(self, instance: int, order: int) -> None:
-        """From now on the inputs of an instance run along polynomials of this order at most, as after a refusal."""
+        """Limit the inputs of an instance to polynomials of this order from now on, as after a refusal."""
 
     def run(self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats) -> Outcome:
         """Repeat `program` len(rows) times.
@@ -354,23 +354,23 @@ class Kernel(Protocol):
         """(m,) a view: x, the values of the unknowns that the next iterate, or the last one, takes."""
 
     def iterations(self) -> Integers:
-        """How many iterations ITERATE needed, at most over the instructions, in each step that the last `run` did."""
+        """Number of iterations in each step of the last `run`; the largest where a program iterates several groups."""
 
     # -- algebraic loops -------------------------------------------------------------------------------------
 
     @property
     def loops_solved(self) -> int:
-        """How often a schedule looked for the solution of a loop, whether it found it or not."""
+        """Number of loop solves in schedules, successful or not."""
 
     @property
     def loop_iterations(self) -> int:
-        """The evaluations of bodies of loops that this took."""
+        """Number of evaluations of loop bodies in these solves."""
 
     def residual(self, loop: int, x: Floats) -> tuple[Outcome, Floats]:
         """g(x): the torn slots as the body returns them for x. `values` then holds what follows from x."""
 
     def update_frozen(self, loop: int) -> bool:
-        """Give the frozen slots what came out of them at the last evaluation; whether that is something else."""
+        """Give the frozen slots of a loop the values of the last evaluation; returns whether one of them changes."""
 
     def jacobian_product(self, loop: int, seed: Floats) -> tuple[Outcome, Floats]:
         """dg/dx · seed, by the FMUs' directional derivatives, at the point of the last evaluation."""
@@ -404,7 +404,7 @@ def read_slot(kernel: Kernel, slot: int, kind: str) -> Value:
 
 
 def copy_slots(source: Kernel, destination: Kernel, slots: Integers, numbered: Collection[int]) -> None:
-    """From one kernel to another with the same `slots` (k,); where they are `numbered`, the numbers differ."""
+    """Copy `slots` (k,) from one kernel to another; the kernels number the contents of `numbered` slots differently."""
     destination.integers[slots] = source.integers[slots]
     for slot in numbered:
         destination.integers[slot] = destination.number(source.content(int(source.integers[slot])))

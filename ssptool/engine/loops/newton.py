@@ -107,8 +107,8 @@ def probe(sizes: Floats) -> Floats:
 
 
 def contradicted(matrix: Floats, step: Floats, change: Floats, noise: Floats) -> bool:
-    """Whether a Jacobian (k, n) does not fit what a function does over a small step (n,): it changes by (k,), of which
-    `noise` (k,) may be rounding.
+    """True if a Jacobian (k, n) contradicts the change (k,) of a function over a small step (n,), of which `noise` (k,)
+    may be rounding.
     """
     if not np.isfinite(matrix).all():
         return True

@@ -19,7 +19,7 @@ Watch: TypeAlias = Callable[[str, int, Floats, Floats], None]
 
 
 def unwatched(_solver: str, _iteration: int, _x: Floats, _residual: Floats) -> None:
-    """Nobody wants to know."""
+    """Default observer of iterates: does nothing."""
 
 
 class Status(StrEnum):
@@ -76,7 +76,7 @@ class Convergence:
         return self.atol + self.rtol * np.maximum(np.abs(x), nominal)
 
     def reached(self, difference: Floats, x: Floats, nominal: Floats) -> bool:
-        """Whether `difference` is small at `x`; all (m,), in the units of the signals."""
+        """True if `difference` is small at `x`; all (m,), in the units of the signals."""
         return bool((np.abs(difference) <= self.allowed(x, nominal)).all())
 
 

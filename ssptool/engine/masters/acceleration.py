@@ -47,7 +47,7 @@ class Accelerator(Protocol):
         ...
 
     def save_state(self) -> SavedState:
-        """What it has seen."""
+        """State that the acceleration has collected."""
         ...
 
     def restore_state(self, state: SavedState) -> None:

@@ -197,7 +197,7 @@ class Pairs:
         return left / 4 if left < 4 * self.h else self.h
 
     def _back(self, before: Floats) -> Failure | None:
-        """To the communication point t, whatever has been done since."""
+        """Go back to the communication point t."""
         failure = self.checkpoint.restore(self.t)
         self.values[:] = before
         self.system.kernel.accept(self.t)

@@ -22,7 +22,7 @@ ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 
 def same(x: Floats, found: Floats) -> bool:
-    """Whether they agree as far as numbers can."""
+    """True if both agree within rounding."""
     return bool(np.all(np.abs(found - x) <= ROUNDING * np.abs(x)))
 
 
@@ -41,7 +41,7 @@ class Measure(Protocol):
     def name(self) -> str: ...
 
     def begin(self, nominal: Floats) -> Judge:
-        """For the iterations of one step; nominal values (m,) are in the units of the signals."""
+        """Start the iterations of one step; nominal values (m,) are in the units of the signals."""
         ...
 
 
@@ -127,7 +127,7 @@ SINGLE_TOLERANCE = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class FixedCount:
-    """No measure at all: a step is over after exactly so many iterations, whatever is left to agree.
+    """A fixed number of iterations per step, without a convergence measure.
 
     What solvers of flows and structures do that know a number of outer corrections only. Values that are not finite
     never pass. A larger change than `limit` in the last iteration, relative to the size of a signal, is no convergence.
@@ -235,7 +235,7 @@ class Agreement:
         self._leasts: list[float] = []
 
     def reached(self, x: Floats, found: Floats) -> bool:
-        """Also where there is nothing left to iterate, although a limit below the last digit asks for it."""
+        """True if the measure is met, or the remaining change is below the last digit."""
         self.excess = self._judge(x, found - x)
         done = self.excess <= 1.0
         if not self._counted and (done or same(x, found)):
@@ -252,7 +252,7 @@ class Agreement:
         return self.noisy or done
 
     def lost(self, x: Floats, found: Floats) -> bool:
-        """Whether the iterates have run away."""
+        """True if the iterates diverge."""
         # Not the excess: where x runs away, what is allowed does so with it.
         size = float((np.abs(found - x) / self._nominal).max())
         if self._smallest == np.inf:
@@ -263,12 +263,12 @@ class Agreement:
 
     @property
     def is_noise(self) -> bool:
-        """Whether noise explains what is left at the best iterate."""
+        """True if noise explains the remaining change at the best iterate."""
         return self.noise > 0.0 and self.least <= min(NOISE_MARGIN * self.noise, NOISE_LIMIT)
 
     @property
     def stagnates(self) -> bool:
-        """Whether the change has stopped falling."""
+        """True if the change has stopped falling."""
         before = self._leasts[: -WINDOW or None]
         return not self._counted and bool(before) and self.least > FALL * before[-1]
 
@@ -370,7 +370,8 @@ MISSES, MISSES_WITHIN = 5, 50
 
 
 class PlainIterationSwitch:
-    """How the first iterates of a step come to the next one: as what was found, without acceleration, while that does.
+    """Decides when a step skips plain iterations: its first iterates are passed on without acceleration while that
+    converges.
 
     Attributes
     ----------

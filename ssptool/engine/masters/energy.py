@@ -411,7 +411,9 @@ class Controlled:
     def _control(
         self, end: float, h: float, outputs: tuple[Floats, Floats], inputs: tuple[Floats, Floats], added: Floats
     ) -> None:
-        """From what both sides of each bond had (2, k) at the start of a step and at its end."""
+        """Choose the next step size from the outputs and inputs of both sides of each bond (2, k) at the start and at
+        the end of a step.
+        """
         master, sides = self.master, self.sides
         powers = [sides.powers(y, u) for y, u in zip(outputs, inputs, strict=True)]
         missed = [sides.missed(y, u - added) for y, u in zip(outputs, inputs, strict=True)]

@@ -89,7 +89,7 @@ MAX_ITERATIONS = 30
 
 
 def create(inputs: InputApproximation, settings: Settings, situation: Situation) -> tuple[Iterated, Sequence[Choice]]:
-    """With acceleration, convergence and limits.
+    """Create the master with acceleration, convergence and limits.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def _fixed_count(iterations: int, situation: Situation) -> FixedCount:
 
 
 def _asked_for(settings: Settings) -> bool:
-    """Whether the user wants iterated steps, or a way to do them, by name."""
+    """True if the user asks for iterated steps, or for one of their settings, by name."""
     asked = settings.acceleration, settings.relaxation, settings.iterations, settings.prediction_order
     return settings.master != AUTO or any(one is not None for one in asked)
 

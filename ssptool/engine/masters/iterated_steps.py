@@ -135,7 +135,7 @@ class IteratedGroup:
                 return failure
 
     def carry_on(self, outcome: Outcome, t: float, h: float, end: float) -> int | Failure:
-        """From where the kernel could not go on by itself with this step."""
+        """Continue a step that the kernel could not finish by itself."""
         self.t, self.h, self.end = t, h, end
         if self.iteration is None:
             if outcome.code is not Code.LOOP:
@@ -167,7 +167,7 @@ class IteratedGroup:
             iterations += 1
 
     def _is_enough(self, agreement: Agreement, iteration: int, plain: bool) -> bool:
-        """Whether no further iterate is worth trying."""
+        """True if no further iterate can improve the step."""
         if iteration >= self.master.max_iterations:
             return True
         if agreement.stagnates and not agreement.probed and agreement.least <= NOISE_LIMIT:
@@ -176,7 +176,7 @@ class IteratedGroup:
         return hopeless or agreement.is_noise
 
     def _judge_fixed_count(self, agreement: Agreement, iterations: int) -> None:
-        """Whether a step of a fixed number of iterations has converged."""
+        """Judge whether a step of a fixed number of iterations has converged."""
         measure = self.master.measure
         if isinstance(measure, FixedCount) and not agreement.last <= measure.limit:
             signal = self.group.signals[agreement.last_worst]
@@ -254,7 +254,7 @@ class IteratedGroup:
     # -- where the iterates do not come to agree -------------------------------------------------------------------
 
     def _apart(self, iterations: int, agreement: Agreement) -> int | Failure:
-        """What the noise of the FMUs explains stands as it is; else other methods are tried where nobody asked for this
+        """Accept a change that the noise of the FMUs explains; else try other methods, unless the user asked for this
         one.
         """
         if not agreement.is_noise:
@@ -290,7 +290,7 @@ class IteratedGroup:
         return None
 
     def _otherwise(self, iterations: int, failed: Callable[[], Failure]) -> int | Failure:
-        """The step with stronger damping, and then without repetition, where nobody asked for this master."""
+        """Repeat the step with stronger damping, else do it once, unless the user asked for this master."""
         settled = self.settled
         if not self.master.retreats:
             return failed()
@@ -374,8 +374,8 @@ class IteratedGroup:
 
 
 def suits(master: "IterationMethod", system: CoupledSystem) -> bool:
-    """Whether the kernel can do it: nothing is watched, nothing done in parts, the measure is a plain limit, and the
-    first guess is extrapolated.
+    """True if the kernel can iterate the group: no log, no substeps, a plain limit as measure, and an extrapolated
+    first guess.
     """
     watched = system.stepwise or system.coupling_log is not None
     return not watched and isinstance(master.measure, Absolute | Relative) and master.prediction > 0
@@ -426,7 +426,7 @@ class ProgrammedIteration:
         return StepBatch(outcome.steps, iterations=counts, interrupted=not outcome.ok)
 
     def _finish(self, outcome: Outcome, point: int, most: int) -> int | Failure:
-        """The step from this point, of which the kernel could not do this instruction, until all groups have agreed."""
+        """Finish the step at the instruction that the kernel could not do, until all groups agree."""
         system, groups = self.iteration.system, self.iteration.groups
         number = self.owner[outcome.instruction]
         t, end = system.time(point), system.time(point + 1)
@@ -520,7 +520,7 @@ class IterationMethod:
     Attributes
     ----------
     inputs
-        Course of the inputs over a macro step.
+        Approximation of the inputs over a macro step.
     acceleration
         Method that makes the next iterate from those before.
     measure
@@ -551,7 +551,7 @@ class IterationMethod:
 
 
 class GroupIteration(NamedTuple):
-    """All groups of a system, in the order of the signal flow."""
+    """Iterated steps of all groups of a system, in the order of the signal flow."""
 
     system: CoupledSystem
     groups: tuple[IteratedGroup, ...]

@@ -93,14 +93,14 @@ FEW_STEPS = 16
 
 
 def goes_through(stepper: OneStepper, system: CoupledSystem) -> TypeGuard[Program]:
-    """Whether the kernel can do the next jump, with no more to it than the courses."""
+    """True if the kernel can do the next jump: nothing but tables jumps there."""
     alone = system.ode is None and system.events is None and not system.stepwise
     stimuli = system.stimuli
     return alone and stimuli is not None and isinstance(stepper, Program) and stimuli.only_tables_jump(stimuli.segment)
 
 
 def through_jumps(program: Program, t: float, rows: Floats) -> StepBatch:
-    """From t [s] as far as rows, dense jumps and the run go: a row for each step and each other side of a jump."""
+    """Step from t [s] through jumps that lie close together: a row for each step and for each right side of a jump."""
     system, stimuli = program.system, program.system.stimuli
     assert stimuli is not None
     points = np.array([point for point, _ in zip(_points(system, t), rows, strict=False)])
@@ -195,7 +195,7 @@ class StepsToInputJumps:
 
 @dataclass(frozen=True, slots=True)
 class MasterWithInputSources(CouplingMaster):
-    """A master in each of whose steps driven inputs run as they are given, and `after` is called with the end of it."""
+    """A master whose steps follow the input sources; `after` is called with the end of each step."""
 
     base: CouplingMaster
     after: Callable[[float], None] = nothing
@@ -238,7 +238,7 @@ class _Follower(NamedTuple):
 
 
 def following(stepper: OneStepper, system: CoupledSystem, after: Callable[[float], None] = nothing) -> OneStepper:
-    """The same stepper, in each of whose steps driven inputs run as they are given, `after` which this is called."""
+    """The same stepper, whose steps follow the input sources; `after` is called with the end of each step."""
     return _Follower(stepper, system.stimuli, after)
 
 
@@ -348,7 +348,7 @@ class _Equal:
     system: CoupledSystem
 
     def next(self, t: float, end: float, rows: Floats) -> StepBatch:
-        """From t to some next points, none of them after `end` [s]."""
+        """Step from t to some next points, none after `end` [s]."""
         system, number = self.system, self.system.passed(t)
         on_grid = not system.stepwise and t == system.time(number)
         count = system.whole_steps(number, end) if on_grid else 0

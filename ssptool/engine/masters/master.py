@@ -51,7 +51,7 @@ class Events(Protocol):
 
     @property
     def pending(self) -> bool:
-        """Whether something that is taken at events only has changed."""
+        """True if a signal that is exchanged at events only has changed."""
         ...
 
     @property
@@ -61,11 +61,11 @@ class Events(Protocol):
 
     @property
     def goes_back(self) -> bool:
-        """Whether macro steps can be taken back, for which states are saved at their start."""
+        """True if macro steps can be rolled back, for which states are saved at their start."""
         ...
 
     def before_steps(self) -> None:
-        """Some macro steps begin, of which the kernel saves the states if need be."""
+        """Prepare macro steps, of which the kernel saves the states if need be."""
         ...
 
     def before_step(self, t: float) -> Failure | None:
@@ -73,13 +73,13 @@ class Events(Protocol):
         ...
 
     def early(self, end: float, *, goes_on: bool = False) -> float | None:
-        """Where the macro step to `end` [s] has ended for the first component that has not got there; if it `goes_on`,
-        without an event there, `end` itself where one asks for an event.
+        """Time at which the first component ended the macro step to `end` [s] early. If it `goes_on` without an event
+        there, `end` itself where a component asks for an event.
         """
         ...
 
     def go_back(self, t: float, end: float, *, all_of_them: bool) -> Failure | None:
-        """To the start t of the macro step, which then leads to `end` [s].
+        """Go back to the start t of the macro step, which then leads to `end` [s].
 
         Those that are there stay, unless all are to do that step.
         """
@@ -87,7 +87,7 @@ class Events(Protocol):
 
     @property
     def wanted(self) -> bool:
-        """Whether a component asks for an event where the last step has led to."""
+        """True if a component asks for an event at the end of the last step."""
         ...
 
     def handle(self, system: "CoupledSystem", t: float, *, jump: bool) -> Failure | None:
@@ -95,11 +95,11 @@ class Events(Protocol):
         ...
 
     def intervene(self, system: "CoupledSystem", t: float, action: Callable[[], None]) -> Failure | None:
-        """Let `action` set what it likes at t [s], which is an event."""
+        """Call `action`, which may set any value at t [s]; this is an event."""
         ...
 
     def save_state(self) -> SavedState:
-        """What is needed to go on."""
+        """State needed to continue."""
         ...
 
     def restore_state(self, state: SavedState) -> None:
@@ -119,39 +119,39 @@ class CoupledSystem:
         Strongly connected groups of instances, in an order in which signals flow from each to later ones
         only.
     evaluate
-        Run a schedule at a time; solve its loops with the full chain where the kernel's iteration does not.
+        (schedule, time [s]) → failure, if any. Solves loops with the full chain where the kernel's iteration fails.
     explain
-        A failed kernel operation, at a time, in words.
+        (outcome, time [s]) → the failure of a kernel operation, in words.
     integration
-        Of components that only give derivatives, if there are no others.
+        The ODE of all components of model exchange, if there are no others.
     ode
-        The same where there are others. It is one of them: stepping the instances steps it too.
+        The ODE beside components of co-simulation. It is an instance of its own, stepped with the others.
     stepwise
-        Every operation is to be asked for one by one, since something in them is watched or done in parts.
+        True if operations must be called one by one, because of logs or substeps.
     stop : [s]
-        Of the run.
-    nominal
-        Of all slots.
+        Stop time of the run.
+    nominal : (slots,)
+        Nominal values, in the units of the signals.
     reals
-        Slots of real numbers that matter to the run; None: all do.
+        Slots of real numbers that a step size control compares; None: all.
     interface_pattern
-        Which unknowns of a group can change which of them within a step: (m, m), columns act on rows.
+        Pattern of a group (m, m): which unknowns change within a step with which; columns act on rows.
     interface_derivatives
-        By how much they do, as far as FMUs tell.
+        Derivatives of these changes, as far as FMUs give partial derivatives.
     checkpoint
-        Of all instances, where the master asks for one.
+        Checkpoint of all instances, if the master asks for one.
     coupling_log
-        Takes the iterates of macro steps, if somebody asked for them.
-    drive
-        What acts on the system from outside, if anything does.
+        Log of the iterates of macro steps, if asked for.
+    stimuli
+        Inputs and scenario, if there are any.
     refused
-        What an FMU refused outside of the kernel, at a time, in words.
+        (error, time [s]) → the failure of an FMU outside of the kernel, in words.
     events
-        Of components in event mode, if there are any.
+        Components in event mode, if there are any.
     settled
-        By the names of a group: steps that were accepted although their iteration did not converge.
+        Names of a group → steps that were accepted although their iteration did not converge.
     unobserved
-        Takes what went wrong where variables were got for a row that no program of the kernel has filled.
+        Failures to get variables for rows that no program of the kernel fills.
     """
 
     kernel: Kernel
@@ -179,7 +179,7 @@ class CoupledSystem:
     unobserved: list[Failure] = field(default_factory=list)
 
     def explain_step(self, outcome: Outcome, t: float, end: float) -> Failure:
-        """What failed in a step from t to `end` [s]: what came out of it that is not finite is there at its end."""
+        """Failure of a step from t to `end` [s]; a value that is not finite counts as one at `end`."""
         return self.explain(outcome, end if outcome.code is Code.NONFINITE else t)
 
     def remarks(self) -> Iterator[str]:
@@ -208,12 +208,12 @@ class CoupledSystem:
 
     @property
     def macro_steps(self) -> int:
-        """From start to stop, a shorter last one included."""
+        """Number of macro steps from start to stop, a shorter last one included."""
         number = self.passed(self.stop)
         return number + (self.stop - self.time(number) > CLOSE * self.step)
 
     def next_step(self, t: float, limit: float) -> tuple[float, float]:
-        """Size and end [s] of the step from t to the next communication point, or to `limit` if that comes before it.
+        """Size and end [s] of the step from t to the next communication point, or to an earlier `limit`.
 
         A whole step has the very size of all others, not the difference of two rounded times.
         """
@@ -225,7 +225,7 @@ class CoupledSystem:
 
     @property
     def saving(self) -> tuple[Instruction, ...]:
-        """At the start of every macro step that may have to be taken back."""
+        """Instructions that save states at the start of each macro step that may be rolled back."""
         save = self.events is not None and self.events.goes_back
         return (Instruction(Op.SAVE, self.everything.group),) if save else ()
 
@@ -237,7 +237,7 @@ class CoupledSystem:
         return last - number - beside
 
     def advance(self, instances: InstanceGroup, t: float, h: float) -> Outcome:
-        """Step instances, in parts where they do several steps each. Inputs run as was said for the whole step."""
+        """Step instances, in substeps where there are several. Inputs run as set for the whole step."""
         if not instances.parts:
             return self.kernel.advance(instances.group, t, h)
         for part in instances.parts:
@@ -381,7 +381,7 @@ class SavableStepper(Protocol):
     """A stepper, or a part of one, that can go on in another process, with the same bits."""
 
     def save_state(self) -> SavedState:
-        """What it needs to go on from where it is."""
+        """State needed to continue from the present point."""
         ...
 
     def restore_state(self, state: SavedState) -> None:
@@ -412,8 +412,8 @@ class InterruptibleStepper(OneStepper, Protocol):
 
     @property
     def interruptible(self) -> bool:
-        """Whether the next `run` does so, and says then that it was `interrupted`; else it is not called where there
-        are events, but `step`.
+        """True if the next `run` ends at events, and then returns `interrupted`; else `step` is called instead where
+        there are events.
         """
         ...
 
@@ -488,14 +488,14 @@ class CouplingMaster(Master, Protocol):
 
     @property
     def independent_steps(self) -> bool:
-        """Whether the step of a component depends on nothing that others do in the same step, so that it need not be
-        done again when others are taken back to where it has ended.
+        """True if the step of a component does not depend on the others in the same step, so that a rollback of others
+        does not repeat it.
         """
         return False
 
     @property
     def side_by_side(self) -> bool:
-        """Whether components step at the same time where there are threads for it."""
+        """True if components may step in parallel."""
         return True
 
     def start(self, system: CoupledSystem) -> OneStepper: ...
@@ -515,7 +515,7 @@ class StepSizeControl(Master, Protocol):
     def start(self, system: CoupledSystem) -> LimitedStepper: ...
 
     def driven(self, after: Callable[[float], None] = nothing) -> "StepSizeControl":
-        """The same, with driven inputs that run as they are given in each step. After each step that may be taken back,
-        `after` is called with its end [s]; what it raises ends the attempt.
+        """The same control, whose steps follow the input sources. After each step that may be rolled back, `after` is
+        called with its end [s]; an exception from it ends the attempt.
         """
         ...

@@ -1,4 +1,4 @@
-"""Macro steps as kernel programs, and the course of inputs over a step (hold, extrapolation, interpolation)."""
+"""Macro steps as kernel programs, and input approximations (hold, extrapolation, interpolation)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

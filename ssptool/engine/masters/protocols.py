@@ -1,4 +1,4 @@
-"""Protocols of the parts of a coupled system besides instances: inputs and their courses, ODE, checkpoints."""
+"""Protocols of the parts of a coupled system besides instances: input approximation, ODE, stimuli, checkpoints."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,17 +16,18 @@ SavedState = Mapping[str, NDArray[Any]]
 
 
 def under(name: str, state: SavedState) -> dict[str, NDArray[Any]]:
-    """The memory of a part, in that of the whole."""
+    """Names of the saved state of a part, inside that of the whole."""
     return {f"{name}/{key}": value for key, value in state.items()}
 
 
 def part_of(state: SavedState, name: str) -> SavedState:
-    """What a part remembers: the inverse of `under`."""
+    """Saved state of a part: the inverse of `under`."""
     return {key.removeprefix(f"{name}/"): value for key, value in state.items() if key.startswith(f"{name}/")}
 
 
 class InputApproximation(Protocol):
-    """A coupling of inputs over a macro step, as an instruction of a program or applied at once.
+    """Approximation of inputs over a macro step (hold, extrapolate, interpolate), as an instruction of a program or
+    applied at once.
 
     Attributes
     ----------
@@ -99,7 +100,7 @@ NONE_UNCONVERGED = Unconverged()
 
 
 class UnplannedSteps(Protocol):
-    """Counts steps of a group that were done otherwise than planned."""
+    """Count of steps of a group that were done otherwise than planned."""
 
     @property
     def unconverged(self) -> Unconverged: ...
@@ -121,7 +122,7 @@ class Ode(Protocol):
     """Components of model exchange, all together: most of what can be done to them can be done in event mode only."""
 
     def intervene(self, action: Callable[[], None]) -> Failure | None:
-        """Let `action` set what it likes at the communication point that was reached, which is an event."""
+        """Call `action`, which may set any value at the communication point reached; this is an event."""
         ...
 
 
@@ -143,11 +144,11 @@ class SteppedOde(Ode, Protocol):
 
     @property
     def takes_event_signals(self) -> bool:
-        """Whether components of co-simulation feed inputs that are set at events only."""
+        """True if components of co-simulation feed inputs of the ODE that are set at events only."""
         ...
 
     def event_pending(self) -> bool:
-        """Whether such an input has changed, so that there has to be an event at the communication point reached."""
+        """True if such an input has changed, so that an event is due at the communication point reached."""
         ...
 
     @property
@@ -156,7 +157,9 @@ class SteppedOde(Ode, Protocol):
         ...
 
     def enter(self) -> None:
-        """Into event mode, with all other components. Like `update` and `leave`, may raise `Stopped`, `FmiError`."""
+        """Enter event mode, together with all other components. Like `update` and `leave`, may raise `Stopped`,
+        `FmiError`.
+        """
         ...
 
     def update(self, t: float) -> Sequence[Updated]:
@@ -164,26 +167,26 @@ class SteppedOde(Ode, Protocol):
         ...
 
     def leave(self, *, changed: bool, first: bool) -> bool:
-        """Into continuous time, from where signals are now, which have `changed` or not; `first`: for the first time
-        after initialization. Gives whether it was more than an indicator of its own that leaves zero.
+        """Enter continuous-time mode with the present signals, which have `changed` or not; `first`: for the first time
+        after initialization. Returns whether more happened than that an own event indicator leaves zero.
         """
         ...
 
     def new_counts(self) -> tuple[int, int]:
-        """Events, and evaluations of derivatives, since this was asked last."""
+        """Numbers of events and of evaluations of derivatives since the last call."""
         ...
 
     def save_state(self) -> SavedState:
-        """What is needed to go on from where it is, as it does itself from now on."""
+        """State needed to continue from the present point with the same bits."""
         ...
 
     def restore_state(self, state: SavedState) -> None:
-        """Go on from there."""
+        """Continue from a saved state."""
         ...
 
 
 class StimuliProtocol(Protocol):
-    """Inputs and scenarios that act on the system from outside."""
+    """Inputs and scenarios applied to the system."""
 
     end: float
     """Until which time [s] nothing jumps."""
@@ -200,15 +203,15 @@ class StimuliProtocol(Protocol):
         ...
 
     def jump(self) -> Outcome:
-        """To the other side of `end`. May raise FmiError."""
+        """Jump to the right side of `end`. May raise FmiError."""
         ...
 
     def go_to(self, segment: int) -> None:
-        """Be where it was when it had jumped so often; values and parameters are those of then."""
+        """Go to the segment with this number; values and parameters are already those of that segment."""
         ...
 
     def write(self, t: float) -> None:
-        """Write the driven values at t [s], which is not after `end`."""
+        """Write the values of all input sources at t [s], which is not after `end`."""
         ...
 
     def limits(self, segment: int) -> tuple[float, float]:
@@ -216,7 +219,7 @@ class StimuliProtocol(Protocol):
         ...
 
     def only_tables_jump(self, segment: int) -> bool:
-        """Whether at the end of a segment nothing jumps but what the kernel knows by itself."""
+        """True if at the end of a segment nothing jumps except tables of the kernel."""
         ...
 
     def limit(self, t: float) -> float:
@@ -330,7 +333,7 @@ class Participants(NamedTuple):
         return ", ".join(self.names)
 
     def moves(self, coupling: str) -> tuple[str, ...]:
-        """How the inputs of the group run over a step."""
+        """Lines on how the inputs of the group run over a step."""
         lines = ((coupling, self.following), ("hold", self.held))
         return tuple(f"inputs of {', '.join(names)}: {how}" for how, names in lines if names)
 

@@ -28,7 +28,7 @@ ADJOINT = "fmi3GetAdjointDerivative"
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """Of one component; `obstacles` are the reasons for which its inputs can only be held.
+    """Capabilities of one component; `obstacles` are the reasons why its inputs can only be held.
 
     `answers_by_derivatives`: how its outputs at the end of a step answer to an input over it follows from partial
     derivatives that it gives, those by its states included. `adjoint_derivatives` may be the only ones.
@@ -44,7 +44,7 @@ class Capabilities:
 
     @property
     def repeats_steps(self) -> bool:
-        """Whether a step can be done again."""
+        """True if a step can be repeated."""
         return self.saves_state or self.rejects_steps
 
     @property
@@ -96,9 +96,9 @@ def _obstacles(fmu: FmuDescription, interface: Interface, wired: tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What the choice of a master depends on, in document order: the components with connected inputs, those that feed
-    each other, and all. `bonds` are the power bonds between the components `bonded`; `successors` are fed by others.
-    `single`: inputs of components that are mutually coupled are of type Float32.
+    """The system as the choice of a master sees it, in document order: the components with connected inputs, those that
+    feed each other, and all. `bonds` are the power bonds between the components `bonded`; `successors` are fed by
+    others. `single`: inputs of components that are mutually coupled are of type Float32.
     """
 
     capabilities: Mapping[str, Capabilities]
@@ -136,12 +136,12 @@ class MasterEntry:
     Attributes
     ----------
     create
-        (input course, settings, situation) → the master, and what was chosen for it, with reasons. Raises WrongValue
-        where a setting cannot be.
+        (input approximation, settings, situation) → the master, and choices for it with reasons. Raises WrongValue for
+        a setting out of range.
     input
-        Course of inputs where the user leaves it open and FMUs can follow it.
+        Input approximation where the user leaves it open and FMUs support it.
     refused_inputs
-        Courses of inputs that the master cannot use.
+        Input approximations that the master cannot use.
     settings
         Settings that the master takes and others may not → what is said where they do not. Settings that no master
         claims are for all.
@@ -179,7 +179,7 @@ def master_entry(name: str) -> MasterEntry:
 
 
 def check_settings_of_master(name: str, settings: Settings) -> None:
-    """Refuse an input course that the master cannot use, and settings that other masters have claimed.
+    """Refuse an input approximation that the master cannot use, and settings that only other masters take.
 
     Raises
     ------

@@ -24,7 +24,7 @@ from ssptool.fmu.instance import FmiError
 
 
 class OdeExchange:
-    """Both kernels have the same slots, but texts and bytes have numbers of their own in each.
+    """Exchange between the kernel of the ODE, `inside`, and that of all components, `outside`.
 
     `inside` is the kernel of the ODE, `outside` that of all components.
     """
@@ -45,19 +45,21 @@ class OdeExchange:
 
     @property
     def takes_event_signals(self) -> bool:
-        """Whether something from outside is exchanged at events."""
+        """True if signals from outside the ODE are exchanged at events."""
         return bool(self._sources.size)
 
     def read_event_signals(self) -> None:
-        """Inside, be told what is exchanged at events."""
+        """Copy signals that are exchanged at events from outside to inside."""
         self._copy(self._outside, self._inside, self._sources)
 
     def read_inputs(self) -> None:
-        """Inside, be told all continuous inputs."""
+        """Copy all continuous inputs from outside to inside."""
         self._inside.values[self._inputs] = self._outside.values[self._inputs]
 
     def write_event_signals(self) -> None:
-        """Tell outside of what components of the ODE have exchanged at events; it asks them for the rest itself."""
+        """Publish the discrete signals of the ODE's components; the kernel outside gets their continuous outputs
+        itself.
+        """
         self._copy(self._inside, self._outside, self._at_events)
 
     def write_everything(self) -> None:
@@ -136,7 +138,7 @@ class OdeComponent:
     # -- what a kernel asks for -----------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """From initialized components to the first instant of continuous time; what goes wrong ends the first step.
+        """Go from initialized components to the first instant of continuous time; a failure ends the first step.
 
         Where events are those of the whole system, that is what the first one leads to.
         """
@@ -174,7 +176,7 @@ class OdeComponent:
         return number
 
     def restore(self, number: int) -> None:
-        """Be where it was. Raises `IntegrationStopped`."""
+        """Restore a saved position. Raises `IntegrationStopped`."""
         snapshot = self._snapshots[number]
         try:
             if snapshot.states is not None:
@@ -328,7 +330,7 @@ class OdeComponent:
         self._exchange.write_event_signals()
 
     def _continues(self, before: Floats, after: Floats) -> bool:
-        """Whether inputs do not jump, so that the integrator can go on as it is: up to rounding."""
+        """True if inputs do not jump, up to rounding, so that the integrator need not restart."""
         return bool(np.all(np.abs(after - before) <= SETTLED * np.maximum(np.abs(before), self._nominal)))
 
     def _input_polynomials(self, t: float) -> OdeInputPolynomials | None:
@@ -357,7 +359,7 @@ def _saves(plan: Plan, index: int) -> bool:
 
 
 def _columns(plan: Plan, ode: PlannedOde) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Of a row (1 + recorded,): the time and what is the ODE's or follows from it; integers that are not."""
+    """Masks of a row (1 + recorded,): the time and columns of the ODE; integer columns of others."""
     instances = [plan.instances[index] for index in ode.instances]
     slots = set(chain.from_iterable((*one.input_slots, *one.output_slots, *one.observed_slots) for one in instances))
     slots |= {wire.destination for wire in (*plan.wires, *plan.shown_wires) if wire.source in slots}
@@ -381,7 +383,7 @@ class OdeAlone:
         self._failure: Failure | None = None
 
     def begin(self) -> None:
-        """From initialized components to the first instant of continuous time."""
+        """Go from initialized components to the first instant of continuous time."""
         start = self._interval.start
         try:
             self.integration.begin()

@@ -114,7 +114,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Where one internal step ended: `t` [s]; `roots` are the indices of the elements of g that changed sign there."""
+    """End of one internal step: `t` [s]; `roots` are the indices of the elements of g that changed sign there."""
 
     t: float
     roots: tuple[int, ...] = ()
@@ -135,7 +135,7 @@ class NativeRight(Protocol):
 
 
 class IntegrationFailed(Exception):
-    """CVODE cannot go on; `flag` is its own, `t` [s] where it stands."""
+    """CVODE failed with `flag` at `t` [s]."""
 
     def __init__(self, t: float, flag: int, reason: str) -> None:
         super().__init__(reason or f"CVODE ended with {flag}")
@@ -195,8 +195,8 @@ class Cvode:
         )
 
     def start(self, t: float, first_step: float = 0.0) -> None:
-        """From t [s] and the present `x`, with the present absolute tolerances `atol` (n,); forgets all that was. The
-        size of the first step is tried, or if it is 0, estimated.
+        """Start from t [s] and the present `x`, with the present absolute tolerances `atol` (n,), without history. The
+        first step has the given size, or if that is 0 an estimated one.
         """
         self._origin, self._t.value = t, 0.0
         if self._native is not None:
@@ -268,7 +268,7 @@ class Cvode:
 
     @property
     def has_moved(self) -> bool:
-        """Whether there was a step since the last start."""
+        """True if there was a step since the last start."""
         return self._count("NumSteps") > 0
 
     def interpolate(self, t: float) -> None:
@@ -282,7 +282,7 @@ class Cvode:
         return self._done + Effort(*map(self._count, _COUNTS))
 
     def close(self) -> None:
-        """Give everything back; doing it again does no harm. Nothing but `effort` may be asked for afterwards."""
+        """Free everything; may be called again. Afterwards only `effort` is available."""
         self._done, self._started = self.effort, False
         self._release()
 
@@ -355,7 +355,7 @@ def _view(address: int, size: int) -> Floats:
 
 
 def cannot_go_on(reason: str, t: float, last_failure: Failure | None) -> Failure:
-    """For this reason, at t [s], after such a setback at a point that it could have avoided."""
+    """Failure of the integrator for this reason at t [s]; `last_failure` is that of the last point which it avoided."""
     if last_failure is None:
         advice = "loosen the tolerance, or check parameters and start values: the solution may not exist from here"
         return Failure(Ending.INTEGRATION, f"the integrator cannot go on: {reason}", advice, t, recoverable=True)

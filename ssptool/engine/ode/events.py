@@ -47,8 +47,8 @@ class Updates:
         return [Updated(model.name, one.again) for model, one in zip(self._system.models, found, strict=True)]
 
     def outcome(self, t: float, close: float, *, changed: bool) -> EventOutcome:
-        """Of the event at t [s], in which signals have `changed`; times as `close` as that [s] are the same. Raises
-        `IntegrationStopped`: the next one is in the past.
+        """Outcome of the event at t [s], in which signals have `changed`; times that differ by no more than `close` [s]
+        are equal. Raises `IntegrationStopped` if the next event is in the past.
         """
         next_time, timers = _next(self._system, self._every[-len(self._system.models) :], t, close)
         return EventOutcome(
@@ -60,7 +60,7 @@ class Updates:
 
 
 def iterate(system: OdeSystem, t: float, nominal: Floats, close: float) -> EventOutcome:
-    """With all components in event mode: update discrete states and exchange signals until both stay.
+    """Update discrete states and exchange signals until both stay the same, with all components in event mode.
 
     `nominal` (slots,) are the usual sizes of the signals; times as `close` as that [s] are the same.
 
@@ -132,7 +132,8 @@ class IndicatorLookAhead(NamedTuple):
 
 
 def indicators_ahead(system: OdeSystem, t: float, x: Floats, moment: float, stop: float) -> IndicatorLookAhead | None:
-    """From (t, x) along the slopes there, for a moment [s]; None where that cannot be evaluated.
+    """Extrapolate event indicators from (t, x) along the slopes there by a moment [s]; None where that cannot be
+    evaluated.
 
     The components are left there. They may rely on it that they are not asked for times after the `stop` [s] of the
     run (fmi2SetupExperiment, fmi3EnterInitializationMode), so the states go on alone there.
@@ -152,7 +153,7 @@ def indicators_ahead(system: OdeSystem, t: float, x: Floats, moment: float, stop
 
 
 def nears_zero(before: Floats, now: Floats, span: float, moment: float) -> bool:
-    """Whether an indicator (k,), after what has changed in a span of time [s], may be zero a moment [s] later."""
+    """True if an indicator (k,), after its change in a span of time [s], may be zero a moment [s] later."""
     change = np.abs(now - before)
     return bool(np.any((change > 0) & (np.abs(now) * span <= NEAR * moment * change)))
 
@@ -195,7 +196,7 @@ class Crossings:
             self.anchor = Anchor(t, x.copy(), self._system.present_signs(t))
 
     def hold(self, t: float, x: Floats) -> bool:
-        """Whether all indicators keep their signs at (t, x), where the components are; may raise IntegrationStopped."""
+        """True if all indicators keep their signs at (t, x), where the components are; may raise IntegrationStopped."""
         if not self._system.indicators:
             return True
         signs = self._system.present_signs(t)
@@ -229,8 +230,8 @@ class Crossings:
             self.at_zero |= {self._system.causes[i] for i in self.leaving}
 
     def is_leaving(self, t: float, causes: tuple[Cause, ...]) -> bool:
-        """Whether indicators only leave zero, to which the event before has put them: that is an event only if it
-        changes something.
+        """True if indicators only leave zero, where the event before has put them: an event only if it changes
+        something.
         """
         just_now = abs(t - self.restarted) <= tolerance_of_times(t, self._macro_step)
         return just_now and all(cause in self.at_zero for cause in causes)
@@ -241,8 +242,8 @@ class Crossings:
         return frozenset() if leaving.intersection(arrival.roots) else leaving
 
     def just_ahead(self, t: float, x: Floats) -> IndicatorLookAhead | None:
-        """Where an indicator has crossed zero that is about to, so soon that it is at the communication point (t, x),
-        where the components are. Raises `IntegrationStopped`.
+        """Look-ahead of an indicator that is about to cross zero so soon that the crossing counts as at the
+        communication point (t, x), where the components are. Raises `IntegrationStopped`.
         """
         moment = max(tolerance_of_times(t, self._macro_step) / 2, math.ulp(t))
         if not self._system.indicators or abs(t - self.restarted) <= moment:
@@ -257,7 +258,7 @@ class Crossings:
 
 @dataclass(frozen=True, slots=True)
 class IntegrationState:
-    """All that an integration knows between two internal steps, but for what the components keep to themselves.
+    """State of an integration between two internal steps, without the inner states of the components.
 
     Attributes
     ----------
@@ -299,7 +300,7 @@ class IntegrationState:
     first_step: float = 0.0
 
     def save_state(self) -> SavedState:
-        """As arrays, for a file."""
+        """Arrays of this state, for a file."""
         seen = [[one.total, *one.times, *[np.nan] * (CHATTER_EVENTS - len(one.times))] for one in self.seen.values()]
         return {
             "x": self.x,
@@ -317,7 +318,7 @@ class IntegrationState:
 
     @classmethod
     def restored(cls, state: SavedState) -> Self:
-        """From the arrays that `memory` gave."""
+        """State from the arrays of `save_state`."""
         t, next_time, wary_until, longest_step, restarted, first_step = state["times"].tolist()
         seen = [EventHistory(int(row[0]), tuple(row[1:][~np.isnan(row[1:])].tolist())) for row in state["seen"]]
         return cls(

@@ -115,7 +115,7 @@ class Integration:
     # -- to the start, or to where it was -------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """From initialized components, which are in event mode, to the first instant of continuous time.
+        """Go from initialized components, which are in event mode, to the first instant of continuous time.
 
         Raises
         ------
@@ -127,8 +127,8 @@ class Integration:
         self._leave_event_mode(self._start, self._iterate(self._start), first=True)
 
     def cross_at_start(self) -> None:
-        """Where it still is at the start, indicators that are zero, and are not a moment later, cross it there. Such an
-        event has a right row; the left one is there.
+        """Handle indicators that are zero at the start and not a moment later as crossings at the start. Such an event
+        has a right row; the left one is there.
 
         Raises
         ------
@@ -153,7 +153,7 @@ class Integration:
             self.rows.append(self.system.row(self._start))
 
     def position(self, t: float) -> IntegrationState:
-        """Where it stands at a time t [s] that it has come to; it may be further already, but for no event."""
+        """State at a time t [s] that the integration has reached; it may already be further, but past no event."""
         x = self._solver.x
         if self._same(self._arrival.t, t):
             t = self._arrival.t
@@ -177,7 +177,7 @@ class Integration:
         )
 
     def go_to(self, position: IntegrationState) -> None:
-        """Be where it once stood; the components' discrete states must be those of then.
+        """Restore an earlier state; the discrete states of the components must already be restored.
 
         Raises
         ------
@@ -204,7 +204,7 @@ class Integration:
         crossings.look_ahead(position.t, self._solver.x)
 
     def start_over(self, position: IntegrationState) -> None:
-        """Be where it is, as if it had been brought there from elsewhere: `go_to`, and nothing learned is left."""
+        """Restart at the present state, as `go_to` does, without what was learned from earlier steps."""
         self.system.input_polynomials = None
         self._jacobian.forget()
         self.go_to(position)
@@ -255,7 +255,7 @@ class Integration:
         return self._next_time
 
     def enter(self, within: float = 0.0) -> None:
-        """All components into event mode, where it is, or at a time event that is no further away than `within` [s].
+        """Put all components into event mode at the present time, or at a time event at most `within` [s] away.
 
         Raises
         ------
@@ -362,7 +362,7 @@ class Integration:
         self._crossings.start(t, self._solver.x, self._arrival.roots)
 
     def _was_there_and_back(self) -> bool:
-        """Whether the first step after a start leads over a crossing of zero and back; then it has gone back.
+        """True if the first step after a start leads over a zero crossing and back; the integration has then gone back.
 
         Raises
         ------
@@ -463,7 +463,7 @@ class Integration:
             self.rows += [self.system.row(row_time)] if at_point or not leaving else [left, self.system.row(row_time)]
 
     def _beware(self, t: float, recurrence: float) -> None:
-        """What came back after a short time may do so again, sooner: there and back within one step is not seen."""
+        """Limit steps for some time, because a crossing that came back soon may do so again within one step, unseen."""
         self._wary_until = t + recurrence
         if recurrence > 0:
             self._limit_step(recurrence / STEPS_BETWEEN_EVENTS)

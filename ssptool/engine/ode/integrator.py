@@ -51,7 +51,7 @@ class Integrator:
         )
 
     def as_component(self) -> tuple[str, ...]:
-        """To step it beside others, in words."""
+        """Lines on how the ODE is stepped beside other components."""
         return (
             *self._integration("the states of components of model exchange, all together"),
             "it restarts at each macro step that begins with a jump of inputs or is repeated, and keeps its Jacobian "

@@ -66,7 +66,7 @@ class Differences:
         self.evaluations = 0
 
     def steps(self, point: Floats) -> Floats:
-        """By how much each state (n,) is moved there."""
+        """Step of each state (n,) for the differences."""
         return np.asarray(self._step * np.maximum(np.abs(point), self._nominal))
 
     def __call__(self, t: float, x: int, matrix: Floats) -> bool:
@@ -88,7 +88,7 @@ class Differences:
         return True
 
     def fits(self, t: float, x: int, matrix: Floats) -> bool:
-        """Whether f changes as a matrix at (t, x) says, along one direction. Where f cannot be evaluated, it does."""
+        """True if f changes as a matrix at (t, x) predicts, along one direction, or cannot be evaluated."""
         point = self._system.vector(x)
         self._moved[:] = point + probe(self.steps(point))
         beside = self._slopes(t, self._moved.ctypes.data, self._changed)
@@ -113,7 +113,7 @@ class _Seeded:
 
 
 class Directional:
-    """From what each component says of itself: with x' = A x + B u, y = C x + D u and u = W y
+    """Jacobian from directional derivatives of the components: with x' = A x + B u, y = C x + D u and u = W y
 
         df/dx = A + B (1 − W D)⁻¹ W C,
 
@@ -163,8 +163,8 @@ class Directional:
 
 
 class Checked:
-    """Directional derivatives, as long as the derivatives of the states change as they say: along one direction, two
-    evaluations each time. Once they do not, differences from then on; `doubt` is told.
+    """Directional derivatives that are checked by two evaluations along one direction each time. After the first
+    contradiction, `doubt` is called and differences replace them.
 
     An integrator would take a Jacobian that is too large for convergence, and go on with wrong states.
     """

@@ -101,7 +101,7 @@ class _WithEvents:
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing more to be done."""
+        """True if all rows are delivered and no event is due."""
         return self.done and not self.ode.event_pending()
 
     def save_state(self) -> SavedState:
@@ -131,8 +131,8 @@ class _WithEvents:
         self.ode.restore_state(part_of(state, "ode"))
 
     def _react(self, row: Floats, point: NDArray[np.bool_]) -> int:
-        """To the other side of the communication point that was reached, since signals of others that the ODE takes at
-        events only have changed there. Gives how many rows are filled.
+        """Handle an event at the communication point reached, since signals of others that the ODE takes at events only
+        have changed. Returns the number of rows filled.
         """
         t = float(self.last[0])
         for _ in range(MAX_ITERATIONS):

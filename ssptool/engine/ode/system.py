@@ -170,7 +170,7 @@ def _references(variables: Iterable[Variable]) -> References:
 
 @dataclass(frozen=True, slots=True)
 class SavedFmuStates:
-    """Of all that can save their state; `unable` cannot, so to them there is no way back."""
+    """Saved states of all FMUs that can save them; `unable` cannot, so nothing can take these back."""
 
     kept: tuple[tuple[FmuInstance, Any], ...]
     unable: tuple[str, ...]
@@ -182,7 +182,7 @@ class SavedFmuStates:
         return cls(tuple((one, one.keep_state()) for one in able), tuple(one.name for one in unable), t)
 
     def go_back(self) -> None:
-        """Be in these states.
+        """Restore these states.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class SavedFmuStates:
             instance.go_back(state)
 
     def drop(self) -> None:
-        """Give them up. Raises `FmiError`."""
+        """Free the states. Raises `FmiError`."""
         for instance, state in self.kept:
             instance.drop_state(state)
 
@@ -256,17 +256,17 @@ class OdeSystem:
     size, indicators
         Lengths of x and g.
     causes
-        What the elements of g are, numbered from 0 in each component.
+        Components and numbers of the elements of g, from 0 in each component.
     width
         Of a row of the trace.
-    setback
-        Why f or g could last not be evaluated, at a point that the integrator can avoid.
-    course
+    last_failure
+        Last failure to evaluate f or g, at a point that the integrator can avoid.
+    input_polynomials
         Of the inputs that others than its components feed, if they vary.
-    drive
-        What acts from outside on a system that is nothing but this ODE, if anything does.
+    stimuli
+        Inputs and scenarios, if the system consists of this ODE only.
     events
-        What its components exchange at events only, and their clocks.
+        Signals that its components exchange at events only, and their clocks.
     """
 
     def __init__(
@@ -317,9 +317,7 @@ class OdeSystem:
     # -- what the integrator calls -------------------------------------------------------------------------
 
     def native_slopes(self, numbers: int) -> "NativeSlopes | None":
-        """`slopes` without Python, which calls `slopes` for what it cannot do; None where there is no such thing, or
-        something acts from outside.
-        """
+        """`slopes` in C++, which calls `slopes` for what it cannot do; None if there is none, or with stimuli."""
         if self.stimuli is None:
             parts = [model.addresses for model in self.models]
             self._native = native_slopes(self.kernel, self._schedules.slopes, parts, self._inputs.tolist(), numbers)
@@ -357,9 +355,7 @@ class OdeSystem:
         return self._finite(t, found, self.causes, GET_INDICATORS)
 
     def reach(self, t: float, x: int, *, whole: bool = False) -> bool:
-        """Be at (t, x), with inputs that are consistent, and all outputs if it is to be the `whole`; False where that
-        cannot be.
-        """
+        """Go to (t, x), with consistent inputs, and with all outputs if `whole`; False where that fails."""
         try:
             return self._move(t, x, self._schedules.whole if whole else self._schedules.slopes)
         except FmiError as error:
@@ -369,7 +365,7 @@ class OdeSystem:
         """A view of a state vector."""
         return self._view(address, self.size)
 
-    # -- what the driver calls -------------------------------------------------------------------------------
+    # -- what an integration calls ---------------------------------------------------------------------------
 
     def jump(self, t: float) -> None:
         """Let what acts from outside jump, with all components in event mode. Raises `IntegrationStopped`, FmiError."""
@@ -382,7 +378,7 @@ class OdeSystem:
             raise IntegrationStopped(self._assembly.explain(outcome, t))
 
     def place(self, t: float, x: Floats) -> None:
-        """Be at (t, x): everything set, all outputs consistent.
+        """Go to (t, x): set everything, make all outputs consistent.
 
         Raises
         ------
@@ -494,7 +490,7 @@ class OdeSystem:
         return view
 
     def _finite(self, t: float, found: Floats, what: Sequence[Cause], function: Mapping[int, str]) -> bool:
-        """Whether these are all numbers; if not, it is a point to stay away from."""
+        """True if all are numbers; if not, the integrator must avoid this point."""
         finite = np.isfinite(found)
         if finite.all():
             return True

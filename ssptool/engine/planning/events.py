@@ -37,7 +37,7 @@ def clock_in(component: FlatComponent, variable: Variable) -> FmuClock:
 
 
 def is_triggered(variable: Variable) -> bool:
-    """Whether a variable of type Clock ticks when something tells it to."""
+    """True if a variable of type Clock is triggered."""
     return clock_of(variable).triggered
 
 
@@ -83,10 +83,10 @@ class EventMember:
 
 @dataclass(frozen=True, slots=True)
 class EventModes:
-    """All members by name, the wires that lead into their event inputs, and those between clocks, from source to
-    destinations. `rolls_back`: where a step ends early, all others can be taken back to its start. `with_ode`: what
-    happens in components of model exchange is an event of the whole system, and those that exchange something at
-    events are members too.
+    """Members of event mode by name, the wires into their event inputs, and those between clocks, from source to
+    destinations. `rolls_back`: where a step ends early, all others can be taken back to its start. `with_ode`: events
+    of model exchange are events of the whole system, and those components that exchange something at events are members
+    too.
     """
 
     members: Mapping[str, EventMember] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class EventModes:
 
     @property
     def signals(self) -> frozenset[Signal]:
-        """All that changes at events only, clocks included."""
+        """Signals that change at events only, clocks included."""
         clocks = (Signal(member.name, clock.name) for member in self.members.values() for clock in member.clocks)
         return self.inputs | self.outputs | frozenset(clocks)
 
@@ -206,7 +206,7 @@ def _offers(component: FlatComponent, kind: InterfaceType) -> bool:
 
 
 def saves(component: FlatComponent, kind: InterfaceType) -> bool:
-    """Whether the state of a component can be taken back to the start of a macro step."""
+    """True if the state of a component can be taken back to the start of a macro step."""
     interface: Interface | None = component.description.interface(kind)
     # What is integrated as model exchange is taken back by its integrator.
     return kind is InterfaceType.MODEL_EXCHANGE or (interface is not None and interface.saves_state)
@@ -237,7 +237,7 @@ def _exchanged(component: FlatComponent) -> Iterator[tuple[Port, Variable]]:
 
 
 def _timed(component: FlatComponent) -> "tuple[FmuClock, ...]":
-    """Also those that are no connectors: they tick all the same."""
+    """Timed clocks, those without a connector included: they tick as well."""
     return tuple(clock for clock in _clocks(component, Causality.INPUT) if not clock.triggered)
 
 

@@ -59,7 +59,7 @@ class PlannedInstance:
 
     @property
     def input_types(self) -> tuple[str, ...]:
-        """`HELD` where an input is not continuous and others follow their course over a step."""
+        """`HELD` where an input is not continuous and others follow it over a step."""
         variables = [self.description.variables[signal.variable] for signal in self.inputs]
         follows = self.interface is InterfaceType.CO_SIMULATION and self.capabilities.follows
         return tuple(HELD if follows and one.is_held else one.type for one in variables)
@@ -99,7 +99,7 @@ class PlannedWire(NamedTuple):
 
 
 class PlannedGroup(NamedTuple):
-    """What feeds each other, or a single one; `schedule` evaluates it at a communication point.
+    """Instances that feed each other, or a single one; `schedule` evaluates it at a communication point.
 
     `members` step one after the other: single instances, by index, or all that are integrated as one ODE.
     `unknowns` are the input slots that are fed from inside the group, from one member to another. `interpolates` says
@@ -262,12 +262,12 @@ class Plan:
 
     @property
     def coupled_ode(self) -> PlannedOde | None:
-        """Where it is stepped beside components of co-simulation."""
+        """The ODE, if it is stepped beside components of co-simulation."""
         return None if self.ode is None or self.ode.alone else self.ode
 
     @property
     def numbered(self) -> tuple[int, ...]:
-        """Slots of texts and bytes, of which a cell has the number."""
+        """Slots of texts and bytes, whose cells hold the number of the content."""
         return tuple(slot for slot, kind in enumerate(self.types) if kind in NUMBERED)
 
     @property
@@ -277,7 +277,7 @@ class Plan:
 
     @property
     def cut(self) -> frozenset[int]:
-        """Slots at which loops are cut, and of which nothing but their components says what they are at first."""
+        """Slots at which loops are cut, and for which only their components know a first guess."""
         cut = (slot for loop in self.loops for slot in (*loop.calls.torn, *loop.calls.frozen))
         return frozenset(cut) - set(self.guesses)
 

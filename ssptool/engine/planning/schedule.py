@@ -244,7 +244,7 @@ class Schedules:
         return tuple(sorted(tuple(sorted(part)) for part in cyclic_components(flow.adj) if not inside.issuperset(part)))
 
     def ode(self, events: EventModes) -> PlannedOde | None:
-        """With the states given, every output and every wired input of the components of model exchange."""
+        """The ODE: given the states, every output and every wired input of the components of model exchange."""
         if not self.exchange:
             return None
         inside = set(self.exchange)
@@ -266,7 +266,9 @@ class Schedules:
         return PlannedGroup((ode.instances,), ode.schedule, (), (False,))
 
     def _graph(self, stage: Stage) -> DependencyGraph:
-        """Without clocks and the outputs that stay what they are between events: they depend on nothing."""
+        """Dependency graph without clocks and without outputs that do not change between events: these depend on
+        nothing.
+        """
         graph = dependency_graph(self.table.flow, stage)
         still = self.table.still
         return induced(graph, [signal for signal in graph if signal not in still]) if still else graph
@@ -327,7 +329,7 @@ class Schedules:
         return tuple(calls)
 
     def _pattern(self, loop: ScheduledLoop, real: Sequence[Signal]) -> frozenset[tuple[int, int]]:
-        """Of the unknowns; by elements: what holds between two arrays holds between any of theirs."""
+        """Pattern of the unknowns, by elements: a dependency between two arrays holds between all their elements."""
         sizes = [len(self.table.slots_of(signal)) if signal in real else 0 for signal in loop.torn]
         places = [range(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
         return frozenset(chain.from_iterable(product(places[i], places[j]) for i, j in loop.pattern))
@@ -338,7 +340,7 @@ class Schedules:
         return Call(self.index[visit.component], inputs, outputs)
 
     def _bounds(self, output: Signal) -> tuple[float, float]:
-        """Between which values an output is in its own range and leaves the inputs that it feeds in theirs."""
+        """Bounds of an output: its own range, and the ranges of the inputs that it feeds."""
         variables = {name: one.description.variables for name, one in self.table.network.components.items()}
         own = variables[output.component][output.variable]
         low, high = own.minimum, own.maximum

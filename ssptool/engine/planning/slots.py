@@ -67,7 +67,7 @@ class SlotTable:
         return port.type in ACCESS.get(component.description.fmi_major, ())
 
     def slots_of(self, signal: Signal) -> tuple[int, ...]:
-        """Of a scalar, or of all elements of an array; none if it is not exchanged."""
+        """Slots of a scalar, or of all elements of an array; none if it is not exchanged."""
         if signal in self.arrays:
             return tuple(self.arrays[signal])
         return (self.slots[signal],) if signal in self.slots else ()
@@ -120,7 +120,7 @@ class SlotTable:
         )
 
     def feeds(self, instance: PlannedInstance) -> bool:
-        """Whether a wire leads to the instance."""
+        """True if a wire leads to the instance."""
         return any(signal in self.sources for signal in instance.inputs)
 
     def wires(self) -> tuple[PlannedWire, ...]:
@@ -142,7 +142,7 @@ class SlotTable:
         return {slot: self._nothing(slot) if value is None else value for slot, value in found.items()}
 
     def driven(self, start: float) -> dict[int, Value]:
-        """Driven inputs at the start time [s]."""
+        """Values of input sources at the start time [s]."""
         return {self.slots[signal]: source.time_signal.after(start) for signal, source in self.fed.items()}
 
     def _there(self, wire: Wire) -> Value | None:
@@ -161,8 +161,8 @@ class SlotTable:
         return None if assignment is None else assignment.value
 
     def guesses(self) -> dict[int, Value]:
-        """What a start value of a connected input says of its source, or else one that its source is given. Of several
-        inputs the last one wins.
+        """First guesses: the start values of connected inputs, as values of their sources, or else those given for the
+        sources. Of several inputs the last one wins.
         """
         found: dict[int, Value] = {}
         for wire in self.flow.wires:

@@ -48,7 +48,7 @@ def resolve(
     scenario: "Scenario | Path | str | None",
     units: Mapping[str, PhysicalUnit],
 ) -> Stimuli:
-    """What acts on the system: `units` are those that its documents define.
+    """Resolve the stimuli of a system: `units` are those that its documents define.
 
     Raises
     ------
@@ -86,14 +86,14 @@ _KINDS = {
 
 
 def slot_override(kernel: Kernel, kind: str, override: SignalOverride | None) -> SlotOverride:
-    """What a modification does to values of a type."""
+    """The kernel's form of an override of a signal of this type."""
     if override is None or override.action is Action.RESET:
         return UNCHANGED
     return SlotOverride(_KINDS[override.action], slot_value(kernel, kind, override.value))
 
 
 class SlotSource(NamedTuple):
-    """A slot of a type, with the course that drives it."""
+    """A slot of a type, with the signal over time that drives it."""
 
     slot: int
     type: str
@@ -130,14 +130,14 @@ def _rows(time_signal: TimeSignal) -> _Rows | None:
 
 @dataclass(frozen=True, slots=True)
 class _Sampled:
-    """A function, of which the kernel has the value of the moment: a column of one row."""
+    """A function; the kernel has its present value, as a column of one row."""
 
     source: SlotSource
     values: Floats
 
 
 class SlotSources:
-    """What drives inputs. The kernel has all tables; functions are asked for their values here."""
+    """Input sources of the kernel. The kernel has all tables; functions are called here."""
 
     def __init__(self, plan: Plan, kernel: Kernel) -> None:
         self.kernel = kernel
@@ -167,7 +167,7 @@ class SlotSources:
         return bool(self._sampled)
 
     def between(self, begin: float, end: float) -> None:
-        """The present segment [s]."""
+        """Set the present segment [s]."""
         self._begin, self._end = begin, end
         self.kernel.between(begin, end)
         for place, one in enumerate(self._sources):
@@ -180,7 +180,7 @@ class SlotSources:
         self.kernel.write(t)
 
     def drive(self, t: float, h: float) -> None:
-        """Over the step of size h [s] to t [s]."""
+        """Drive inputs over the step of size h [s] to t [s]."""
         self._sample(t)
         self.kernel.drive(t, h)
 
@@ -205,7 +205,7 @@ def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
 
 
 def _running(plan: Plan, instance: PlannedInstance, place: int, time_signal: TimeSignal) -> Running:
-    """Course of an input: follows its time series if possible, else held at the middle of a step if continuous."""
+    """How an input runs over a step: on its signal if possible, else held at the middle of a step if continuous."""
     if not time_signal.continuous or instance.input_types[place] != FLOAT or plan.settings.input is InputName.HOLD:
         return Running.HELD
     variable = instance.description.variables[instance.inputs[place].variable]
@@ -242,7 +242,7 @@ def input_origins(plan: Plan) -> Iterator[str]:
 
 
 def stimuli_by_signal(stimuli: Stimuli) -> Mapping[Signal, tuple[str, ...]]:
-    """Lines on what drives and changes each signal."""
+    """Lines on the input sources and overrides of each signal."""
     found: dict[Signal, list[str]] = defaultdict(list)
     for source in stimuli.sources:
         found[source.signal].append(f"driven by {source.origin}{_row_count(source.time_signal)}")

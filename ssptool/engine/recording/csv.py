@@ -67,7 +67,7 @@ class Lines:
         return self._plain(rows)
 
     def _renumbered(self, rows: Floats) -> Floats:
-        """With the numbers of texts and bytes among those that are in these rows, which are made ready."""
+        """Rows in which texts and bytes have numbers among those of these rows, whose contents are made ready."""
         rows = rows.copy()
         for kind, places in self._places.items():
             used, ranks = np.unique(rows[:, places].view(np.int64), return_inverse=True)
@@ -199,7 +199,7 @@ def read_csv(path: Path) -> Trace:
 
 
 def _told(header: str, texts: Sequence[str]) -> Column:
-    """A column of which nothing is known but what it has."""
+    """Column of a file without a description, its type taken from its texts."""
     name, unit = bracketed(header) or (header, None)
     return Column(name, unit or None, _guess(texts))
 
@@ -216,7 +216,7 @@ def _next(lines: Any, path: Path) -> list[str] | None:
 
 
 def _body(lines: Any, path: Path, width: int, form: CsvForm) -> tuple[list[int], list[list[str]]]:
-    """All rows, and where they are."""
+    """Rows and their line numbers."""
     numbers, rows = [], []
     while (row := _next(lines, path)) is not None:
         line = lines.line_num + form.first_line - 1
@@ -274,7 +274,7 @@ def _boolean(text: str) -> bool:
 
 
 def _guess(texts: Sequence[str]) -> str:
-    """The type of a column of which nothing is told."""
+    """Type of a column, guessed from its texts."""
     if texts and not any(map(_is_number, texts)):
         return TEXT
     integers = list(_integers(texts))
@@ -315,7 +315,7 @@ def _known(path: Path, headers: Sequence[str]) -> dict[str, Column]:
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:
-    """What is written of the run beside the file; empty if it did not come to its end."""
+    """Manifest of the run from the file beside the results; empty if the run was interrupted."""
     try:
         manifest = _beside(path)
     except FileNotFoundError:

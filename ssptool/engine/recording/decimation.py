@@ -21,12 +21,12 @@ class Decimation(Protocol):
         ...
 
     def rest(self) -> Floats:
-        """What to record besides when the run has ended; nothing if that was before the last block was taken."""
+        """Rows to record at the end of the run; none if the last block was not taken yet."""
         ...
 
 
 def decimated(decimation: Decimation, rows: Floats) -> Iterator[Floats]:
-    """What is recorded of a run that consists of these rows."""
+    """Rows that are recorded of a run that consists of these rows."""
     yield from decimation.keep(rows)
     if len(rest := decimation.rest()):
         yield rest
@@ -162,7 +162,7 @@ def check_memory(rows: int, width: int) -> None:
 
 
 def _memory() -> int:
-    """Of this machine [byte]; 0: unknown."""
+    """Memory of this machine [byte]; 0: unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -170,7 +170,7 @@ def _memory() -> int:
 
 
 def _size(count: int) -> str:
-    """Of bytes, in words."""
+    """Number of bytes in words."""
     thousands = min(int(math.log(max(count, 1), 1000)), len(_UNITS) - 1)
     return f"{count / 1000**thousands:.3g} {_UNITS[thousands]}"
 

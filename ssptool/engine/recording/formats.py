@@ -102,7 +102,7 @@ class MissingExtra(Exception):
 
 
 class _Format(NamedTuple):
-    """Where the code is; loaded when it is needed, since some formats have large libraries behind them."""
+    """Module of a format; imported when it is needed, since some formats need large libraries."""
 
     module: str
     writer: str
@@ -125,7 +125,7 @@ FORMATS: Mapping[str, _Format] = {
 
 
 def check_output(path: Path) -> None:
-    """That results can be written there, before anything is run.
+    """Check that results can be written there, before the run starts.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def read_trace(path: Path | str) -> Trace:
 
 
 def read_manifest(path: Path | str) -> Mapping[str, Any]:
-    """What is written of the run in a file of results, or beside it; empty if the run was interrupted."""
+    """Manifest of the run in a file of results, or beside it; empty if the run was interrupted."""
     path = Path(path)
     format = _format(path)
     try:
@@ -196,7 +196,7 @@ def read_manifest(path: Path | str) -> Mapping[str, Any]:
 
 
 def is_result(path: Path) -> bool:
-    """Whether a run wrote this file: results with the description of their run, or that description beside them."""
+    """True if a run wrote this file: results with a manifest inside or beside them, or that manifest itself."""
     file = path.with_suffix("") if path.name.lower().endswith(SIDECAR_ENDING) else path
     if file.suffix.lower() not in FORMATS:
         return False
@@ -235,7 +235,7 @@ class WouldOverwrite(WrongUsage, ValueError):
 
 
 def check_written(output: Path | None, logs: Iterable[Path | None], read: Iterable[Path]) -> None:
-    """That results and logs go to files of their own, before any of them is opened.
+    """Check that results and logs go to different files, before any of them is opened.
 
     Raises
     ------
@@ -256,6 +256,6 @@ def check_written(output: Path | None, logs: Iterable[Path | None], read: Iterab
 
 
 def _file(path: Path) -> tuple[int, int]:
-    """Which file it is, whatever its names are."""
+    """Identity of a file, whatever its names are."""
     status = path.stat()
     return status.st_dev, status.st_ino

@@ -100,7 +100,7 @@ class MatWriter:
         self._file.close()
 
     def _append(self, content: bytes) -> None:
-        """All of it or nothing: what stands behind the last matrix would be taken for one more."""
+        """Append all of it or nothing: bytes behind the last matrix would be read as one more."""
         end = self._file.tell()
         try:
             put(self._file, content)
@@ -110,7 +110,7 @@ class MatWriter:
 
 
 def _matrices(columns: Sequence[Column]) -> bytes:
-    """All that stands before the trajectories."""
+    """The matrices before the trajectories."""
     names = ["Time", *(column.signal for column in columns)]
     descriptions = ["time [s]", *map(_described, columns)]
     count = len(names)
@@ -131,7 +131,7 @@ def _matrices(columns: Sequence[Column]) -> bytes:
 
 
 def _described(column: Column) -> str:
-    """With unit and type as Dymola states them."""
+    """Description with unit and type, as Dymola states them."""
     kind = "" if column.type == "Float64" else f":#(type={column.type})"
     bracket = f"[{column.unit or ''}{kind}]" if column.unit or kind else ""
     return f"{column.description} {bracket}".strip()
@@ -142,7 +142,7 @@ _MODELICA = {"Real": "Float64", "Integer": "Int32"}
 
 
 def _column(name: str, description: str) -> Column:
-    """What `_described`, or Dymola, says of a signal."""
+    """Column from a description as `_described`, or Dymola, writes it."""
     match = _DESCRIBED.fullmatch(description)
     assert match is not None  # anything is words
     stated = match["type"] or "Float64"
@@ -251,7 +251,7 @@ def _unpadded(text: str) -> str:
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:
-    """What is written of the run in the file; empty if it did not come to its end."""
+    """Manifest of the run in the file; empty if the run was interrupted."""
     with _readable(path):
         content = _loaded(path)
         manifest: Mapping[str, Any] = json.loads(_utf8("".join(content[_MANIFEST][0]))) if _MANIFEST in content else {}

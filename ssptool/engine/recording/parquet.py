@@ -66,11 +66,11 @@ class Columns:
 
     @property
     def space(self) -> int:
-        """For so many rows more."""
+        """Free space, in rows."""
         return len(self._cells[0]) - self.count
 
     def make_space(self, rows: int) -> None:
-        """For so many at least; there must be none now."""
+        """Make space for at least this number of rows; there must be none now."""
         if rows <= self._cells.shape[1]:
             return
         width = len(self._types)
@@ -91,7 +91,7 @@ class Columns:
             self.count += len(tile)
 
     def table(self, first: int, count: int) -> Any:
-        """So many rows; valid until others take their place."""
+        """The first rows as a table; valid until others take their place."""
         arrays = [
             _array(self._cells[place, first : first + count], self._types[place], self._contents)
             if view is None
@@ -330,7 +330,7 @@ class ParquetWriter:
             raise
 
     def _write_what_fits(self, count: int) -> None:
-        """Of so many rows, which have no room together, the first ones, as far as there is."""
+        """Write the first of these rows, as many as fit into one group."""
         first, part = 0, count
         while part > 1:
             part //= 2
@@ -340,7 +340,7 @@ class ParquetWriter:
 
 
 def _serialized(footer: Any) -> bytes:
-    """As it is at the end of a file."""
+    """Metadata as they stand at the end of a file."""
     buffer = io.BytesIO()
     footer.write_metadata_file(buffer)
     return buffer.getvalue()[len(MAGIC) :]
@@ -414,7 +414,7 @@ def _column(field: Any) -> Column:
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:
-    """What is written of the run in the file; empty if it did not come to its end."""
+    """Manifest of the run in the file; empty if the run was interrupted."""
     with _readable(path):
         text = (pq.read_schema(path).metadata or {}).get(MANIFEST, b"{}")
     manifest: Mapping[str, Any] = json.loads(text)

@@ -18,7 +18,7 @@ class NothingMatches(WrongUsage, ValueError):
 
 
 def fits(pattern: str, signal: str) -> bool:
-    """Whether a pattern fits a name; a name is a pattern that fits itself."""
+    """True if a pattern fits a name; a name is a pattern that fits itself."""
     # Brackets are part of the names of array elements.
     return signal == pattern or fnmatchcase(signal, pattern.replace("[", "[[]"))
 

@@ -33,7 +33,7 @@ class Writer(Protocol):
         ...
 
     def notes(self) -> tuple[str, ...]:
-        """What the format could not keep, signal by signal."""
+        """Notes on what the format could not keep, signal by signal."""
         ...
 
     def close(self, manifest: str) -> None:
@@ -187,7 +187,7 @@ class WritingThread:
         self._join()
 
     def around(self, open_writer: Callable[[StringTable], Writer]) -> Callable[[StringTable], Writer]:
-        """What begins a file, such that this thread writes it."""
+        """Context in which a file is begun such that this thread writes it."""
 
         def begin(contents: StringTable) -> Writer:
             self._writer = open_writer(contents)
@@ -244,7 +244,7 @@ class WritingThread:
         self._thread.start()
 
     def _block(self, size: int) -> Floats:
-        """Memory that nobody uses, of so many numbers at least; used again, because new pages cost more than a copy."""
+        """Free memory for at least this many numbers; reused, because new pages cost more than a copy."""
         if self._blocks <= self._most and self._free.empty():
             self._blocks += 1
             return np.empty(size)
@@ -293,10 +293,10 @@ the system goes on while a group of rows is encoded for a file.
 
 
 def rows_at_once(count: int, width: int) -> int:
-    """How many rows of `width` numbers are a block, where `count` are asked for."""
+    """Number of rows of `width` numbers in a block, where `count` are asked for."""
     return max(1, min(count, BLOCK_BYTES // (8 * width)))
 
 
 def blocks_at_once(width: int) -> int:
-    """How many blocks of such rows may wait."""
+    """Number of blocks of such rows that may wait."""
     return min(max(8 * width * WAITING_ROWS // BLOCK_BYTES, LEAST_WAITING), MOST_WAITING)

@@ -50,7 +50,7 @@ class Evaluation:
         return schedule
 
     def scheduled(self) -> LoopWork:
-        """What schedules have done by now, on loops that were not rescued."""
+        """Loop solves in schedules so far, without rescued loops."""
         kernels = [kernel for kernel in (self.assembly.kernel, self.assembly.ode_kernel) if kernel is not None]
         return LoopWork(
             sum(kernel.loops_solved for kernel in kernels) + sum(loop.scheduled.solved for loop in self.loops),
@@ -217,8 +217,8 @@ def _group(
 
 
 def _stepped(plan: Plan, instances: tuple[int, ...]) -> tuple[int, ...]:
-    """With the components of model exchange their ODE, which is one more instance, and before them: its step is that of
-    them all.
+    """Instances of a member, for model exchange with the ODE as one more instance behind them: its step is that of all
+    of them.
     """
     if plan.coupled_ode is None or plan.coupled_ode.instances[0] not in instances:
         return instances
@@ -275,7 +275,7 @@ def _substeps(plan: Plan, instance: int) -> int:
 
 
 def _follows(plan: Plan, instance: int) -> bool:
-    """Whether its inputs can do more than be held; in small steps any can, step by step."""
+    """True if its inputs can do more than be held; in substeps any can, substep by substep."""
     planned = plan.instances[instance]
     return bool(planned.wired) and (planned.capabilities.follows or _substeps(plan, instance) > 1)
 

@@ -83,7 +83,7 @@ FORGET_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be done: a plan, the FMUs for it, and how.
+    """A run to execute: a plan, its FMUs, and how.
 
     Attributes
     ----------
@@ -114,14 +114,14 @@ class Rows(Protocol):
         ...
 
     def commit(self, count: int, entries: NewEntries = NO_ENTRIES) -> None:
-        """The first `count` rows of the last `space` are final, and this is the news of contents with them."""
+        """Commit the first `count` rows of the last `space`, with the new contents that they refer to."""
         ...
 
 
 @dataclass(slots=True)
 class Counts:
-    """What an execution counted. `iterations` is summed over the macro steps of an iterated master; `latest` [s] is
-    how far it was behind the clock at most, if it had to keep pace, and `waited` [s] how long it waited for the clock.
+    """Counts of an execution. `iterations` is summed over the macro steps of an iterated master; `latest` [s] is the
+    largest delay behind the clock in real-time runs, and `waited` [s] the time spent waiting for the clock.
     `unconverged` are the steps of a fixed number of iterations that had not converged.
     """
 
@@ -148,7 +148,7 @@ class Counts:
         self.iterations_max = max(self.iterations_max, max(iterations, default=1))
 
     def add_loops(self, before: LoopWork, after: LoopWork, rescues: LoopWork) -> None:
-        """What schedules have done on algebraic loops, and what the full solver has."""
+        """Add loop solves in schedules, and those of the full solver."""
         self.loops_solved += after.solved - before.solved
         self.loop_iterations += after.iterations - before.iterations
         self.loops_rescued += rescues.solved
@@ -160,7 +160,8 @@ class Counts:
 
 
 class Execution(NamedTuple):
-    """How it went; `calls` of FMUs if they were measured, `remarks` on the run, and `problems` that FMUs logged.
+    """Outcome of an execution; `calls` of FMUs if they were measured, `remarks` on the run, and `problems` that FMUs
+    logged.
 
     `costs` and `slowest` say where the time of stepping went, if it was measured.
     `end` is `TERMINATED` where a component ended the simulation before the stop time, which is no failure.
@@ -245,7 +246,7 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
 def _step(
     job: Job, system: CoupledSystem, rows: Rows, counts: Counts, contents: "_Contents"
 ) -> tuple[Failure | None, float]:
-    """All macro steps, or as many as can be done; and the time of the last row [s]."""
+    """Do all macro steps, or as many as possible; returns the time of the last row [s]."""
     plan, failure = job.plan, None
     began = perf_counter()
     pace = None if job.realtime is None else Pace(job.realtime, system.start)
@@ -308,7 +309,7 @@ class _Contents:
         return tuple(self._kernel.content(number) for number in range(told, self._told))
 
     def _forget(self) -> tuple[int, ...]:
-        """All but those that are in slots, or were the last time."""
+        """Forget all contents except those that are in slots, or were so the last time."""
         before, self._needed = self._needed, np.unique(self._kernel.integers[self._slots])
         forgotten = self._kernel.forget(np.union1d(before, self._needed).tolist())
         self._limit = self._kernel.content_bytes + FORGET_BYTES

@@ -35,7 +35,7 @@ ROUNDS = 50
 
 
 class Fmi1Initialization:
-    """Of the FMUs of one assembly that have no initialization mode."""
+    """Initialize the FMI 1.0 FMUs of an assembly, which have no initialization mode."""
 
     def __init__(self, assembly: Assembly) -> None:
         self._assembly = assembly
@@ -119,7 +119,7 @@ class Fmi1Initialization:
         )
 
     def stated(self, planned: PlannedInstance, name: str) -> Value:
-        """What a variable has before its FMU can be asked."""
+        """Value of a variable before its FMU can be asked."""
         variable = planned.description.variables[name]
         given = planned.starts.get(name, variable.start)
         return _NOTHING.get(variable.type, 0) if given is None else given
@@ -169,7 +169,7 @@ _COMPUTED = (Causality.OUTPUT, Causality.LOCAL)
 
 
 def departures(planned: PlannedInstance, instance: FmuInstance) -> Iterator[str]:
-    """What to say of each given value that an FMU does not have any more at the end of initialization mode.
+    """Notes on given values that an FMU has changed by the end of initialization mode.
 
     Asked for are variables that are neither parameters nor inputs, since only those may be too many: n states take n
     values, and one more, say of an acceleration, either repeats what these imply or contradicts it.
@@ -210,7 +210,7 @@ MAX_ITERATIONS = 100
 
 
 class InitializationReport(NamedTuple):
-    """How initialization went.
+    """Report on initialization.
 
     Attributes
     ----------
@@ -307,7 +307,7 @@ class _Initialization:
         propagate_at_start(self.plan, {instance.name: instance for instance in self.assembly.instances})
 
     def _settle(self) -> None:
-        """With FMUs that have no initialization mode: again, until each was initialized with the inputs that it has."""
+        """Repeat initialization with FMI 1.0 FMUs until each was initialized with the inputs that it has."""
         beginnings = self.beginnings
         try:
             for step in self.plan.initialization:

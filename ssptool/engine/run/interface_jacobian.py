@@ -171,7 +171,9 @@ class InterfaceDerivatives:
         self._pattern = interface_pattern(plan, group)
 
     def __call__(self, h: float, order: int) -> StepDerivatives:
-        """For a step of h [s] with inputs interpolated by polynomials of `order` (0: held), at the point reached."""
+        """Jacobian for a step of h [s] with inputs interpolated by polynomials of `order` (0: held), at the point
+        reached.
+        """
         answer = np.zeros(self._wires.T.shape)
         feedthrough = np.zeros_like(answer)
         known = np.zeros(self._size, dtype=bool)

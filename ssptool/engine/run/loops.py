@@ -56,7 +56,7 @@ def judged(
 
 
 def _flat(g: Callable[[Floats], Floats], domain: Domain, x: Floats, direction: Floats) -> bool:
-    """Whether the equations still hold some way along a direction, so that x is one of many solutions.
+    """True if the equations still hold some way along a direction, so that x is one of many solutions.
 
     At a double root, where the Jacobian is singular as well, they do not: the residual grows with the square of
     the distance.
@@ -115,8 +115,8 @@ def jacobians(planned: PlannedLoop, product: G) -> "list[LoopJacobian]":
 def jacobian_at(
     x: Floats, g: G, domain: Domain, sources: "Iterable[LoopJacobian]", remark: Callable[[str], None]
 ) -> tuple[Floats, float]:
-    """At x, where the components are left; and how precise it is. Not at the torn slots' values: those are g(x),
-    farther off than x. `remark` is told of a source that is wrong.
+    """Jacobian at x, where the components are left, and its precision. The torn slots hold g(x), which is farther from
+    the solution than x. `remark` is called for a source of derivatives that is wrong.
     """
     matrix, precision = np.full((len(x), len(x)), np.nan), np.inf
     for source in sources:
@@ -131,7 +131,7 @@ def jacobian_at(
 
 
 def _fits(matrix: Floats, x: Floats, g: G, domain: Domain) -> bool:
-    """Whether the loop does beside x what a Jacobian says. Where it cannot be evaluated, that cannot be seen."""
+    """True if the loop changes beside x as a Jacobian predicts, or cannot be evaluated there."""
     step = domain.clip(x + probe(_PROBE * np.maximum(np.abs(x), domain.nominal))) - x
     value = g(x)
     noise = _PROBE**2 * np.maximum(np.abs(value), domain.nominal)
@@ -144,7 +144,7 @@ _SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class LoopReport:
-    """How one algebraic loop was solved.
+    """Report on the solution of one algebraic loop.
 
     `torn` are its unknowns, in the order of `solution.x`; `cause` says what stood in the way, if that is known: which
     component could not be evaluated, in which direction nothing changes, which bounds were reached.
@@ -172,7 +172,7 @@ class LoopReport:
         return dict(zip(self.torn, self.solution.x.tolist(), strict=True))
 
     def facts(self) -> dict[str, Any]:
-        """What there is to say of it in JSON."""
+        """Content of the report for JSON."""
         return {
             "stage": self.stage,
             "signals": list(map(str, self.signals)),
@@ -184,7 +184,7 @@ class LoopReport:
         }
 
     def failure(self) -> Failure:
-        """For a report that is not `ok`."""
+        """Failure for a report that is not `ok`."""
         solution = self.solution
         cause = f"; {self.cause}" if self.cause else ""
         residuals, values, shown = self.residuals, self.values, list(self.torn)
@@ -204,7 +204,7 @@ class LoopReport:
 
 @dataclass(slots=True)
 class LoopWork:
-    """How often solutions of loops were looked for, and the iterations of that."""
+    """Counts of loop solves and of their iterations."""
 
     solved: int = 0
     iterations: int = 0
@@ -259,7 +259,8 @@ class RunningLoop:
         return outcome.ok
 
     def solve(self, how: InitName, time: float, second: Mapping[int, float] = MappingProxyType({})) -> LoopReport:
-        """From the present values, or where the components cannot be there, from the `second` ones (by slot).
+        """Solve the loop from the present values or, where the components cannot be evaluated there, from the `second`
+        ones (by slot).
 
         Discrete signals at which the loop is cut are held while the unknowns are solved for, and renewed after that,
         until they stay. Afterwards the components are at the solution, if there is one.
@@ -291,7 +292,7 @@ class RunningLoop:
         return "; ".join(f"{signal} goes through {', '.join(map(str, v))}" for signal, v in changing if len(v) > 1)
 
     def _solve(self, how: InitName, time: float, start: Floats) -> LoopReport:
-        """With the discrete signals frozen."""
+        """Solve with the discrete signals frozen."""
         if not len(start):
             return self._evaluated(time)
 
@@ -381,7 +382,7 @@ class RunningLoop:
         return self._jacobian(x)[0] if self._matrix is None else self._matrix
 
     def iterate_chord(self, time: float) -> Outcome:
-        """What the kernel does with this loop in a schedule, iterate by iterate, so that each can be logged."""
+        """Do the kernel's chord iteration of this loop, iterate by iterate, so that each can be logged."""
         calls, nominal = self.planned.calls, self._domain.nominal
         x = np.array(self.kernel.values[self._torn])
         self.scheduled.solved += 1

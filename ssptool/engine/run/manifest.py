@@ -40,7 +40,7 @@ class Input:
 
 
 class OverrideKind(StrEnum):
-    """By which argument or option a caller replaced what the documents state."""
+    """Argument or option by which a caller replaced a value of the documents."""
 
     VARIANT = "variant"
     PARAMETER_SET = "parameter set"
@@ -53,7 +53,7 @@ class OverrideKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """What a caller gave in place of what the documents state.
+    """A value that a caller gave in place of that of the documents.
 
     Attributes
     ----------
@@ -102,9 +102,7 @@ def value_text(value: Value, unit: str = "") -> str:
 
 
 def overrides(plan: Plan) -> tuple[Override, ...]:
-    """What the caller of a run gave in place of what the documents state: variant, parameter sets, start values,
-    inputs, scenario, accepted findings.
-    """
+    """Overrides by the caller of a run: variant, parameter sets, start values, inputs, scenario, accepted findings."""
     variant = () if not plan.variant else (Override(OverrideKind.VARIANT, "variant", plan.default, plan.variant),)
     return (
         *variant,
@@ -171,7 +169,7 @@ def _inputs(plan: Plan) -> Iterator[Override]:
 
 
 def _is_given(source: InputSource) -> bool:
-    """Whether a caller drives it, and not only a scenario or a table of the system."""
+    """True if a caller gave the source; False for a scenario alone, and for a table of the system."""
     only_scenario = isinstance(source.time_signal, Overridden) and isinstance(source.time_signal.base, Constant)
     return source.table is None and (source.file is not None or not only_scenario)
 
@@ -189,7 +187,9 @@ def _scenario(plan: Plan) -> Iterator[Override]:
 
 
 def _modified(plan: Plan) -> Iterator[tuple[Signal, Value | None, tuple[SignalOverride, ...]]]:
-    """What a scenario acts on: the signal, its value before, if that stays the same over the run, and the actions."""
+    """Signals that a scenario overrides: the signal, its value before if that is constant over the run, and the
+    actions.
+    """
     stimuli = plan.stimuli
     for source in stimuli.sources:
         if isinstance(source.time_signal, Overridden):
@@ -215,7 +215,7 @@ INSIGHT = frozenset({"log_loops", "log_coupling", "fmu_log", "fmu_log_level", "f
 
 
 def differences(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """What tells runs apart: for each manifest names and values of overrides and settings that are not those of all.
+    """Differences between runs: for each manifest the overrides and settings that are not the same in all.
 
     A run that does not override what another one does has the value that the other one replaced.
     """
@@ -263,7 +263,7 @@ class Arguments:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "Arguments":
-        """From what the caller gave."""
+        """Arguments of the caller."""
         values, unstated = {}, []
         for name, value in given.items():
             try:
@@ -307,7 +307,7 @@ UNSTATED = "default"
 
 
 def made(plan: Plan) -> Mapping[str, Any]:
-    """Of a manifest what `differences` reads, before the run."""
+    """The part of a manifest that `differences` reads, before the run."""
     facts = {"overrides": [asdict(one) for one in overrides(plan)], "settings": asdict(plan.settings)}
     return dict(as_json(facts))
 
@@ -347,7 +347,7 @@ def manifest(
     Its keys: `arguments` (of the call, and in `unstated` the names of those that no file holds), `system`, `created`,
     `status`, `failure`, `columns`, `inputs` with their SHA-256, `interval`, `settings`, `overrides` (what replaced
     values of the documents, with the value before and its place), `accepted` (findings in spite of which it was run),
-    `stimuli` (what acted on the system), `choices`, `notes` (of planning, of the initialization and of the file),
+    `stimuli` (inputs and scenario), `choices`, `notes` (of planning, of the initialization and of the file),
     `problems` (warnings and errors that FMUs logged: how many, and the first of each kind), `loops` (how each was
     solved), `statistics`, `versions`.
     """

@@ -1,4 +1,4 @@
-"""Choice of the methods of a run: interface of each component, integrator, master algorithm with its input course."""
+"""Choice of the methods of a run: interface of each component, integrator, master with its input approximation."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -34,7 +34,7 @@ _WORDS = {EXCHANGE: "model exchange", SIMULATION: "co-simulation"}
 
 
 class Implementations(NamedTuple):
-    """By component; `exchange` are those of model exchange, to be integrated as one ODE."""
+    """Interface of each component; `exchange` are those of model exchange, to be integrated as one ODE."""
 
     of: Mapping[str, InterfaceType]
     choice: Choice
@@ -278,7 +278,7 @@ def choose_master(
 
 
 def _adaptive(base: CouplingMaster, situation: Situation, tolerance: float) -> tuple[StepSizeControl, Choice]:
-    """By step doubling where states can be saved, else by energy residuals."""
+    """Adaptive master: step doubling where states can be saved, else energy residuals."""
     if not 0 < tolerance < 1:
         raise WrongValue(f"the tolerance of adaptive steps must be between 0 and 1, found {tolerance:g}")
     _must_vary(situation)

@@ -46,7 +46,7 @@ def held_back() -> Iterator[None]:
 
 
 def let_through() -> None:
-    """What was held back arrives here, because nothing is done by halves at present."""
+    """Deliver interrupts that were held back, because no block is half recorded now."""
     if _waiting:
         _waiting.pop()()
 
@@ -85,7 +85,7 @@ class Recorder:
         Begins the file, if there is to be one, with the list of all contents; called when the system is initialized.
     keep
         Keep the rows in memory, for `trace`.
-    thinning
+    decimation
         Which rows are recorded; None: all.
     rows
         How many these will probably be.
@@ -188,7 +188,7 @@ class Recorder:
             self._forget(entries.forgotten)
 
     def _forget(self, numbers: tuple[int, ...]) -> None:
-        """Of contents that later rows do not need: later, since the last of these rows may still be recorded."""
+        """Forget contents that later rows do not need; later, since the last of these rows may still be recorded."""
         going, self._going = self._going, numbers
         if not going or self._keep:
             return
@@ -212,13 +212,13 @@ class Recorder:
             self._progress = tell
 
     def known(self, rows: Floats) -> Floats:
-        """The first of these rows, until one refers to a content that nobody has told of."""
+        """The first of these rows, up to one that refers to an unknown content."""
         numbers = rows[:, self._numbered].view(np.int64)
         strange = (numbers >= self.contents.told).any(axis=1)
         return rows[: np.argmax(strange)] if strange.any() else rows
 
     def finish(self) -> None:
-        """There are no more rows."""
+        """Finish after the last row."""
         if not self._earlier:
             self._begin()
         self._record(self._decimation.rest())
@@ -230,7 +230,7 @@ class Recorder:
 
     @property
     def trace(self) -> Trace | None:
-        """What was kept."""
+        """The recorded trace, if it was kept."""
         if not self._keep:
             return None
         rows = self._kept[: self.recorded]
@@ -238,12 +238,12 @@ class Recorder:
 
     @property
     def kept_earlier(self) -> bool:
-        """Whether the file still has the results of another run, as this one has no row."""
+        """True if the file still has the results of another run, because this one has no row."""
         return self._earlier and self._writer is None
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the file could not keep, and what initialization has to say."""
+        """Notes of initialization, and on what the file could not keep."""
         told = () if self.report is None else self.report.notes
         return (*told, *(self._writer.notes() if self._writer is not None else ()))
 
@@ -282,7 +282,7 @@ def _with_more(blocks: Iterator[Floats]) -> Iterator[tuple[Floats, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What is recorded of a run, and where.
+    """Choice of what a run records, and where.
 
     Attributes
     ----------
@@ -312,7 +312,7 @@ class Recording:
             object.__setattr__(self, "output", Path(self.output))
 
     def decimation(self, plan: Plan) -> Decimation:
-        """Which rows are recorded.
+        """The decimation that selects the recorded rows.
 
         Raises
         ------
@@ -328,7 +328,7 @@ class Recording:
         return Grid(plan.interval.start, self.output_step, [column.held for column in plan.columns])
 
     def rows(self, plan: Plan) -> int:
-        """How many rows are recorded, at most, of a run to the stop time, unless events or a master add some."""
+        """Largest number of recorded rows of a run to the stop time, without those that events or a master add."""
         interval = plan.interval
         if self.output_step is None:
             return interval.steps // self.every + 2

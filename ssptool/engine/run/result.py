@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a run took.
+    """Effort of a run.
 
     Attributes
     ----------
@@ -136,7 +136,7 @@ class Result:
 
     @property
     def trace(self) -> Trace:
-        """What was recorded, also by a run that failed.
+        """The recorded trace, also of a run that failed.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class Result:
         return self.trace[signal]
 
     def __contains__(self, signal: object) -> bool:
-        """Whether a signal of this name was recorded."""
+        """True if a signal of this name was recorded."""
         return any(column.signal == signal for column in self.columns)
 
     def __iter__(self) -> Iterator[str]:
@@ -229,7 +229,7 @@ def trace_of(name: str, given: object) -> Trace:
 
 
 def statistics_of(execution: Execution, simulated: float) -> Statistics:
-    """Of so much simulated time [s]."""
+    """Statistics of an execution over this simulated time [s]."""
     counts = execution.counts
     return Statistics(
         kernel=execution.kernel,
@@ -337,7 +337,7 @@ def _name(run: Any) -> str:
 
 
 def made_by(run: Any) -> Mapping[str, Any]:
-    """What is known of how a result was made: of its manifest, or of the result itself; nothing of a trace."""
+    """Facts on how a result was made, from its manifest or the result itself; none for a trace."""
     if isinstance(run, Result):
         facts = {"overrides": [asdict(one) for one in run.overrides], "settings": asdict(run.settings)}
         return dict(as_json(facts))
@@ -347,7 +347,7 @@ def made_by(run: Any) -> Mapping[str, Any]:
 
 
 def result_html(result: "Result") -> str:
-    """How the run ended, how it began, what was chosen; and the trace, if it was kept."""
+    """HTML of a result: end, initialization, choices, and the trace if it was kept."""
     lines = "".join(f"<li>{line}</li>" for line in _facts(result))
     trace = "" if result.kept is None else trace_html(result.kept)
     return f"<h4>{html_text(result.name)}</h4><ul>{lines}</ul>{trace}"

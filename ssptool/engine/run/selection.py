@@ -44,15 +44,15 @@ def select(plan: Plan, patterns: Sequence[str]) -> Plan:
 
 
 class Route(NamedTuple):
-    """How the value of a connector follows from that of another signal."""
+    """Conversion from another signal to the value of a connector."""
 
     source: Signal
     conversion: Conversion
 
 
 class Inside:
-    """What can be recorded of a system besides the signals that are exchanged: variables of its FMUs, and connectors
-    of systems that follow from them or from signals.
+    """Signals that can be recorded besides those that are exchanged: variables of FMUs, and connectors of systems that
+    follow from them or from signals.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -117,11 +117,11 @@ class Inside:
         return {s: port for s, port in found.items() if self.route(s) or s in network.boundary_assignments}
 
     def route(self, signal: Signal) -> Route | None:
-        """Where the value of a connector comes from; None if nothing leads to it or from it."""
+        """Source of the value of a connector; None if no connection leads to it or from it."""
         return next((route for route in self._routes.get(signal, ()) if self.is_known(route.source)), None)
 
     def is_known(self, signal: Signal) -> bool:
-        """Whether it has a slot, or is a variable that can be got."""
+        """True if it has a slot, or is a variable that can be got."""
         one = self._components.get(signal.component)
         variable = None if one is None else one.description.variables.get(signal.variable)
         return signal in self._slots or (one is not None and variable is not None and self._can_be_got(one, variable))
@@ -148,7 +148,7 @@ class Inside:
         return None if one is None else one.description.variables.get(signal.variable)
 
     def together(self, signal: Signal) -> tuple[Signal, ...]:
-        """What is got together with a variable: of an element of an array, all of them."""
+        """Variables that are got together with one: for an element of an array, all its elements."""
         variable, arrays = self.variable(signal), self._components[signal.component].description.arrays
         if variable is None or variable.array is None:
             return (signal,)
@@ -168,7 +168,7 @@ class Inside:
         return source
 
     def unit(self, signal: Signal) -> str | None:
-        """Of a connector that states none, that of the signal that it follows from."""
+        """Unit of a connector; where it states none, that of the signal that it follows from."""
         if (variable := self.variable(signal)) is not None:
             return variable.unit
         port = self.connectors.get(signal)

@@ -99,7 +99,7 @@ class SavedSimulation:
     contents: tuple[bytes, ...] = ()
 
     def write(self, path: Path, plan: Plan) -> None:
-        """Into a file (a zip of arrays), over an old one only when it is complete."""
+        """Write a file (a zip of arrays); it replaces an old one only when it is complete."""
         facts = {
             "format": _FORMAT,
             "plan": _identity(plan),
@@ -126,7 +126,7 @@ class SavedSimulation:
 
     @classmethod
     def read(cls, path: Path, plan: Plan) -> "SavedSimulation":
-        """From a file that was saved with the same plan.
+        """Read a file that was saved with the same plan.
 
         Raises
         ------
@@ -196,7 +196,7 @@ _FOLLOWS = "follows inputs"
 
 
 def check_savable(plan: Plan) -> None:
-    """That every FMU can serialize its state.
+    """Check that every FMU can serialize its state.
 
     Raises
     ------
@@ -217,7 +217,7 @@ def serialized(assembly: Assembly) -> tuple[bytes, ...]:
 
 
 def contents(kernel: Kernel) -> tuple[bytes, ...]:
-    """All that the kernel has met, by number."""
+    """Contents of the kernel, by number."""
     return tuple(kernel.content(number) for number in range(kernel.contents))
 
 

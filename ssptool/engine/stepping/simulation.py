@@ -192,7 +192,7 @@ class SteppedRun:
 
     @property
     def finished(self) -> bool:
-        """Whether the stop time of the plan has been reached, or a component has ended the simulation before."""
+        """True if the stop time of the plan is reached, or a component has ended the simulation before."""
         if self._terminated:
             return True
         return self._finished if self.plan.master.chooses_steps else self._steps >= self.plan.interval.steps
@@ -263,13 +263,13 @@ class SteppedRun:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be said of the simulation so far, such as which component has ended it."""
+        """Notes on the simulation so far, such as which component has ended it."""
         assembly = self._assembly
         so_far = (*assembly.retreats(), *self._system.remarks(), *assembly.remarks)
         return (*self.plan.notes, *dict.fromkeys(so_far))
 
     def _to_other_side(self) -> None:
-        """Where inputs jump, and through events at the stop time, after which there is no step: one ends there."""
+        """Go through jumps of inputs, and through events at the stop time, after which there is no step."""
         if self._terminated:
             return
         stimuli, interval = self._system.stimuli, self.plan.interval
@@ -282,7 +282,7 @@ class SteppedRun:
         return abs(self.time - time) <= TOLERANCE * self.plan.interval.step
 
     def _run(self, count: int) -> int:
-        """At most so many rows; gives the number of steps among them, the other sides of jumps being none."""
+        """Do steps for at most this number of rows; returns the number of steps, without the right sides of jumps."""
         if self._failure is not None:
             raise RunError(self._failure)
         before, point = self.time, self._rows.history[-1, 0]
@@ -314,7 +314,7 @@ class SteppedRun:
     @property
     @one_at_a_time
     def trace(self) -> Trace:
-        """What was recorded so far, since entry; also when the context has been left."""
+        """The trace recorded since entry; also after the context has been left."""
         rows = self._rows.recorded
         if not len(rows):
             raise NotRunning(self._ended)
@@ -371,7 +371,7 @@ class SteppedRun:
 
     @property
     def overrides(self) -> tuple[Override, ...]:
-        """What the caller gave in place of what the documents state, before the start and by `set`, in this order."""
+        """Overrides by the caller, before the start and by `set`, in this order."""
         return (*overrides(self.plan), *self._sets)
 
     # -- saving ----------------------------------------------------------------------------------------------

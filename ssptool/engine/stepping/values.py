@@ -105,7 +105,7 @@ class SimulationValues:
     # -- reading ---------------------------------------------------------------------------------------------
 
     def get(self, signal: Signal) -> Any:
-        """Of an array all values, with its shape; of texts and bytes as objects."""
+        """Get a value; of an array all values, with its shape; texts and bytes as objects."""
         if signal not in self._arrays:
             return self._scalar(signal)
         shape = self._arrays[signal]
@@ -127,7 +127,7 @@ class SimulationValues:
         return self.instances[signal.component].get([signal.variable])[signal.variable]
 
     def _of_connector(self, signal: Signal) -> Value:
-        """Of a system inside."""
+        """Value of a connector of an inner system."""
         route = self._inside.route(signal)
         if route is None:
             return self._plan.network.boundary_assignments[signal].value
@@ -146,7 +146,7 @@ class SimulationValues:
         return dict(zip(elements(signal, shape), found.ravel().tolist(), strict=True))
 
     def write(self, name: str, given: Mapping[Signal, Any]) -> None:
-        """Into the kernel, of what it knows."""
+        """Write known signals to kernel slots."""
         for signal, value in given.items():
             if isinstance(value, float) and np.isnan(value):
                 raise WrongValue(f"{name} cannot be nan")
@@ -160,12 +160,12 @@ class SimulationValues:
                 raise type(error)(f"{name} cannot be {value!r}: {expected}") from error
 
     def is_constant(self, signal: Signal) -> bool:
-        """Whether it is an input of the system that nothing drives."""
+        """True if it is an input of the system without a source."""
         return self._slots[signal] in self._plan.constants
 
 
 def check_settable(plan: Plan, name: str, signals: Collection[Signal]) -> None:
-    """That what has this name, of which these are the elements, can be given a value during a run.
+    """Check that a variable of this name, with these elements, can be set during a run.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def _led_to(plan: Plan, signal: Signal) -> str:
 
 
 class SimulationChanges:
-    """At the present communication point; RunError is raised where the simulation cannot go on with them."""
+    """Changes at the present communication point; RunError is raised where the simulation cannot continue with them."""
 
     def __init__(self, plan: Plan, assembly: Assembly, system: CoupledSystem, values: SimulationValues) -> None:
         self._plan = plan
@@ -257,7 +257,7 @@ class SimulationChanges:
             self._intervene(lambda: None)
 
     def _set_at_event(self, signal: Signal, given: Mapping[Signal, Any], time: float) -> None:
-        """Of a component in event mode. What belongs to a clock waits for its next tick."""
+        """Set an input of a component in event mode. A clocked input waits for the next tick of its clock."""
         assert self._system.events is not None
         values = {each.variable: own for each, own in given.items() if not self._plan.network.variable(each).clocks}
 
@@ -313,7 +313,7 @@ class SimulationRows:
 
     @property
     def time(self) -> float:
-        """Of the last one [s]."""
+        """Time of the last row [s]."""
         return float(self.last[0])
 
     @property
@@ -338,13 +338,13 @@ class SimulationRows:
         self.history = history
 
     def replace_last(self, values: Floats) -> None:
-        """By these values, from which inputs may have jumped: what was before is forgotten."""
+        """Replace the last row by these values, from which inputs may have jumped."""
         self.last = np.concatenate([[self.time], values])
         self.history = _forgetful(self.last[None])
         self._rows[-1][-1] = self.last[self._chosen]
 
     def go_on(self, history: Floats, last: Floats) -> None:
-        """From those of another simulation."""
+        """Continue with the rows of another simulation."""
         self.history, self.last = history, last
         self._rows = [last[np.newaxis, self._chosen]]
 

@@ -27,18 +27,18 @@ Source: TypeAlias = Path | str | Sequence[Path | str] | Mapping[str, One] | Any
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Courses of inputs, and how they run between the rows of a table.
+    """Signals over time for inputs, and the interpolation between rows of tables.
 
     Attributes
     ----------
     source
         A CSV file (path) or several, with `time` [s] as first column and full names of inputs as the others; a mapping
-        from full names to constants, functions of time or courses; a pandas frame or a numpy array with fields, with
-        the times [s] as index or as `time`.
+        from full names to constants, functions of time or signals over time; a pandas frame or a numpy array with
+        fields, with the times [s] as index or as `time`.
     interpolation
-        Of real numbers; all else is held.
+        Interpolation of real numbers; all other types are held.
     columns
-        Full name → interpolation, where it differs.
+        Full name → interpolation of this input, where it differs.
     """
 
     source: Source
@@ -70,7 +70,7 @@ def interpolated(given: InputData, how: str | Mapping[str, str]) -> Inputs:
 
 
 def resolve_inputs(given: InputData, network: Network, units: Mapping[str, PhysicalUnit]) -> tuple[InputSource, ...]:
-    """Courses for the inputs of a system, in the order in which they are given.
+    """Input sources of a system, in the order in which they are given.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def resolve_inputs(given: InputData, network: Network, units: Mapping[str, Physi
 
 
 class _Resolution:
-    """Collects courses and findings."""
+    """Collect input sources and findings."""
 
     def __init__(self, network: Network, units: Mapping[str, PhysicalUnit]) -> None:
         self.network = network
@@ -113,7 +113,7 @@ class _Resolution:
             self._find("interpolation", 0, name, "no input of this name has values to interpolate")
 
     def _source(self, inputs: Inputs, source: Any) -> set[str]:
-        """The names that one source has courses for."""
+        """Names of the inputs in one source."""
         if isinstance(source, str | Path):
             return self._file(inputs, Path(source))
         if isinstance(source, Mapping):
@@ -243,7 +243,7 @@ def _converted(target: Target, value: Value, change: Conversion) -> Value:
 
 
 def _doubles(target: Target, texts: Sequence[str], change: Conversion) -> list[float]:
-    """All values of a column at once; empty where one of them needs a closer look, which takes longer."""
+    """Convert a whole column at once; empty where a value needs the slower check."""
     if not target.unbounded:
         return []
     try:

@@ -30,7 +30,7 @@ Scalar: TypeAlias = float | int | bool | str
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """At `time` [s] after the start of the run: what happens to a variable, by its full name.
+    """Event of a scenario: at `time` [s] after the start of the run, an action on a variable, by its full name.
 
     Attributes
     ----------
@@ -194,7 +194,7 @@ class _Resolution:
     # --------------------------------------------------------------------------------------------------------
 
     def _overrides(self, target: Target, events: tuple[Event, ...]) -> tuple[SignalOverride, ...]:
-        """With the reset at the end of the scenario; times are those of the run."""
+        """Overrides of a variable, with the reset at the end of the scenario; times are those of the run."""
         found = []
         unbounded = replace(target, minimum=-math.inf, maximum=math.inf)
         for event in events:
@@ -240,7 +240,7 @@ _NEUTRAL: Mapping[str, float | str | bool] = {"String": "", "Boolean": False, "F
 
 
 def _outer(network: Network, signal: Signal) -> Constant | None:
-    """Of an input of the system without a value of its own: what the first input that it leads to has."""
+    """Start value of an input of the system that states none: that of the first input that it leads to."""
     for wire in network.wires:
         if wire.source == signal and (there := start_constant(network, wire.destination)) is not None:
             value, conversion = there.value, wire.conversion

@@ -50,7 +50,7 @@ class Target:
 
     @property
     def unbounded(self) -> bool:
-        """Whether every finite double is a value."""
+        """True if every finite double is a value."""
         return self.type == "Float64" and self.minimum == -math.inf and self.maximum == math.inf
 
     def read(self, text: str) -> Value:
@@ -77,12 +77,12 @@ class Target:
         return value
 
     def conversion(self, unit: str, units: Mapping[str, PhysicalUnit]) -> Conversion:
-        """From values in `unit` to those of the input. Raises IncompatibleUnits."""
+        """Conversion from values in `unit` to those of the input. Raises IncompatibleUnits."""
         return conversion(named(units, unit), named(units, self.unit), self.relative)
 
 
 def targets(network: Network) -> dict[str, Target]:
-    """All inputs that can be driven, by full name."""
+    """Inputs that can be driven, by full name."""
     driven = {wire.destination for wire in network.wires}
     found = {str(port.signal): _outer(network, port) for port in network.ports if port.kind == "input"}
     for component in network.components.values():
@@ -107,7 +107,7 @@ def of_variable(signal: Signal, variable: Variable) -> Target:
 
 
 def _outer(network: Network, port: Port) -> Target:
-    """Of the system itself: an enumeration has the items of what it leads to."""
+    """Target for an input of the system; an enumeration has the items of the input that it leads to."""
     for wire in network.wires:
         component = network.components.get(wire.destination.component)
         if wire.source == port.signal and component is not None and port.type == "Enumeration":
@@ -118,7 +118,7 @@ def _outer(network: Network, port: Port) -> Target:
 
 
 def why_not(network: Network, name: str, known: Mapping[str, Target]) -> str:
-    """In words, why nothing of this name can be driven."""
+    """Reason why no input of this name can be driven."""
     for wire in network.wires:
         if str(wire.destination) == name:
             return f"it is connected: {wire.source} drives it"
@@ -146,7 +146,7 @@ def known_units(network: Network, more: Mapping[str, PhysicalUnit]) -> dict[str,
 
 @dataclass(frozen=True, slots=True)
 class InputSource:
-    """An input with its course, in the unit and type that it has, and in words where that comes from.
+    """Source of an input: its signal over time, in the unit and type of the input, and its origin in words.
 
     `file` is the file that it comes from, if it does. `table` is the component whose output it is; its first value is
     held before its first row.
@@ -160,7 +160,7 @@ class InputSource:
 
 
 class ConnectionOverride(NamedTuple):
-    """A connection that a scenario acts on: modifications of what its source gives and its destination gets."""
+    """Overrides of a connection by a scenario, at its source and at its destination."""
 
     source: Signal
     destination: Signal
@@ -170,7 +170,7 @@ class ConnectionOverride(NamedTuple):
 
 
 class ParameterChange(NamedTuple):
-    """A tunable parameter that a scenario changes; `base` is what it has otherwise."""
+    """Overrides of a tunable parameter by a scenario; `base` is its value otherwise."""
 
     signal: Signal
     base: Value
@@ -179,7 +179,7 @@ class ParameterChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stimuli:
-    """Driven inputs, gates and settings.
+    """Input sources, overridden connections and parameter changes of a run.
 
     `events` are the lines of the scenario in words, `files` what all of it was read from.
     """
@@ -195,12 +195,12 @@ class Stimuli:
 
     @property
     def jumps(self) -> tuple[float, ...]:
-        """Times [s] at which something jumps, ascending."""
+        """Times [s] at which a signal or parameter jumps, ascending."""
         return tuple(sorted(set(self._jumps())))
 
     @property
     def actions(self) -> tuple[float, ...]:
-        """Times [s] at which a scenario does something."""
+        """Times [s] at which a scenario acts."""
         return tuple(self._actions())
 
     def _jumps(self) -> Iterator[float]:
@@ -218,12 +218,12 @@ class Stimuli:
             yield from (one.time for one in parameter.overrides)
 
     def fingerprint(self) -> list[str]:
-        """Texts that are equal where the same acts on a system, as far as can be seen: functions are taken on trust."""
+        """Texts that are equal for equal stimuli; functions are compared by their settings only."""
         time_signals = [f"{one.signal}: {_digest(one.time_signal)}" for one in self.sources]
         return [*time_signals, *map(_digest, self.connections), *map(_digest, self.parameter_changes)]
 
     def check_start(self, start: float) -> None:
-        """That there are values from the start time [s] on.
+        """Check that there are values from the start time [s] on.
 
         Raises
         ------
@@ -259,7 +259,7 @@ def of_tables(network: Network) -> tuple[InputSource, ...]:
 
 
 def notes_on_tables(stimuli: Stimuli, start: float, stop: float) -> Iterator[str]:
-    """In words, the tables that a run from start to stop [s] leaves."""
+    """Notes on tables that do not cover the run from start to stop [s]."""
     told: set[str] = set()
     for source in stimuli.sources:
         base = source.time_signal.base if isinstance(source.time_signal, Overridden) else source.time_signal
@@ -288,15 +288,15 @@ NO_STIMULI = Stimuli()
 
 
 def source_signal(signal: Signal) -> Signal:
-    """The signal from which a driven input gets its values: an input of the system, which is its own, or one of a
-    component, which gets one that no connector shows.
+    """Signal that has the values of an input source: the input itself if it is one of the system, else a hidden input
+    of the system that is wired to it.
     """
     return signal if not signal.component else Signal("", f"{signal} (driven)")
 
 
 def extended(network: Network, stimuli: Stimuli, start: float) -> Network:
-    """The network with an input of the system, and a wire, for each driven input of a component; and with what
-    parameters have at the start time [s].
+    """The network with a hidden input of the system, and a wire, for each input source of a component; and with the
+    parameter values of the start time [s].
     """
     ports = {port.signal: port for component in network.components.values() for port in component.ports}
     inside = [one.signal for one in stimuli.sources if one.signal.component]
@@ -330,7 +330,9 @@ class Boundary(NamedTuple):
 
 
 def boundaries(jumps: Iterable[float], start: float, stop: float) -> tuple[Boundary, ...]:
-    """Those after the start and not after the stop [s], in order. What jumps at the start has done so then."""
+    """Boundaries between segments: jumps after the start and not after the stop [s], in order. Jumps at the start count
+    as done.
+    """
     found: list[Boundary] = []
     for time in sorted(jumps):
         if same_time(time, start) or not start < time or (time > stop and not same_time(time, stop)):

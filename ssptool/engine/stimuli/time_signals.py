@@ -11,14 +11,14 @@ from ssptool.fmu.description import Value
 
 
 class Interpolation(StrEnum):
-    """What is between two rows of a table: `hold` the earlier one, `linear` the line from one to the other."""
+    """Interpolation between two rows of a table: `hold` the earlier value, `linear` the line from one to the other."""
 
     HOLD = "hold"
     LINEAR = "linear"
 
 
 class TimeSignal(Protocol):
-    """Values over time, with a limit from the left and one from the right where it jumps.
+    """Signal over time, with a limit from the left and one from the right where it jumps.
 
     `continuous`: between jumps it is a continuous function of time; else it is constant between them, or sampled.
     """
@@ -28,7 +28,7 @@ class TimeSignal(Protocol):
 
     @property
     def steady(self) -> bool:
-        """Whether it is constant between jumps."""
+        """True if it is constant between jumps."""
         ...
 
     @property
@@ -43,7 +43,7 @@ class TimeSignal(Protocol):
 
     @property
     def first(self) -> float:
-        """Before this time [s] there is no value."""
+        """Time [s] of the first value."""
         ...
 
     def before(self, t: float) -> Value:
@@ -125,7 +125,7 @@ class Table:
         return self.values[row - 1]
 
     def _between(self, row: int, t: float) -> float:
-        """On the line from this row to the next; at both ends, and if it is level, the very number that is there."""
+        """Value on the line from this row to the next; at both ends, and if it is level, the stored number itself."""
         first, second = float(self.values[row]), float(self.values[row + 1])
         share = (t - self.times[row]) / (self.times[row + 1] - self.times[row])
         if share == 0.0 or first == second:
@@ -135,7 +135,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """What a function of time [s] returns.
+    """Signal that a function of time [s] returns.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class Function:
 
 
 class Action(StrEnum):
-    """What an event of a scenario does to a variable; the words are those of libcosim."""
+    """Action of a scenario's event on a variable, in the words of libcosim."""
 
     OVERRIDE = "override"
     BIAS = "bias"
@@ -181,7 +181,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SignalOverride:
-    """From `time` [s] on; `value` is of the type of the variable, and of no account for a reset."""
+    """Override of a variable from `time` [s] on; `value` has the type of the variable, and is unused for a reset."""
 
     time: float
     action: Action
@@ -199,7 +199,7 @@ class SignalOverride:
 
 
 def active(overrides: Iterable[SignalOverride], t: float, *, before: bool = False) -> SignalOverride | None:
-    """The last one that is in force at t [s], or just `before`; of two at one time the later in the list."""
+    """The override in force at t [s], or just `before`; of two at one time the later in the list."""
     found = None
     for one in overrides:
         if one.time < t or (one.time == t and not before):
@@ -209,7 +209,7 @@ def active(overrides: Iterable[SignalOverride], t: float, *, before: bool = Fals
 
 @dataclass(frozen=True, slots=True)
 class Overridden:
-    """A course as a scenario changes it; modifications are in the order of time."""
+    """A signal with the overrides of a scenario, in the order of time."""
 
     base: TimeSignal
     overrides: tuple[SignalOverride, ...]

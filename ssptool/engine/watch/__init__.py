@@ -60,7 +60,7 @@ _NOTES = np.dtype([*_FIELDS, ("padding", np.uint8, (-np.dtype(_FIELDS).itemsize 
 
 @dataclass(frozen=True, slots=True)
 class CallCount:
-    """How often a function of an instance was called, and how long that took [s]."""
+    """Number of calls of a function of an instance, and their time [s]."""
 
     component: str
     function: str
@@ -78,7 +78,7 @@ class SlowestStep:
 
 
 class CallPhase(StrEnum):
-    """Where the time of a run goes."""
+    """Phase of a run to which the time of a call counts."""
 
     COMPONENT = "component"
     ENGINE = "engine"
@@ -100,7 +100,7 @@ class Cost:
 
 
 def costs(components: Mapping[str, float], seconds: float, waited: float = 0.0) -> tuple[Cost, ...]:
-    """What each component and the engine cost, the dearest first.
+    """Time of each component and of the engine, the largest first.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class Watch:
         return {name: int(total) * 1e-9 for name, total in zip(self.names, totals, strict=True)}
 
     def slowest_step(self) -> SlowestStep | None:
-        """Of all steps of all components; None where none was measured, as where all are integrated as one ODE."""
+        """Slowest step of all components; None where none was measured, as where all are integrated as one ODE."""
         took = self._notes["slowest_nanoseconds"]
         if not took.any():
             return None
@@ -237,7 +237,7 @@ class Watch:
         return SlowestStep(self.names[place], float(self._notes["slowest_time"][place]), int(took[place]) * 1e-9)
 
     def calls(self) -> tuple[CallCount, ...]:
-        """All calls, from Python and through stand-ins that measure, by component and function."""
+        """Calls from Python and through measuring stand-ins, by component and function."""
         totals: dict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0])
         for key, (calls, nanoseconds) in (*self._python.items(), *self._native()):
             totals[key][0] += calls

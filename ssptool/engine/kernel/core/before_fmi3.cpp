@@ -29,7 +29,7 @@ class InputRates {
   // The highest input derivative that the FMU may still act on.
   int told_order = 0;
 
-  // Sets the inputs to their course over the step from t, as far as the FMU follows it.
+  // Sets the inputs as they run over the step from t, as far as the FMU follows them.
   Failure lead(const RealAccess& reals, double t, double h, const Motion& motion, const char* set_values,
                const char* set_rates) noexcept {
     for (;;) {

@@ -152,7 +152,7 @@ class alignas(cache_line) Instance {
   [[nodiscard]] virtual const char* set_function(Type) const noexcept = 0;
   [[nodiscard]] virtual const char* get_function(Type) const noexcept = 0;
 
-  // Set the inputs to their course over the step and do it.
+  // Set the inputs as they run over the step, and do the step.
   virtual Failure step(double t, double h, const Motion&) noexcept = 0;
   // The same in parts, where there is nothing else to it: after inputs were set, and if need be first derivatives told,
   // which were the highest ones before as well, this is the step; null if there is more to it.

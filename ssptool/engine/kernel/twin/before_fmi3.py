@@ -35,7 +35,7 @@ class Rates:
 
 
 class BeforeFmi3:
-    """What FMI 1.0 and 2.0 have in common but for the names of their functions."""
+    """Operations that FMI 1.0 and 2.0 share except for the names of their functions."""
 
     prefix: ClassVar[str]
 
@@ -56,7 +56,7 @@ class BeforeFmi3:
         return self._call(function, references.ctypes.data, references.size, values.ctypes.data)
 
     def _set_inputs(self, motion: Motion, t: float, h: float) -> TwinFailure | None:
-        """To their course over the step from t, as far as the FMU follows it."""
+        """Set the inputs as they run over the step from t, as far as the FMU follows them."""
         while self._inputs.size:
             taken = self.following.limited(motion, h)
             if failure := self.set(self._inputs, taken.value):
@@ -76,7 +76,7 @@ class BeforeFmi3:
         return None
 
     def _refused(self, told: int, before: int, t: float, failure: TwinFailure) -> bool:
-        """What was in effect before may still be; that nothing is any more is worth one more call."""
+        """Handle a refusal: derivatives set earlier may still be in force, so one more call takes them back."""
         if self.following.order == 0 and failure.status <= ERROR:
             self._rates.told_order = 0
             return True

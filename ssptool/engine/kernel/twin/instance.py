@@ -29,7 +29,7 @@ class TwinFailure(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """How the inputs of an instance run over a step: value, first and second derivative at its start."""
+    """Inputs of an instance over a step: value, first and second derivative at its start."""
 
     value: Floats
     first: Floats
@@ -47,8 +47,8 @@ class Motion(NamedTuple):
 
 
 class TwinFollowing:
-    """How far an FMU follows its inputs over a step. It may refuse to at any time, which costs no step: from then on
-    they run as polynomials of a lower order, or are held at their value in the middle of the step.
+    """Order up to which an FMU follows its inputs over a step. An FMU may refuse at any time, which costs no step: from
+    then on inputs run as polynomials of a lower order, or are held at their value in the middle of the step.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class TwinFollowing:
         self.by: TwinFailure | None = None
 
     def refused(self, order: int, t: float, by: TwinFailure) -> bool:
-        """Whether a refusal of polynomials of this order is one that the FMU can go on after."""
+        """Handle a refusal of polynomials of this order; returns whether the FMU can continue."""
         if by.status > ERROR:
             return False
         self.order, self.since, self.by = order - 1, t, by
@@ -92,7 +92,7 @@ class FmiInstance(Protocol):
         """Set or get by a function that takes or fills `values` of its own type; see `Typed.room`."""
 
     def step(self, t: float, h: float, motion: Motion) -> TwinFailure | None:
-        """Set the inputs to their course over the step and do it."""
+        """Set the inputs as they run over the step, and do the step."""
 
     def save(self) -> TwinFailure | None: ...
 

@@ -20,7 +20,7 @@ class TwinIteration(NamedTuple):
     x: Floats
 
     def excess(self, values: Floats) -> float:
-        """How many times too large the difference between what came out and what went in is."""
+        """Factor by which the difference between output and guess exceeds its limit."""
         absolute, relative = self.calls.absolute, self.calls.relative
         sizes = zip(self.x, self.calls.nominal, strict=True)
         return self._largest(values, [absolute + relative * max(abs(x), nominal) for x, nominal in sizes])

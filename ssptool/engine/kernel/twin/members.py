@@ -207,7 +207,7 @@ class TwinAccess:
         return OK
 
     def set_typed(self, member: TwinMember, inputs: Sequence[Typed], values: Floats) -> Outcome:
-        """From `values`, those of all slots."""
+        """Set variables from `values`, those of all slots."""
         for typed in inputs:
             taken, unfit = typed.machine(values, self._slot_values.contents)
             if unfit is not None:
@@ -228,7 +228,7 @@ class TwinAccess:
         return OK
 
     def observe(self) -> Outcome:
-        """What is observed of all instances, finite or not, with their inputs as they are now."""
+        """Get the observed variables of all instances, finite or not, with the present inputs."""
         for member in self._members:
             outcome = self._observe(member) if member.is_observed else OK
             if not outcome.ok:

@@ -26,7 +26,7 @@ class TwinRecorder:
 
     @property
     def width(self) -> int:
-        """Of a row: the time and what is recorded."""
+        """Width of a row: the time and the recorded slots."""
         return 1 + len(self._recorded)
 
     def record_slots(self, slots: Slots) -> None:

@@ -39,7 +39,7 @@ ENTRY_BYTES = 64
 
 
 class TwinStringTable:
-    """Texts that a kernel has met, and what binary variables had, by number. No number means another one later."""
+    """Contents of strings and binaries by number. A number is never used again."""
 
     def __init__(self) -> None:
         self._all: dict[int, bytes] = {}

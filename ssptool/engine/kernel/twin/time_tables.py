@@ -22,7 +22,7 @@ NO_TIME_TABLES = TimeTables((), (), ())
 
 
 class TwinTimeTables:
-    """TimeTables of slots, some of which are `integers`."""
+    """Time tables of slots, some of which are `integers`."""
 
     def __init__(self, tables: TimeTables = NO_TIME_TABLES, integers: Collection[int] = ()) -> None:
         self._axes = [np.array(times, dtype=np.float64) for times in tables.axes]
@@ -65,7 +65,9 @@ class TwinTimeTables:
 
 
 def _at(values: Floats, times: Sequence[float], row: int, t: float, linear: bool) -> float:
-    """At both ends of a line, and where it is level, the very number that is there: so a zero keeps its sign."""
+    """Interpolate a column. At both ends of a line, and where it is level, return the stored number itself, so a zero
+    keeps its sign.
+    """
     if row == 0:
         return float(values[0])
     first = float(values[row - 1])

@@ -41,7 +41,7 @@ class Typed:
         return np.zeros((2, count) if self.kind == "Binary" else count, dtype=self._machine_type())
 
     def machine(self, values: Floats, contents: TwinStringTable) -> tuple[NDArray[Any], int | None]:
-        """What the FMU takes, and the first slot whose value does not fit it."""
+        """Values as the FMU takes them, and the first slot whose value is out of range."""
         if self.kind in REAL_TYPES:
             with np.errstate(over="ignore"):
                 return values[self.slots].astype(self._machine_type()), None
@@ -116,7 +116,7 @@ def _text(address: int) -> bytes:
 
 
 def _address(text: bytes) -> int:
-    """Of the characters, which stay where they are as long as the text is kept."""
+    """Address of the characters, which stay in place as long as the text is kept."""
     return ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value or 0
 
 
@@ -178,7 +178,7 @@ def _columns(variables: Sequence[TwinVariable]) -> tuple[list[int], list[str], l
 
 
 def complete(table: InstanceTable) -> InstanceTable:
-    """All of them Float64 and scalars if nothing is stated."""
+    """Complete missing types and element numbers: Float64 scalars."""
     inputs, outputs = tuple(table.input_types), tuple(table.output_types)
     if not inputs and not outputs:
         inputs, outputs = (FLOAT,) * len(table.input_slots), (FLOAT,) * len(table.output_slots)

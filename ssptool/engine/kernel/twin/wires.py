@@ -30,7 +30,7 @@ class TwinWire:
 
 
 class Wires:
-    """At most one leads to a slot. Those to slots that nobody has `owned` are `outer` ones."""
+    """Wires between slots, at most one into each. Wires into slots that no instance has `owned` are `outer` ones."""
 
     def __init__(self, slot_values: SlotValues, owned: Collection[int]) -> None:
         self._slot_values = slot_values
@@ -89,7 +89,7 @@ class Wires:
                 values[wire.destination] = _delivered(wire, float(number))
 
     def copy_tangents(self, wires: Sequence[TwinWire], tangents: Floats) -> None:
-        """By the chain rule; integers do not move."""
+        """Copy tangents along wires by the chain rule; integers have none."""
         for wire in wires:
             if wire.source not in self._slot_values.holds_integer:
                 tangents[wire.destination] = wire.factor * tangents[wire.source]
@@ -113,8 +113,8 @@ class Wires:
 
 
 def _delivered(wire: TwinWire, value: float) -> float:
-    """Where nothing is done to it the value itself, and where it does not count the offset itself: a zero with its
-    sign.
+    """Value that a wire delivers: the source itself if factor and offset do nothing, the offset itself if the factor is
+    zero, so that zeros keep their signs.
     """
     if wire.factor == 0.0:
         return wire.offset
@@ -122,7 +122,7 @@ def _delivered(wire: TwinWire, value: float) -> float:
 
 
 def _override_source(wire: TwinWire, override: SlotOverride) -> None:
-    """With what is done to doubles at its ends, a wire still is a factor and an offset."""
+    """Apply an override at the source of a wire of doubles; the wire stays a factor and an offset."""
     if override.kind != SlotOverrideKind.NONE:
         wire.offset = _delivered(wire, override.value)
     if override.kind == SlotOverrideKind.OVERRIDE:
