@@ -105,8 +105,8 @@ def test_a_file_of_a_spreadsheet_with_decimal_commas_is_the_same_input(pushed2, 
     first, second = (ssptool.simulate(pushed2, inputs=one, settings=SETTINGS).unwrap() for one in (points, commas))
     assert second.cells.tobytes() == first.cells.tobytes()
     assert first["push"][0] == 0.5
-    (driven,) = ssptool.plan(pushed2, inputs=commas, settings=SETTINGS).stimuli.driven
-    assert driven.origin == f"{commas}, column push (linear, decimal commas)"
+    (source,) = ssptool.plan(pushed2, inputs=commas, settings=SETTINGS).stimuli.sources
+    assert source.origin == f"{commas}, column push (linear, decimal commas)"
 
 
 def test_a_file_that_is_no_text_is_refused(pushed2, tmp_path):
