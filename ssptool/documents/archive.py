@@ -308,7 +308,7 @@ class Archive:
         return named - self._referenced() if named else named
 
     def _referenced(self) -> set[str]:
-        """The entries to which any URI of the documents leads."""
+        """The entries to which any URI of the documents leads, in annotations too: their tools may need the files."""
         found = set()
         for name in self.names():
             if not name.lower().endswith((".ssd", *LONE_SUFFIXES)):

@@ -444,6 +444,15 @@ class Element(etree.ElementBase):
             if element.tag == kind.qualified_name and not (foreign and element in foreign):
                 yield cast(E, element)
 
+    def own(self) -> Iterator["Element"]:
+        """This element and all below it in document order, without the content of annotations and metadata."""
+        waiting = [self]
+        while waiting:
+            element = waiting.pop()
+            yield element
+            if element.tag not in FOREIGN_HOLDERS:
+                waiting.extend(cast(Iterator[Element], element.iterchildren("*", reversed=True)))
+
     def add(self, child: "Element") -> None:
         """Insert a new child at the place that the schema demands, in its container, indented like its neighbours.
 

@@ -263,7 +263,7 @@ def _inner_root(draft: Draft, file: Path | str) -> ssd.SystemStructureDescriptio
     if not path.is_file():
         return draft.archive.document(stored(draft, str(file))).structure
     document = Document(str(file), path.read_bytes())
-    if any(node.get("source") for node in document.root.iter("*")):
+    if any(node.get("source") for node in document.root.own()):
         raise EditError(
             f"{path} refers to files beside it, which would not come along: `ssptool pack` its folder, and add the "
             ".ssp; or put it and its files into resources yourself, and name that entry"

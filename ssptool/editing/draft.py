@@ -249,6 +249,7 @@ class Draft:
 
 
 def _sources(document: Document) -> list[str]:
+    # Also in annotations, whose tools may need the files: nothing that is referred to is taken away.
     return [source for node in document.root.iter("*") if (source := node.get("source")) and node.get("target") is None]
 
 

@@ -273,7 +273,7 @@ def _follow(archive: Archive, moved: dict[str, str]) -> Iterator[str]:
             document = archive.document(name)
         except InvalidDocument:
             continue  # Not read, so not changed; the rules say what is wrong with it.
-        for component in document.root.iter(ssd.Component.qualified_name):
+        for component in document.root.every(ssd.Component):
             source = component.get("source", "")
             target = _resolved(archive, name, source)
             if target in moved and not source.startswith("#"):

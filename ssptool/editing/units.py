@@ -97,7 +97,7 @@ def use_enumeration(root: Root, name: str, items: Mapping[str, int]) -> str:
 
 def used_units(root: Element) -> set[str]:
     """The units that anything below an element names."""
-    return {unit for node in root.iter("*") if (unit := node.get("unit")) is not None}
+    return {unit for node in root.own() if (unit := node.get("unit")) is not None}
 
 
 def used_enumerations(root: Element) -> set[str]:
