@@ -37,9 +37,9 @@ class Failure:
         The communication point at which it happened, or from which the failing step started; of a value that is not
         finite the time at which it is that.
     component, function
-        Where it happened, if it was in one place: full name, FMI function.
+        Full name of the component and FMI function, if it happened in one place.
     messages
-        What the FMU itself said last.
+        Last log messages of the FMU.
     recoverable
         The FMU can go on from a saved state: it only rejected what it was asked for.
     """

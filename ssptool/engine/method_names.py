@@ -20,11 +20,11 @@ class NamedMaster(NamedTuple):
     Attributes
     ----------
     name
-        As in `--master NAME`.
+        Name, as in `--master NAME`.
     help
-        Which components step when, in a few words.
+        Order in which components step, in a few words.
     module
-        Of which the attribute `MASTER` is the `MasterEntry`.
+        Module whose attribute `MASTER` is the `MasterEntry`.
     """
 
     name: str

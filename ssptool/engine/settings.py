@@ -30,7 +30,7 @@ from ssptool.engine.method_names import (
 from ssptool.errors import WrongValue
 
 EACH = "each"
-"""Of processes: every component has one of its own."""
+"""Value of `processes`: each component runs in a process of its own."""
 
 
 EVERY_COMPONENT = "*"
@@ -69,19 +69,19 @@ class Setting:
     Attributes
     ----------
     kind
-        Of its value.
+        Kind of its value.
     help
-        What it does, in words that hold for the option and the argument.
+        Effect, in words for both the option and the argument.
     metavar
-        Of the value, in the help of the command.
+        Placeholder of the value in the help of the command.
     group
-        Of the settings that help shows together.
+        Group of settings that help shows together.
     words
-        Of a word: an enumeration, or a function that gives what is allowed.
+        Allowed words: an enumeration, or a function that returns them.
     least, most
-        Of a count.
+        Bounds of a count.
     more
-        What else is to be known, in the help of Python.
+        Further text for the help of Python.
     """
 
     kind: Kind
@@ -578,7 +578,7 @@ class Limits:
     step_seconds : [s]
         Wall time of one macro step, or of loading and initialization.
     memory : [byte]
-        Of the child process and of those of its FMUs, without what they share with others (Linux only).
+        Memory of the child process and of those of its FMUs, without shared pages (Linux only).
     """
 
     seconds: float | None = None

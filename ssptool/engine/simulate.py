@@ -47,7 +47,7 @@ def run(
     output
         Short for `Recording(output)`.
     recording
-        What is recorded, and where; without it, all rows in memory.
+        Recorded signals and files; without it, all rows are kept in memory.
     progress
         Called with the fraction 0 … 1 that is done.
     native
@@ -55,15 +55,15 @@ def run(
     isolated
         Run the FMUs in a child process, which may crash.
     limits
-        Of time and memory; only for a child process.
+        Limits of time and memory; only for a child process.
     measured
         Count and time all calls of FMUs, for `Statistics.calls`.
     realtime
-        So many seconds of simulation are to pass in one of wall time; None: as fast as can be.
+        Simulated seconds per second of wall time; None: as fast as possible.
     inputs
         Files to name in the manifest.
     arguments
-        With which the caller made the plan, for the manifest.
+        Arguments with which the caller made the plan, for the manifest.
 
     Returns
     -------

@@ -124,7 +124,7 @@ def as_content(value: Any, kind: str) -> bytes:
     Raises
     ------
     TypeError, UnicodeEncodeError
-        It is none.
+        The value is not a text.
     """
     wanted = str if kind == TEXT else bytes
     if not isinstance(value, wanted):
@@ -288,9 +288,9 @@ class Trace:
         Values as a run has them, eight bytes each; one column per entry of `columns`. Only those of type Float64 and
         Float32 are the doubles that they seem to be: `trace[signal]` gives each its type.
     contents
-        What the numbers in columns of type String (UTF-8) and Binary mean.
+        String table of columns of type String (UTF-8) and Binary.
     assumptions
-        What was assumed in reading a file that can be read in several ways, such as decimal commas in a CSV file.
+        Assumptions about a file that can be read in several ways, such as decimal commas in a CSV file.
     """
 
     t: Floats

@@ -25,7 +25,7 @@ SetValue = Callable[[Signal, Value], None]
 Instances = Mapping[str, FmuInstance]
 
 MAX_PASSES = 100
-"""As often a parameter may be given another value before it is said not to settle."""
+"""Largest number of changes of one parameter in a propagation; one with more does not settle."""
 
 
 def propagate_at_start(plan: Plan, instances: Instances) -> None:
@@ -225,7 +225,7 @@ class AppliedStimuli:
     Attributes
     ----------
     end : [s]
-        Of the present segment; inf where nothing jumps any more.
+        End of the present segment; inf after the last jump.
     segment
         Its number, from 0.
     """

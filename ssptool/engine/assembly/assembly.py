@@ -115,13 +115,13 @@ class Assembly:
         The components of co-simulation that use event mode, if there are any; with those of model exchange, if the
         events of their ODE are those of all.
     integrated
-        Those of model exchange that exchange something at events only, if there is an ODE.
+        Components of model exchange that exchange signals at events only, if there is an ODE.
     kept
         Stand-ins of which the kernel has the addresses only.
     logging
-        What the FMUs log.
+        Logging of the FMUs.
     remarks
-        What is to be said of the run besides its results; each once.
+        Remarks on the run, each once.
     at_end
         Takes what is to be done when the FMUs are not needed any more, before they are freed.
     """

@@ -84,7 +84,7 @@ class Agenda:
         FmiError
             An FMU does not tell.
         WithoutInterval
-            It tells that there is none.
+            An FMU states that its clock has no interval.
         """
         for timer in self.timers:
             mode, clock = modes[timer.member], timer.clock
@@ -173,7 +173,7 @@ class StepReport:
     Attributes
     ----------
     numbers : (3,)
-        For its `InstanceTable`.
+        The report of its `InstanceTable`.
     """
 
     def __init__(self) -> None:
@@ -272,7 +272,7 @@ class RunningEvents:
     inputs, real
         The slots of all inputs of components, and which slots (slots,) hold real numbers.
     single
-        Whether there are algebraic loops with signals of type Float32.
+        True if there are algebraic loops with signals of type Float32.
     """
 
     def __init__(self, plan: Plan, kernel: Kernel, members: Iterable[RunningMember], modes: EventModes) -> None:

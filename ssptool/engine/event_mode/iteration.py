@@ -31,7 +31,7 @@ from ssptool.network.network import Signal, Wire
 
 CHATTER_EVENTS = 10
 CHATTER_TIME = 1e-4
-"""So many events of one cause within this fraction of a communication step are no progress."""
+"""Events of one cause within this fraction of a communication step that count as no progress: number and fraction."""
 
 SHRINKING = 0.9
 """Unless the later half of the times between them takes less than this part of the earlier half: then they may come to
@@ -103,7 +103,7 @@ class ZenoDetector:
         Raises
         ------
         Stopped
-            It is one too many.
+            There are too many events.
         """
         recurrence = math.inf
         for cause in causes:
@@ -120,7 +120,7 @@ class ZenoDetector:
         Raises
         ------
         Stopped
-            Those before have come ever faster.
+            The intervals between events become ever shorter.
         """
         seen = self._seen.get(cause, EventHistory())
         if seen.intervals and seen.intervals[-1] <= min(
@@ -173,7 +173,7 @@ def _times(seen: EventHistory) -> str:
 
 
 MAX_ITERATIONS = 100
-"""Of one event. Discrete equations that need more chase each other."""
+"""Largest number of iterations of one event; discrete equations that need more do not settle."""
 
 SETTLED = 1e-12
 """Relative change of a signal that counts as none: algebraic loops are solved to this."""
@@ -189,7 +189,7 @@ class EventIteration:
     Attributes
     ----------
     running
-        What is exchanged at events only, and the clocks.
+        Signals that are exchanged at events only, and the clocks.
     nominal : (slots,)
         Usual sizes of the signals.
     evaluate
@@ -213,7 +213,8 @@ class EventIteration:
         Raises
         ------
         Stopped
-            It has no end, a component does not say when its clock ticks, or a scenario adds too much to an integer.
+            The iteration does not settle, a component does not state when its clock ticks, or the bias of a scenario
+            takes an integer out of its range.
         FmiError
         """
         try:

@@ -28,7 +28,7 @@ from ssptool.fmu.description import InterfaceType, Variability
 from ssptool.network.network import Network, Wire
 
 MAX_RETURNS = 100
-"""So often may one macro step turn out to end earlier than the time it was cut to."""
+"""Largest number of early returns in one macro step."""
 
 
 class EqualSteps:

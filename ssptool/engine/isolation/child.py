@@ -224,7 +224,7 @@ def task_for_fresh(assignment: ChildTask) -> bytes:
     Raises
     ------
     NotSendable
-        There is something in it that cannot leave this process.
+        The task contains an object that cannot be sent to another process.
     """
     buffer = io.BytesIO()
     try:

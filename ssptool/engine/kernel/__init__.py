@@ -20,7 +20,7 @@ def native_slopes(
     Parameters
     ----------
     schedule
-        Of the kernel, once time and states are set.
+        Schedule of the kernel that evaluates the outputs once time and states are set.
     parts
         Of each component: the instance, its functions that set time and states and get derivatives, by address, and the
         number of its states.

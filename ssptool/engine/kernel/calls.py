@@ -281,7 +281,7 @@ FUNCTIONS: Mapping[int, tuple[str, ...]] = {
         "fmi3GetDirectionalDerivative",
     ),
 }
-"""What an `InstanceTable` must bring, by major version of FMI."""
+"""Functions that an `InstanceTable` must have, by major version of FMI."""
 
 FLOAT = "Float64"
 HELD = "held Float64"
@@ -308,7 +308,7 @@ ACCESS: Mapping[int, Mapping[str, str]] = {
         "Binary": "Binary",
     },
 }
-"""What the names of the functions end with that set and get variables of a type, by major version of FMI.
+"""Suffixes of the functions that set and get variables of a type, by major version of FMI.
 
 The types of a call are visited in this order.
 """

@@ -384,7 +384,7 @@ class Kernel(Protocol):
 
 
 NOTHING: Mapping[str, Value] = {TEXT: "", BYTES: b""}
-"""What a signal has of which nothing is known; of a type that is not here, 0."""
+"""Default values by type; 0 for types that are not here."""
 
 
 def read_slot(kernel: Kernel, slot: int, kind: str) -> Value:
@@ -416,7 +416,7 @@ def write_slot(kernel: Kernel, slot: int, kind: str, value: Value) -> None:
     Raises
     ------
     TypeError, ValueError, OverflowError
-        It is none of this type.
+        The value is not of this type.
     """
     if holds_integer(kind):
         kernel.integers[slot] = _number(kernel, kind, value)

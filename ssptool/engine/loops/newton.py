@@ -150,7 +150,7 @@ def null_direction(jacobian: Floats, precision: float) -> Floats | None:
     jacobian : (m, m)
         dg/dx.
     precision
-        Of its elements. What cannot be told from a singular matrix, given that, counts as one. Units of the signals
+        Relative precision of its elements; a matrix that is singular within it counts as singular. Units of the signals
         do not matter: rows and columns are brought to the same size first.
     """
     if not len(jacobian):

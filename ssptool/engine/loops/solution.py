@@ -134,7 +134,7 @@ class Solution:
         Raises
         ------
         LoopError
-            There is none.
+            The loop has no solution that the solver finds.
         """
         if not self.converged:
             raise LoopError(self)

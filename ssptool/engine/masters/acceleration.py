@@ -28,9 +28,9 @@ class GroupInterface(NamedTuple):
     step
         x (m,) → what comes out for x when the present step is done anew with it; nan where that fails.
     pattern
-        Which of the values that come out (rows) may depend on which of those that go in (columns); (m, m).
+        (m, m): values that come out (rows) and may depend on values that go in (columns).
     derivatives
-        Those of `step` at the point where the FMUs are, as far as they tell, for nominal values as well; None: nothing
+        Derivatives of `step` at the present point, as far as FMUs give them, for nominal values as well; None: nothing
         is known.
     """
 
@@ -296,7 +296,7 @@ class _KeptJacobian:
 
 
 RELAXATION = 0.5
-"""Of constant relaxation, if none is asked for: the interface may then change by up to three times what it was, the
+"""Default factor of constant relaxation: the interface may then change by up to three times what it was, the
 other way.
 """
 

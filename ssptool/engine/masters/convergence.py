@@ -122,7 +122,7 @@ class AllOf:
 
 DEFAULT_TOLERANCE = 1e-8
 SINGLE_TOLERANCE = 1e-5
-"""Of signals of type Float32."""
+"""Tolerance of signals of type Float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ def choose_measure(settings: Settings, *, single: bool) -> tuple[Measure, str]:
     Raises
     ------
     WrongValue
-        There is no such measure, or its limit is not positive.
+        A measure of this name does not exist, or its limit is not positive.
     """
     measures = list(_measures(settings))
     if not measures and single:
@@ -191,7 +191,9 @@ NOISE_LIMIT = 1e-3
 stops falling."""
 
 NOISE_MARGIN = 10.0
-"""What is left is at most so many times the noise: iterates are drawn away from the solution by noise, too."""
+"""Largest remaining change that noise explains, as a multiple of the noise, which also moves iterates away from the
+solution.
+"""
 
 TRIED = 3
 """After so many steps in a row that a method has not done, the next one is taken at once."""
@@ -205,17 +207,17 @@ class Agreement:
     Attributes
     ----------
     excess
-        How many times too large the difference is, as the measure has it.
+        Factor by which the difference exceeds the limit of the measure.
     noisy
-        It was accepted because it is no larger than `floor`, a change that is known to be noise.
+        True if the step was accepted because its change is no larger than `floor`, which is known to be noise.
     first, last, least
         The largest change at the first, the last and the best iterate.
     grows
         In nominal values iterates differ by more than the first ones did.
     noise
-        How far what comes out strays around the best iterate, once that was `probed`; 0: not at all.
+        Scatter of the outputs around the best iterate, once that was `probed`; 0: none.
     best, worst
-        That best iterate, and the place of the largest change there; `last_worst` is that of the last iterate.
+        The best iterate, and the index of its largest change; `last_worst` is that of the last iterate.
     """
 
     def __init__(self, measure: Measure, nominal: Floats, floor: float = 0.0) -> None:
@@ -366,7 +368,7 @@ def _steps(count: int) -> str:
 
 
 MISSES, MISSES_WITHIN = 5, 50
-"""So many steps in which plain iteration was not good enough, within so many steps, are too many."""
+"""Number of steps in which plain iteration may fail, within this number of steps, before it is skipped."""
 
 
 class PlainIterationSwitch:
@@ -376,7 +378,7 @@ class PlainIterationSwitch:
     Attributes
     ----------
     given_up
-        Where that was not good enough in several of the last steps.
+        True if plain iteration failed in several of the last steps.
     """
 
     def __init__(self, plain_iterations: int) -> None:

@@ -224,7 +224,7 @@ def bonds_of(
     Raises
     ------
     NotAPowerBond, UnsupportedCombination
-        What is declared is none, has no use, or cannot be watched.
+        A declared bond is not a power bond, is not used, or cannot be monitored.
     """
     declared = declared_bonds(network, settings.power_bonds, units)
     _check_use(declared, integrated, settings)
@@ -336,7 +336,7 @@ class EnergyControlled:
 
 
 _CUT = 0.999
-"""Of a step: less than this is no rounding."""
+"""Fraction of a step below which a shorter step is not due to rounding."""
 
 
 class Controlled:

@@ -41,11 +41,11 @@ from ssptool.engine.masters.protocols import (
 from ssptool.errors import counted
 
 STRONG_DAMPING = 0.1
-"""Of the first step of a repetition with stronger damping."""
+"""Damping of the first step of a repetition with stronger damping."""
 
 
 PREDICTION_ORDER = 2
-"""Of the first guess: one more than needed for order, since a better guess saves iterations and costs
+"""Order of the first guess: one more than accuracy needs, since a better guess saves iterations and costs
 nothing.
 """
 
@@ -530,7 +530,7 @@ class IterationMethod:
     prediction
         Order of the polynomial through accepted points that gives the first guess.
     retreats
-        Whether steps that do not converge are repeated with stronger damping, and then done without repetition.
+        True if steps that do not converge are repeated with stronger damping, and then done without repetition.
     """
 
     inputs: InputApproximation = field(default_factory=Interpolate)

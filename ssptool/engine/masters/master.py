@@ -31,7 +31,7 @@ from ssptool.engine.recording.iteration_log import IterationLog
 from ssptool.fmu.instance import FmiError
 
 CLOSE = 1e-9
-"""Of a macro step: a communication point so close to an event or a jump is at it."""
+"""Fraction of a macro step within which a communication point counts as at an event or a jump."""
 
 
 def tolerance_of_times(t: float, step: float) -> float:
@@ -45,9 +45,9 @@ class Events(Protocol):
     failure: Failure | None
     """Why there is no first instant."""
     seen: bool
-    """Whether the last event is one for the trace."""
+    """True if the last event belongs in the trace."""
     samples: bool
-    """What is taken at events only may change between them."""
+    """True if signals that are read at events only may change between events."""
 
     @property
     def pending(self) -> bool:
@@ -339,7 +339,7 @@ class StepBatch(NamedTuple):
     Attributes
     ----------
     steps
-        Those that are final: as many rows are filled.
+        Number of final steps, which is that of the rows filled.
     iterations
         One entry per step if there are any.
     rejected
@@ -347,9 +347,10 @@ class StepBatch(NamedTuple):
     finished
         A master with steps of its own choice has reached the stop time.
     events, evaluations
-        Of model exchange: state and time events, and evaluations of the derivatives of all components together.
+        Numbers of state and time events of model exchange, and of evaluations of the derivatives of all components
+        together.
     points : (steps,)
-        Which rows are communication points, others being sides of events between them; None: all are.
+        True for rows at communication points, False for sides of events between them; None: all are points.
     interrupted
         The step after them has been begun, and a component has returned before its end.
     """

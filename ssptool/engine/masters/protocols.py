@@ -12,7 +12,7 @@ from ssptool.engine.kernel.interface import Floats, Instruction, Kernel, Outcome
 from ssptool.errors import counted
 
 SavedState = Mapping[str, NDArray[Any]]
-"""What somebody has to remember, as arrays by name."""
+"""State of a stepper or of a part of one, as arrays by name."""
 
 
 def under(name: str, state: SavedState) -> dict[str, NDArray[Any]]:
@@ -32,9 +32,9 @@ class InputApproximation(Protocol):
     Attributes
     ----------
     order
-        Of the polynomial.
+        Order of the polynomial.
     order_of_accuracy
-        Of the solution of a coupled system with such inputs.
+        Order of accuracy of the solution of a coupled system with such inputs.
     from_the_past
         The same where the values at the end of the step are not known before it.
     """
@@ -191,7 +191,7 @@ class StimuliProtocol(Protocol):
     end: float
     """Until which time [s] nothing jumps."""
     segment: int
-    """How often it has jumped."""
+    """Number of jumps so far."""
 
     @property
     def instructions(self) -> tuple[Instruction, ...]:
@@ -241,11 +241,11 @@ class InstanceGroup(NamedTuple):
     unknowns
         Input slots that are fed from inside the set: what an iteration has to find.
     nominal
-        Of `unknowns`, in the same order.
+        Nominal values of `unknowns`, in the same order.
     interpolates
         All its wired inputs come from instances that are stepped before it.
     names
-        Of the instances.
+        Names of the instances.
     signals
         Names of `unknowns`, in the same order.
     parts
@@ -290,7 +290,7 @@ class StepDerivatives:
     matrix : (m, m)
         In the units of the signals; columns that are not known are zero.
     known : (m,)
-        Which columns are.
+        True for columns that are known.
     """
 
     matrix: Floats
@@ -315,9 +315,9 @@ class Participants(NamedTuple):
     following, held
         Names whose inputs follow the coupling; names whose inputs can only be held, or that have none.
     iterated
-        Whether they are mutually coupled.
+        True if they are mutually coupled.
     interpolates
-        That of `InstanceGroup`, per name.
+        `interpolates` of `InstanceGroup`, per name.
     integrated
         Names that make up the ODE.
     """

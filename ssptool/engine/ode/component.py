@@ -79,7 +79,7 @@ class OdeExchange:
 
 
 ROUNDING = 1e-9
-"""Of a macro step: times that are the same."""
+"""Fraction of a macro step within which two times are equal."""
 
 
 @dataclass(slots=True)

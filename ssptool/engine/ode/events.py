@@ -116,7 +116,7 @@ def _too_late(name: str, time: float, t: float) -> Failure:
 
 
 NEAR = 1e3
-"""So many moments before an indicator is zero, at the rate at which it has changed of late, it is worth a look."""
+"""Number of moments before the extrapolated zero of an indicator from which on it is looked at."""
 
 
 class IndicatorLookAhead(NamedTuple):
@@ -175,7 +175,7 @@ class Crossings:
     anchor
         The last place at which all indicators had the signs that they should.
     restarted : [s]
-        When the integrator was started last.
+        Time of the last start of the integrator.
     at_zero
         Indicators that were zero then, or were about to cross it.
     leaving, ahead
@@ -266,23 +266,23 @@ class IntegrationState:
     x : (n,)
         States.
     values : (slots,)
-        Of the kernel, from which algebraic loops go on.
+        Values of the kernel, from which loop solvers continue.
     next_time, timers
         The next time event [s] (inf: none), and whose it is.
     wary_until : [s], longest_step : [s]
         Until when steps are limited, and to what; inf: not at all.
     restarted : [s]
-        When the integrator was started last.
+        Time of the last start of the integrator.
     at_zero
         Indicators that were exactly zero then.
     seen
         Events of each cause.
     events
-        How many there were.
+        Number of events so far.
     agenda
-        When clocks tick.
+        Times at which clocks tick.
     first_step : [s]
-        With what the integrator begins anew; 0: with what it estimates.
+        First step after a restart of the integrator; 0: estimated.
     """
 
     t: float

@@ -31,7 +31,7 @@ NOISE = 100
 """Rounding of a derivative, in squares of the relative step."""
 
 KEPT_FOR = 20
-"""So many starts of an integrator may use one Jacobian."""
+"""Number of integrator starts that may use one Jacobian."""
 
 
 class OdeJacobian(Protocol):

@@ -196,7 +196,7 @@ def begin_alone(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate,
     Raises
     ------
     MissingIntegrator
-        There is no CVODE here.
+        CVODE is not available on this platform.
     """
     integration = _integration(assembly, schedules, evaluate, assembly.applied_stimuli)
     from ssptool.engine.ode.component import OdeAlone
@@ -213,7 +213,7 @@ def begin_beside(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate
     Raises
     ------
     MissingIntegrator
-        There is no CVODE here.
+        CVODE is not available on this platform.
     """
     plan, own = assembly.plan, assembly.of_ode.kernel
     copy_slots(assembly.kernel, own, np.arange(len(own.values)), plan.numbered)

@@ -40,9 +40,9 @@ class OdePart:
         states, then of its inputs that are wired to other components. An array has one, and all its elements belong
         to it if one is wired.
     rows : (k,), columns : (l,)
-        Where these stand in [x', y] and [x, u] of the whole.
+        Their places in [x', y] and [x, u] of the whole system.
     pattern : (k, l)
-        Which unknown depends on which known, by what the FMU declares; nothing declared means on all.
+        Dependency of unknowns on knowns that the FMU declares; without a declaration an unknown depends on all.
     """
 
     unknowns: References
@@ -230,7 +230,7 @@ NO_POLYNOMIALS = OdeInputPolynomials(0.0, np.empty(0), np.empty(0), np.empty(0))
 
 
 BELOW_ZERO = -1e-300
-"""What an event indicator that is exactly zero is taken for."""
+"""Value that replaces an event indicator of exactly zero."""
 
 _DOUBLE = 8  # bytes
 _REFUSING = {1: "SetTime", 2: "SetContinuousStates", 4: DERIVATIVES}
@@ -258,11 +258,11 @@ class OdeSystem:
     causes
         Components and numbers of the elements of g, from 0 in each component.
     width
-        Of a row of the trace.
+        Width of a row of the trace.
     last_failure
         Last failure to evaluate f or g, at a point that the integrator can avoid.
     input_polynomials
-        Of the inputs that others than its components feed, if they vary.
+        Polynomials of the inputs that components outside the ODE feed, if they vary.
     stimuli
         Inputs and scenarios, if the system consists of this ODE only.
     events

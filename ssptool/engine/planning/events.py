@@ -59,9 +59,9 @@ class EventMember:
     Attributes
     ----------
     inputs
-        Those that are set in event mode only.
+        Inputs that are set in event mode only.
     outputs
-        Those that may be read only when a clock of theirs ticks.
+        Outputs that may be read only when a clock of theirs ticks.
     timed, triggered, ticking
         Input clocks that tick at known times, input clocks that something triggers, and output clocks.
     returns_early

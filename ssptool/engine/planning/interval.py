@@ -9,11 +9,11 @@ from ssptool.errors import WrongValue
 from ssptool.network.network import FlatComponent, Network
 
 RESOLUTION = 4
-"""Distances of neighbouring numbers that a step takes at least: fewer would be rounded to steps of unlike lengths."""
+"""Smallest step in distances of neighbouring floating-point numbers; smaller steps would be rounded to unequal ones."""
 
 
 COARSE = 1e-3
-"""Of a macro step: where times are told apart less finely than so, it can be seen in results."""
+"""Fraction of a macro step; a time resolution coarser than this shows in results."""
 
 
 def coarseness(step: float, start: float, stop: float) -> str:
@@ -34,7 +34,7 @@ def check_step(what: str, step: float, start: float, stop: float) -> None:
     Raises
     ------
     WrongValue
-        It is not a positive number, or too small.
+        The step is not a positive number, or too small.
     """
     if not (step > 0 and math.isfinite(step)):
         raise WrongValue(f"{what} must be greater than 0 s and finite, found {step:g} s")

@@ -130,9 +130,9 @@ class PlannedOde(NamedTuple):
     inputs
         Slots of their continuous inputs that something else feeds.
     alone
-        There are no components of co-simulation, and `schedule` is that of communication points too.
+        True without components of co-simulation; `schedule` is then that of communication points too.
     events
-        What is exchanged at events only.
+        Signals that are exchanged at events only.
     """
 
     instances: tuple[int, ...]
@@ -182,7 +182,7 @@ class Plan:
     signals, types
         Slot → signal, and its type.
     columns
-        What is recorded, in the order of `recorded` (slots).
+        Recorded signals, in the order of `recorded` (slots).
     groups
         In an order in which signals flow from each to later ones only.
     ode
@@ -190,15 +190,15 @@ class Plan:
     initialization
         The schedule of initialization mode.
     loops
-        Of both stages; what `SolveLoop` in a schedule refers to.
+        Loops of both stages, by the index that `SolveLoop` in a schedule states.
     guesses
         Start values given for connected inputs, as guesses of the slots that feed them.
     choices
-        What was chosen and why.
+        Choices with reasons.
     notes
-        What a reader should know besides, e.g. ports that are not exchanged.
+        Notes for the reader, such as on ports that are not exchanged.
     stimuli
-        What acts on the system from outside: driven inputs, a scenario.
+        Input sources and scenario.
     parameter_wires
         Of what FMUs calculate, or have as constants, to parameters and inputs of others: passed on in initialization
         mode.
@@ -289,7 +289,7 @@ class Plan:
 
 
 _SHOWN = 9
-"""So many elements of an array are shown."""
+"""Number of elements of an array that are shown."""
 
 _KINDS = {InterfaceType.CO_SIMULATION: "co-simulation", InterfaceType.MODEL_EXCHANGE: "model exchange"}
 

@@ -67,7 +67,7 @@ def schedule(graph: Graph, blocks: Sequence[Block], outputs: AbstractSet[Signal]
     graph
         Dependency graph; edges inside a component are feedthrough, all others wires.
     blocks
-        What to evaluate, in evaluation order. Signals of `graph` that are in no block are there already.
+        Blocks to evaluate, in evaluation order. Signals of `graph` that are in no block are known already.
     outputs
         The signals that components compute. All others are set.
     """
@@ -195,7 +195,7 @@ LOOP_CONVERGENCE = Convergence(rtol=1e-12)
 """Of algebraic loops: tight, because whatever is left of a residual is in every recorded row."""
 
 CHORD_ITERATIONS = 20
-"""Of a loop within a schedule; a chord that needs more is out of date."""
+"""Largest number of chord iterations of a loop within a schedule; a chord that needs more is out of date."""
 
 
 class Schedules:

@@ -53,7 +53,7 @@ def resolve(
     Raises
     ------
     BadInputs, BadScenario
-        With everything that is wrong with them.
+        Inputs or scenario are wrong; the error lists all findings.
     OSError
         A file cannot be read.
     """

@@ -48,7 +48,7 @@ class Lines:
     Parameters
     ----------
     contents
-        What the numbers of texts and bytes mean.
+        String table of the columns of texts and bytes.
     """
 
     def __init__(self, types: Sequence[str], contents: StringTable = (b"",), *, native: bool = NATIVE) -> None:
@@ -166,8 +166,8 @@ def read_csv(path: Path) -> Trace:
     Raises
     ------
     UnreadableTrace
-        It is no text in UTF-8, the first column is not `time`, or a line has a wrong number of values or one that is
-        not of its column's type.
+        The file is not text in UTF-8, the first column is not `time`, or a line has a wrong number of values or one
+        that is not of its column's type.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:

@@ -78,7 +78,7 @@ class Grid:
     """
 
     TOLERANCE = 1e-9
-    """Of a step: a row so close to a point of the grid is taken as it is."""
+    """Fraction of a step within which a row counts as at a point of the grid."""
 
     def __init__(self, start: float, step: float, held: Sequence[bool] = ()) -> None:
         if not 0 < step < np.inf:

@@ -21,7 +21,7 @@ class ResultsNotWritten(Exception):
     Attributes
     ----------
     time : [s]
-        Of the first row that it does not take, as far as is known; None: the file could not be begun or ended.
+        Time of the first row that was not written, if known; None: the file could not be begun or ended.
     """
 
     def __init__(self, path: Path, reason: str, time: float | None) -> None:
@@ -151,7 +151,7 @@ def open_writer(path: Path, columns: Sequence[Column], contents: StringTable = (
     Parameters
     ----------
     contents
-        What the numbers in columns of type String and Binary mean: which may grow before each `write`.
+        String table of columns of type String and Binary, which may grow before each `write`.
 
     Raises
     ------

@@ -183,7 +183,7 @@ def read_mat(path: Path) -> Trace:
     Raises
     ------
     UnreadableTrace
-        It is not a trajectory file, or has no points in time.
+        The file is not a trajectory file, or has no points in time.
     """
     with _readable(path):
         return _trace(path, _loaded(path))

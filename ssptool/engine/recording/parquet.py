@@ -53,7 +53,7 @@ class Columns:
     Parameters
     ----------
     contents
-        What the numbers in columns of texts and bytes mean; the list may grow.
+        String table of columns of texts and bytes, which may grow.
     """
 
     def __init__(self, types: Sequence[str], schema: Any, contents: StringTable) -> None:
@@ -220,10 +220,10 @@ long that writing it takes a small part of that time.
 """
 
 LATE_PART = 0.01
-"""Of the time since the start: what a killed run may lose, if that is more."""
+"""Fraction of the time since the start that a killed run may lose, if that is more."""
 
 WRITING_PART = 0.05
-"""Of the time: what groups may take that are smaller than they should be."""
+"""Fraction of the time for writing groups that are smaller than they should be."""
 
 MANIFEST = b"ssptool"
 """Under this key the manifest is in the metadata of the file."""
@@ -232,7 +232,7 @@ _HEADER = 64  # bytes, about, before the values of a column
 
 
 MOST_ACTIONS = 32
-"""That wait for a group to be written: what they let go takes memory."""
+"""Largest number of actions that wait for a group to be written, since what they free takes memory."""
 
 
 class ParquetWriter:
@@ -367,7 +367,7 @@ def read_parquet(path: Path) -> Trace:
     Raises
     ------
     UnreadableTrace
-        It is not a Parquet file, or its first column is not `time`.
+        The file is not a Parquet file, or its first column is not `time`.
     """
     with _readable(path):
         refuse_repeats(path, pq.read_schema(path).names)

@@ -55,10 +55,10 @@ def check_patterns(patterns: Iterable[str], signals: Sequence[str], what: str) -
 
 
 _SHOWN = 6
-"""Of the names that there are; `near` tells those of long lists."""
+"""Number of names that a message lists; `near` has those of long lists."""
 
 _COMPARED = 20_000
-"""So many names are searched for similar ones."""
+"""Largest number of names that are searched for similar ones."""
 
 
 def _some(names: Sequence[str]) -> str:

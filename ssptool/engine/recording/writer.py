@@ -56,7 +56,7 @@ def refuse_repeats(path: object, signals: Sequence[str]) -> None:
     Raises
     ------
     UnreadableTrace
-        There are several columns for a signal.
+        Several columns have one signal.
     """
     if repeated := sorted(signal for signal, times in Counter(signals).items() if times > 1):
         raise UnreadableTrace(path, f"there are several columns for {', '.join(repeated)}")
@@ -79,12 +79,12 @@ class FootedFile:
     Raises
     ------
     OSError
-        From all methods, such as for a full disk; after `abandon` the file is what it was before `begin`.
+        A method cannot write, such as on a full disk; after `abandon` the file is as before `begin`.
 
     Attributes
     ----------
     place
-        Where the next part goes.
+        Offset of the next part.
     footer
         The present one.
     """

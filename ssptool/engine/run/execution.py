@@ -24,7 +24,7 @@ from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 from ssptool.errors import WrongValue
 
 PACED_CHUNK_SECONDS = 0.01
-"""Of wall time between two looks at the clock, if macro steps are shorter than that."""
+"""Wall time [s] between two looks at the clock, if macro steps are shorter than that."""
 
 
 class Pace:
@@ -40,7 +40,7 @@ class Pace:
     Attributes
     ----------
     latest : [s]
-        How far a point was behind the clock at most; 0 where the components were always fast enough.
+        Largest delay of a point behind the clock; 0 if the components were always fast enough.
     waited : [s]
         Wall time of waiting, all in all.
     """
@@ -73,12 +73,12 @@ FIRST_CHUNK = 64
 """Macro steps before the first look at the clock."""
 
 CHUNK_SECONDS = 0.02
-"""What a chunk of macro steps should take: often enough for files and progress, too seldom to cost anything."""
+"""Wall time [s] of a chunk of macro steps: often enough for files and progress, and too seldom to cost time."""
 
 CHUNK_GROWTH = 8
 
 FORGET_BYTES = 1 << 20
-"""Of texts and bytes that have come up since some were forgotten the last time."""
+"""Bytes of new contents after which unused contents are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Job:
     measured
         Calls of FMUs are counted and timed.
     realtime
-        So many seconds of simulation pass in one of wall time; None: as fast as can be.
+        Simulated seconds per second of wall time; None: as fast as possible.
     """
 
     plan: Plan

@@ -31,7 +31,7 @@ from ssptool.network.network import Signal
 _NOTHING: Mapping[str, Value] = {"Boolean": False, "String": "", "Float64": 0.0}
 
 ROUNDS = 50
-"""How often the system is evaluated at most, besides once for each such FMU: a row of them takes that many."""
+"""Largest number of evaluations of the system, besides one per such FMU, which a chain of them takes."""
 
 
 class Fmi1Initialization:
@@ -206,7 +206,7 @@ def _message(name: str, given: float, found: float, variable: Variable) -> str:
 
 
 MAX_ITERATIONS = 100
-"""Of what discrete signals are passed on in, before the first event."""
+"""Largest number of iterations that exchange discrete signals before the first event."""
 
 
 class InitializationReport(NamedTuple):
@@ -218,7 +218,7 @@ class InitializationReport(NamedTuple):
         Every algebraic loop that was solved or tried: in initialization mode, then at the first communication
         point.
     failure
-        None where the system is initialized.
+        Reason of a failed initialization; None if the system is initialized.
     seconds : [s]
         Wall time.
     notes

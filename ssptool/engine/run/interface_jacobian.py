@@ -102,7 +102,7 @@ def _calls(plan: Plan, steps: Iterable[Call | SolveLoop]) -> Iterator[Call]:
 
 
 MANY_STATES = 100
-"""Of one component: more make its matrix exponential dearer than a few steps done anew."""
+"""Number of states of a component above which its matrix exponential costs more than repeating a few steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,9 @@ class _Member:
     Attributes
     ----------
     columns, rows
-        Where its inputs stand among the unknowns of the group, and its outputs among those wired within the group.
+        Places of its inputs among the unknowns of the group, and of its outputs among those wired within the group.
     pattern
-        Which of [x', y] depends on which of [x, u].
+        Dependency of [x', y] on [x, u].
     moves
         Its inputs run over the step; else they are held at their value at its end.
     derivatives

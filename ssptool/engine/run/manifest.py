@@ -64,13 +64,13 @@ class Override:
     after
         Value in its place; of an input or a scenario in words.
     unit
-        Of both; "" where there is none.
+        Unit of both values; "" where there is none.
     by
-        What gave it: an option, or file and line.
+        Origin: an option, or file and line.
     place
         File and line of `before`; "" where nothing states it.
     time : [s]
-        From when on; None: from the start.
+        Start of the override; None: start of the run.
     """
 
     kind: OverrideKind
@@ -303,7 +303,7 @@ def _stated_source(source: Any) -> Any:
 
 
 UNSTATED = "default"
-"""Of a setting that a run leaves to its default."""
+"""Value of a setting that a run leaves at its default."""
 
 
 def made(plan: Plan) -> Mapping[str, Any]:
@@ -313,7 +313,7 @@ def made(plan: Plan) -> Mapping[str, Any]:
 
 
 SHOWN = 3
-"""As many differences name a run."""
+"""Number of differences that name a run."""
 
 
 def labels(names: Sequence[str], manifests: Sequence[Mapping[str, Any]]) -> list[str]:

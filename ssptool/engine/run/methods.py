@@ -109,7 +109,7 @@ def _notes(network: Network, of: Mapping[str, InterfaceType]) -> Iterable[str]:
 INTEGRATION_TOLERANCE = 1e-6
 
 COUPLED_TOLERANCE = 1e-8
-"""Of an integrator that starts anew with every macro step: the errors of all these starts add up."""
+"""Relative tolerance of an integrator that restarts at every macro step: the errors of all these starts add up."""
 
 
 def unfollowed(network: Network, settings: Settings, step: float, exchange: Collection[str]) -> Iterator[str]:

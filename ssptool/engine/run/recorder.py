@@ -86,9 +86,9 @@ class Recorder:
     keep
         Keep the rows in memory, for `trace`.
     decimation
-        Which rows are recorded; None: all.
+        Selection of the recorded rows; None: all.
     rows
-        How many these will probably be.
+        Expected number of recorded rows.
     progress
         Called with the fraction 0 … 1 of the interval that is done.
     lend
@@ -99,13 +99,13 @@ class Recorder:
     Attributes
     ----------
     kernel, report
-        Which kernel it is, and how initialization went, once that is known.
+        Name of the kernel, and report of initialization, once known.
     seen
         Rows that were there, whether recorded or not; `last_time` [s] is that of the last.
     recorded
         Rows in the file, or in memory.
     contents
-        Those that columns of type String and Binary refer to.
+        String table of columns of type String and Binary.
     """
 
     def __init__(

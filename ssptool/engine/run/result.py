@@ -34,30 +34,30 @@ class Statistics:
     steps
         Macro steps that were completed.
     iterations_mean, iterations_max
-        Of the macro steps of an iterated master; 1 for others.
+        Iterations per macro step of an iterated master; 1 for others.
     rejected
         Macro steps that were taken back because their error was too large.
     events, evaluations
         State and time events, of model exchange and of components in event mode, where ticks of clocks count too; and
         of model exchange evaluations of the derivatives of all components together.
     loops_solved, loop_iterations
-        How often algebraic loops were solved after the start, each loop for itself, at communication points and within
+        Solves of single algebraic loops after the start and their iterations, at communication points and within
         steps, and the evaluations of what is in them; without those of the full solver.
     loops_rescued, rescue_iterations
-        How often an algebraic loop needed the full solver during the run, and its iterations.
+        Solves of an algebraic loop with the full solver during the run, and their iterations.
     seconds, initialization_seconds : [s]
         Wall time of stepping, and of initialization.
     real_time_factor
         Simulated time per wall time of stepping.
     latest : [s]
-        How far a run that had to keep pace with the clock was behind it at most.
+        Largest delay behind the clock of a real-time run.
     unconverged, residual, residual_signal
         Macro steps of a fixed number of iterations that had not converged, the largest change in the last iteration of
         one, relative to the size of the signal, and that signal.
     calls
-        How often each function of each FMU was called, and how long that took, if it was to be measured.
+        Number and duration of the calls of each function of each FMU, if measured.
     costs
-        What each FMU and the engine cost of the wall time of stepping, in percent, if it was to be measured.
+        Share of each FMU and of the engine in the wall time of stepping [%], if measured.
     slowest
         The step of a component that took longest, if it was to be measured: component, time, and how long it took.
     """
@@ -104,17 +104,17 @@ class Result:
     kept
         The trace, if it was kept in memory.
     columns
-        What was recorded.
+        Recorded signals.
     rows, first_time, last_time
-        How many rows were recorded, and the times [s] of the first and the last.
+        Number of recorded rows, and times [s] of the first and the last.
     end
-        Of a run without a failure: `TERMINATED` where a component ended it before the stop time.
+        End of a run without a failure: `TERMINATED` where a component ended it before the stop time.
     problems
         Warnings and errors that FMUs logged, by component.
     overrides
-        What the caller gave in place of what the documents state, with the value before and its place.
+        Overrides by the caller, each with the value of the documents and its place.
     settings
-        What was asked for; `choices` are what came of it.
+        Settings asked for; `choices` are the resulting choices.
     """
 
     name: str
@@ -141,7 +141,7 @@ class Result:
         Raises
         ------
         TraceNotKept
-            It is in a file only.
+            The trace is in a file only.
         """
         if self.kept is None:
             raise TraceNotKept(self.output)
@@ -197,9 +197,9 @@ class Result:
         Raises
         ------
         RunError
-            It did not.
+            The run failed.
         TraceNotKept
-            It is in a file only.
+            The trace is in a file only.
         """
         if self.failure is not None:
             raise RunError(self.failure)
@@ -215,7 +215,7 @@ def trace_of(name: str, given: object) -> Trace:
     Raises
     ------
     WrongArgument
-        It is none of these; `name` is that of the argument.
+        The argument called `name` is none of these.
     UnknownFormat, UnreadableTrace, OSError
         The file cannot be read.
     """
@@ -279,7 +279,8 @@ def plot(
     title
         Above; without it, the name of the run.
     size
-        Of a picture for print, WIDTHxHEIGHT in mm, cm or in: `160x90mm`. Letters have 8 points; without, 10 points.
+        Size of a picture for print, WIDTHxHEIGHT in mm, cm or in: `160x90mm`. Letters have 8 points; without, 10
+        points.
 
     Raises
     ------

@@ -72,7 +72,7 @@ class SavedSimulation:
     steps
         Macro steps from the start to here.
     values, input_value, input_rates
-        Those of the kernel.
+        Arrays of the kernel.
     history : (k, 1 + n)
         The latest accepted points, oldest first: time, then all slots.
     last : (1 + n,)
@@ -82,9 +82,9 @@ class SavedSimulation:
     states
         Serialized FMU states, in the order of the instances.
     memory
-        What the master has learned, and where it is if it chooses its steps.
+        Saved state of the master.
     texts
-        What the numbers in slots of strings stand for.
+        String table of the slots of strings.
     """
 
     steps: int

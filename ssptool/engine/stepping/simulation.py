@@ -69,7 +69,7 @@ Observer = Callable[[float, Mapping[str, Value]], None]
 """Takes a time [s] and a view of the values there."""
 
 TOLERANCE = 1e-9
-"""Of a macro step: so close to a communication point is at it."""
+"""Fraction of a macro step within which a time counts as a communication point."""
 
 _CHUNK = 256
 
@@ -100,7 +100,7 @@ class SteppedRun:
     Parameters
     ----------
     plan, sources
-        What is to be done, and where the FMUs are.
+        The plan, and the sources of its FMUs.
     native
         True: the C++ kernel; False: its twin in Python; None: the first where it was built.
     saved
@@ -204,7 +204,7 @@ class SteppedRun:
         Raises
         ------
         PastTheEnd
-            There are not so many steps until the stop time, which the FMUs were told, or a component has ended the
+            Fewer steps are left until the stop time, which the FMUs know, or a component has ended the
             simulation in an earlier call.
         """
         self._check_running()
@@ -228,7 +228,7 @@ class SteppedRun:
         Raises
         ------
         PastTheEnd
-            That is after the stop time.
+            The time is after the stop time.
         """
         self._check_running()
         time = seconds("time", time)
@@ -349,11 +349,11 @@ class SteppedRun:
         ------
         UnknownName
         NotSettable
-            It is driven, or fixed, or computed.
+            The variable is driven, fixed or computed.
         FmiError
             The FMU refuses the value.
         TypeError, ValueError, OverflowError
-            It is none of the variable's type, or nan; an array has another shape.
+            The value is not of the variable's type, or nan; an array has another shape.
         """
         self._check_running()
         signal = self._values.signal(name)

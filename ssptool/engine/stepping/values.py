@@ -170,7 +170,7 @@ def check_settable(plan: Plan, name: str, signals: Collection[Signal]) -> None:
     Raises
     ------
     NotSettable
-        It is driven, or fixed, or computed.
+        The variable is driven, fixed or computed.
     """
     for source in plan.stimuli.sources:
         if source.signal in signals:
@@ -301,7 +301,7 @@ class SimulationRows:
     last : (1 + slots,)
         The last row, which need not be one of them.
     at_point
-        Whether it is one, and not on a side of an event.
+        True at a communication point, False at a side of an event.
     """
 
     def __init__(self, slots: int, recorded: Sequence[int]) -> None:

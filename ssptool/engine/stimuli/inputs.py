@@ -75,12 +75,12 @@ def resolve_inputs(given: InputData, network: Network, units: Mapping[str, Physi
     Parameters
     ----------
     units
-        Those that the system's documents define.
+        Units that the system's documents define.
 
     Raises
     ------
     BadInputs
-        With everything that is wrong with them.
+        The inputs are wrong; the error lists all findings.
     OSError
         A file cannot be read.
     """
@@ -294,7 +294,7 @@ def _columns(source: Any) -> dict[str, Sequence[Any]]:
     Raises
     ------
     BadInputs
-        It is neither.
+        The source is neither.
     """
     fields = getattr(getattr(source, "dtype", None), "names", None)
     if fields:

@@ -39,7 +39,7 @@ class Event:
     value
         New value, or what is added; none for a reset.
     line
-        Of the file; 0: it is not from a file.
+        Line of the file; 0: the event is not from a file.
     """
 
     time: float
@@ -92,7 +92,7 @@ def resolve_scenario(scenario: Scenario, network: Network, sources: tuple[InputS
     Raises
     ------
     BadScenario
-        With everything that is wrong with it.
+        The scenario is wrong; the error lists all findings.
     """
     resolution = _Resolution(scenario, network, sources, start)
     for name, events in by_variable(scenario):

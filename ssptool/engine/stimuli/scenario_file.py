@@ -29,9 +29,9 @@ def read_scenario(path: Path) -> Scenario:
     Raises
     ------
     BadScenario
-        With everything that is wrong with it.
+        The file is wrong; the error lists all findings.
     OSError
-        It cannot be read.
+        The file cannot be read.
     """
     source = str(path)
     try:

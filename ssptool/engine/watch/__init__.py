@@ -136,7 +136,7 @@ class Watch:
     memory
         A writable buffer of `Watch.size(len(names))` bytes, all zero at first.
     names
-        Of the instances.
+        Names of the instances.
     measured
         Count and time all calls, at the cost of reading the clock twice for each.
     """

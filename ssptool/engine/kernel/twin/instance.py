@@ -133,7 +133,7 @@ _ACCESS: Mapping[int, tuple[Any, ...]] = {
     2: (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS),
     3: (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _COUNT),
 }
-"""Of all that sets or gets variables."""
+"""Signature of all functions that set or get variables."""
 
 
 def functions(table: InstanceTable) -> dict[str, Function]:

@@ -8,7 +8,7 @@ import numpy as np
 from ssptool.engine.kernel.interface import Floats, Integers, SlotOverride, SlotOverrideKind, Slots
 
 MAX_ORDER = 2
-"""Of the polynomials that inputs follow; the history holds one point more."""
+"""Highest order of the polynomials of inputs; the history holds one point more."""
 
 Item = TypeVar("Item", covariant=True)
 
@@ -35,7 +35,7 @@ def check_order(order: int) -> None:
 
 
 ENTRY_BYTES = 64
-"""What a content takes besides its bytes."""
+"""Memory of a content besides its bytes."""
 
 
 class TwinStringTable:
