@@ -15,7 +15,7 @@ from ssptool.engine.recording.formats import check_output, check_written, open_w
 from ssptool.engine.recording.writer import UnreadableTrace, Writer, WritingThread, blocks_at_once
 from ssptool.engine.run.execution import Execution, Job, Pace, execute
 from ssptool.engine.run.manifest import NO_ARGUMENTS, SHOWN, Arguments, Input, differences, made, manifest, overrides
-from ssptool.engine.run.recorder import Progress, Recorder, Recording, held_back
+from ssptool.engine.run.recorder import Progress, Recorder, Recording, interrupts_deferred
 from ssptool.engine.run.result import Result, statistics_of
 from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits
@@ -123,14 +123,14 @@ def _recorded(
     except BaseException as error:
         # Such as an interrupt from the keyboard: what has been recorded is worth keeping.
         if recorder.seen:
-            with held_back():
+            with interrupts_deferred():
                 recorder.finish()
                 notes = (*plan.notes, *recorder.notes)
                 recorder.close(lambda: describe(None, "interrupted", {}, notes=notes))
         if not isinstance(error, Exception):
             error.add_note(_until(recorder, output))
         raise
-    with held_back():
+    with interrupts_deferred():
         recorder.finish()
         result = _result(plan, execution, recorder, output)
         result = replace(result, notes=(*result.notes, *_replaced(plan, recorder, output, before)))

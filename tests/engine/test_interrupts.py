@@ -16,7 +16,7 @@ from ssptool.engine.recording import csv
 from ssptool.engine.recording.csv import read_csv, read_manifest
 from ssptool.engine.run import recorder
 from ssptool.engine.run.make_plan import make_plan
-from ssptool.engine.run.recorder import Recording, held_back
+from ssptool.engine.run.recorder import Recording, interrupts_deferred
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, oscillator
 
@@ -97,7 +97,7 @@ def test_what_the_child_has_done_by_then_is_in_the_file(tmp_path):
 
 def test_an_interrupt_waits_for_the_end_of_what_must_not_be_done_by_halves():
     done = []
-    with pytest.raises(KeyboardInterrupt), held_back():
+    with pytest.raises(KeyboardInterrupt), interrupts_deferred():
         signal.raise_signal(signal.SIGINT)
         done.append("all")
     assert done == ["all"]
@@ -106,7 +106,7 @@ def test_an_interrupt_waits_for_the_end_of_what_must_not_be_done_by_halves():
 
 def test_a_second_interrupt_does_not_wait():
     done = []
-    with pytest.raises(KeyboardInterrupt), held_back():
+    with pytest.raises(KeyboardInterrupt), interrupts_deferred():
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
         done.append("all")

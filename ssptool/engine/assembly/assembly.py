@@ -11,7 +11,7 @@ from ssptool.engine.assembly.applied_stimuli import AppliedStimuli
 from ssptool.engine.assembly.event_members import RunningEvents, RunningMember, StepReport
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
 from ssptool.engine.assembly.instances import Fresh, Pool, Sources, lost_process
-from ssptool.engine.assembly.ode_instance import AsInstance, idle_steps
+from ssptool.engine.assembly.ode_instance import OdeInstance, idle_steps
 from ssptool.engine.failure import Ending, Failure, wish_to_end
 from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import (
@@ -135,7 +135,7 @@ class Assembly:
     coupling_log: IterationLog | None = None
     checkpoint: Checkpoint | None = None
     applied_stimuli: "AppliedStimuli | None" = None
-    ode: "AsInstance | None" = None
+    ode: "OdeInstance | None" = None
     ode_kernel: Kernel | None = None
     events: "RunningEvents | None" = None
     integrated: "RunningEvents | None" = None
@@ -338,7 +338,7 @@ def assemble(
 def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
     """Add the ODE of model exchange beside co-simulation as one more instance of the kernel."""
     plan = assembly.plan
-    instance = AsInstance(StepReport() if plan.event_modes.with_ode else None)
+    instance = OdeInstance(StepReport() if plan.event_modes.with_ode else None)
     assembly.kernel.add(instance.table())
     kernel = create(len(plan.signals), integers=plan.integers, native=assembly.kernel.name == "native")
     kernel.report_time(assembly.logging.clock.address)

@@ -51,7 +51,7 @@ class Timer:
     interval: Fraction | None = None
 
 
-class Agenda:
+class ClockSchedule:
     """The next ticks of all clocks.
 
     Intervals that are stated are taken from the system or the model description, where a decimal number is exact;
@@ -265,7 +265,7 @@ class RunningEvents:
 
     Attributes
     ----------
-    agenda
+    clock_schedule
         Times at which their clocks tick.
     overrides
         Overrides by a scenario of connections into their inputs.
@@ -282,7 +282,7 @@ class RunningEvents:
         self.stepped = tuple(member for member in self.members.values() if member.step is not None)
         self.modes = {index: member.mode for index, member in self.members.items()}
         timed = ((index, clock) for index, member in self.members.items() for clock in member.planned.timed)
-        self.agenda = Agenda(plan.interval.start, timed)
+        self.clock_schedule = ClockSchedule(plan.interval.start, timed)
         self.overrides = EventOverrides(plan.stimuli, modes.inputs)
         self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
         self._whole = wholes(plan.network)
@@ -304,13 +304,13 @@ class RunningEvents:
     def within(self, kernel: Kernel) -> "RunningEvents":
         """The same events in another kernel with the same slots; this object must not be used afterwards."""
         other = RunningEvents(self.plan, kernel, self.members.values(), self._modes)
-        other.agenda, other.overrides = self.agenda, self.overrides
+        other.clock_schedule, other.overrides = self.clock_schedule, self.overrides
         return other
 
     @property
     def next_time(self) -> float:
         """Time of the next known tick or time event [s]."""
-        return min((self.agenda.next_time, *(member.next_time for member in self.members.values())))
+        return min((self.clock_schedule.next_time, *(member.next_time for member in self.members.values())))
 
     # -- initialization ------------------------------------------------------------------------------------------
 
@@ -477,12 +477,12 @@ class RunningEvents:
 
     def save_state(self) -> dict[str, np.ndarray]:
         return {
-            "agenda": np.array(self.agenda.save_state(), dtype=np.str_),
+            "agenda": np.array(self.clock_schedule.save_state(), dtype=np.str_),
             "next": np.array([member.next_time for member in self.members.values()]),
         }
 
     def restore_state(self, state: Mapping[str, np.ndarray]) -> None:
-        self.agenda.restore_state(state["agenda"].tolist())
+        self.clock_schedule.restore_state(state["agenda"].tolist())
         for member, time in zip(self.members.values(), state["next"].tolist(), strict=True):
             member.next_time = time
 

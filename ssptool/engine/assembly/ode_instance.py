@@ -22,7 +22,7 @@ _SET_STATE = CFUNCTYPE(c_int, c_void_p, c_void_p)
 _NOTHING = CFUNCTYPE(c_int, c_void_p)
 
 
-class Stepped(Protocol):
+class SteppedInstance(Protocol):
     """A stepped ODE; all methods but `free` raise `IntegrationStopped`."""
 
     def step(self, t: float, h: float) -> float | None:
@@ -36,7 +36,7 @@ class Stepped(Protocol):
     def free(self, number: int) -> None: ...
 
 
-class AsInstance:
+class OdeInstance:
     """The functions; `stepped` is there before the first of them is called.
 
     What goes wrong waits in `failure` or `error` until whoever has called the kernel asks. With a `report`, steps may
@@ -45,7 +45,7 @@ class AsInstance:
 
     def __init__(self, report: StepReport | None = None) -> None:
         self.report = report
-        self.stepped: Stepped
+        self.stepped: SteppedInstance
         self.failure: Failure | None = None
         self.error: BaseException | None = None
         # The kernel keeps the addresses only.

@@ -225,9 +225,9 @@ class EventIteration:
             raise IntegrationStopped(error.failure(t)) from None
 
     def _settle(self, t: float, until: float) -> bool:
-        agenda, running = self.running.agenda, self.running
-        timers = agenda.due(until)
-        ticked = {number for number, timer in enumerate(agenda.timers) if timer in timers}
+        clock_schedule, running = self.running.clock_schedule, self.running
+        timers = clock_schedule.due(until)
+        ticked = {number for number, timer in enumerate(clock_schedule.timers) if timer in timers}
         due = [Signal(running.members[timer.member].name, timer.clock.name) for timer in timers]
         changed = False
         for _ in range(MAX_ITERATIONS):
@@ -236,7 +236,7 @@ class EventIteration:
             before = running.kernel.values.copy()
             ticking = running.ticking
             updates = self.update(t)
-            agenda.after(t, ticked, running.modes)
+            clock_schedule.after(t, ticked, running.modes)
             ticked = set()
             running.rest()
             self.evaluate(t)
@@ -462,7 +462,7 @@ class CosimulationEvents:
     def _causes(self, t: float) -> list[Cause]:
         found = [
             Cause(self.running.members[timer.member].name, f"clock {timer.clock.name}")
-            for timer in self.running.agenda.due(t + self._close)
+            for timer in self.running.clock_schedule.due(t + self._close)
         ]
         for member in self.running.stepped:
             if self._reports[member.index].wanted:

@@ -27,7 +27,7 @@ from ssptool.engine.isolation.child import (
 from ssptool.engine.recording.writer import blocks_at_once, rows_at_once
 from ssptool.engine.run.execution import Counts, Execution, Job
 from ssptool.engine.run.initialization import InitializationReport
-from ssptool.engine.run.recorder import Recorder, held_back
+from ssptool.engine.run.recorder import Recorder, interrupts_deferred
 from ssptool.engine.settings import Limits
 from ssptool.engine.trace import NO_ENTRIES, NewEntries
 from ssptool.engine.watch import NATIVE, Watch
@@ -152,7 +152,7 @@ def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool
             # Before there is anybody who writes rows.
             assignment.watch_and_ring(memory)[1][:, :, 0] = np.nan
             with contextlib.ExitStack() as stack:
-                with held_back():
+                with interrupts_deferred():
                     child = start_child(assignment, memory, fork=fork)
                     stack.callback(child.end)
                 return _Parent(assignment, memory, child, recorder, limits).follow()
@@ -195,7 +195,7 @@ class _Parent:
         try:
             while True:
                 self._wait()
-                with held_back():
+                with interrupts_deferred():
                     message = self._receive()
                 match message:
                     case Finished(execution):
@@ -242,7 +242,7 @@ class _Parent:
 
     def _drain(self) -> None:
         """End the child, and take all rows that it has finished."""
-        with held_back():
+        with interrupts_deferred():
             self.child.kill()
             while self._receive() is not None:
                 pass
@@ -268,7 +268,7 @@ class _Parent:
         """
         slot = self.ring[self.turn % len(self.ring)]
         finished = slot[: _leading_numbers(slot[:, 0])]
-        with held_back():
+        with interrupts_deferred():
             self._take(len(self.recorder.known(finished)))
 
     # -- how it ended ----------------------------------------------------------------------------------------

@@ -146,7 +146,7 @@ class Instruction(NamedTuple):
     order: int = 0  # EXTRAPOLATE, INTERPOLATE: highest polynomial order, 1 or 2
 
 
-class Running(IntEnum):
+class DrivenInputMode(IntEnum):
     """How a driven input runs over a step, from its value at the start to that of its table at the end."""
 
     HELD = 0  # at its value at the start
@@ -173,7 +173,7 @@ class DrivenInput(NamedTuple):
     """An input to which a driven slot leads. Only one of type Float64 can do other than be held."""
 
     slot: int
-    running: Running
+    running: DrivenInputMode
 
 
 class TimeTables(NamedTuple):

@@ -79,20 +79,20 @@ class IteratedGroup:
         # Those of the kernel; which one is the last that was run does not matter where there is none of either.
         self.iteration: int | None = None
         self.cautious_iteration: int | None = None
-        self.caution = PlainIterationSwitch(master.plain_iterations)
+        self.plain_switch = PlainIterationSwitch(master.plain_iterations)
         self.settled = settled_of(system.settled, group.names)
         self.ask_derivatives: AskDerivatives | None = None
         self.accelerator = master.acceleration.start(GroupInterface(self._probe, self._pattern, self._derivatives))
 
     def save_state(self) -> SavedState:
         return {
-            **self.caution.save_state(),
+            **self.plain_switch.save_state(),
             **self.settled.save_state(),
             **under("acceleration", self.accelerator.save_state()),
         }
 
     def restore_state(self, state: SavedState) -> None:
-        self.caution.restore_state(state)
+        self.plain_switch.restore_state(state)
         self.settled.restore_state(state)
         self.accelerator.restore_state(part_of(state, "acceleration"))
 
@@ -127,14 +127,14 @@ class IteratedGroup:
             if agree:
                 self._judge_fixed_count(agreement, iteration)
                 return self._agreed(agreement, iteration)
-            plain = self.caution.goes_on_plainly(iteration, self.t, self.h)
+            plain = self.plain_switch.goes_on_plainly(iteration, self.t, self.h)
             if agreement.lost(x, found) or self._is_enough(agreement, iteration, plain):
-                return self._apart(iteration, agreement)
+                return self._accept_noise(iteration, agreement)
             x = nominal * (found / nominal) if plain else nominal * propose(x / nominal, found / nominal)
             if failure := self._checked(self.kernel.restore):
                 return failure
 
-    def carry_on(self, outcome: Outcome, t: float, h: float, end: float) -> int | Failure:
+    def resume(self, outcome: Outcome, t: float, h: float, end: float) -> int | Failure:
         """Continue a step that the kernel could not finish by itself."""
         self.t, self.h, self.end = t, h, end
         if self.iteration is None:
@@ -142,7 +142,7 @@ class IteratedGroup:
                 return self.system.explain_step(outcome, t, end)
             return self.system.evaluate(self.group.schedule, end) or 1
         iteration = self.iteration
-        if self.caution.given_up and self.cautious_iteration is not None:
+        if self.plain_switch.given_up and self.cautious_iteration is not None:
             iteration = self.cautious_iteration
         x = self.kernel.guess(iteration)
         slots, values, nominal = self.unknowns, self.values, self.nominal
@@ -155,9 +155,9 @@ class IteratedGroup:
             found = values[slots]
             if agreement.reached(x, found):
                 return self._agreed(agreement, iterations)
-            plain = self.caution.goes_on_plainly(iterations, t, h)
+            plain = self.plain_switch.goes_on_plainly(iterations, t, h)
             if agreement.lost(x, found) or self._is_enough(agreement, iterations, plain):
-                return self._apart(iterations, agreement)
+                return self._accept_noise(iterations, agreement)
             if plain:
                 x[:] = nominal * (found / nominal)
             else:
@@ -253,7 +253,7 @@ class IteratedGroup:
 
     # -- where the iterates do not come to agree -------------------------------------------------------------------
 
-    def _apart(self, iterations: int, agreement: Agreement) -> int | Failure:
+    def _accept_noise(self, iterations: int, agreement: Agreement) -> int | Failure:
         """Accept a change that the noise of the FMUs explains; else try other methods, unless the user asked for this
         one.
         """
@@ -261,7 +261,7 @@ class IteratedGroup:
             agreement.noise = self._noise(agreement)
         if agreement.is_noise:
             return self._stands(agreement) or iterations
-        return self._otherwise(iterations, lambda: self._not_converged(iterations, agreement))
+        return self._retry(iterations, lambda: self._not_converged(iterations, agreement))
 
     def _noise(self, agreement: Agreement) -> float:
         """Scatter of the results of the step around the best iterate, relative to their sizes; 0: none.
@@ -289,7 +289,7 @@ class IteratedGroup:
         self.settled.note_noise(self.t, agreement.least, self.group.signals[agreement.worst])
         return None
 
-    def _otherwise(self, iterations: int, failed: Callable[[], Failure]) -> int | Failure:
+    def _retry(self, iterations: int, failed: Callable[[], Failure]) -> int | Failure:
         """Repeat the step with stronger damping, else do it once, unless the user asked for this master."""
         settled = self.settled
         if not self.master.retreats:
@@ -362,7 +362,7 @@ class IteratedGroup:
             f"the iteration of the step from t = {self.t:g} s for the inputs of {names} left the domain of a "
             f"component in iteration {iteration}: {failure.message}"
         )
-        return self._otherwise(iteration, lambda: self._gives_up(why, self._remedy(), failure.messages))
+        return self._retry(iteration, lambda: self._gives_up(why, self._remedy(), failure.messages))
 
     def _remedy(self) -> str:
         strong = ("IQN-ILS", "interface Newton")
@@ -430,7 +430,7 @@ class ProgrammedIteration:
         system, groups = self.iteration.system, self.iteration.groups
         number = self.owner[outcome.instruction]
         t, end = system.time(point), system.time(point + 1)
-        iterations = groups[number].carry_on(outcome, t, system.step, end)
+        iterations = groups[number].resume(outcome, t, system.step, end)
         for group in groups[number + 1 :]:
             if isinstance(iterations, Failure):
                 break
@@ -558,7 +558,7 @@ class GroupIteration(NamedTuple):
 
     @property
     def is_cautious(self) -> bool:
-        return any(group.caution.given_up for group in self.groups)
+        return any(group.plain_switch.given_up for group in self.groups)
 
     @np.errstate(over="ignore", invalid="ignore")  # iterates that run away are told of in the failure
     def run(self, first: int, rows: Floats) -> StepBatch:

@@ -83,9 +83,12 @@ def _next(
     system: OdeSystem, updates: Sequence[DiscreteUpdate], t: float, close: float
 ) -> tuple[float, tuple[Cause, ...]]:
     """The next time event, or tick of a clock, and whose it is."""
-    agenda, members = system.events.agenda, system.events.members
+    clock_schedule, members = system.events.clock_schedule, system.events.members
     times = {Cause(model.name, TIME_EVENT): one.next_time for model, one in zip(system.models, updates, strict=True)}
-    ticks = {Cause(members[one.member].name, f"clock {one.clock.name}"): agenda.time(one) for one in agenda.timers}
+    ticks = {
+        Cause(members[one.member].name, f"clock {one.clock.name}"): clock_schedule.time(one)
+        for one in clock_schedule.timers
+    }
     for cause, time in times.items():
         if time < t - close:
             raise IntegrationStopped(_too_late(cause.component, time, t))
@@ -269,7 +272,7 @@ class IntegrationState:
         Values of the kernel, from which loop solvers continue.
     next_time, timers
         The next time event [s] (inf: none), and whose it is.
-    wary_until : [s], longest_step : [s]
+    limited_until : [s], longest_step : [s]
         Until when steps are limited, and to what; inf: not at all.
     restarted : [s]
         Time of the last start of the integrator.
@@ -279,7 +282,7 @@ class IntegrationState:
         Events of each cause.
     events
         Number of events so far.
-    agenda
+    clock_schedule
         Times at which clocks tick.
     first_step : [s]
         First step after a restart of the integrator; 0: estimated.
@@ -290,13 +293,13 @@ class IntegrationState:
     values: Floats
     next_time: float
     timers: tuple[Cause, ...]
-    wary_until: float
+    limited_until: float
     longest_step: float
     restarted: float
     at_zero: frozenset[Cause]
     seen: Mapping[Cause, EventHistory]
     events: int
-    agenda: tuple[str, ...]
+    clock_schedule: tuple[str, ...]
     first_step: float = 0.0
 
     def save_state(self) -> SavedState:
@@ -306,10 +309,10 @@ class IntegrationState:
             "x": self.x,
             "values": self.values,
             "times": np.array(
-                [self.t, self.next_time, self.wary_until, self.longest_step, self.restarted, self.first_step]
+                [self.t, self.next_time, self.limited_until, self.longest_step, self.restarted, self.first_step]
             ),
             "events": np.array(self.events),
-            "agenda": np.array(self.agenda, dtype=np.str_),
+            "agenda": np.array(self.clock_schedule, dtype=np.str_),
             "timers": _texts(self.timers),
             "at_zero": _texts(sorted(self.at_zero, key=str)),
             "causes": _texts(self.seen),
@@ -319,7 +322,7 @@ class IntegrationState:
     @classmethod
     def restored(cls, state: SavedState) -> Self:
         """State from the arrays of `save_state`."""
-        t, next_time, wary_until, longest_step, restarted, first_step = state["times"].tolist()
+        t, next_time, limited_until, longest_step, restarted, first_step = state["times"].tolist()
         seen = [EventHistory(int(row[0]), tuple(row[1:][~np.isnan(row[1:])].tolist())) for row in state["seen"]]
         return cls(
             t=t,
@@ -327,13 +330,13 @@ class IntegrationState:
             values=state["values"],
             next_time=next_time,
             timers=tuple(_causes(state["timers"])),
-            wary_until=wary_until,
+            limited_until=limited_until,
             longest_step=longest_step,
             restarted=restarted,
             at_zero=frozenset(_causes(state["at_zero"])),
             seen=dict(zip(_causes(state["causes"]), seen, strict=True)),
             events=int(state["events"]),
-            agenda=tuple(state["agenda"].tolist()),
+            clock_schedule=tuple(state["agenda"].tolist()),
             first_step=first_step,
         )
 

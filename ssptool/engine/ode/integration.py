@@ -71,7 +71,11 @@ class Integration:
         self._start, self._rtol, self._nominal = plan.interval.start, master.rtol, np.array(plan.nominal)
         self._sizes = np.ones(system.size)  # nominal values of the states
         self._jacobian = make_jacobian(
-            system, plan, self._sizes, directional=master.directional, doubt=lambda: system.remark(WRONG_DERIVATIVES)
+            system,
+            plan,
+            self._sizes,
+            directional=master.directional,
+            on_contradiction=lambda: system.remark(WRONG_DERIVATIVES),
         )
         self._solver = Cvode(
             master.method,
@@ -89,7 +93,7 @@ class Integration:
         self._handled = True  # whether what is to do at `_arrival` has been done
         self._next_time = math.inf
         self._timers: tuple[Cause, ...] = ()
-        self._wary_until = self._longest_step = math.inf
+        self._limited_until = self._longest_step = math.inf
         self._crossings = Crossings(system, plan.interval)
         self._reports_steps = any(model.reports_steps for model in system.models)
         self._samples = ode_takes_samples(plan)
@@ -166,12 +170,12 @@ class Integration:
             values=self.system.kernel.values.copy(),
             next_time=self._next_time,
             timers=self._timers,
-            wary_until=self._wary_until,
+            limited_until=self._limited_until,
             longest_step=self._longest_step,
             restarted=self._crossings.restarted,
             at_zero=self._crossings.at_zero,
             seen=self._chatter.seen,
-            agenda=tuple(self.system.events.agenda.save_state()),
+            clock_schedule=tuple(self.system.events.clock_schedule.save_state()),
             events=self._events,
             first_step=self._begun_with,
         )
@@ -186,12 +190,12 @@ class Integration:
         """
         self._arrival, self._handled, self._stuck, self.due = Arrival(position.t), True, 0, ()
         self._next_time, self._timers = position.next_time, position.timers
-        self._wary_until = position.wary_until
+        self._limited_until = position.limited_until
         self._limit_step(position.longest_step)
         crossings = self._crossings
         crossings.restarted, crossings.at_zero = position.restarted, position.at_zero
         self._chatter.seen = position.seen
-        self.system.events.agenda.restore_state(position.agenda)
+        self.system.events.clock_schedule.restore_state(position.clock_schedule)
         self._events = position.events
         self._solver.x[:] = position.x
         self.system.kernel.values[:] = position.values
@@ -281,7 +285,7 @@ class Integration:
         timers = self._timers
         self._leave_event_mode(t, outcome, first=first)
         if seen:
-            self._beware(t, self._chatter.note(t, _suspect(causes, timers)))
+            self._limit_steps_for_a_while(t, self._chatter.note(t, _suspect(causes, timers)))
         return seen
 
     def indicators(self) -> Floats:
@@ -377,7 +381,7 @@ class Integration:
             return False
         if unseen:
             self._back_to_anchor()
-            self._crossings.leaving, self._wary_until = unseen, t + span
+            self._crossings.leaving, self._limited_until = unseen, t + span
             self._limit_step(span / STEPS_BETWEEN_EVENTS)
         return bool(unseen)
 
@@ -388,8 +392,8 @@ class Integration:
             return
         if stimuli is not None:
             limit = min(limit, stimuli.limit(self._arrival.t))
-        if self._arrival.t > self._wary_until:
-            self._wary_until = math.inf
+        if self._arrival.t > self._limited_until:
+            self._limited_until = math.inf
             self._limit_step(math.inf)
         before, elapsed = self._arrival.t, self._solver.elapsed
         self.system.events.hide_ticks()
@@ -458,13 +462,13 @@ class Integration:
         seen = outcome.changed or not leaving
         self._leave_event_mode(t, outcome, first=False)
         if seen:
-            self._beware(t, self._chatter.note(t, _suspect(causes, timers)))
+            self._limit_steps_for_a_while(t, self._chatter.note(t, _suspect(causes, timers)))
             self._events += 1
             self.rows += [self.system.row(row_time)] if at_point or not leaving else [left, self.system.row(row_time)]
 
-    def _beware(self, t: float, recurrence: float) -> None:
+    def _limit_steps_for_a_while(self, t: float, recurrence: float) -> None:
         """Limit steps for some time, because a crossing that came back soon may do so again within one step, unseen."""
-        self._wary_until = t + recurrence
+        self._limited_until = t + recurrence
         if recurrence > 0:
             self._limit_step(recurrence / STEPS_BETWEEN_EVENTS)
 

@@ -164,13 +164,13 @@ class Directional:
 
 class Checked:
     """Directional derivatives that are checked by two evaluations along one direction each time. After the first
-    contradiction, `doubt` is called and differences replace them.
+    contradiction, `on_contradiction` is called and differences replace them.
 
     An integrator would take a Jacobian that is too large for convergence, and go on with wrong states.
     """
 
-    def __init__(self, exact: Directional, differences: Differences, doubt: Callable[[], None]) -> None:
-        self._exact, self._differences, self._doubt = exact, differences, doubt
+    def __init__(self, exact: Directional, differences: Differences, on_contradiction: Callable[[], None]) -> None:
+        self._exact, self._differences, self._doubt = exact, differences, on_contradiction
         self._trusted = True
 
     @property
@@ -235,11 +235,16 @@ def _nothing() -> None:
 
 
 def make_jacobian(
-    system: OdeSystem, plan: Plan, nominal: Floats, *, directional: bool, doubt: Callable[[], None] = _nothing
+    system: OdeSystem,
+    plan: Plan,
+    nominal: Floats,
+    *,
+    directional: bool,
+    on_contradiction: Callable[[], None] = _nothing,
 ) -> ReusedJacobian:
     """Coloured where the components declare what depends on what; `nominal` (n,) may change from call to call.
 
-    `doubt` is called if directional derivatives turn out to be wrong.
+    `on_contradiction` is called if directional derivatives turn out to be wrong.
     """
     whole = structure(plan)
     # Of array states only the components know the number; then nothing is known of the single ones.
@@ -247,7 +252,7 @@ def make_jacobian(
     step = LOOP_STEP if any(loop.stage is Stage.CONTINUOUS for loop in plan.loops) else EXACT_STEP
     differences = Differences(system, nominal, whole.pattern() if scalar else None, step)
     if directional and scalar:
-        return ReusedJacobian(Checked(Directional(system, whole), differences, doubt))
+        return ReusedJacobian(Checked(Directional(system, whole), differences, on_contradiction))
     return ReusedJacobian(differences)
 
 

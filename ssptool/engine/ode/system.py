@@ -191,7 +191,7 @@ class SavedFmuStates:
         FmiError
         """
         if self.unable:
-            raise IntegrationStopped(_no_way_back(self.unable, self.t))
+            raise IntegrationStopped(_cannot_restore(self.unable, self.t))
         for instance, state in self.kept:
             instance.go_back(state)
 
@@ -201,7 +201,7 @@ class SavedFmuStates:
             instance.drop_state(state)
 
 
-def _no_way_back(names: Sequence[str], t: float) -> Failure:
+def _cannot_restore(names: Sequence[str], t: float) -> Failure:
     return Failure(
         Ending.FMI,
         f"a macro step with an event must be repeated, but {', '.join(names)} cannot save the state",

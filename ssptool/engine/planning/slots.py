@@ -37,13 +37,13 @@ class SlotTable:
         self.at_events = events.inputs | outputs
         self.implementations = implementations
         self.stimuli = stimuli
-        self.fed = {source_signal(source.signal): source for source in stimuli.sources}
+        self.input_sources = {source_signal(source.signal): source for source in stimuli.sources}
         every = chain(network.ports, *(component.ports for component in network.components.values()))
         self.ports = tuple(port for port in every if port.kind in ("input", "output") and self._carries(port))
         self.signals = tuple(port.signal for port in self.ports)
         self.types = tuple(_exchanged_as(port) for port in self.ports)
         # An input of a component that is driven is recorded there, not where its values come from.
-        hidden = {signal for signal, source in self.fed.items() if signal != source.signal}
+        hidden = {signal for signal, source in self.input_sources.items() if signal != source.signal}
         self.recorded = tuple(slot for slot, signal in enumerate(self.signals) if signal not in hidden)
         self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
         self.whole = {signal: array for signal, array in wholes(network).items() if signal in self.slots}
@@ -143,7 +143,7 @@ class SlotTable:
 
     def driven(self, start: float) -> dict[int, Value]:
         """Values of input sources at the start time [s]."""
-        return {self.slots[signal]: source.time_signal.after(start) for signal, source in self.fed.items()}
+        return {self.slots[signal]: source.time_signal.after(start) for signal, source in self.input_sources.items()}
 
     def _there(self, wire: Wire) -> Value | None:
         """Value of the source of a wire, from the value given to or stated by its destination."""
@@ -169,7 +169,7 @@ class SlotTable:
             if (value := self._value(wire.source)) is not None:
                 found[self.slots[wire.source]] = value
         for wire in self.flow.wires:
-            if wire.source in self.fed:
+            if wire.source in self.input_sources:
                 continue
             if not holds_integer(self.kind(wire.source)):
                 value = self._back(wire, self._given(wire.destination))

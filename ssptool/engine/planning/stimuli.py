@@ -14,9 +14,9 @@ from ssptool.engine.kernel.interface import (
     FLOAT,
     UNCHANGED,
     DrivenInput,
+    DrivenInputMode,
     Floats,
     Kernel,
-    Running,
     SlotOverride,
     SlotOverrideKind,
     TableColumn,
@@ -197,29 +197,29 @@ def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
     time_signals = {one.slot: one.time_signal for one in slot_sources(plan)}
     sources = {wire.destination: time_signals[wire.source] for wire in plan.wires if wire.source in time_signals}
     return tuple(
-        DrivenInput(slot, _running(plan, one, place, sources[slot]))
+        DrivenInput(slot, _input_mode(plan, one, place, sources[slot]))
         for one in plan.instances
         for place, slot in enumerate(one.input_slots)
         if slot in sources
     )
 
 
-def _running(plan: Plan, instance: PlannedInstance, place: int, time_signal: TimeSignal) -> Running:
+def _input_mode(plan: Plan, instance: PlannedInstance, place: int, time_signal: TimeSignal) -> DrivenInputMode:
     """How an input runs over a step: on its signal if possible, else held at the middle of a step if continuous."""
     if not time_signal.continuous or instance.input_types[place] != FLOAT or plan.settings.input is InputName.HOLD:
-        return Running.HELD
+        return DrivenInputMode.HELD
     variable = instance.description.variables[instance.inputs[place].variable]
     if variable.variability is not Variability.CONTINUOUS:
-        return Running.HELD
+        return DrivenInputMode.HELD
     if instance.capabilities.follows or plan.settings.substeps.get(instance.name, 1) > 1:
-        return Running.FOLLOWING
-    return Running.MIDDLE
+        return DrivenInputMode.FOLLOWING
+    return DrivenInputMode.MIDDLE
 
 
-_RUNNING = {
-    Running.HELD: "held from the start of each step",
-    Running.FOLLOWING: "follows it over each step",
-    Running.MIDDLE: "held at its value in the middle of each step, since the FMU follows no inputs",
+_MODES = {
+    DrivenInputMode.HELD: "held from the start of each step",
+    DrivenInputMode.FOLLOWING: "follows it over each step",
+    DrivenInputMode.MIDDLE: "held at its value in the middle of each step, since the FMU follows no inputs",
 }
 
 
@@ -268,7 +268,7 @@ def _ways(plan: Plan) -> Iterator[tuple[Signal, tuple[str, ...]]]:
     integrated = {signal for one in plan.integrated for signal in one.inputs}
     for one in slot_sources(plan):
         slots = [slot for slot in destinations[one.slot] if slot in running]
-        ends = ((plan.signals[slot], _RUNNING[running[slot]]) for slot in slots)
+        ends = ((plan.signals[slot], _MODES[running[slot]]) for slot in slots)
         alone = plan.ode is not None and plan.ode.alone
         lines = (
             f"{end}: {'has its value at every instant' if alone and end in integrated else how}" for end, how in ends

@@ -168,7 +168,7 @@ about so much."""
 _COMPUTED = (Causality.OUTPUT, Causality.LOCAL)
 
 
-def departures(planned: PlannedInstance, instance: FmuInstance) -> Iterator[str]:
+def overridden_starts(planned: PlannedInstance, instance: FmuInstance) -> Iterator[str]:
     """Notes on given values that an FMU has changed by the end of initialization mode.
 
     Asked for are variables that are neither parameters nor inputs, since only those may be too many: n states take n
@@ -291,7 +291,7 @@ class _Initialization:
         for instance in self.assembly.instances:
             instance.exit_initialization()
         for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
-            self.notes += departures(planned, instance)
+            self.notes += overridden_starts(planned, instance)
         self._first_point()
 
     def _enter(self) -> None:
@@ -379,7 +379,7 @@ class _Initialization:
     def _set_clocks(self) -> None:
         try:
             for events in self.at_events:
-                events.agenda.begin(events.modes)
+                events.clock_schedule.begin(events.modes)
         except WithoutInterval as error:
             raise IntegrationStopped(without_interval(error, self.plan.interval.start)) from error
 

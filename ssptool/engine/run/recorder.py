@@ -28,7 +28,7 @@ _waiting: list[Callable[[], Any]] = []
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
+def interrupts_deferred() -> Iterator[None]:
     """An interrupt (SIGINT) or a request to end (SIGTERM) waits for the end of this context; a second one does not.
 
     Within another such context, and in threads other than the main one, where none of these arrives, nothing is done.
@@ -45,7 +45,7 @@ def held_back() -> Iterator[None]:
             _holding = False
 
 
-def let_through() -> None:
+def deliver_interrupts() -> None:
     """Deliver interrupts that were held back, because no block is half recorded now."""
     if _waiting:
         _waiting.pop()()
@@ -70,7 +70,7 @@ def _held(number: signal.Signals) -> Iterator[None]:
         yield
     finally:
         signal.signal(number, before)
-        let_through()
+        deliver_interrupts()
 
 
 Progress = Callable[[float], None]
@@ -172,7 +172,7 @@ class Recorder:
         """
         if self._cut:
             return
-        with held_back():
+        with interrupts_deferred():
             self.contents.add(entries.new)
             if not len(rows):
                 self._going += entries.forgotten
@@ -184,7 +184,7 @@ class Recorder:
             while self._cut:
                 self._cut = self._record_next(blocks, end)
                 self._tell()
-                let_through()
+                deliver_interrupts()
             self._forget(entries.forgotten)
 
     def _forget(self, numbers: tuple[int, ...]) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool.engine.assembly.ode_instance import AsInstance
+from ssptool.engine.assembly.ode_instance import OdeInstance
 from ssptool.engine.kernel.interface import Code
 from tests.engine.kernel.kernels import make_native
 from tests.engine.kernel.mock_fmu import DO_STEP
@@ -91,7 +91,7 @@ class Meeting:
 def beside(order=(0, 1), refuses_from=np.inf):
     """A kernel, the group of both in this order, and both: the second is apart. `kept` are their functions."""
     kernel, barrier = make_native(0), threading.Barrier(2)
-    both, kept = [Meeting(barrier, refuses_from) for _ in range(2)], [AsInstance() for _ in range(2)]
+    both, kept = [Meeting(barrier, refuses_from) for _ in range(2)], [OdeInstance() for _ in range(2)]
     for apart, (one, functions) in enumerate(zip(both, kept, strict=True)):
         functions.stepped = one
         kernel.add(replace(functions.table(), apart=bool(apart)))

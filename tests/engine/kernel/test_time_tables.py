@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from ssptool.engine.kernel.interface import (
     Call,
     DrivenInput,
+    DrivenInputMode,
     Instruction,
     LoopCalls,
     Op,
     OverriddenWire,
-    Running,
     SlotOverride,
     SlotOverrideKind,
     TableColumn,
@@ -180,7 +180,7 @@ def test_what_does_not_exist_is_refused(make_kernel, mocks):
     with pytest.raises(ValueError, match="slot 1, an integer, cannot be linear"):
         kernel.time_tables(TimeTables([array([0.0])], [TableColumn(1, 0, bits(1), True)], []))
     with pytest.raises(ValueError, match="slot 1 holds integers, which are held"):
-        kernel.time_tables(TimeTables([array([0.0])], [one], [DrivenInput(1, Running.MIDDLE)]))
+        kernel.time_tables(TimeTables([array([0.0])], [one], [DrivenInput(1, DrivenInputMode.MIDDLE)]))
     for wrong in (-1, 0):
         with pytest.raises(IndexError, match="column"):
             kernel.override_column(wrong, SlotOverride())
@@ -223,7 +223,7 @@ def program(group, *steps):
 
 @pytest.mark.parametrize(
     ("running", "area"),
-    [(Running.HELD, lambda t, h: 2 * t + 1), (Running.FOLLOWING, None), (Running.MIDDLE, None)],
+    [(DrivenInputMode.HELD, lambda t, h: 2 * t + 1), (DrivenInputMode.FOLLOWING, None), (DrivenInputMode.MIDDLE, None)],
     ids=["held", "following", "middle"],
 )
 @pytest.mark.parametrize("coupling", [Op.HOLD, Op.EXTRAPOLATE, Op.INTERPOLATE])
@@ -240,11 +240,11 @@ def test_whole_stretches_run_as_the_course_does(make_kernel, mocks, running, are
     expected = np.cumsum(h * area(t - h, h)) if area else t**2 + t
     assert rows[:, 3] == pytest.approx(expected, rel=1e-14)
     if mocks.version == 2:
-        assert bool(mock.calls[SET_RATES]) == (running is Running.FOLLOWING)
+        assert bool(mock.calls[SET_RATES]) == (running is DrivenInputMode.FOLLOWING)
 
 
 @shared
-@given(rows=tables, running=st.sampled_from(Running), linear=st.booleans())
+@given(rows=tables, running=st.sampled_from(DrivenInputMode), linear=st.booleans())
 def test_both_kernels_run_stretches_with_the_same_bits(mocks, rows, running, linear):
     found = []
     for make in (make_twin, make_native):
@@ -260,7 +260,7 @@ def test_a_held_integer_is_set_at_the_start_of_the_step(make_kernel):
     """Of inputs of other types than Float64 there is nothing but to hold them."""
     kernel = make_kernel(2, (0, 1))
     column = TableColumn(0, 0, bits(-3, 4), False)
-    kernel.time_tables(TimeTables([array([0.0, 1.0])], [column], [DrivenInput(0, Running.HELD)]))
+    kernel.time_tables(TimeTables([array([0.0, 1.0])], [column], [DrivenInput(0, DrivenInputMode.HELD)]))
     kernel.write(0.0)
     kernel.drive(1.0, 1.0)
     assert kernel.input_value.view(np.int64)[0] == -3
@@ -389,7 +389,7 @@ def jumping(group, schedule):
 def test_steps_of_any_size_and_jumps_are_done_in_one_go(make_kernel, mocks):
     """u = 2 y + 1 with y = 1 until t = 0.75 and y = 3 after it: the integral is 3 t, then 2.25 + 7 (t − 0.75)."""
     rows = [(0.0, 1.0), (0.75, 1.0), (0.75, 3.0)]
-    kernel, _, group = pushed(make_kernel, mocks, rows, Running.FOLLOWING)
+    kernel, _, group = pushed(make_kernel, mocks, rows, DrivenInputMode.FOLLOWING)
     schedule = kernel.schedule([Call(0, (1,), (2,))])
     kernel.between(0.0, 0.75)
     points = array([(0.0, 0.5, 0.5, 0.0), (0.5, 0.25, 0.75, 0.0), (0.75, 0.0, 0.75, math.inf), (0.75, 0.25, 1.0, 0.0)])
@@ -400,7 +400,7 @@ def test_steps_of_any_size_and_jumps_are_done_in_one_go(make_kernel, mocks):
 
 
 def test_what_is_forgotten_bends_no_polynomial(make_kernel, mocks):
-    kernel, _, group = pushed(make_kernel, mocks, [(0.0, 0.0)], Running.HELD)
+    kernel, _, group = pushed(make_kernel, mocks, [(0.0, 0.0)], DrivenInputMode.HELD)
     other = make_kernel(2)
     other.add(mocks.table(other, Mock(), inputs=[0], outputs=[1]))
     own = other.group([0])
@@ -416,7 +416,7 @@ def test_what_is_forgotten_bends_no_polynomial(make_kernel, mocks):
 
 
 def test_it_ends_where_a_component_fails(make_kernel, mocks):
-    kernel, mock, group = pushed(make_kernel, mocks, [(0.0, 1.0)], Running.HELD)
+    kernel, mock, group = pushed(make_kernel, mocks, [(0.0, 1.0)], DrivenInputMode.HELD)
     mock.refuse(DO_STEP, from_call=2)
     points = array([(0.0, 0.5, 0.5, 0.0), (0.5, 0.5, 1.0, 0.0)])
     outcome = kernel.run_through(program(group, Instruction(Op.HOLD, group)), (), points, np.zeros((2, 4)))
@@ -425,13 +425,13 @@ def test_it_ends_where_a_component_fails(make_kernel, mocks):
 
 @pytest.mark.parametrize(("points", "rows"), [((2, 3), (2, 4)), ((2, 4), (3, 4)), ((2, 4), (2, 3))])
 def test_points_and_rows_of_other_shapes_are_refused(make_kernel, mocks, points, rows):
-    kernel, _, group = pushed(make_kernel, mocks, [(0.0, 1.0)], Running.HELD)
+    kernel, _, group = pushed(make_kernel, mocks, [(0.0, 1.0)], DrivenInputMode.HELD)
     with pytest.raises(ValueError):
         kernel.run_through(program(group), (), np.zeros(points), np.zeros(rows))
 
 
 def test_none_at_all_is_nothing_to_do(make_kernel, mocks):
-    kernel, _, group = pushed(make_kernel, mocks, [(0.0, 1.0)], Running.HELD)
+    kernel, _, group = pushed(make_kernel, mocks, [(0.0, 1.0)], DrivenInputMode.HELD)
     assert kernel.run_through(program(group), (), np.zeros((0, 4)), np.zeros((0, 4))).ok
     assert make_kernel(0).group([]) == 0
     empty = make_kernel(1)

@@ -69,7 +69,7 @@ def test_differences_do_as_well_as_directional_derivatives(monkeypatch):
     """With a heavy flange, whose loop is solved to 1e-12 only, increments must be far above that."""
     make = integration.make_jacobian
 
-    def without(system, plan, nominal, *, directional, doubt):
+    def without(system, plan, nominal, *, directional, on_contradiction):
         assert directional
         return make(system, plan, nominal, directional=False)
 

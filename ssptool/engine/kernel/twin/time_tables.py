@@ -8,9 +8,9 @@ import numpy as np
 
 from ssptool.engine.kernel.interface import (
     DrivenInput,
+    DrivenInputMode,
     Floats,
     Integers,
-    Running,
     SlotOverride,
     TableColumn,
     TimeTables,
@@ -111,7 +111,7 @@ class DrivenInputs:
         for slot in (*(one.slot for one in tables.columns), *(one.slot for one in tables.inputs)):
             self._slot_values.check(slot)
         for one in tables.inputs:
-            if one.slot in self._slot_values.holds_integer and one.running != Running.HELD:
+            if one.slot in self._slot_values.holds_integer and one.running != DrivenInputMode.HELD:
                 raise ValueError(f"slot {one.slot} holds integers, which are held")
         self.tables = TwinTimeTables(tables, self._slot_values.holds_integer)
         self._inputs = {one.slot: one for one in tables.inputs}
@@ -131,9 +131,9 @@ class DrivenInputs:
         for (slot, one), start in zip(self._inputs.items(), bits.view(np.float64), strict=True):
             end = self._slot_values.values[slot]
             match one.running:
-                case Running.HELD:
+                case DrivenInputMode.HELD:
                     self._slot_values.input_rates[:, slot] = 0.0, 0.0
-                case Running.FOLLOWING:
+                case DrivenInputMode.FOLLOWING:
                     move(slot, start, (end - start) / h, 0.0)
-                case Running.MIDDLE:
+                case DrivenInputMode.MIDDLE:
                     move(slot, 0.5 * (start + end), 0.0, 0.0)
