@@ -97,7 +97,7 @@ def run(
     check_written(recording.output, logs, (one.path for one in inputs))
     plan = select(plan, recording.signals)
     job = Job(plan, archive, native, measured, realtime)
-    # What comes from another process is written here while that one steps, so that one more thread would help nobody.
+    # Rows from another process are written here while that process steps, so a thread would gain nothing.
     with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(plan.recorded))) as thread:
         before = _earlier(recording.output)
         recorder = _recorder(plan, recording, progress, thread, _worth_keeping(recording.output, before))
@@ -121,7 +121,7 @@ def _recorded(
     try:
         execution = _here(job, recorder) if limits is None else execute_isolated(job, recorder, limits)
     except BaseException as error:
-        # Such as an interrupt from the keyboard: what has been recorded is worth keeping.
+        # Such as a keyboard interrupt: keep the recorded rows.
         if recorder.seen:
             with interrupts_deferred():
                 recorder.finish()
@@ -189,7 +189,7 @@ def _here(job: Job, recorder: Recorder) -> Execution:
 def _recorder(
     plan: Plan, recording: Recording, progress: Progress | None, thread: WritingThread | None, earlier: bool
 ) -> Recorder:
-    """`thread`: which writes the file; None: whoever adds rows. `earlier`: the file has results worth keeping."""
+    """`thread`: the thread that writes the file; None: the caller. `earlier`: the file has results worth keeping."""
     writer: Callable[[StringTable], Writer] | None = None
     if recording.output is not None:
         check_output(recording.output)

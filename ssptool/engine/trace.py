@@ -133,8 +133,8 @@ def as_content(value: Any, kind: str) -> bytes:
 
 
 def met(numbers: NDArray[np.int64], kind: str, contents: StringTable) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """The values of type String or Binary (k,) that these numbers (n,) of contents stand for, each of them once, and
-    the place (n,) of each number among them.
+    """Values of type String or Binary (k,) with these numbers (n,) of contents, each value once, and the index (n,) of
+    each number among them.
     """
     used, places = np.unique(numbers, return_inverse=True)
     values = np.empty(len(used), dtype=object)

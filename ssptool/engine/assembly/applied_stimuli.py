@@ -108,7 +108,7 @@ class _Propagation(NamedTuple):
 
 def _endless(times: Mapping[Signal, int], time: float) -> Failure:
     what = "parameters that are calculated from each other do not settle"
-    # Around a loop each is given a value about as often as the others.
+    # All parameters of a loop change about equally often.
     return unsettled(what, (signal for signal, count in times.items() if 2 * count > MAX_PASSES), MAX_PASSES, time)
 
 

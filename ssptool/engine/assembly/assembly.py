@@ -84,7 +84,7 @@ def open_checkpoint(kernel: Kernel, tables: Sequence[InstanceTable], explain: Ex
     }
     second = create(len(kernel.values), integers=sorted(integers), native=kernel.name == "native")
     for table in tables:
-        # It never steps them, so nobody asks it for inputs.
+        # It never steps them, so no FMU asks it for inputs.
         second.add(replace(table, environment=0))
     everyone = range(len(tables))
     try:
@@ -117,13 +117,13 @@ class Assembly:
     integrated
         Components of model exchange that exchange signals at events only, if there is an ODE.
     kept
-        Stand-ins of which the kernel has the addresses only.
+        Stand-ins, kept alive because the kernel has their addresses only.
     logging
         Logging of the FMUs.
     remarks
         Remarks on the run, each once.
     at_end
-        Takes what is to be done when the FMUs are not needed any more, before they are freed.
+        Callbacks for the end of the run, called before the FMUs are freed.
     """
 
     plan: Plan
@@ -154,7 +154,7 @@ class Assembly:
         return self.integrated.within(self.kernel)
 
     def remark(self, text: str) -> None:
-        """Something to be said of the run besides its results."""
+        """Add a remark on the run."""
         self.remarks[text] = None
 
     def retreats(self) -> Iterator[str]:
@@ -169,7 +169,7 @@ class Assembly:
             )
 
     def explain(self, outcome: Outcome, time: float) -> Failure:
-        """Failure that a failed kernel operation stands for."""
+        """Failure of a run, from the outcome of a kernel operation."""
         if outcome.code is Code.NONFINITE:
             return self._nonfinite(outcome, time)
         if outcome.code is Code.RANGE:
@@ -319,7 +319,7 @@ def assemble(
             instances.append(added.instance)
             tables.append(added.table)
             stack.callback(supply.give_back, binary, added.instance, keep=_serves_again(plan, planned, watch))
-        # Pushed last, so that it is done first: saved states belong to instances that must still be there.
+        # Pushed last to run first: saved states must be freed before their instances.
         stack.callback(kernel.release)
         logging.clock.time = plan.interval.start
         assembly = Assembly(
@@ -445,7 +445,7 @@ def _instantiated(
     binary: FmuBinary, plan: Plan, planned: PlannedInstance, kernel: Kernel, environment: int, logging: FmuLogging
 ) -> FmuInstance:
     events = plan.event_modes.members.get(planned.name)
-    # Only an FMU that asks for its inputs inside a step needs someone to ask.
+    # Only an FMU that asks for inputs inside a step needs an environment.
     asks = _asks_for_inputs(planned)
     try:
         return binary.instantiate(
@@ -482,7 +482,7 @@ def _table(planned: PlannedInstance, instance: FmuInstance, environment: int) ->
         observed_references=tuple(variable.reference for variable in planned.observed_variables),
         observed_types=tuple(variable.type for variable in planned.observed_variables),
         observed_elements=tuple(variable.element for variable in planned.observed_variables),
-        # Of model exchange, evaluations of the ODE have set them.
+        # For model exchange, evaluations of the ODE have set them.
         refreshed=planned.interface is InterfaceType.CO_SIMULATION,
     )
 

@@ -41,8 +41,8 @@ class WithoutInterval(Exception):
 
 @dataclass(slots=True)
 class Timer:
-    """One clock that ticks at known times: the next tick and the interval after it [s], None where nobody knows. Times
-    are counted from the start of the run.
+    """One clock that ticks at known times: the next tick and the interval after it [s], None if unknown. Times are
+    counted from the start of the run.
     """
 
     member: int
@@ -240,8 +240,8 @@ class OutOfRange(Exception):
 class RunningMember:
     """A running instance in event mode; `active` are its clocks that tick in the present event iteration.
 
-    `next_time` [s] is that of its next time event. What is integrated has no `step` that would report, and whoever
-    integrates it sees to its modes and discrete states.
+    `next_time` [s] is that of its next time event. A component of the ODE has no `step` that could report; the
+    integration handles its modes and discrete states.
     """
 
     index: int

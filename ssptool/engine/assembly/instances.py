@@ -51,7 +51,7 @@ class Pool:
             if process == 0:
                 self._binaries[key] = load(path, description, interface)
             else:
-                # An FMU of another process is unpacked here all the same, because here it is removed.
+                # An FMU of another process is unpacked here too, since this process removes it.
                 self._binaries[key] = self._remote(self.binary(path, description, interface), process)
         return self._binaries[key]
 

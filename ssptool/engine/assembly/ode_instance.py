@@ -1,8 +1,8 @@
 """ODE as an instance of the kernel: the functions of an FMI 3.0 co-simulation FMU, served from Python.
 
-One thread calls it and the components that it integrates (`apart` of all others, which may be stepped meanwhile).
-It has no variables. Its inputs are those of the components of model exchange, which the kernel has as instances of
-their own: they set inputs and compute outputs like any others, but their own steps do nothing."""
+One thread calls it and the components that it integrates (`apart` of all others, which may be stepped meanwhile). It
+has no variables. Its inputs are those of the components of model exchange, which the kernel has as instances of their
+own: they set inputs and compute outputs as others do, but their own steps do nothing."""
 
 import ctypes
 from collections.abc import Callable, Mapping
@@ -37,9 +37,9 @@ class SteppedInstance(Protocol):
 
 
 class OdeInstance:
-    """The functions; `stepped` is there before the first of them is called.
+    """Functions of the ODE's instance; `stepped` must be set before the first call.
 
-    What goes wrong waits in `failure` or `error` until whoever has called the kernel asks. With a `report`, steps may
+    Failures and exceptions are kept in `failure` and `error` for the caller of the kernel. With a `report`, steps may
     end at events.
     """
 

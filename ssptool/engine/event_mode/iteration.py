@@ -242,7 +242,7 @@ class EventIteration:
             self.evaluate(t)
             again = [one.component for one in updates if one.again]
             changed = changed or bool(again) or self._moved(before, slice(None))
-            # Who counts its events must not be asked once more because its own outputs have changed.
+            # An FMU that counts its events must not get another iteration because of its own outputs.
             if not again and not self._moved(before, running.inputs) and not running.pending():
                 return changed
         raise IntegrationStopped(endless(t, again, ticking))
@@ -394,7 +394,7 @@ class CosimulationEvents:
             return None
         failure = self._checkpoint.restore(t, staying)
         if failure is None and end - t <= self._close:
-            # There is no step that would read them.
+            # No step would read them.
             return self._explained(self.assembly.kernel.evaluate(self._outputs), t)
         return failure
 

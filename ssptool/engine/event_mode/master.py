@@ -95,7 +95,7 @@ class EqualSteps:
             early = self.events.early(end)
             if early is None:
                 return self._arrive(t, outcome, end, row)
-            # What a step that was too long came to, and be it a failure, does not count.
+            # Discard the result of a step that was too long, even a failure.
             end = early if early - t > CLOSE * self.system.step else t
             h = end - t
             values[:] = before
@@ -133,8 +133,8 @@ class _ReturnedEarly(Exception):
 class AdaptiveSteps:
     """Steps as the master chooses them, none beyond the next event that is known.
 
-    An attempt in which a component returns early, or asks for an event before its end, is taken back like one whose
-    error is too large; the next ones end there.
+    An attempt in which a component returns early, or asks for an event before its end, is rolled back as one with too
+    large an error; the next ones end there.
     """
 
     def __init__(self, master: StepSizeControl, system: CoupledSystem, events: Events) -> None:
@@ -338,7 +338,7 @@ def shared_with_ode(
     silent = {name for name, kind in implementations.items() if kind is InterfaceType.CO_SIMULATION}
     silent -= of_simulation.members.keys()  # what these do inside a step, nobody knows
     told = (one for one in crossing if one.destination in heard and one.source.component not in silent)
-    # What changes all the time is sampled, on either side.
+    # Continuous signals are sampled on both sides.
     jumps = any(network.variable(one.source).variability is not Variability.CONTINUOUS for one in told)
     if not of_simulation.rolls_back or not jumps:
         return of_simulation, of_ode

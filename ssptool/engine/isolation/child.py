@@ -164,7 +164,7 @@ def work(assignment: ChildTask, memory: SharedMemory, connection: Connection, pa
             error.add_note("".join(traceback.format_exception(error)))
         connection.send_bytes(dumps(Raised(error)))
     finally:
-        # Nothing that the parent has prepared for its own end is done here. What FMUs have printed is not lost.
+        # Skip the exit handlers inherited from the parent, but flush what FMUs have printed.
         ctypes.CDLL(None).fflush(None)
         os._exit(0)
 
@@ -285,7 +285,7 @@ class _Fork:
         parent = os.getpid()
         self._status: int | None = None
         with warnings.catch_warnings():
-            # The threads that Python counts here are idle ones of the BLAS library, which knows about forks.
+            # Only idle threads of the BLAS library are counted here, and BLAS handles forks.
             warnings.simplefilter("ignore", DeprecationWarning)
             self.pid = os.fork()
         if self.pid == 0:
@@ -300,7 +300,7 @@ class _Fork:
 
     def kill(self) -> None:
         if self._status is None:
-            # Unless an interrupt came between its end and the note of that.
+            # Except if an interrupt came between its end and the record of its end.
             with contextlib.suppress(ProcessLookupError, ChildProcessError):
                 os.kill(self.pid, signal.SIGKILL)
                 self.wait()

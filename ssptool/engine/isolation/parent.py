@@ -75,7 +75,7 @@ class LimitWatch:
         if limits.memory is not None or limits.step_seconds is not None:
             return LOOK_SECONDS
         if limits.seconds is not None:
-            # The operating system takes no infinite time, and none of more than 24 days.
+            # The operating system accepts no infinite timeout, and none above 24 days.
             return min(max(0.0, self._began + limits.seconds - time.monotonic()), 3600.0)
         return None
 
@@ -149,7 +149,7 @@ def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool
         assignment = _assignment(job, scratch)
         memory = SharedMemory.create(assignment.size)
         try:
-            # Before there is anybody who writes rows.
+            # Before any thread writes rows.
             assignment.watch_and_ring(memory)[1][:, :, 0] = np.nan
             with contextlib.ExitStack() as stack:
                 with interrupts_deferred():
@@ -162,7 +162,7 @@ def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool
 
 def _assignment(job: Job, scratch: str) -> ChildTask:
     plan = job.plan
-    # Here, because what an archive unpacks in the child would never be removed.
+    # In the parent, because nothing would remove what the child unpacks.
     paths = {instance.source: job.sources.local_path(instance.source) for instance in plan.instances}
     located = replace(job, sources=Located(paths))
     width, count = 1 + len(plan.recorded), plan.interval.steps + 1
@@ -257,7 +257,7 @@ class _Parent:
             self.turn += 1
 
     def _answer(self) -> None:
-        # If it has died by now, what it has written is still to be read.
+        # If the child has died by now, its rows must still be read.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.child.connection.send_bytes(b"")
 

@@ -48,7 +48,7 @@ def create(slots: int, *, integers: Slots = (), native: bool | None = None) -> K
         raise ImportError("the native kernel was not built: install ssptool with a C++20 compiler")
     if NATIVE and native is not False:
         return NativeKernel(slots, integers)
-    # Loaded here, because every run would pay for what few need.
+    # Imported here, because few runs need it.
     from ssptool.engine.kernel.twin.kernel import TwinKernel
 
     return TwinKernel(slots, integers)

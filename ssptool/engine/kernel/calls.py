@@ -32,10 +32,10 @@ class Outcome:
     `instruction` is the place in the program at which `run` stopped; `iterations` those that ITERATE had done in that
     step, the one that failed included.
 
-    `function` is the FMI function that failed. Where an FMI 3.0 step returns OK but did not do what was
-    asked, the flag follows after a colon: `fmi3DoStep:earlyReturn`, `…:eventHandlingNeeded`,
-    `…:terminateSimulation`. The last of them fails the step after the one in which it was said, which was valid; with
-    an early return it fails that step itself.
+    `function` is the FMI function that failed. Where an FMI 3.0 step returns OK but did not do what was asked, the flag
+    follows after a colon: `fmi3DoStep:earlyReturn`, `…:eventHandlingNeeded`, `…:terminateSimulation`.
+    `terminateSimulation` fails the next step, since the step that reports it is valid; with an early return it fails
+    that step itself.
     """
 
     code: Code = Code.OK
@@ -94,12 +94,12 @@ class LoopCalls:
 class IterationCalls:
     """A step that is repeated until the `unknowns` (input slots) agree at its end with the outputs that feed them.
 
-    `group` are the instances, of which the inputs of those in `following` are interpolated with `order` (0: held at
-    their value at the end of the step) and those of the others in `held` held. The first guess is the polynomial
-    of `prediction` order through the accepted points. An iterate agrees where
-    |found − x| ≤ absolute + relative·max(|x|, nominal) in every unknown; else x + relaxation·(found − x)
-    is next, calculated in nominal values. After `max_iterations` iterations, or where the largest difference, in
-    nominal values, is more than `growth` times the smallest one before, the operation ends.
+    `group` are the instances. Inputs of those in `following` are interpolated with `order` (0: held at their value at
+    the end of the step), inputs of those in `held` are held. The first guess is the polynomial of `prediction` order
+    through the accepted points. An iterate agrees where |found − x| ≤ absolute + relative·max(|x|, nominal) in every
+    unknown; else x + relaxation·(found − x) is next, calculated in nominal values. After `max_iterations` iterations,
+    or where the largest difference, in nominal values, is more than `growth` times the smallest one before, the
+    operation ends.
     """
 
     group: int

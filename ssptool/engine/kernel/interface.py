@@ -4,11 +4,11 @@ A kernel holds one flat array of signal values (`values`, one slot per connector
 recorded) and the instances that own those slots. It copies, sets, gets, steps and records; it decides
 nothing.
 
-A slot has eight bytes: a double for signals of type Float64 and Float32, and for all others, which are
-known when the kernel is created, a 64-bit integer in the same memory (`integers`): the value of an integer or of an
-enumeration (of UInt64 the same bits), 0 or 1 of a Boolean, the number of a String or a Binary among the contents that
-the kernel keeps: the bytes of all texts (UTF-8) and binary values that it has met.
-So every value is kept exactly and copied, remembered and recorded as it is, whatever its type.
+A slot has eight bytes: a double for signals of type Float64 and Float32, and for all others, which are known when the
+kernel is created, a 64-bit integer in the same memory (`integers`): the value of an integer or of an enumeration (of
+UInt64 the same bits), 0 or 1 of a Boolean, the number of a String or a Binary among the contents that the kernel keeps:
+the bytes of all texts (UTF-8) and binary values so far. So every value is kept exactly and copied, remembered and
+recorded as it is, whatever its type.
 
 Every operation acts on instances by their index, in the order given, and stops at the first FMI
 status worse than a warning and at the first output that is nan or inf.
@@ -126,7 +126,7 @@ class Kernel(Protocol):
     def number(self, content: bytes, keep: bool = False) -> int:
         """Number of these bytes, a new one if need be: equal bytes have equal numbers, counted from 0.
 
-        `keep`: somebody keeps the number elsewhere than in a slot, so that the bytes are never forgotten.
+        `keep`: the number is stored outside of slots, so the bytes are never forgotten.
         """
 
     def forget(self, needed: Sequence[int]) -> list[int]:
@@ -264,8 +264,8 @@ class Kernel(Protocol):
     def advance(self, group: int, t: float, h: float) -> Outcome:
         """Set inputs (and their rates where not zero), do a step from t to t + h, get outputs.
 
-        Rates that an FMI 2.0 FMU was given earlier are set to zero again when its inputs are held. An FMU
-        is told that it will never be set back before t unless it holds a saved state.
+        Rates that an FMI 2.0 FMU was given earlier are set to zero again when its inputs are held. An FMU without a
+        saved state gets noSetFMUStatePriorToCurrentPoint = true.
         """
 
     def evaluate(self, schedule: int) -> Outcome:
@@ -274,8 +274,8 @@ class Kernel(Protocol):
     def accept(self, t: float) -> None:
         """The present values are final at time t: push them to the history that inputs are extrapolated from.
 
-        Before that, wires that end at no instance (outputs of the system itself) are copied.
-        Points of the history at t or later are dropped first, so an instant can be accepted anew.
+        Before that, wires that end at no instance (outputs of the system itself) are copied. Points of the history at t
+        or later are dropped first, so an instant can be accepted again.
         """
 
     def discard_point(self) -> None:
@@ -333,9 +333,9 @@ class Kernel(Protocol):
     ) -> Outcome:
         """Steps of any size and jumps of time tables, a row for each of `points` (n, 4).
 
-        Of a step these are t, h, the time reached and a number that is of no account. Of a jump they are t, 0 and the
-        present segment from then on: tables are written as they are at its start, and `jump` is done, at t. `rows` and
-        the outcome are those of `run`, where no instance is in event mode.
+        A step has t, h, the time reached and an unused number. A jump has t, 0, and start and end of the segment after
+        it: tables are written as they are at its start, and `jump` is done, at t. `rows` and the outcome are those of
+        `run`, where no instance is in event mode.
         """
 
     # -- iterated steps --------------------------------------------------------------------------------------

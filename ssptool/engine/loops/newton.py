@@ -94,7 +94,7 @@ class FiniteDifferences:
                 if np.all(np.isfinite(change)):
                     break
             for column in columns:
-                # What was really added, after rounding, not what was meant to be.
+                # The step after rounding, not the intended one.
                 step = moved[column] - x[column]
                 jacobian[:, column] = np.where(pattern[:, column], change / step, 0.0)
         return jacobian
@@ -113,7 +113,7 @@ def contradicted(matrix: Floats, step: Floats, change: Floats, noise: Floats) ->
     if not np.isfinite(matrix).all():
         return True
     size = np.maximum(np.abs(matrix) @ np.abs(step), np.abs(change))
-    # Changes that are no number contradict nothing.
+    # Changes that are not finite contradict nothing.
     return bool(np.any(np.abs(matrix @ step - change) > _CONTRADICTION * size + noise))
 
 

@@ -26,7 +26,7 @@ class GroupInterface(NamedTuple):
     Attributes
     ----------
     step
-        x (m,) → what comes out for x when the present step is done anew with it; nan where that fails.
+        x (m,) → outputs (m,) of the present step when it is repeated with x; nan where that fails.
     pattern
         (m, m): values that come out (rows) and may depend on values that go in (columns).
     derivatives
@@ -75,7 +75,7 @@ class Proposing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EachStep:
-    """The method of a loop solver, which starts anew in every macro step."""
+    """The method of a loop solver, which restarts in every macro step."""
 
     method: Proposing
 
@@ -198,12 +198,12 @@ class InterfaceNewton:
 
     dS/dx follows from partial derivatives of the FMUs where they give them, at the point where they are. That takes no
     step, so it is done in every iteration if no column is missing. Missing columns come from finite differences of
-    whole steps, one step per colour of the pattern of what depends on what; then the Jacobian is kept from iteration to
-    iteration and from step to step, and taken anew when an iteration reduces the residual by less than `contraction`.
+    whole steps, one step per colour of the dependency pattern; then the Jacobian is kept from iteration to iteration
+    and from step to step, and computed again when an iteration reduces the residual by less than `contraction`.
 
     Derivatives of FMUs need not be those of their steps: after `misses` iterations of one step that reduce the residual
-    by less than that, with derivatives taken at the point itself, differences take their place for good. The
-    solution of a step is the same whatever the Jacobian is like; it is only found sooner or later.
+    by less than that, with derivatives taken at the point itself, differences take their place for good. The Jacobian
+    changes the number of iterations, not the solution of a step.
 
     References
     ----------
@@ -348,5 +348,5 @@ def _acceleration_name(settings: Settings) -> tuple[AccelerationName, str]:
         return AccelerationName.CONSTANT, "required by relaxation"
     if settings.iterations is not None:
         return AccelerationName.NONE, "required by a fixed number of iterations"
-    # It remembers how the group answers, so that most steps take two iterations, soft and stiff ones alike.
+    # It learns the response of the group, so that most steps take two iterations, with soft and with stiff coupling.
     return AccelerationName.IQN_ILS, "default"

@@ -95,7 +95,7 @@ class ResidualRelative:
         def judge(x: Floats, change: Floats) -> float:
             size = float(np.linalg.norm(change / nominal))
             first.append(size)
-            # A first guess that is right to the last digit cannot be bettered: at rest, say.
+            # A first guess that is exact cannot be improved, for example at rest.
             rounding = ROUNDING * float(np.linalg.norm(np.maximum(np.abs(x) / nominal, 1.0)))
             return size / max(self.limit * first[0], rounding)
 
@@ -104,7 +104,7 @@ class ResidualRelative:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """Several measures, all of which have to be met."""
+    """Several measures that must all be met."""
 
     measures: tuple[Measure, ...]
 
@@ -129,7 +129,7 @@ SINGLE_TOLERANCE = 1e-5
 class FixedCount:
     """A fixed number of iterations per step, without a convergence measure.
 
-    What solvers of flows and structures do that know a number of outer corrections only. Values that are not finite
+    Some solvers of flows and structures offer nothing but a number of outer corrections. Values that are not finite
     never pass. A larger change than `limit` in the last iteration, relative to the size of a signal, is no convergence.
     """
 
@@ -255,7 +255,7 @@ class Agreement:
 
     def lost(self, x: Floats, found: Floats) -> bool:
         """True if the iterates diverge."""
-        # Not the excess: where x runs away, what is allowed does so with it.
+        # Not the excess: where x diverges, its relative limit grows as well.
         size = float((np.abs(found - x) / self._nominal).max())
         if self._smallest == np.inf:
             self._first = size
@@ -357,7 +357,7 @@ class UnconvergedSteps:
 
 
 def settled_of(known: dict[tuple[str, ...], UnplannedSteps], names: tuple[str, ...]) -> UnconvergedSteps:
-    """Those of the group of these names, which outlast a master that starts anew."""
+    """Counts of the group of these names, which outlast a restart of the master."""
     found = known.setdefault(names, UnconvergedSteps())
     assert isinstance(found, UnconvergedSteps)
     return found

@@ -66,7 +66,7 @@ class PowerBond:
 def declared_bonds(
     network: Network, pairs: Sequence[tuple[str, str]], units: Units = NO_UNITS
 ) -> tuple[PowerBond, ...]:
-    """Bonds by the names of their signals. `units` define those of which FMUs state only the name.
+    """Bonds by the names of their signals. `units` define units that FMUs state by name only.
 
     Raises
     ------
@@ -289,10 +289,10 @@ class EnergyControlled:
 
         P1 − P2 = y1 (ũ1 − y2) − y2 (ũ2 − y1),
 
-    of which the sum of magnitudes is kept small: at instants at which they cancel, both sides are wrong all the same.
-    By the residual of a step a PI controller chooses the size of the next one; the step itself stays as it is. So
-    residuals add up to about `tolerance` times the energy that goes through the bond. Where the power is less than
-    its mean so far, it is taken to be that, and nowhere less than `tolerance` times the nominal power.
+    whose magnitudes are added and kept small: where the parts cancel, both sides are still wrong. By the residual of a
+    step a PI controller chooses the size of the next one; the step itself stays as it is. So residuals add up to about
+    `tolerance` times the energy that goes through the bond. Where the power is less than its mean so far, it is taken
+    to be that, and nowhere less than `tolerance` times the nominal power.
 
     `order` is that of the polynomials of the inputs of all bonds, the lowest of them.
 
@@ -429,7 +429,7 @@ class Controlled:
         factor = master.safety * error ** (-(master.integral + master.proportional) / order)
         factor *= self.last_error ** (master.proportional / order)
         chosen = h * float(np.clip(factor, master.least_factor, master.largest_factor))
-        # What was only cut does not say that the size that was chosen is too large.
+        # A step that was only cut gives no reason for a smaller size.
         self.h = max(chosen, self.h) if h < _CUT * self.h and error <= 1.0 else chosen
         self.t, self.last_error = end, error
 

@@ -76,7 +76,7 @@ class IteratedGroup:
         self.input_value = self.kernel.input_value
         self.input_rates = self.kernel.input_rates
         self.t, self.h, self.end = system.start, system.step, system.start
-        # Those of the kernel; which one is the last that was run does not matter where there is none of either.
+        # Numbers of the kernel's iterations; which one ran last does not matter if there is none.
         self.iteration: int | None = None
         self.cautious_iteration: int | None = None
         self.plain_switch = PlainIterationSwitch(master.plain_iterations)
@@ -101,7 +101,7 @@ class IteratedGroup:
         self.t, self.h, self.end = t, h, end
         if len(self.unknowns):
             return self._iterate()
-        # Nothing feeds back: what comes from earlier groups is known at the end of the step.
+        # Nothing feeds back: values from earlier groups are known at the end of the step.
         self.kernel.exchange(self.group.group)
         return self._advance() or 1
 
@@ -211,7 +211,7 @@ class IteratedGroup:
         return np.asarray(self.input_value[slots] + h * first + h * h / 2 * second)
 
     def _probe(self, x: Floats) -> Floats:
-        """The present step anew, with x at its end; both in nominal values."""
+        """Repeat the present step with x at its end; x and result in nominal values."""
         if self._checked(self.kernel.restore):
             return np.full_like(x, np.nan)
         self.values[self.unknowns] = x * self.nominal
@@ -281,7 +281,7 @@ class IteratedGroup:
         return stray if np.isfinite(stray) else 0.0
 
     def _stands(self, agreement: Agreement) -> Failure | None:
-        """The step anew with the best iterate, which is as good as the noise lets it be."""
+        """Repeat the step with the best iterate, which no iteration can improve because of noise."""
         if failure := self._anew(agreement.best):
             return failure
         self.settled.floor = min(max(self.settled.floor, agreement.least, 4.0 * agreement.noise), NOISE_LIMIT)
@@ -393,7 +393,7 @@ class ProgrammedIteration:
     cautious: tuple[Instruction, ...]
     owner: tuple[int, ...]
 
-    @np.errstate(over="ignore", invalid="ignore")  # iterates that run away are told of in the failure
+    @np.errstate(over="ignore", invalid="ignore")  # the failure reports diverging iterates
     def run(self, first: int, rows: Floats) -> StepBatch:
         system, done = self.iteration.system, 0
         if system.events is not None:
@@ -416,7 +416,7 @@ class ProgrammedIteration:
         return StepBatch(done, None, tuple(counts))
 
     def _until_event(self, first: int, rows: Floats) -> StepBatch:
-        """Whatever the kernel cannot do alone interrupts the segment: that step is done anew, one operation after the
+        """Whatever the kernel cannot do alone interrupts the segment: that step is repeated, one operation after the
         other.
         """
         system = self.iteration.system
@@ -560,7 +560,7 @@ class GroupIteration(NamedTuple):
     def is_cautious(self) -> bool:
         return any(group.plain_switch.given_up for group in self.groups)
 
-    @np.errstate(over="ignore", invalid="ignore")  # iterates that run away are told of in the failure
+    @np.errstate(over="ignore", invalid="ignore")  # the failure reports diverging iterates
     def run(self, first: int, rows: Floats) -> StepBatch:
         return run_step_by_step(self, self.system, first, rows)
 

@@ -16,8 +16,8 @@ from ssptool.engine.settings import Choice, Settings
 class Jacobi(CouplingMaster):
     """Every instance steps with what all inputs were at the start of the step, held or extrapolated.
 
-    `late`: outputs that depend on an input at the same instant stay what their instance delivered at the end of its
-    own step, so that they lag one step behind. Many tools couple like this; it is there to compare with them.
+    `late`: outputs that depend on an input at the same instant stay what their instance delivered at the end of its own
+    step, so that they lag one step behind. Many tools couple like this; the option exists to compare with them.
 
     Held inputs give order 1, extrapolated ones order 2: also with parabolas, because the first step, which
     has no past, holds its inputs, and that error remains. Afterwards parabolas are the better ones.

@@ -165,8 +165,8 @@ def _jumped(system: CoupledSystem, t: float, row: Floats) -> Failure | None:
 
 @dataclass(frozen=True, slots=True)
 class StepsToInputJumps:
-    """The macro steps of another master, cut at every jump of an input: a communication point is there, with one row
-    for each side of it, and no input is extrapolated over it.
+    """The macro steps of another master, cut at every jump of an input: each is a communication point with one row for
+    each side, and no input is extrapolated over it.
 
     Driven inputs run over a step as they are given, where the FMU can follow; else they have the value of its middle,
     which is exact to the second order, or where inputs are to be held that of its start.

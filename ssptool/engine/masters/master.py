@@ -81,7 +81,7 @@ class Events(Protocol):
     def go_back(self, t: float, end: float, *, all_of_them: bool) -> Failure | None:
         """Go back to the start t of the macro step, which then leads to `end` [s].
 
-        Those that are there stay, unless all are to do that step.
+        Components that have reached `end` stay there, unless all repeat the step.
         """
         ...
 
@@ -232,7 +232,7 @@ class CoupledSystem:
     def whole_steps(self, number: int, end: float) -> int:
         """Number of macro steps from this point of the grid until `end` [s], at most."""
         last = self.passed(end)
-        # What rounding has put beside a point of the grid is reached by a step of its own.
+        # A time that rounding has put beside a point of the grid gets a step of its own.
         beside = 0.0 < abs(self.time(last) - end) <= CLOSE * self.step
         return last - number - beside
 
@@ -379,7 +379,7 @@ class Stepper(Protocol):
 
 @runtime_checkable
 class SavableStepper(Protocol):
-    """A stepper, or a part of one, that can go on in another process, with the same bits."""
+    """A stepper, or a part of one, that can continue in another process with the same bits."""
 
     def save_state(self) -> SavedState:
         """State needed to continue from the present point."""
@@ -435,7 +435,7 @@ def run_step_by_step(stepper: OneStepper, system: "CoupledSystem", first: int, r
 
 
 class LimitedStepper(Stepper, Protocol):
-    """A stepper of steps of its own choice, each of which fills a row.
+    """A stepper that chooses its steps; each fills a row.
 
     Attributes
     ----------
@@ -452,8 +452,8 @@ class LimitedStepper(Stepper, Protocol):
 
 
 class Master(Protocol):
-    """A master algorithm: a frozen dataclass with slots. Its `repr` says all that steps depend on, since a simulation
-    that was saved goes on with an equal master only.
+    """A master algorithm: a frozen dataclass with slots. Its `repr` states everything that steps depend on, since a
+    saved simulation continues only with an equal master.
     """
 
     @property
@@ -503,7 +503,7 @@ class CouplingMaster(Master, Protocol):
 
 
 def nothing(end: float) -> None:
-    """After a step there is nothing to be done."""
+    """Default action after a step: none."""
 
 
 @runtime_checkable

@@ -50,7 +50,7 @@ class Program:
             if outcome.code is not Code.LOOP:
                 t, end = system.time(first + done), system.time(first + done + 1)
                 return StepBatch(done, system.explain_step(outcome, t, end))
-            # The schedule that it stopped at is done again, with the full solvers.
+            # Repeat the schedule that stopped, with the full solvers.
             left = self.steps[outcome.instruction - len(system.saving) - len(system.driving) :]
             t, end = system.time(first + done), system.time(first + done + 1)
             if isinstance(rest := self._rest(left, t, system.step, end), Failure):

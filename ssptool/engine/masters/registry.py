@@ -64,10 +64,10 @@ def capabilities(
         # Without events, time and continuous states are all that there is to save.
         return Capabilities(interface.saves_state or not fmu.event_indicators, interface.directional_derivatives, ())
     obstacles = tuple(_obstacles(fmu, interface, wired)) if wired else ()
-    # Derivatives by an input that is held say nothing of how it acts in a step.
+    # Derivatives by a held input do not describe its effect in a step.
     moves = not any(fmu.variables[name].is_held for name in wired)
     offered = moves and (interface.directional_derivatives or interface.adjoint_derivatives)
-    # Without a list of derivatives a mere co-simulation FMU may have states all the same.
+    # Without a list of derivatives, an FMU for co-simulation only may still have states.
     knows_states = bool(fmu.derivatives) or fmu.model_exchange is not None
     return Capabilities(
         interface.saves_state,

@@ -147,7 +147,7 @@ class OdeComponent:
             return
         try:
             integration.begin()
-            # Who stands beside hears of that from the start; the first row is made afterwards.
+            # Events at the start come before the first row, which is made afterwards.
             integration.cross_at_start()
             integration.rows.clear()
             self._signs = integration.indicators()
@@ -317,7 +317,7 @@ class OdeComponent:
         if input_polynomials is not None:
             self._system.input_polynomials = input_polynomials
             if before is None or integration.time != t or not self._continues(before.at(t), input_polynomials.value):
-                # What has crossed zero at an event a moment after t must not do so once more.
+                # A crossing that an event a moment after t has handled must not count again.
                 ahead = t < integration.time <= t + self._close
                 integration.restart(integration.time if ahead else t, self._signs)
         while not integration.due and not integration.advance(end, end):
@@ -337,7 +337,7 @@ class OdeComponent:
         """Polynomials of the inputs over the macro step from t; None without inputs."""
         if not self._inputs.size:
             return None
-        # Only of those of type Float64 it is said how they run; all others are held.
+        # Only inputs of type Float64 have polynomials; all others are held.
         value, rates = self._kernel.input_value[self._inputs], self._kernel.input_rates[:, self._inputs]
         if not self._moving.all():
             value = np.where(self._moving, value, self._kernel.values[self._inputs])

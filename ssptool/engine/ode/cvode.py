@@ -299,7 +299,7 @@ class Cvode:
             with suppress(Exception):
                 messages.append(text.decode("utf-8", errors="replace").strip())
 
-        # Not a method: what is called until the very end must not keep this object alive.
+        # Not a method: a finalizer must not keep this object alive.
         self._report = _Report(keep)
         # By default messages go to standard error.
         _context_silence(context)
@@ -359,7 +359,7 @@ def cannot_go_on(reason: str, t: float, last_failure: Failure | None) -> Failure
     if last_failure is None:
         advice = "loosen the tolerance, or check parameters and start values: the solution may not exist from here"
         return Failure(Ending.INTEGRATION, f"the integrator cannot go on: {reason}", advice, t, recoverable=True)
-    # What is nan is so at all points that the integrator could still try.
+    # A value that is nan stays so at all points that the integrator could still try.
     ending = last_failure.ending if last_failure.ending is Ending.NONFINITE else Ending.INTEGRATION
     message = f"the integrator cannot go on: {reason}; last: {last_failure.message}"
     return replace(last_failure, ending=ending, message=message, time=t, recoverable=True)

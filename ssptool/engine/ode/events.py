@@ -138,8 +138,8 @@ def indicators_ahead(system: OdeSystem, t: float, x: Floats, moment: float, stop
     """Extrapolate event indicators from (t, x) along the slopes there by a moment [s]; None where that cannot be
     evaluated.
 
-    The components are left there. They may rely on it that they are not asked for times after the `stop` [s] of the
-    run (fmi2SetupExperiment, fmi3EnterInitializationMode), so the states go on alone there.
+    The components are left there. FMUs may assume that no time is after the `stop` [s] of the run (fmi2SetupExperiment,
+    fmi3EnterInitializationMode), so only the states are extrapolated beyond it.
     """
     slopes, found, last_failure = np.empty(system.size), np.empty(system.indicators), system.last_failure
     try:

@@ -44,10 +44,10 @@ class OdeStatistics:
 
 
 class Integration:
-    """Advances an `OdeSystem` from one communication point to the next. The integrator takes the steps it likes, beyond
-    such points too, which are then interpolated with the order of its formula. Where inputs are taken at events, it
-    stops at each point. So it does where an event indicator has another sign at a point than before, although it was
-    not seen to cross zero: then it goes back to where all had the signs that they should, and finds the event.
+    """Advances an `OdeSystem` from one communication point to the next. The integrator chooses its steps, also beyond
+    such points, which are then interpolated with the order of its formula. Where inputs are taken at events, it stops
+    at each point. So it does where an event indicator has another sign at a point than before, although it was not seen
+    to cross zero: then it goes back to where all had the signs that they should, and finds the event.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Integration:
     before_event
         Called before the components enter event mode.
     hands_over
-        Events are for somebody else to handle, with `enter` and `leave`: it stops before each, and leaves no row.
+        The caller handles events with `enter` and `leave`: it stops before each, and leaves no row.
     due
         Why there is one where it has stopped; empty if there is none.
     """
@@ -214,7 +214,7 @@ class Integration:
         self.go_to(position)
 
     def restart(self, t: float, before: Floats) -> None:
-        """Inputs have changed at t [s], where it is: start anew, through an event if an indicator has crossed zero.
+        """Inputs have changed at t [s], where it is: restart, through an event if an indicator has crossed zero.
 
         `before` (indicators,) are those before the change. An event here has only a right row: the left one is there.
 
@@ -273,8 +273,8 @@ class Integration:
             model.enter_event_mode()
 
     def leave(self, outcome: EventOutcome, *, first: bool) -> bool:
-        """After `enter`, and event iterations that have come to this, or at the `first` event after initialization;
-        whether that was one to be seen.
+        """Leave event mode after `enter` and event iterations with this result, or at the `first` event after
+        initialization; returns whether the event belongs in the trace.
 
         Raises
         ------
@@ -299,8 +299,8 @@ class Integration:
     # -- forward --------------------------------------------------------------------------------------------------
 
     def advance(self, point: float, limit: float) -> bool:
-        """One thing after the other towards a communication point [s], never past `limit` ≥ point [s]; True where the
-        point has been reached, of which the last row is then.
+        """Do the next part of the way to a communication point [s], never past `limit` ≥ point [s]; returns True if the
+        point is reached, and the last row is then that of the point.
 
         Raises
         ------
@@ -317,10 +317,10 @@ class Integration:
             self.rows.append(self.system.row(point))
             return True
         if self._handled:
-            # Where nobody asks how it gets there, the integrator need not stop at each of its steps.
+            # On the way to a point, the integrator returns after each step only if FMUs count steps or steps are limited.
             stop = point if self._samples or point <= self._stops_until else limit
-            straight = stop <= point and not self._reports_steps and self._longest_step == math.inf
-            self._step(stop, step_by_step=not straight)
+            whole_way = stop <= point and not self._reports_steps and self._longest_step == math.inf
+            self._step(stop, step_by_step=not whole_way)
             return False
         self._handled = True
         if not (at_point or self._arrival.roots or self._time_event_due() or self._jump_due() or self._reports_steps):

@@ -83,7 +83,7 @@ class Differences:
             change = self._changed - self._value
             for column in columns:
                 rows = self._pattern[:, column]
-                # What was really added, after rounding, not what was meant to be.
+                # The step after rounding, not the intended one.
                 matrix[rows, column] = change[rows] / (self._moved[column] - point[column])
         return True
 
@@ -166,7 +166,7 @@ class Checked:
     """Directional derivatives that are checked by two evaluations along one direction each time. After the first
     contradiction, `on_contradiction` is called and differences replace them.
 
-    An integrator would take a Jacobian that is too large for convergence, and go on with wrong states.
+    With a Jacobian that is too large, an integrator would report convergence and continue with wrong states.
     """
 
     def __init__(self, exact: Directional, differences: Differences, on_contradiction: Callable[[], None]) -> None:
@@ -193,9 +193,10 @@ class Checked:
 
 
 class ReusedJacobian:
-    """Another Jacobian, kept while an integrator only starts anew because its inputs have changed.
+    """Another Jacobian, kept over restarts of an integrator that only follow changes of its inputs.
 
-    If it asks again before it starts anew, what was kept was not good enough. So what changes is effort, not accuracy.
+    If the integrator asks again before the next restart, the kept Jacobian was not good enough. So what changes is
+    effort, not accuracy.
     """
 
     def __init__(self, base: OdeJacobian) -> None:
@@ -213,7 +214,7 @@ class ReusedJacobian:
         return self._base.evaluations
 
     def start(self) -> None:
-        """The integrator starts anew."""
+        """Count a restart of the integrator."""
         self._asked = False
 
     def forget(self) -> None:
@@ -247,7 +248,7 @@ def make_jacobian(
     `on_contradiction` is called if directional derivatives turn out to be wrong.
     """
     whole = structure(plan)
-    # Of array states only the components know the number; then nothing is known of the single ones.
+    # Only the components know the sizes of array states, so their elements are unknown here.
     scalar = whole.states == system.size
     step = LOOP_STEP if any(loop.stage is Stage.CONTINUOUS for loop in plan.loops) else EXACT_STEP
     differences = Differences(system, nominal, whole.pattern() if scalar else None, step)

@@ -88,7 +88,7 @@ class _WithEvents:
                 continue
             count = len(rows) - filled if self.chooses_steps else min(len(rows) - filled, self.steps - self.point)
             count = 1 if self.ode.takes_event_signals else count
-            # Where they belong if there are no events: who follows the run, or survives it, sees each step at once.
+            # Write rows to their final place if there are no events, so that each step is visible at once.
             batch = self.base.run(self.point, rows[filled : filled + count])
             iterations += batch.iterations
             rejected += batch.rejected
@@ -235,12 +235,12 @@ def _integration(
     integrator = master.integrator if isinstance(master, OdeInCoSimulation) else master
     assert plan.ode is not None and isinstance(integrator, Integrator)
     try:
-        # Only here: other platforms can co-simulate all the same.
+        # Imported here: platforms without CVODE can still co-simulate.
         from ssptool.engine.ode.integration import Integration
     except (ImportError, OSError) as error:
         raise MissingIntegrator(str(error)) from error
     everyone = assembly.kernel.group(range(len(plan.instances)))
     integration = Integration(OdeSystem(assembly, plan.ode, schedules, everyone, evaluate, stimuli), plan, integrator)
-    # Not at the end of the run: a simulation that stands there can still be saved, and its inputs set.
+    # Not at the end of the run, where a simulation can still be saved and its inputs set.
     assembly.at_end.callback(integration.close)
     return integration

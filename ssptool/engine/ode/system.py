@@ -291,7 +291,7 @@ class OdeSystem:
         indicators = [model.indicators for model in self.models]
         self.size, self.indicators = sum(states) or 1, sum(indicators)
         self._stateless = not any(states)
-        # Byte offsets of each component's part of x and g; those without states need the time all the same.
+        # Byte offsets of each component's part of x and g; components without states still need the time.
         self._parts = tuple(zip(self.models, _offsets(states), strict=True))
         self._slopes = tuple((model, offset) for model, offset in self._parts if model.states)
         self._signs = tuple(
@@ -441,7 +441,7 @@ class OdeSystem:
         return IntegrationStopped(self.last_failure)
 
     def remark(self, text: str) -> None:
-        """Something to be said of the run besides its results."""
+        """Add a remark on the run."""
         self._assembly.remark(text)
 
     def refused(self, error: FmiError, t: float) -> IntegrationStopped:

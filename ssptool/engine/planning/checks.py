@@ -168,7 +168,7 @@ def _assignments(network: Network) -> Iterator[Unsupported]:
 
 
 def _beside(component: FlatComponent, given: Variable, network: Network) -> Iterator[Unsupported]:
-    """Check the other elements of an array of which one is given a value: FMI sets whole arrays only."""
+    """Check that all elements of an array have values if one has: FMI sets whole arrays only."""
     if given.start is not None or given.array is None:
         return
     for name in element_names(given.array, component.description.arrays[given.array]):

@@ -203,8 +203,8 @@ class Plan:
         Of what FMUs calculate, or have as constants, to parameters and inputs of others: passed on in initialization
         mode.
     shown, shown_wires
-        Slots that are there for the trace alone, the last ones: observed variables, and connectors of systems inside;
-        and the wires to these.
+        Slots for the trace only, the last ones: observed variables, and connectors of systems inside; and the wires to
+        these.
     event_modes
         Components of co-simulation whose events are handled in event mode, and their clocks; those of model exchange
         too, where the events of their ODE are those of the whole system.

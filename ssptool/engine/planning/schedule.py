@@ -350,7 +350,7 @@ class Schedules:
                 ends = ((bound - wire.conversion.offset) / factor for bound in (its.minimum, its.maximum))
                 least, most = sorted(ends)
                 low, high = max(low, least), min(high, most)
-        # Ranges that exclude each other are kept by nothing.
+        # No value keeps ranges that exclude each other.
         return (low, high) if low <= high else (own.minimum, own.maximum)
 
     def _slots(self, signals: Iterable[Signal]) -> tuple[int, ...]:

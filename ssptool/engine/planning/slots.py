@@ -148,7 +148,7 @@ class SlotTable:
     def _there(self, wire: Wire) -> Value | None:
         """Value of the source of a wire, from the value given to or stated by its destination."""
         if holds_integer(self.kind(wire.source)):
-            # A table leads one way only.
+            # A table cannot be inverted.
             known = None if wire.conversion.table else self._value(wire.destination)
             return known if known is not None or wire.conversion.table else self._start(wire.destination)
         return self._back(wire, self._given(wire.destination) or self._stated(wire.destination))

@@ -66,7 +66,7 @@ class Every:
 
 
 class Grid:
-    """Rows at equal distances in time, by interpolation between those that are there, and the last one.
+    """Rows at equal distances in time, interpolated between the given ones, and the last row.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Grid:
         known = np.concatenate([self._before, rows]) if len(self._before) else rows
         last = known[-1:].copy()
         self._before = last[:0]
-        # What is at the time of the last row waits: it may be one side of an event, and the other side comes now.
+        # A row at the time of the last one waits: it may be one side of an event, followed by the other.
         end = int(np.ceil((known[-1, 0] - self._start) / self._step - self.TOLERANCE))
         while self._next < end:
             count = rows_at_once(end - self._next, known.shape[1])
@@ -129,7 +129,7 @@ def _between(rows: Floats, times: Floats, tolerance: float, moving: NDArray[np.i
     # Not the sum with the opposite difference, of which a zero would lose its sign.
     with np.errstate(invalid="ignore"):
         change = nearest[inside] - following[inside]
-    # Nothing is between a number and nan: it is kept until then.
+    # Between a number and nan, keep the number.
     found[inside] -= np.where(np.isfinite(change), part[part != 0.0, None] * change, 0.0)
     found[:, 0] = times
     return found

@@ -171,7 +171,7 @@ class Encoder:
 _BUFFER = 1 << 18
 """Bytes that are handed to Python at once."""
 
-# So much of nothing stands for the part of the file that is already written; its pages are never touched.
+# Zeros in place of the part of the file that is already written; their pages are never touched.
 _NOTHING = pa.py_buffer(np.zeros(1 << 26, dtype=np.uint8))
 
 
@@ -375,7 +375,7 @@ def read_parquet(path: Path) -> Trace:
         if not table.column_names or table.column_names[0] not in TIME_NAMES:
             raise UnreadableTrace(path, f"the first column must be 'time', found {table.column_names[:1]}")
         columns = [_column(field) for field in list(table.schema)[1:]]
-        # By place: to find one of thousands of columns by its name is to look at all of them.
+        # By index: finding a column by its name would search thousands of columns.
         values = (_values(path, one, column) for one, column in zip(columns, table.columns[1:], strict=True))
         return Trace.of(table[0].to_numpy(), zip(columns, values, strict=True))
 

@@ -72,9 +72,9 @@ def put(file: FileIO, content: bytes) -> None:
 class FootedFile:
     """Each part takes the place of the footer, and a new footer follows it.
 
-    While a part is written, the file ends with a copy of the footer before, behind the room for the part; when the new
-    footer stands before that copy, the copy is cut off. So whoever reads the file at any time, or finds what a killed
-    process has left, finds a footer at its end; but for the moment in which the copy itself is written.
+    While a part is written, the file ends with a copy of the footer before, behind the space for the part; when the new
+    footer is written before that copy, the copy is cut off. So the file ends with a footer at any time, also after the
+    process was killed, except while the copy itself is written.
 
     Raises
     ------
@@ -117,7 +117,7 @@ class FootedFile:
 
     def abandon(self) -> None:
         """The part, whose `begin` or what followed has failed, is not to be."""
-        # If not even that is possible, the file ends with the copy.
+        # If that fails too, the file ends with the copy.
         with contextlib.suppress(OSError):
             self._put(self.footer, self.place)
             os.ftruncate(self._descriptor, self.place + len(self.footer))
@@ -147,24 +147,24 @@ class FootedFile:
 
 
 class WritingThread:
-    """Writes for whoever has rows; no thread is left when its context is.
+    """Write rows in a thread, which ends with the context.
 
     Parameters
     ----------
     waiting
-        Blocks of rows that may wait: the memory they take is bounded, and whoever has more waits as well.
+        Blocks of rows that may wait: they bound the memory, and the caller waits while there are more.
 
     The native kernel, encoders of numbers and the system's calls all run without the lock of the interpreter, so that
     steps and writing overlap.
 
     Notes
     -----
-    Why this is free of races: a block of rows belongs to one thread at a time. The caller has one, lent or to
-    copy rows to; the queue of those that wait hands it over, and the queue of those that are free hands it back. The
-    writer itself is used by the thread while there is one, and by the caller before it is started and after it was
-    joined. An error is left before its block is given back, and taken by the caller: late by some blocks at most while
-    rows come, and surely after the join. Only the caller takes it away, and a writer fails once. All contents of a
-    block are there before the block is handed over, and go when this thread has written it.
+    Why this is free of races: a block of rows belongs to one thread at a time. The caller has one, lent or to copy rows
+    to; the queue of those that wait hands it over, and the queue of those that are free hands it back. The writer
+    itself is used by the thread while there is one, and by the caller before it is started and after it was joined. An
+    error is left before its block is given back, and taken by the caller: late by some blocks at most while rows come,
+    and surely after the join. Only the caller takes it away, and a writer fails once. All contents of a block are
+    complete before the block is handed over, and are dropped when this thread has written it.
     """
 
     def __init__(self, waiting: int) -> None:
@@ -259,7 +259,7 @@ class WritingThread:
                     continue
                 self._writer.write(block)
             except BaseException as error:
-                self._error = error  # The caller tells, and waits for memory until then: so go on.
+                self._error = error  # The caller reports it, and until then waits for memory: continue.
             if not callable(block):
                 whole = block.base
                 assert whole is not None

@@ -112,7 +112,7 @@ def couple(
 ) -> CoupledSystem:
     """Register groups and schedules with the kernel, and accept the start time as the first point.
 
-    If it does not start `afresh`, it has yet to be told where it was.
+    If not `afresh`, the state of an earlier run must be restored next.
     """
     plan, kernel = assembly.plan, assembly.kernel
     groups = tuple(_group(assembly, group, evaluation, loops) for group in plan.groups)
@@ -193,7 +193,7 @@ def _begin_beside(
     whole, slopes = (own.register(_registered(steps, loops)) for steps in (ode.schedule, ode.slopes))
     component = begin_beside(assembly, OdeSchedules(whole, slopes), own, afresh=afresh)
     if afresh:
-        # What fails here fails again in the first step, and is told then.
+        # A failure here recurs in the first step, which reports it.
         evaluation(everything.schedule, assembly.plan.interval.start)
     return component
 

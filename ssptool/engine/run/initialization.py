@@ -69,7 +69,7 @@ class Fmi1Initialization:
             self._begin(index)
 
     def renew(self) -> list[str]:
-        """Initialize those anew whose inputs are now others than they were initialized with; which they were.
+        """Initialize the FMUs again whose inputs have changed since their initialization; returns these FMUs.
 
         Raises
         ------
@@ -346,7 +346,7 @@ class _Initialization:
         values[real & ~np.isfinite(values)] = 0.0
         for events in self.at_events:
             events.present()
-        # An output may start from where its component cannot be; what it feeds starts from where that can be.
+        # The start value of an output may be invalid for its component; that of the input that it feeds is valid.
         for wire in self.plan.wires:
             if wire.source in cut and real[wire.source] and wire.conversion.factor:
                 back = (values[wire.destination] - wire.conversion.offset) / wire.conversion.factor

@@ -217,7 +217,7 @@ _DISCARD = 2  # the FMI status of values that an FMU cannot be evaluated at, aft
 
 
 class ComponentFailed(Exception):
-    """An FMU failed while a loop was evaluated, in a way after which it cannot go on."""
+    """An FMU failed while a loop was evaluated, and cannot continue."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(str(outcome))
@@ -262,13 +262,13 @@ class RunningLoop:
         """Solve the loop from the present values or, where the components cannot be evaluated there, from the `second`
         ones (by slot).
 
-        Discrete signals at which the loop is cut are held while the unknowns are solved for, and renewed after that,
-        until they stay. Afterwards the components are at the solution, if there is one.
+        Discrete signals at which the loop is cut are frozen while the unknowns are solved for, then updated, until they
+        no longer change. Afterwards the components are at the solution, if there is one.
 
         Raises
         ------
         ComponentFailed
-            An FMU cannot go on.
+            An FMU cannot continue.
         """
         report = self._solve(how, time, self._start(second))
         seen = [self._frozen_values()]

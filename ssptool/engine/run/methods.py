@@ -319,7 +319,7 @@ def _divided(situation: Situation, settings: Settings) -> tuple[Situation, list[
         if count < 1:
             raise WrongValue(f"substeps of {component} must be at least 1, found {count}")
     able = {
-        # Of FMI 1.0 only the last of the steps could be done again.
+        # FMI 1.0 allows to repeat only the last step.
         name: replace(can, obstacles=(), rejects_steps=False) if settings.substeps.get(name, 1) > 1 else can
         for name, can in situation.capabilities.items()
     }

@@ -31,7 +31,7 @@ _waiting: list[Callable[[], Any]] = []
 def interrupts_deferred() -> Iterator[None]:
     """An interrupt (SIGINT) or a request to end (SIGTERM) waits for the end of this context; a second one does not.
 
-    Within another such context, and in threads other than the main one, where none of these arrives, nothing is done.
+    Does nothing inside another such context, and in threads other than the main one, which gets the signals.
     """
     global _holding
     if _holding or threading.current_thread() is not threading.main_thread():
@@ -167,8 +167,8 @@ class Recorder:
     def add(self, rows: Floats, entries: NewEntries = NO_ENTRIES) -> None:
         """Rows of cells (k, 1 + p), the time first, and the news of contents with them; they are copied.
 
-        An interrupt waits until a block is recorded as a whole. Where more blocks come of these rows, it ends the
-        recording there, and later rows are not taken.
+        An interrupt waits until a block is recorded as a whole. If these rows fill several blocks, the interrupt ends
+        the recording after the present one, and later rows are not taken.
         """
         if self._cut:
             return

@@ -137,7 +137,7 @@ class SavedSimulation:
                 arrays = {name: archive[name] for name in archive.files}
             facts = json.loads(arrays[_FACTS].tobytes())
         except _DAMAGED:
-            # What numpy says of files that are none of its own would be bad advice: to unpickle them.
+            # numpy's own message would advise to unpickle a foreign file.
             raise NotASavedSimulation(path, "it is incomplete, or was not written by save()") from None
         except OSError as error:
             if error.errno is not None:  # of the system, not of a decompressor
@@ -274,5 +274,5 @@ def _restore_states(plan: Plan, assembly: Assembly, saved: SavedSimulation) -> N
         order = int(np.max(np.flatnonzero(rates.any(axis=1)) + 1, initial=0))
         order = min(order, limits.get(number, 2))
         if order and planned.capabilities.follows and planned.interface is InterfaceType.CO_SIMULATION:
-            # The new kernel does not know that this FMU follows them; it would not tell it to stop.
+            # The new kernel does not know that this FMU follows its inputs, and would not reset the derivatives.
             instance.forget_rates([name for name, _ in planned.moving], order)

@@ -104,7 +104,7 @@ class SteppedRun:
     native
         True: the C++ kernel; False: its twin in Python; None: the first where it was built.
     saved
-        A file of `save`, from which to go on instead of initializing.
+        A file of `save` to continue from, instead of initializing.
 
     Raises
     ------
@@ -378,10 +378,10 @@ class SteppedRun:
 
     @one_at_a_time
     def save(self, path: Path | str) -> None:
-        """Write the complete co-simulation into a file, from which it can go on in another process.
+        """Write the complete co-simulation into a file, from which it can continue in another process.
 
-        What a master has learned from earlier steps is part of it. An integrator of model exchange starts anew, here
-        too, so that in any case this simulation and the one that goes on give the same bits.
+        It includes what a master has learned from earlier steps. An integrator of model exchange restarts, in this
+        simulation too, so that both continue with the same bits.
 
         Raises
         ------
@@ -391,7 +391,7 @@ class SteppedRun:
         self._check_running()
         stepper = self._savable()
         kernel = self._assembly.kernel
-        # First: it may bring the FMUs to where they are to be saved.
+        # First, because it may move the FMUs to the point to be saved.
         state = stepper.save_state()
         saved = SavedSimulation(
             steps=self._steps,

@@ -24,7 +24,7 @@ from ssptool.network.network import Signal
 
 
 class UnknownSignalOrParameter(WrongUsage, KeyError):
-    """The system has nothing of that name; `near` are names like it."""
+    """The system has no signal or parameter of this name; `near` are similar names."""
 
     def __init__(self, name: str, near: Sequence[str] = ()) -> None:
         hint = f"did you mean {abbreviated(near)}?" if near else "full names are like System1.x1"

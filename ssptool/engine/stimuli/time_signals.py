@@ -77,7 +77,7 @@ class Constant:
 class Table:
     """Rows of time [s] and value, times not descending. After the last row its value stays.
 
-    Of rows at one time the first is the value when the time is reached, the last the one from which it goes on.
+    If several rows have one time, the first is the limit from the left, the last that from the right.
     """
 
     times: tuple[float, ...]

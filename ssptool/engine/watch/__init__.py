@@ -1,8 +1,8 @@
 """Records of calls to FMUs: the function of the instance that is running now, readable from another process.
 
-A `Watch` stands between whoever calls FMUs and the FMUs: the kernel gets stand-ins in place of an FMU's functions
-(`_watch.c`), calls from Python go through `around`. Both write records into memory that may be shared with a parent
-process, so that the records outlive a crash."""
+A `Watch` observes all calls of FMUs: the kernel gets stand-ins in place of an FMU's functions (`_watch.c`), calls from
+Python go through `around`. Both write records into memory that may be shared with a parent process, so that the records
+outlive a crash."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -176,7 +176,7 @@ class Watch:
         return replace(table, functions=functions, component=record.ctypes.data)
 
     def _at_indices(self, functions: Mapping[str, int]) -> NDArray[np.uint64]:
-        """Their addresses where the stand-ins look for them; one array for all instances of an FMU."""
+        """Array of their addresses for the stand-ins; one for all instances of an FMU."""
         known = frozenset(functions.items())
         if known not in self._addresses:
             addresses = self._addresses[known] = np.zeros(_COUNT, dtype=np.uint64)

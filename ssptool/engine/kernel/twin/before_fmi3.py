@@ -61,7 +61,7 @@ class BeforeFmi3:
             taken = self.following.limited(motion, h)
             if failure := self.set(self._inputs, taken.value):
                 return failure
-            # An order that was in effect is told once more, as zero: else the FMU might keep following it.
+            # Set an order that was in effect to zero once, or the FMU might keep following it.
             before = self._rates.told_order
             told = max(taken.order(), before)
             if told == 0:
@@ -155,7 +155,7 @@ class TwinFmi2Instance(BeforeFmi3):
         return checked("fmi2GetFMUstate", self._state.save())
 
     def restore(self) -> TwinFailure | None:
-        # Whether a state includes the input derivatives is the FMU's secret, so expect either.
+        # A saved state may or may not include the input derivatives.
         self._rates.told_order = max(self._rates.told_order, self._told_order_saved)
         return checked("fmi2SetFMUstate", self._state.restore())
 

@@ -77,7 +77,7 @@ class TwinFmi3Instance:
     def _do_step(self, t: float, h: float) -> TwinFailure | None:
         if self._report is not None and self._report[2]:
             return None
-        # The step in which it was said was a valid one; after it there is none, unless it has been taken back.
+        # The step that reported it is valid; the next one fails, unless that step was rolled back.
         if t >= self._ends_from:
             return TwinFailure(TO_END, 0)
         event, ends, early = c_bool(), c_bool(), c_bool()
