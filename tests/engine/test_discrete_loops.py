@@ -115,4 +115,4 @@ def test_a_switch_that_contradicts_itself_is_reported_with_its_name(system, nati
 def test_the_plan_says_what_is_held(system):
     (loop, *_) = ssptool.plan(system(0.5, 2.0, 0.5, 0.2)).loops
     assert [str(signal) for signal in loop.torn] == ["R.y"]
-    assert [str(signal) for signal in loop.held] == ["R.is"]
+    assert [str(signal) for signal in loop.frozen] == ["R.is"]

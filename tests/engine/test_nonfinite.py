@@ -9,7 +9,7 @@ from pytest import approx
 import ssptool
 from ssptool import Settings
 from ssptool.engine.failure import Ending, RunError
-from ssptool.engine.recording.decimation import Grid, thinned
+from ssptool.engine.recording.decimation import Grid, decimated
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
 from ssptool.engine.simulate import run
@@ -70,7 +70,7 @@ def test_a_simulation_has_it():
 
 def test_rows_at_equal_distances_have_no_nan_before_it():
     rows = np.array([[0.0, 1.0, 0.0], [0.3, 1.0, 3.0], [0.6, np.nan, 6.0]])
-    found = np.concatenate(list(thinned(Grid(0.0, 0.1), rows)))
+    found = np.concatenate(list(decimated(Grid(0.0, 0.1), rows)))
     assert found[:, 0] == approx(np.arange(7) * 0.1)
     assert (found[:6, 1] == 1.0).all() and np.isnan(found[6, 1])
     assert found[:, 2] == approx(np.arange(7.0))

@@ -317,7 +317,7 @@ class Integration:
             self.rows.append(self.system.row(point))
             return True
         if self._handled:
-            # On the way to a point, the integrator returns after each step only if FMUs count steps or steps are limited.
+            # The integrator returns after each step only if FMUs count steps or steps are limited.
             stop = point if self._samples or point <= self._stops_until else limit
             whole_way = stop <= point and not self._reports_steps and self._longest_step == math.inf
             self._step(stop, step_by_step=not whole_way)

@@ -77,7 +77,7 @@ def test_a_call_that_never_returns_ends_with_the_step_limit(misbehave, exchange,
 
 @KINDS
 def test_memory_that_grows_beyond_its_limit_ends_the_run(misbehave, exchange):
-    result = misbehave(fmus.EAT_MEMORY, exchange, limits=Limits(state=400 << 20))
+    result = misbehave(fmus.EAT_MEMORY, exchange, limits=Limits(memory=400 << 20))
     assert (result.status, result.failure.component) == (Ending.MEMORY, "Bad")
 
 
