@@ -29,11 +29,13 @@ from ssptool.rules.selection import (
     Acceptance,
     InvalidSettings,
     RuleChoice,
+    SettingsFile,
     Switches,
     UnknownTool,
     acceptable,
-    find_settings,
+    caller_switches,
     judge,
+    unused_acceptance,
 )
 from ssptool.rules.selection import Unacceptable as Unacceptable
 from ssptool.working_directory import absolute
@@ -64,6 +66,7 @@ class SystemOptions(TypedDict, total=False):
     interpolation: str | Mapping[str, str] | None
     scenario: "Scenario | Path | str | None"
     allow_outside: Files
+    settings_file: SettingsFile
 
 
 class ValidateOptions(TypedDict, total=False):
@@ -75,6 +78,7 @@ class ValidateOptions(TypedDict, total=False):
     strict: bool | None
     tools: str | Sequence[str]
     allow_outside: Files
+    settings_file: SettingsFile
 
 
 DEFAULTS: Mapping[str, Any] = {
@@ -82,6 +86,7 @@ DEFAULTS: Mapping[str, Any] = {
     **dict.fromkeys(("parameters", "accept", "select", "ignore", "tools", "allow_outside"), ()),
     "start_values": NO_START_VALUES,
     "settings": None,
+    "settings_file": True,
 }
 """Of keywords that several functions take."""
 
@@ -131,11 +136,12 @@ def refuse_unknown(function: Callable[..., Any], options: Iterable[str], setting
 
 
 class ValidSystem(NamedTuple):
-    """An open archive, a structure in it, and the findings that were accepted."""
+    """An open archive, a structure in it, the findings that were accepted, and folders outside that may be read."""
 
     archive: Archive
     structure: Document
     accepted: Acceptance
+    outside: tuple[Path, ...]
 
 
 class InvalidSystem(Exception):
@@ -144,30 +150,44 @@ class InvalidSystem(Exception):
     rendered = True
     """The message is made of lines whose foreign text is escaped."""
 
-    def __init__(self, report: Report, refused: Sequence[Diagnostic] | None = None) -> None:
+    def __init__(self, report: Report, refused: Sequence[Diagnostic] | None = None, advice: str = "") -> None:
         errors = report.errors if refused is None else tuple(refused)
         what = f"{len(errors)} errors" if len(errors) > 1 else "an error"
         # Warnings and fixes are what `ssptool validate` is for.
-        shown = PLAIN_REPORT_RENDERERS["text"](replace(report, diagnostics=errors, fixable={}))
+        told = PLAIN_REPORT_RENDERERS["text"](replace(report, diagnostics=errors, fixable={}))
         self.report = replace(report, diagnostics=errors)
         self.accept = tuple(dict.fromkeys(one.code for one in errors)) if all(map(acceptable, errors)) else ()
-        advice = f"\n\nTo run it all the same: --accept {','.join(self.accept)}" if self.accept else ""
-        super().__init__(f"{report.subject} has {what} and cannot be run\n\n{shown}{advice}")
+        accept = f"\n\nTo run it all the same: --accept {','.join(self.accept)}" if self.accept else ""
+        more = f"\n\n{advice}" if advice else ""
+        super().__init__(f"{report.subject} has {what} and cannot be run\n\n{told}{accept}{more}")
 
 
-def open_archive(path: Path | str, allow_outside: Files = ()) -> Archive:
-    """An archive that may read files around it in these folders, and in those that its settings file allows."""
-    stated = find_settings(system_path("system", path)).allow_outside
-    return Archive.open(path, outside=(*paths("allow_outside", allow_outside), *stated))
+def open_archive(path: Path | str, allow_outside: Files = (), settings_file: SettingsFile = True) -> Archive:
+    """An archive that may read files around it in these folders, and in those that the caller's settings allow."""
+    return Archive.open(path, outside=switches_of(path, allow_outside, settings_file).outside)
+
+
+def switches_of(
+    system: Path | str, allow_outside: Files = (), settings_file: SettingsFile = True, **own: Any
+) -> Switches:
+    """What a caller and its settings file select and allow."""
+    choice = RuleChoice(**own, allow_outside=paths("allow_outside", allow_outside))
+    if not isinstance(settings_file, bool):
+        settings_file = system_path("settings_file", settings_file)
+    return caller_switches(system_path("system", system), settings_file, choice)
 
 
 @contextmanager
 def valid(
-    path: Path | str, variant: str | None, accept: Codes = (), allow_outside: Files = ()
+    path: Path | str,
+    variant: str | None,
+    accept: Codes = (),
+    allow_outside: Files = (),
+    settings_file: SettingsFile = True,
 ) -> Iterator[ValidSystem]:
     """An open archive and a structure in it that has no errors but accepted ones.
 
-    Errors of rules that the nearest settings file switches off are accepted too.
+    Errors of rules that the caller's settings file ignores by name are accepted too.
 
     Raises
     ------
@@ -176,14 +196,15 @@ def valid(
     UnknownRule, Unacceptable
         A code in `accept` is that of no rule, or of one whose errors keep a system from running.
     """
-    switches = Switches((find_settings(system_path("system", path)),))
-    with open_archive(path, allow_outside) as archive:
+    switches = switches_of(path, allow_outside, settings_file)
+    codes = texts("accept", accept, "a code of a rule")
+    with Archive.open(path, outside=switches.outside) as archive:
         structure = archive.structure(variant)
         report = check(archive, structure.name)
-        refused, accepted = judge(report, texts("accept", accept, "a code of a rule"), switches)
+        refused, accepted = judge(report, codes, switches)
         if refused:
-            raise InvalidSystem(report, refused)
-        yield ValidSystem(archive, structure, accepted)
+            raise InvalidSystem(report, refused, unused_acceptance(report, refused, codes, switches))
+        yield ValidSystem(archive, structure, accepted, switches.outside)
 
 
 def parameter_files(given: Files) -> tuple[Path, ...]:
@@ -214,11 +235,10 @@ __all__ = [
 
 
 class ValidateScope(NamedTuple):
-    """A variant to check (None: all), the switches of rules, and folders outside that may be read."""
+    """A variant to check (None: all), and the caller's selections."""
 
     variant: str | None
     switches: Switches
-    outside: tuple[Path, ...]
 
 
 def validate_scope(
@@ -229,13 +249,22 @@ def validate_scope(
     strict: bool | None = None,
     tools: str | Sequence[str] = (),
     allow_outside: Files = (),
+    settings_file: SettingsFile = True,
 ) -> ValidateScope:
-    """The scope that `ValidateOptions` and the nearest settings file state for a system."""
+    """The scope that `ValidateOptions` and the caller's settings file state for a system."""
     if variant is not None:
         text("variant", variant)
-    stated = find_settings(system_path("system", system))
-    switches = Switches((choice(select, ignore, strict, tools), stated))
-    return ValidateScope(variant, switches, (*paths("allow_outside", allow_outside), *stated.allow_outside))
+    codes = "a code of a rule, such as 'FMU-102',"
+    switches = switches_of(
+        system,
+        allow_outside,
+        settings_file,
+        select=texts("select", select, codes),
+        ignore=texts("ignore", ignore, codes),
+        strict=None if strict is None else flag("strict", strict),
+        tools=texts("tools", tools, "the name of a tool, such as 'fmpy',"),
+    )
+    return ValidateScope(variant, switches)
 
 
 @shows(ValidateOptions.__annotations__, ValidateOptions)
@@ -250,14 +279,15 @@ def validate(system: Files, **options: Unpack[ValidateOptions]) -> Report:
     folder; so does a folder that is no system but has some in it. A parameter set, mapping or dictionary that a system
     among them refers to is checked there only.
 
-    What the three switches leave open the nearest `ssptool.toml`, or `[tool.ssptool]` in `pyproject.toml`, from the
-    system's folder upwards says.
+    What the three switches leave open the caller's settings file says: the nearest `ssptool.toml`, or
+    `[tool.ssptool]` in `pyproject.toml`, from the working directory upwards. Files of the system itself decide nothing.
 
     Parameters
     ----------
     select, ignore
         Codes of rules, or beginnings of them: only those, all but those. The longer of two that match wins. Findings
-        of rules that rest on the words of the standard are not dropped, but `withheld` in the report.
+        of rules that rest on the words of the standard are not dropped, but `withheld` in the report; errors among
+        them that `select` only leaves out are `unaccepted`, and the report is not `ok`.
     strict
         Raise warnings to errors.
     tools
@@ -266,6 +296,8 @@ def validate(system: Files, **options: Unpack[ValidateOptions]) -> Report:
     allow_outside
         Folders in which an .ssp may read files around it, which its documents name with `../`. Around a folder or an
         .ssd every file can be read.
+    settings_file
+        Another settings file; False: none.
 
     Raises
     ------
@@ -305,15 +337,4 @@ class Subjects(NamedTuple):
 
 def _checked(system: Path, options: ValidateOptions) -> Report:
     scope = validate_scope(system, **options)
-    return check_path(system, scope.variant, switches=scope.switches, outside=scope.outside)
-
-
-def choice(select: object, ignore: object, strict: object, tools: object) -> RuleChoice:
-    """The rules that a caller switches on and off, and the tools whose limits are findings."""
-    codes = "a code of a rule, such as 'FMU-102',"
-    return RuleChoice(
-        texts("select", select, codes),
-        texts("ignore", ignore, codes),
-        None if strict is None else flag("strict", strict),
-        texts("tools", tools, "the name of a tool, such as 'fmpy',"),
-    )
+    return check_path(system, scope.variant, switches=scope.switches, outside=scope.switches.outside)

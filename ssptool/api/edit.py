@@ -223,7 +223,7 @@ def fix(system: Files, *, unsafe: bool = False, save: bool = True, **options: Un
 
     Parameters
     ----------
-    variant, select, ignore, strict, tools, allow_outside
+    variant, select, ignore, strict, tools, allow_outside, settings_file
         As of `validate`: what is not reported is not fixed.
     unsafe
         Apply guesses as well, such as the nearest known name.
@@ -248,8 +248,8 @@ def fix(system: Files, *, unsafe: bool = False, save: bool = True, **options: Un
 
 
 def _fix_one(system: Path, unsafe: bool, save: bool, options: ValidateOptions) -> Mended:
-    variant, switches, outside = validate_scope(system, **options)
-    with open_checked(system, outside, exclusive=save) as archive, closing(Packages()) as packages:
+    variant, switches = validate_scope(system, **options)
+    with open_checked(system, switches.outside, exclusive=save) as archive, closing(Packages()) as packages:
         mended = fix_archive(archive, variant, switches=switches, unsafe=unsafe)
         fixed, report = mended.diagnostics, mended.report
         if inside := tuple(_fix_inside(archive, packages, variant, switches, unsafe)):

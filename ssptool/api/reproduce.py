@@ -5,10 +5,11 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ssptool.api.check import open_archive
+from ssptool.api.check import open_archive, switches_of
 from ssptool.api.run import read_manifest, read_trace, simulate
 from ssptool.arguments import WrongArgument, flag
 from ssptool.arguments import path as checked_path
@@ -194,7 +195,7 @@ def checked_inputs(manifest: Mapping[str, Any], arguments: Mapping[str, Any]) ->
     if not system.exists():
         raise CannotReproduce(f"{system}: the system is not there any more; --system says where it is now")
     given = [Path(text) for text in _texts({**arguments, "start_values": None}) if Path(text).is_absolute()]
-    with open_archive(system, arguments.get("allow_outside", ())) as archive:
+    with open_archive(system, arguments.get("allow_outside", ()), settings_file=False) as archive:
         return tuple(
             InputCheck(one["name"], _state(_place(archive, one["name"], given), one["sha256"]))
             for one in manifest.get("inputs", ())
@@ -299,7 +300,7 @@ def _study_run(name: str, folder: Path, number: int, tolerance: Tolerance, isola
         raise CannotReproduce(f"{folder} has no run {number}: {counted(len(rows), 'run')} done of {definition['runs']}")
     with _told():
         wanted = study_from(definition["study"], source=str(Path(definition["folder"]) / DEFINITION))
-        checked = check_study(wanted)
+        checked = check_study(replace(wanted, switches=switches_of(wanted.system)))
         files = pack(checked.study, checked.points, checked.signals).files
         inputs = tuple(_study_inputs(definition["files"], files))
         point = checked.points.at(checked.points.ids.index(row["run"]))

@@ -105,9 +105,9 @@ def simulate(
         A file as libcosim has them, or a `Scenario`: at a time override, bias or reset a variable.
     accept
         Codes of rules, or beginnings of them: the system is run in spite of their findings. `ssptool.rule` says what
-        becomes of these, and the manifest names them. Errors of rules that `ssptool.toml` ignores are accepted too.
-    allow_outside
-        Folders in which an .ssp may read files around it, as in `validate`.
+        becomes of these, and the manifest names them. Errors of rules that the settings file ignores are accepted too.
+    allow_outside, settings_file
+        Folders in which an .ssp may read files around it, and another settings file (False: none), as in `validate`.
     output
         File to which the trace is streamed, in the format of its ending: .csv, .parquet or .mat.
     record
@@ -204,7 +204,8 @@ def _opened_plan(function: Callable[..., Any], system: Path | str, options: Mapp
     settings = Settings.of(given["settings"], keywords)
     files = parameter_files(given["parameters"])
     values = start_value_texts("start_values", given["start_values"])
-    with valid(system, given["variant"], given["accept"], given["allow_outside"]) as (archive, structure, accepted):
+    judged_by = given["allow_outside"], given["settings_file"]
+    with valid(system, given["variant"], given["accept"], *judged_by) as (archive, structure, accepted, outside):
         made = planned(
             archive,
             structure,
@@ -216,9 +217,12 @@ def _opened_plan(function: Callable[..., Any], system: Path | str, options: Mapp
             scenario=given["scenario"],
             accepted=accepted,
         )
-        known = {name: given[name] for name in (*SystemOptions.__annotations__, "accept")}
+        known = {name: given[name] for name in SystemOptions.__annotations__}
         known |= {"system": path("system", system), "parameters": files, "start_values": values}
-        known |= {name: _as_paths(given[name]) for name in ("inputs", "scenario", "allow_outside")}
+        known |= {name: _as_paths(given[name]) for name in ("inputs", "scenario")}
+        # What the settings file accepts and allows stands here, so that the run can be repeated without that file.
+        codes = (*texts("accept", given["accept"], "a code of a rule"), *(one.code for one in accepted.findings))
+        known |= {"accept": list(dict.fromkeys(codes)), "allow_outside": list(outside), "settings_file": False}
         yield _OpenedPlan(archive, made, Arguments.of(known))
 
 
@@ -234,8 +238,8 @@ class Simulation(simulation.SteppedRun):
 
     Parameters
     ----------
-    system, variant, parameters, start_values, inputs, interpolation, scenario, accept, allow_outside, settings,
-    stop_time, ...
+    system, variant, parameters, start_values, inputs, interpolation, scenario, accept, allow_outside,
+    settings_file, settings, stop_time, ...
         As of `simulate`.
     record
         One pattern of full names or several, such as "*.x1": what `trace` holds: signals, variables of FMUs,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ssptool.api.check import Files, switches_of
 from ssptool.arguments import flag, texts
 from ssptool.arguments import path as file_path
 from ssptool.drawing.plot_model import PAGES, check_plot_name
@@ -16,6 +17,7 @@ from ssptool.drawing.study_plot import draw_chart, draw_chart_page
 from ssptool.engine.run.result import Result, trace_of
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue
+from ssptool.rules.selection import SettingsFile
 from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials, write_fit
 from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed
 from ssptool.studies.calibration import Fit as Fit
@@ -40,6 +42,8 @@ def study(
     scheduler: str | Any | None = None,
     retry_failed: bool = False,
     compile: bool = False,
+    allow_outside: Files = (),
+    settings_file: SettingsFile = True,
     announce: Callable[[Forecast], None] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> StudyResults:
@@ -61,6 +65,8 @@ def study(
         Do runs again that failed.
     compile
         Compile FMUs that bring sources and no library for this platform, as of `simulate`.
+    allow_outside, settings_file
+        Folders in which an .ssp may read files around it, and another settings file (False: none), as in `validate`.
     announce
         Told before most of the runs how many there are, and about how long they take.
     progress
@@ -77,7 +83,7 @@ def study(
     NoScheduler, LostScheduler, LostWorkers, Interrupted
         It could not begin, or was stopped; what has finished is kept.
     """
-    wanted, findings = _allowed(study, compile)
+    wanted, findings = _allowed(study, compile, allow_outside, settings_file)
     folder = Path(output) if output is not None else Path(f"{wanted.name}.study")
     run_study(
         check_study(wanted, findings),
@@ -98,6 +104,8 @@ def resume_study(
     scheduler: str | Any | None = None,
     retry_failed: bool = False,
     compile: bool = False,
+    allow_outside: Files = (),
+    settings_file: SettingsFile = True,
     announce: Callable[[Forecast], None] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> StudyResults:
@@ -123,6 +131,8 @@ def resume_study(
         scheduler=scheduler,
         retry_failed=retry_failed,
         compile=compile,
+        allow_outside=allow_outside,
+        settings_file=settings_file,
         announce=announce,
         progress=progress,
     )
@@ -133,10 +143,13 @@ def study_results(output: Path | str) -> StudyResults:
     return read_results(Path(output))
 
 
-def _allowed(given: Study | Mapping[str, Any] | Path | str, compile: object) -> tuple[Study, Findings | None]:
-    """A draft that may compile FMUs, if the caller or the study says so."""
+def _allowed(
+    given: Study | Mapping[str, Any] | Path | str, compile: object, allow_outside: Files, settings_file: SettingsFile
+) -> tuple[Study, Findings | None]:
+    """A draft that may do what the caller allows: compile FMUs, read files, pass over findings."""
     wanted, findings = draft(given)
-    return replace(wanted, compile=flag("compile", compile) or wanted.compile), findings
+    switches = switches_of(wanted.system, allow_outside, settings_file)
+    return replace(wanted, compile=flag("compile", compile) or wanted.compile, switches=switches), findings
 
 
 def draft(given: Study | Mapping[str, Any] | Path | str) -> tuple[Study, Findings | None]:
@@ -161,6 +174,8 @@ def calibrate(
     workers: int | None = None,
     scheduler: str | Any | None = None,
     compile: bool = False,
+    allow_outside: Files = (),
+    settings_file: SettingsFile = True,
 ) -> Fit:
     """Find the values in the ranges of a study with which the system follows a measured trace or meets targets.
 
@@ -179,8 +194,8 @@ def calibrate(
         The result that shall be as small as can be.
     scales
         Signal or result → the size of its errors; see `ssptool.studies.calibration`.
-    workers, scheduler, compile
-        Where runs are done, and whether FMUs are compiled, as of `study`.
+    workers, scheduler, compile, allow_outside, settings_file
+        Where runs are done, whether FMUs are compiled, and what the rules let pass, as of `study`.
 
     Raises
     ------
@@ -189,7 +204,7 @@ def calibrate(
     CalibrationFailed
         The first run failed, or those around a point.
     """
-    wanted, findings = _allowed(study, compile)
+    wanted, findings = _allowed(study, compile, allow_outside, settings_file)
     if data is None and targets is None and minimize is None:
         stated = read_calibration(study, wanted)
         given: Result | Trace | Path | str | None = stated.data

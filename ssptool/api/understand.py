@@ -35,6 +35,7 @@ from ssptool.network.explanation import explain as explain_names
 from ssptool.network.flatten import build_network
 from ssptool.network.inventory import Inventory, VariableEntry, components_called, list_variables, take_inventory
 from ssptool.network.network import Network
+from ssptool.rules.selection import SettingsFile
 
 
 def flatten(
@@ -45,6 +46,7 @@ def flatten(
     start_values: StartValues = NO_START_VALUES,
     accept: Codes = (),
     allow_outside: Files = (),
+    settings_file: SettingsFile = True,
 ) -> Network:
     """The flat network: components, wires with conversions, parameters with provenance.
 
@@ -54,7 +56,7 @@ def flatten(
         The system has errors that `accept` does not name; see `simulate`.
     """
     files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
-    with valid(system, variant, accept, allow_outside) as (archive, structure, accepted):
+    with valid(system, variant, accept, allow_outside, settings_file) as (archive, structure, accepted, _):
         network = build_network(archive, structure, start_values=values, parameter_files=files)
         return network.accepting(accepted.codes)
 
@@ -66,6 +68,7 @@ def info(
     component: str | None = None,
     variables: str | Sequence[str] = (),
     allow_outside: Files = (),
+    settings_file: SettingsFile = True,
 ) -> Inventory:
     """What is in a system, at a glance; of one component, and of a single FMU, also what variables the FMU has.
 
@@ -85,7 +88,7 @@ def info(
         A pattern fits no variable.
     """
     patterns = (variables,) if isinstance(variables, str) else tuple(variables)
-    with open_archive(system, allow_outside) as archive:
+    with open_archive(system, allow_outside, settings_file) as archive:
         structure = archive.structure(variant)
         network = build_network(archive, structure)
         inventory = take_inventory(archive, structure, network)
@@ -129,7 +132,7 @@ def explain(system: Path | str, *names: str, **options: Unpack[SystemOptions]) -
     given = {**DEFAULTS, **options}
     files = parameter_files(given["parameters"])
     values = start_value_texts("start_values", given["start_values"])
-    with open_archive(system, given["allow_outside"]) as archive:
+    with open_archive(system, given["allow_outside"], given["settings_file"]) as archive:
         structure = archive.structure(given["variant"])
         network = build_network(archive, structure, start_values=values, parameter_files=files)
         units = document_units(structure.root_as(SystemStructureDescription))
@@ -155,6 +158,8 @@ def graph(
     stage: Stage = Stage.COMMUNICATION,
     accept: Codes = (),
     allow_outside: Files = (),
+    settings_file: SettingsFile = True,
 ) -> SystemGraph:
     """Component cycles, algebraic loops with what closes them, and the evaluation order. Raises as `flatten`."""
-    return analyze(flatten(system, variant=variant, accept=accept, allow_outside=allow_outside), stage)
+    network = flatten(system, variant=variant, accept=accept, allow_outside=allow_outside, settings_file=settings_file)
+    return analyze(network, stage)

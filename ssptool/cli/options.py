@@ -58,6 +58,25 @@ AllowOutside = Annotated[
         help="Let an .ssp read files in this folder, which lies outside of it; repeated: several.",
     ),
 ]
+SettingsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings",
+        metavar="FILE",
+        help="Settings for the rules; else the nearest ssptool.toml, or pyproject.toml with [tool.ssptool], from the "
+        "working folder upwards.",
+    ),
+]
+NoSettings = Annotated[bool, typer.Option("--no-settings", help="Use no settings file for the rules.")]
+
+
+def judged_by(
+    allow_outside: AllowOutside = None, settings_file: SettingsFile = None, no_settings: NoSettings = False
+) -> dict[str, Any]:
+    """What a caller allows a system, as keyword arguments of the public API."""
+    if settings_file is not None and no_settings:
+        raise typer.BadParameter("--no-settings asks for the opposite", param_hint="--settings")
+    return {"allow_outside": allow_outside or [], "settings_file": settings_file or not no_settings}
 
 
 def time(text: str | float) -> float:
@@ -96,13 +115,15 @@ def changes_from(
     parameters: ParameterFiles = None,
     variant: Variant = None,
     allow_outside: AllowOutside = None,
+    settings_file: SettingsFile = None,
+    no_settings: NoSettings = False,
 ) -> dict[str, Any]:
     """Which system is meant, as keyword arguments of the public API."""
     return {
         "variant": variant,
         "parameters": parameters or [],
         "start_values": parse_start_values(start_values),
-        "allow_outside": allow_outside or [],
+        **judged_by(allow_outside, settings_file, no_settings),
     }
 
 

@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 import ssptool
 from ssptool.cli.app import progress_bar, say
-from ssptool.cli.options import WHAT_IS_COMPILED
+from ssptool.cli.options import WHAT_IS_COMPILED, bundled, judged_by
 from ssptool.errors import counted
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ study_app = typer.Typer(
 
 
 @study_app.command("run")
+@bundled(judged=judged_by)
 def study_run(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What is varied, and what is wanted: a .toml file.")],
     output: Annotated[
@@ -57,6 +58,8 @@ def study_run(
     scheduler: Scheduler = None,
     retry_failed: RetryFailed = False,
     compile: Compile = False,
+    *,
+    judged: dict[str, Any],
 ) -> None:
     """Check a study, say how many runs it has and about how long they take, and do them.
 
@@ -72,6 +75,7 @@ def study_run(
             scheduler=scheduler,
             retry_failed=retry_failed,
             compile=compile,
+            **judged,
             announce=_announce,
             progress=progress,
         )
@@ -79,12 +83,15 @@ def study_run(
 
 
 @study_app.command("resume")
+@bundled(judged=judged_by)
 def study_resume(
     folder: Folder,
     workers: Workers = None,
     scheduler: Scheduler = None,
     retry_failed: RetryFailed = False,
     compile: Compile = False,
+    *,
+    judged: dict[str, Any],
 ) -> None:
     """Go on with a study that was stopped: `ssptool study resume springs.study`."""
     with progress_bar("running") as progress:
@@ -94,6 +101,7 @@ def study_resume(
             scheduler=scheduler,
             retry_failed=retry_failed,
             compile=compile,
+            **judged,
             announce=_announce,
             progress=progress,
         )
@@ -127,6 +135,7 @@ def study_results(
 
 
 @study_app.command("calibrate")
+@bundled(judged=judged_by)
 def study_calibrate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A study with ranges and [calibration]: a .toml file.")],
     output: Annotated[
@@ -138,12 +147,14 @@ def study_calibrate(
     workers: Workers = None,
     scheduler: Scheduler = None,
     compile: Compile = False,
+    *,
+    judged: dict[str, Any],
 ) -> None:
     """Find parameters with which the system follows a measured trace, or meets targets.
 
     A measured trace gives 95 % confidence intervals as well.
     """
-    fit = ssptool.calibrate(file, output, workers=workers, scheduler=scheduler, compile=compile)
+    fit = ssptool.calibrate(file, output, workers=workers, scheduler=scheduler, compile=compile, **judged)
     say(str(fit))
     raise typer.Exit(0 if fit.converged else 1)
 

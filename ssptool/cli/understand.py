@@ -10,13 +10,13 @@ import ssptool
 from ssptool.cli.app import say
 from ssptool.cli.options import (
     Accept,
-    AllowOutside,
     SystemPath,
     TextOrJson,
     Variant,
     bundled,
     changes_from,
     codes,
+    judged_by,
     stimuli_from,
 )
 
@@ -41,6 +41,7 @@ def rule_command(
         say(ssptool.catalogue_page() if markdown else ssptool.rule_list(), nl=not markdown)
 
 
+@bundled(judged=judged_by)
 def info_command(
     system: SystemPath,
     component: Annotated[
@@ -54,7 +55,8 @@ def info_command(
         ),
     ] = None,
     variant: Variant = None,
-    allow_outside: AllowOutside = None,
+    *,
+    judged: dict[str, Any],
     format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
 ) -> None:
     """Say what is in a system, and what variables an FMU has.
@@ -72,7 +74,7 @@ def info_command(
         variant=variant,
         component=component,
         variables=variables or (),
-        allow_outside=allow_outside or (),
+        **judged,
     )
     whole = variables or format is TextOrJson.JSON
     say(ssptool.INVENTORY_RENDERERS[format.value if whole else "screenful"](inventory))
@@ -85,11 +87,13 @@ class GraphFormat(StrEnum):
     SVG = "svg"
 
 
+@bundled(judged=judged_by)
 def graph_command(
     system: SystemPath,
     variant: Variant = None,
     accept: Accept = None,
-    allow_outside: AllowOutside = None,
+    *,
+    judged: dict[str, Any],
     format: Annotated[GraphFormat, typer.Option("--format", help="How to show the graph.")] = GraphFormat.TEXT,
 ) -> None:
     """Show how the parts of a system depend on each other.
@@ -98,7 +102,7 @@ def graph_command(
 
     For example `ssptool graph plant`, or `ssptool graph plant --format dot`.
     """
-    graph = ssptool.graph(system, variant=variant, accept=codes(accept), allow_outside=allow_outside or ())
+    graph = ssptool.graph(system, variant=variant, accept=codes(accept), **judged)
     say(ssptool.GRAPH_RENDERERS[format.value](graph))
 
 

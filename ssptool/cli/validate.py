@@ -9,7 +9,7 @@ import typer
 
 import ssptool
 from ssptool.cli.app import complain, say
-from ssptool.cli.options import AllowOutside, bundled, codes
+from ssptool.cli.options import AllowOutside, NoSettings, SettingsFile, bundled, codes, judged_by
 from ssptool.foreign_text import direct, without_commands
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ def validate_options(
         typer.Option("--for", metavar="TOOL,…", help="Also find limits of: omsimulator, fmpy, libcosim, ecos."),
     ] = None,
     allow_outside: AllowOutside = None,
+    settings_file: SettingsFile = None,
+    no_settings: NoSettings = False,
 ) -> "ValidateOptions":
     """Keywords that `ssptool.validate` and `ssptool.fix` share."""
     return {
@@ -58,7 +60,7 @@ def validate_options(
         "ignore": codes(ignore),
         "strict": strict,
         "tools": codes(tools),
-        "allow_outside": allow_outside or [],
+        **judged_by(allow_outside, settings_file, no_settings),  # type: ignore[typeddict-item]
     }
 
 
@@ -90,8 +92,9 @@ def validate_command(
     Nothing is run. Several systems, documents and folders give one report, with paths from the working folder; a folder
     that is no system is searched. A parameter set, mapping or dictionary by itself is checked by its schema and by the
     rules that need no system. Without --variant every SSD of the package is checked, and everything that it refers
-    to. Rules are also switched in ssptool.toml, or in [tool.ssptool] of pyproject.toml; the command line wins. Exit
-    status: 0 without errors, 1 with errors, 2 if there is no such rule or setting.
+    to. Rules are also switched in ssptool.toml, or in [tool.ssptool] of pyproject.toml, of the working folder or above
+    it; the command line wins, and settings in the system itself do not count. Exit status: 0 without errors, 1 with
+    errors, also of rules that the standard demands and --select leaves out, 2 if there is no such rule or setting.
 
     For example `ssptool validate plant.ssp`, or `ssptool validate plant --fix --diff`, or `ssptool validate plant
     --ignore FMU-102,SSD-GEO --format sarif --output plant.sarif`.
@@ -108,7 +111,7 @@ def validate_command(
         raise typer.Exit(WRONG_USAGE) from None
     if report is not None:
         _show(report, "full text" if all and format is ReportFormat.TEXT else format.value, output)
-    raise typer.Exit(1 if report is not None and report.errors else 0)
+    raise typer.Exit(1 if report is not None and not report.ok else 0)
 
 
 def _show(report: "Report", form: str, output: Path | None) -> None:

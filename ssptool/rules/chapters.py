@@ -138,7 +138,7 @@ def _catalogue() -> Iterator[str]:
         "",
         "A system with errors is not run. `--accept CODE` runs it in spite of the errors of a rule, and the entry says",
         "what becomes of them. Rules marked `blocks run` cannot be accepted: without what they demand there is nothing",
-        "to run. Errors of rules that `ssptool.toml` ignores are accepted as well.",
+        "to run. Errors of rules that the caller's `ssptool.toml` ignores are accepted as well.",
         "",
     )
     yield from (f"- `{basis}`: {meaning}" for basis, meaning in BASES.items())

@@ -55,6 +55,7 @@ def render_json(report: Report) -> str:
         "skipped": [{"file": skipped.file, "reason": skipped.reason} for skipped in report.skipped],
         "diagnostics": [_json_diagnostic(report, diagnostic) for diagnostic in report.diagnostics],
         "withheld": [_json_diagnostic(report, diagnostic) for diagnostic in report.withheld],
+        "unaccepted": [_json_diagnostic(report, diagnostic) for diagnostic in report.unaccepted],
     }
     return json_text(content, indent=2, sort_keys=True)
 

@@ -135,7 +135,8 @@ class Report:
     """All diagnostics of a package in the order of files and lines.
 
     `subject` is the validated path, `files` its documents, `excerpts` the source lines of positions. `withheld` are
-    ignored diagnostics of rules that rest on the words of the standard. `fixable` maps diagnostics with an automatic
+    hidden diagnostics of rules that rest on the words of the standard, `unaccepted` the errors among them that are not
+    ignored by name. `fixable` maps diagnostics with an automatic
     fix to whether the fix is safe. `folder` contains the files on disk; None for a zip.
     """
 
@@ -147,6 +148,7 @@ class Report:
     withheld: tuple[Diagnostic, ...] = ()
     fixable: Mapping[Diagnostic, bool] = field(default_factory=lambda: MappingProxyType({}))
     folder: str | None = None
+    unaccepted: tuple[Diagnostic, ...] = ()
     systems: tuple[str, ...] = ()
     """Of a report on several systems and documents: their paths, with which the names of files begin."""
 
@@ -164,8 +166,8 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether there is no error. A system with warnings can be run."""
-        return not self.errors
+        """Whether there is no error, hidden ones included. A system with warnings can be run."""
+        return not self.errors and not self.unaccepted
 
     def __bool__(self) -> bool:
         """The same as `ok`."""
@@ -231,6 +233,7 @@ def joined(reports: Sequence[Report]) -> Report:
         tuple(dict.fromkeys(one for report in renamed for one in report.withheld)),
         MappingProxyType({one: safe for report in renamed for one, safe in report.fixable.items()}),
         "",
+        tuple(dict.fromkeys(one for report in renamed for one in report.unaccepted)),
         tuple(report.subject for report in reports),
     )
 
@@ -245,6 +248,7 @@ def _from_here(report: Report) -> Report:
         skipped=tuple(Skipped(path(one.file), one.reason) for one in report.skipped),
         excerpts={place._replace(file=path(place.file)): line for place, line in report.excerpts.items()},
         withheld=tuple(map(renamed, report.withheld)),
+        unaccepted=tuple(map(renamed, report.unaccepted)),
         fixable={renamed(one): safe for one, safe in report.fixable.items()},
     )
 
@@ -263,7 +267,9 @@ def in_zip(file: str) -> bool:
 def summary(report: Report) -> str:
     """Numbers of findings and their files."""
     where = _files_named(report)
-    ignored = f" ({len(report.withheld)} more ignored)" if report.withheld else ""
+    numbers = {"ignored": len(report.withheld) - len(report.unaccepted), "not selected": len(report.unaccepted)}
+    hidden = [f"{number} more {why}" for why, number in numbers.items() if number]
+    ignored = f" ({', '.join(hidden)})" if hidden else ""
     if report.systems:
         where = counted(len({one.position.file for one in report.diagnostics}), "file")
         ignored += f" ({counted(len(report.systems), 'system or document', 'systems and documents')} checked)"
@@ -277,6 +283,6 @@ def summary(report: Report) -> str:
 
 
 def _files_named(report: Report) -> str:
-    found = Counter(diagnostic.position.file for diagnostic in report.diagnostics)
+    found = Counter(one.position.file for one in report.diagnostics if one.position.file)
     files = list(found) or [file for file in report.files if file.endswith(".ssd")] or [report.subject]
     return ", ".join(files[:3]) + (f" and {counted(len(files) - 3, 'more file')}" if len(files) > 3 else "")

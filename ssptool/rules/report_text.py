@@ -4,7 +4,7 @@ import io
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from shutil import get_terminal_size
 
 from rich.console import Console
@@ -56,8 +56,10 @@ def _parts(report: Report, width: int | None, each: bool) -> Iterator[Text]:
         told.add(said)
     for skipped in report.skipped:
         yield _wrapped(Text.assemble(("skipped", "dim"), one_line(f" {skipped.file}: {skipped.reason}")), width)
-    if report.withheld:
-        yield _wrapped(Text.assemble(("ignored", "bold yellow"), f" {_withheld(report)}"), width)
+    for word, style, findings, end in _hidden(report):
+        yield _wrapped(
+            Text.assemble((word, style), f" although required by the standard: {_by_code(findings)}{end}"), width
+        )
     yield _wrapped(Text(one_line(summary(report)), _style(report)), width)
     if not each and len(told) < len(report.diagnostics):
         yield _wrapped(Text("findings with the same text are shown once; --all lists each", "dim"), width)
@@ -145,8 +147,14 @@ def _fixable(report: Report) -> str:
     return "; ".join(filter(None, [certain, guessed, "--diff shows how"]))
 
 
-def _withheld(report: Report) -> str:
-    """Ignored findings of rules that rest on the words of the standard."""
-    counts = Counter(diagnostic.code for diagnostic in report.withheld)
-    listed = ", ".join(f"{code} ({number})" for code, number in sorted(counts.items()))
-    return f"although required by the standard: {listed}"
+def _hidden(report: Report) -> Iterator[tuple[str, str, Sequence[Diagnostic], str]]:
+    """Findings of rules that rest on the words of the standard and are not shown: a word, its style, and an end."""
+    if ignored := [one for one in report.withheld if one not in report.unaccepted]:
+        yield "ignored", "bold yellow", ignored, ""
+    if report.unaccepted:
+        yield "not selected", "bold red", report.unaccepted, "; --ignore CODE accepts errors"
+
+
+def _by_code(findings: Iterable[Diagnostic]) -> str:
+    counts = Counter(one.code for one in findings)
+    return ", ".join(f"{code} ({number})" for code, number in sorted(counts.items()))

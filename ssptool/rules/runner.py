@@ -164,9 +164,9 @@ def check_path(
         archive = open_checked(path, outside)
     except InvalidDocument as problem:
         found = set(ValidationRun(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics)))
-        listed, withheld = switches.apply(_sorted(found))
+        judged = switches.apply(_sorted(found))
         folder = str(path) if absolute(path).is_dir() else None
-        return Report(str(path), listed, withheld=withheld, folder=folder)
+        return Report(str(path), judged.listed, withheld=judged.withheld, unaccepted=judged.unaccepted, folder=folder)
     with archive:
         return check(archive, variant, switches=switches, unguarded=unguarded)
 
@@ -221,7 +221,7 @@ def check(
     """Check an open archive; see `check_path`."""
     with garbage_collection_paused():
         found = examine(archive, variant, unguarded=unguarded, tools=switches.tools)
-    listed, withheld = switches.apply(_sorted(found.diagnostics))
+    listed, withheld, unaccepted = switches.apply(_sorted(found.diagnostics))
     shown = {one.position for one in listed}
     return Report(
         str(archive.path),
@@ -232,6 +232,7 @@ def check(
         withheld,
         MappingProxyType({one: fix.safe for one, fix in fixes_of(listed, found.fixes).items()}),
         _folder(archive.path),
+        unaccepted=unaccepted,
     )
 
 
@@ -399,7 +400,7 @@ def fix(
 def _round(archive: Archive, variant: str | None, switches: Switches, unsafe: bool) -> list[Diagnostic]:
     """Apply fixes that touch different elements, in the order of files and lines."""
     found = examine(archive, variant, tools=switches.tools)
-    listed, _ = switches.apply(found.diagnostics)
+    listed = switches.apply(found.diagnostics).listed
     own = editable(found.fixes, archive)
     fixes = fixes_of(sorted(listed, key=lambda one: (one.position, one.code, one.message)), own)
     applied, touched = [], set[Element]()

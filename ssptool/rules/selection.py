@@ -4,19 +4,21 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
-from ssptool.documents.diagnostics import Diagnostic, Severity
+from ssptool.documents.archive import DEFAULT_STRUCTURE
+from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.vocabulary import SETTINGS_FILE
-from ssptool.errors import WrongUsage
+from ssptool.errors import WrongUsage, counted
 from ssptool.rules.catalogue import RULES, TOOLS, UnknownRule, near
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS
 from ssptool.rules.report import Report
-from ssptool.working_directory import absolute
+from ssptool.working_directory import absolute, shown
 
 
 class UnknownTool(WrongUsage, LookupError):
@@ -46,7 +48,7 @@ class RuleChoice:
 
     The longest match counts, and `ignore` wins over an equal `select`; with a selection all other rules are off.
     `tools` are names in `TOOLS` whose limits are checked, `allow_outside` folders in which a zip may read files outside
-    it.
+    it, `file` the settings file.
     """
 
     select: tuple[str, ...] = ()
@@ -54,6 +56,7 @@ class RuleChoice:
     strict: bool | None = None
     tools: tuple[str, ...] = ()
     allow_outside: tuple[Path, ...] = ()
+    file: Path | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for tool in self.tools:
@@ -70,12 +73,32 @@ class RuleChoice:
             return selected > ignored
         return False if self.select and not is_limit(code) else None
 
+    def ignores(self, code: str) -> bool:
+        """Whether `ignore` names a rule, which is more than that `select` leaves it out."""
+        return self.wants(code) is False and _longest(self.ignore, code) > 0
+
+
+class Judged(NamedTuple):
+    """Diagnostics after selection.
+
+    `listed` are shown. `withheld` are only counted: they are of rules that rest on the words of the standard.
+    `unaccepted` are the errors among these that nobody ignores, because `select` leaves them out.
+    """
+
+    listed: tuple[Diagnostic, ...]
+    withheld: tuple[Diagnostic, ...]
+    unaccepted: tuple[Diagnostic, ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """Selections in order of precedence: the command line, then a settings file."""
+    """Selections of a caller in order of precedence: the command line, then a settings file.
+
+    `unused` is a settings file beside or above what is judged. It is not the caller's, so it decides nothing.
+    """
 
     choices: tuple[RuleChoice, ...] = ()
+    unused: RuleChoice | None = None
 
     @property
     def strict(self) -> bool:
@@ -85,6 +108,22 @@ class Switches:
     def tools(self) -> tuple[str, ...]:
         """The tools of the first selection that names any."""
         return next((choice.tools for choice in self.choices if choice.tools), ())
+
+    @property
+    def outside(self) -> tuple[Path, ...]:
+        """Folders in which a zip may read files outside it."""
+        return tuple(folder for choice in self.choices for folder in choice.allow_outside)
+
+    @property
+    def with_unused(self) -> "Switches":
+        """What they would be if `unused` were the settings file of the caller."""
+        own = tuple(choice for choice in self.choices if choice.file is None)
+        return Switches(own if self.unused is None else (*own, self.unused))
+
+    def ignores(self, code: str) -> bool:
+        """Whether the first selection that concerns a rule ignores it by name: so its findings are accepted."""
+        deciding = next((choice for choice in self.choices if choice.wants(code) is not None), None)
+        return deciding is not None and deciding.ignores(code)
 
     def shown(self, code: str) -> Shown:
         """The treatment of a code. Findings of rules on the words of the standard are at least counted; codes without a
@@ -96,21 +135,60 @@ class Switches:
             return Shown.LISTED
         return Shown.DROPPED if rule.optional else Shown.WITHHELD
 
-    def apply(self, diagnostics: Iterable[Diagnostic]) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
-        """Listed diagnostics (as errors with `strict`), and withheld ones."""
-        listed, withheld = [], []
+    def apply(self, diagnostics: Iterable[Diagnostic]) -> Judged:
+        """Separate what is listed (as errors with `strict`) from what is withheld.
+
+        A last diagnostic says what the settings in `unused` would have changed.
+        """
+        found = tuple(diagnostics)
+        judged = self._separated(found)
+        changes = () if self.unused is None else tuple(_changes(self, judged, self.with_unused._separated(found)))
+        if not changes or self.unused is None:
+            return judged
+        file = shown(self.unused.file) if self.unused.file else ""
+        message = f"{file} comes with the system and is not used; it would {'; '.join(changes)}"
+        advice = f"if you trust it, use it with --settings {file}"
+        said = Diagnostic(UNUSED_SETTINGS, Severity.INFO, Position(""), message, advice)
+        return judged._replace(listed=(*judged.listed, said))
+
+    def _separated(self, diagnostics: Iterable[Diagnostic]) -> Judged:
+        listed, withheld, unaccepted = [], [], []
         for diagnostic in diagnostics:
             match self.shown(diagnostic.code):
                 case Shown.LISTED:
                     listed.append(_raised(diagnostic) if self.strict else diagnostic)
                 case Shown.WITHHELD:
                     withheld.append(diagnostic)
+                    if diagnostic.severity is Severity.ERROR and not self.ignores(diagnostic.code):
+                        unaccepted.append(diagnostic)
                 case Shown.DROPPED:
                     pass
-        return tuple(listed), tuple(withheld)
+        return Judged(tuple(listed), tuple(withheld), tuple(unaccepted))
+
+
+UNUSED_SETTINGS = "SETTINGS"
+"""Code of the diagnostic on a settings file that does not count. It is no rule, so it cannot be switched off."""
+
+
+def _changes(used: Switches, now: Judged, other: Judged) -> Iterator[str]:
+    """What other settings would do to findings, tools and folders, as verbs with objects."""
+    listed, others = Counter(one.code for one in now.listed), Counter(one.code for one in other.listed)
+    for verb, codes in (("hide", listed - others), ("show", others - listed)):
+        if codes:
+            named = ", ".join(sorted(codes)[:3]) + (", …" if len(codes) > 3 else "")
+            yield f"{verb} {counted(codes.total(), 'finding')} ({named})"
+    if used.strict != used.with_unused.strict and any(
+        one.severity is Severity.WARNING for one in (*now.listed, *other.listed)
+    ):
+        yield "leave warnings as they are" if used.strict else "raise warnings to errors"
+    if tools := [tool for tool in used.with_unused.tools if tool not in used.tools]:
+        yield f"check limits of {', '.join(tools)}"
+    if folders := [folder for folder in used.with_unused.outside if folder not in used.outside]:
+        yield f"let a package read files in {', '.join(str(shown(folder)) for folder in folders)}"
 
 
 EVERYTHING = Switches()
+NO_CHOICE = RuleChoice()
 
 
 def is_limit(code: str) -> bool:
@@ -133,28 +211,71 @@ _EXAMPLES = {"for": ("tools", "fmpy"), "allow-outside": ("folders", "../fmus")}
 
 
 class InvalidSettings(Exception):
-    """An invalid entry of a settings file: `path`, `line`, message and advice."""
+    """An invalid entry of a settings file: `path`, `line` (0: the file as a whole), message and advice."""
 
     def __init__(self, path: Path, line: int, message: str, advice: str = "") -> None:
-        super().__init__(f"{path}:{line}: {message}" + (f" ({advice})" if advice else ""))
+        place = f"{path}:{line}" if line else f"{path}"
+        super().__init__(f"{place}: {message}" + (f" ({advice})" if advice else ""))
         self.path, self.line, self.message, self.advice = path, line, message, advice
 
 
-def find_settings(start: Path) -> RuleChoice:
-    """Read the nearest settings file, from the folder `start` (or that of the file `start`) upwards.
+SettingsFile: TypeAlias = Path | str | bool
+"""A settings file; True: the nearest from the working directory upwards; False: none."""
+
+
+def caller_switches(subject: Path, settings_file: SettingsFile = True, own: RuleChoice = NO_CHOICE) -> Switches:
+    """The selections of a caller: its `own`, then those of its settings file.
+
+    The settings file is the nearest from the working directory upwards that is not in the folder of the subject itself.
+    One that is nearer to the subject becomes `unused`.
 
     Raises
     ------
     InvalidSettings
-        The file is not TOML, or has an unknown key, a value of the wrong type, or an unknown code.
+        The settings file is not there, is not TOML, or has an unknown key, a value of the wrong type, or an unknown
+        code.
     """
-    start = absolute(start)
-    for folder in (start, *start.parents) if start.is_dir() else start.parents:
-        for name in (OWN_FILE, PROJECT_FILE):
-            path = folder / name
-            if path.is_file() and (choice := _read(path)) is not None:
-                return choice
-    return RuleChoice()
+    here, home = _real(Path()), _real(subject)
+    folder = home if home.is_dir() else home.parent
+    inside = folder if home.is_dir() or home.name == DEFAULT_STRUCTURE else None
+    of_caller = None
+    if not isinstance(settings_file, bool):
+        of_caller = _named(absolute(Path(settings_file)))
+    elif settings_file:
+        of_caller = _nearest(here, inside)
+    unused = None
+    with suppress(InvalidSettings):  # What cannot be read would change nothing.
+        unused = _nearest(folder)
+    with suppress(InvalidSettings):  # With --settings or --no-settings, callers know what they do not use.
+        known = [choice.file for choice in (of_caller, _nearest(here, inside)) if choice is not None]
+        unused = None if unused is None or unused.file in known else unused
+    return Switches((own,) if of_caller is None else (own, of_caller), unused)
+
+
+def _real(path: Path) -> Path:
+    """Absolute, without links and "..", whose parents are the folders above it."""
+    return absolute(path).resolve()
+
+
+def _nearest(start: Path, left_out: Path | None = None) -> RuleChoice | None:
+    """The settings in the nearest file, from a folder upwards, without those in and below the folder `left_out`."""
+    for folder in (start, *start.parents):
+        if left_out is None or not folder.is_relative_to(left_out):
+            for name in (OWN_FILE, PROJECT_FILE):
+                path = folder / name
+                if path.is_file() and (choice := _read(path)) is not None:
+                    return choice
+    return None
+
+
+def _named(path: Path) -> RuleChoice:
+    """The settings in a file that the caller names."""
+    if not path.is_file():
+        raise InvalidSettings(path, 0, "there is no such file", "--no-settings goes without")
+    choice = _read(path)
+    if choice is None:
+        raise InvalidSettings(path, 1, "there are no settings of ssptool", "write [tool.ssptool]")
+    return choice
 
 
 def _read(path: Path) -> RuleChoice | None:
@@ -209,7 +330,7 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> RuleChoice:
             raise InvalidSettings(path, line, message, problem.advice) from None
     select, ignore, tools = (tuple(content.get(key, ())) for key in ("select", "ignore", "for"))
     folders = tuple(path.parent / folder for folder in content.get("allow-outside", ()))
-    return RuleChoice(select, ignore, content.get("strict"), tools, folders)
+    return RuleChoice(select, ignore, content.get("strict"), tools, folders, path)
 
 
 def _is_list_of_texts(value: object) -> bool:
@@ -266,7 +387,7 @@ def judge(report: Report, accept: Iterable[str], switches: Switches) -> tuple[tu
     accept
         Codes of rules, or beginnings of them.
     switches
-        From a settings file: errors of rules that it ignores are accepted.
+        Of the caller: errors of rules that they ignore by name are accepted.
 
     Raises
     ------
@@ -279,12 +400,22 @@ def judge(report: Report, accept: Iterable[str], switches: Switches) -> tuple[tu
     refused, accepted = [], []
     for finding in report.diagnostics:
         error = finding.severity is Severity.ERROR
-        ignored = error and acceptable(finding) and switches.shown(finding.code) is not Shown.LISTED
+        ignored = error and acceptable(finding) and switches.ignores(finding.code)
         if finding.code in asked or ignored:
             accepted.append(finding)
         elif error:
             refused.append(finding)
     return tuple(refused), Acceptance(tuple(accepted), asked | {finding.code for finding in accepted})
+
+
+def unused_acceptance(report: Report, refused: Iterable[Diagnostic], accept: Iterable[str], switches: Switches) -> str:
+    """Which of the refused findings a settings file accepts that is not the caller's; empty if none."""
+    if switches.unused is None or switches.unused.file is None:
+        return ""
+    still, _ = judge(report, accept, switches.with_unused)
+    codes = ", ".join(dict.fromkeys(one.code for one in refused if one not in still))
+    file = shown(switches.unused.file)
+    return f"{file} would accept {codes}; if you trust it, use it with --settings {file}" if codes else ""
 
 
 def accepted_codes(accept: Iterable[str]) -> frozenset[str]:

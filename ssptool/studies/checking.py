@@ -19,7 +19,7 @@ from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.conversion import InvalidValue
 from ssptool.rules.catalogue import UnknownRule
 from ssptool.rules.runner import check as check_rules
-from ssptool.rules.selection import Switches, Unacceptable, acceptable, accepted_codes, find_settings, judge
+from ssptool.rules.selection import Unacceptable, acceptable, accepted_codes, judge, unused_acceptance
 from ssptool.studies.definition import Factor, FactorRole, Points, Study, cycle, make_points
 from ssptool.studies.designs import Computed, FactorValue, Levels, Range, TableDesign
 from ssptool.studies.entries import Findings
@@ -294,6 +294,9 @@ class _StudyCheck:
             if all(map(acceptable, errors)):
                 codes = ", ".join(f'"{code}"' for code in dict.fromkeys(error.code for error in errors))
                 self.findings.add(("accept",), f"to run it all the same, write accept = [{codes}]")
+            report = check_rules(prepared.archive, prepared.structure.name)
+            if advice := unused_acceptance(report, errors, self.study.accept, self.study.switches):
+                self.findings.add(("accept",), advice)
             prepared.close()
             return None
         return prepared
@@ -301,7 +304,7 @@ class _StudyCheck:
     def _refused(self, prepared: PreparedSystem) -> tuple[Diagnostic, ...]:
         """Errors that are not accepted; the codes of accepted ones become part of the study, for runs elsewhere."""
         report = check_rules(prepared.archive, prepared.structure.name)
-        refused, accepted = judge(report, self.study.accept, Switches((find_settings(self.study.system),)))
+        refused, accepted = judge(report, self.study.accept, self.study.switches)
         more = sorted({one.code for one in accepted.findings} - accepted_codes(self.study.accept))
         self.study = prepared.study = replace(self.study, accept=(*self.study.accept, *more))
         return refused

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ssptool.engine.settings import Settings
+from ssptool.rules.selection import EVERYTHING, Switches
 from ssptool.studies.designs import Computed, Design, FactorSource, FactorValue, Floats, GridDesign
 from ssptool.studies.expressions import FUNCTIONS, BadExpression, Expression
 
@@ -166,6 +167,8 @@ class Study:
     compile
         Compile FMUs that bring sources and no library, as of `ssptool.simulate`. Who starts the study allows it: no
         file states it, and it is no part of what the study is.
+    switches
+        The caller's settings for the rules, with folders in which a zip may read files outside it; as `compile`.
     source
         The file that it was read from; empty: it was made in Python. Paths are relative to its folder.
     files
@@ -187,6 +190,7 @@ class Study:
     effort: RunEffort = field(default_factory=RunEffort)
     accept: tuple[str, ...] = ()
     compile: bool = False
+    switches: Switches = EVERYTHING
     name: str = ""
     source: str = ""
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)

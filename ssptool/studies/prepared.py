@@ -31,7 +31,7 @@ from ssptool.network.network import Conversion
 from ssptool.network.targets import NamedTarget, Targets, UnknownVariable, VariableTarget
 from ssptool.network.tree import build_tree
 from ssptool.network.wiring import Wiring
-from ssptool.rules.selection import Acceptance, accepted_codes, find_settings
+from ssptool.rules.selection import Acceptance, accepted_codes
 from ssptool.studies.definition import Factor, FactorRole, Points, Study
 from ssptool.studies.designs import FactorValue, value_text
 from ssptool.studies.entries import StudyEntries
@@ -278,9 +278,7 @@ class PreparedSystem:
         self._plans: dict[tuple[tuple[str, str], ...], Plan] = {}
         self._sources: Sources | None = None
         with ExitStack() as stack:
-            self.archive = stack.enter_context(
-                Archive.open(study.system, outside=find_settings(study.system).allow_outside)
-            )
+            self.archive = stack.enter_context(Archive.open(study.system, outside=study.switches.outside))
             self.structure: Document = self.archive.structure(wanted.variant)
             if wanted.fmus:
                 editor = Editor(self.archive, self.structure)

@@ -49,7 +49,7 @@ from ssptool.engine.trace import Floats, Trace
 from ssptool.network.tree import fmu_entry
 from ssptool.pickling import dumps
 from ssptool.rules.load import load
-from ssptool.rules.selection import find_settings
+from ssptool.rules.selection import EVERYTHING
 from ssptool.studies.definition import FactorRole, Points, RunOutcome, RunStatus, Samples, Study, Task, failed
 from ssptool.studies.designs import FactorValue
 from ssptool.studies.expressions import BadExpression, NoValue, functions_of
@@ -71,7 +71,7 @@ class Bundle:
 
 def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
     """Everything that a run needs. Raises OSError for a file that cannot be read."""
-    with Archive.open(study.system, outside=find_settings(study.system).allow_outside) as archive:
+    with Archive.open(study.system, outside=study.switches.outside) as archive:
         files = dict(_system_files(archive, study))
         # So deep that files around the system have their place around it there.
         root = "/".join(["system", *["in"] * max(name.count(UP) for name in files)])
@@ -93,6 +93,7 @@ def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
             scenario=places["scenario"][0] if places["scenario"] else None,
             source="",
             lines={},
+            switches=EVERYTHING,
             files=values,
             # The points come with the tasks.
             factors=study.factors,

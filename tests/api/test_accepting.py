@@ -125,17 +125,22 @@ def test_accepted_findings_stand_in_notes_and_manifest(changed, tmp_path):
     assert finding["code"] == "SSD-CONN-007"
 
 
-def test_an_error_that_the_settings_file_ignores_does_not_stop_a_run(changed):
+def test_an_error_that_the_settings_file_ignores_does_not_stop_a_run(changed, tmp_path):
     system = changed((FORCE, FORCE + FORCE.replace("/>", ' suppressUnitConversion="true"/>')))
-    (system.parent / "ssptool.toml").write_text('ignore = ["SSD-CONN-007"]', encoding="utf-8")
-    assert positions(system) == positions(SYSTEM)
+    settings = tmp_path / "ssptool.toml"
+    settings.write_text('ignore = ["SSD-CONN-007"]', encoding="utf-8")
+    ssptool.simulate(system, settings=SHORT, settings_file=settings, output=tmp_path / "r.csv")
+    # The manifest says what was accepted, so the settings file may go.
+    settings.unlink()
+    assert ssptool.reproduce(tmp_path / "r.csv")
 
 
-def test_a_missing_fmu_can_neither_be_ignored_nor_accepted(changed):
+def test_a_missing_fmu_can_neither_be_ignored_nor_accepted(changed, tmp_path):
     system = changed(("resources/System2.fmu", "resources/None.fmu"))
-    (system.parent / "ssptool.toml").write_text('ignore = ["URI-002"]', encoding="utf-8")
+    settings = tmp_path / "ssptool.toml"
+    settings.write_text('ignore = ["URI-002"]', encoding="utf-8")
     with pytest.raises(ssptool.InvalidSystem) as refused:
-        ssptool.plan(system)
+        ssptool.plan(system, settings_file=settings)
     assert not refused.value.accept and "--accept" not in str(refused.value)
     with pytest.raises(ValueError, match="URI-002 cannot be accepted"):
         ssptool.plan(system, accept=["URI-002"])

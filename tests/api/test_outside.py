@@ -72,8 +72,10 @@ def test_a_package_reads_nothing_around_it_unless_allowed(around, tmp_path):
     assert trace(package, allow_outside=[tmp_path / "fmus"], isolated=True) == trace(SYSTEM)
 
 
-def test_a_settings_file_allows_folders_relative_to_itself(around, tmp_path):
+def test_a_settings_file_allows_folders_relative_to_itself(around, tmp_path, monkeypatch):
     package = packed(around)
+    (tmp_path / "work").mkdir(exist_ok=True)
+    monkeypatch.chdir(tmp_path / "work")
     (tmp_path / "ssptool.toml").write_text('allow-outside = ["fmus"]', encoding="utf-8")
     assert trace(package) == trace(SYSTEM)
 

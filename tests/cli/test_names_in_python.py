@@ -46,6 +46,8 @@ OF_THE_SHELL = {
     "plot": "of `run`: `Result.plot`; of `compare`: its argument",
     "for": "`tools`, since `for` is a keyword of Python",
     "from": "`like`, since `from` is a keyword of Python",
+    "settings": "`settings_file`, since `settings` are those of a run",
+    "no_settings": "`settings_file=False`",
     "fix": "`ssptool.fix`",
     "unsafe_fixes": "`ssptool.fix(unsafe=True)`",
     "diff": "`ssptool.fix(save=False).diff`",
@@ -55,6 +57,7 @@ OF_THE_SHELL = {
 
 NOT_OF_THE_SHELL = {
     "settings": "the object that the options make",
+    "settings_file": "--settings",
     "options": "its fields",
     "progress": "always shown",
     "keep": "for what a program does with the trace",

@@ -54,19 +54,24 @@ def test_strict_makes_warnings_fail(ssptool, warned):
     assert ssptool("validate", warned, "--strict")[0] == 1
 
 
-def test_rules_are_switched_on_the_command_line_and_in_settings(ssptool, warned, tmp_path):
+def test_rules_are_switched_on_the_command_line_and_in_settings(ssptool, warned, tmp_path, monkeypatch):
     assert "SSD-CONN-013" not in ssptool("validate", warned, "--ignore", "SSD-CONN-013,SSD-GEO")[1]
     assert "SSD-CONN-013" not in ssptool("validate", warned, "--select", "URI", "--select", "VER")[1]
     (tmp_path / "ssptool.toml").write_text("strict = true\n")
+    assert ssptool("validate", warned, "--settings", tmp_path / "ssptool.toml")[0] == 1
+    monkeypatch.chdir(tmp_path)
     assert ssptool("validate", warned)[0] == 1
+    assert ssptool("validate", warned, "--no-settings")[0] == 0
     assert ssptool("validate", warned, "--no-strict")[0] == 0
+    assert ssptool("validate", warned, "--no-settings", "--settings", "ssptool.toml")[0] == 2
 
 
-def test_wrong_settings_and_codes_are_told_without_a_traceback(ssptool, warned, tmp_path):
+def test_wrong_settings_and_codes_are_told_without_a_traceback(ssptool, warned, tmp_path, monkeypatch):
     status, _, told = ssptool("validate", warned, "--ignore", "SSD-CNNO-013")
     assert status == 2
     assert "SSD-CONN-013" in told
     (tmp_path / "ssptool.toml").write_text("stricht = true\n")
+    monkeypatch.chdir(tmp_path)
     status, _, told = ssptool("validate", warned)
     assert status == 2
     assert "ssptool.toml:1: there is no setting 'stricht'" in told

@@ -1,6 +1,5 @@
 """Which findings are shown: what the command line and the settings of a project select, ignore and raise."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import ssptool
 from ssptool import InvalidSettings, UnknownRule
 from ssptool.documents.diagnostics import Severity
 from ssptool.rules.catalogue import RULES
-from ssptool.rules.selection import RuleChoice, Shown, Switches, find_settings
+from ssptool.rules.selection import UNUSED_SETTINGS, RuleChoice, Shown, Switches, caller_switches
 
 HERE = Path(__file__).parent
 EMPTY_ELEMENT = HERE / "SSD-CONN-013" / "fail-empty-element.ssd"  # a warning by our policy
@@ -80,30 +79,115 @@ def test_what_the_standard_demands_is_withheld_and_said_in_every_format(package:
         assert "SSD-CONN-004" in render(report) or name == "github"
 
 
-def test_settings_are_found_upwards_from_the_system(package: Callable[[Path], Path], tmp_path: Path):
+def stated(subject: Path, settings_file: Path | bool = True) -> RuleChoice:
+    """What the settings file of a caller states."""
+    return caller_switches(subject, settings_file).choices[-1]
+
+
+def settings_found(report) -> list[str]:
+    return [found.message for found in report.diagnostics if found.code == UNUSED_SETTINGS]
+
+
+def test_an_unselected_error_that_the_standard_demands_keeps_the_report_from_being_ok(package):
+    folder = package(TWO_OUTPUTS)
+    report = ssptool.validate(folder, select=["UNIT"])
+    assert not report.errors and not report.ok
+    assert [one.code for one in report.unaccepted] == ["SSD-CONN-004"]
+    assert "not selected although required by the standard: SSD-CONN-004 (1)" in ssptool.PLAIN_REPORT_RENDERERS["text"](
+        report
+    )
+    assert ssptool.validate(folder, select=["UNIT"], ignore=["SSD-CONN-004"]).ok
+
+
+def test_settings_are_found_upwards_from_the_working_folder(package, tmp_path: Path, monkeypatch):
     folder = package(EMPTY_ELEMENT)
     (tmp_path / "ssptool.toml").write_text('ignore = ["SSD-CONN-013"]\nstrict = true\n')
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
     assert "SSD-CONN-013" not in codes(ssptool.validate(folder))
     assert "SSD-CONN-013" not in codes(ssptool.validate(folder / "SystemStructure.ssd"))
-    assert find_settings(folder) == RuleChoice((), ("SSD-CONN-013",), True)
+    assert stated(folder) == RuleChoice((), ("SSD-CONN-013",), True)
     assert "SSD-CONN-013" in codes(ssptool.validate(folder, select=["SSD-CONN-013"], strict=False))
 
 
-def test_a_project_file_counts_if_it_has_our_table(package: Callable[[Path], Path], tmp_path: Path):
+@pytest.mark.parametrize("place", ["package", "."])
+def test_settings_that_come_with_the_subject_decide_nothing_and_are_named(
+    package, place: str, tmp_path_factory, monkeypatch
+):
+    folder = package(TWO_OUTPUTS)
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    before = ssptool.validate(folder)
+    file = folder.parent / place / "ssptool.toml"
+    file.write_text('ignore = ["SSD-CONN-004"]\nstrict = true\nfor = ["fmpy"]\nallow-outside = ["fmus"]\n')
+    for subject in (folder, folder / "SystemStructure.ssd"):
+        report = ssptool.validate(subject)
+        assert [one for one in report.diagnostics if one.code != UNUSED_SETTINGS] == list(before.diagnostics)
+        (message,) = settings_found(report)
+        assert f"{file} comes with the system" in message.replace("/./", "/")
+        assert "hide 1 finding (SSD-CONN-004)" in message and "check limits of fmpy" in message and "fmus" in message
+    trusted = ssptool.validate(folder, settings_file=file)
+    assert "SSD-CONN-004" not in codes(trusted) and not settings_found(trusted)
+    with pytest.raises(ssptool.InvalidSystem, match=r"ssptool\.toml would accept SSD-CONN-004"):
+        ssptool.plan(folder)
+
+
+def test_settings_inside_the_system_are_not_those_of_a_caller_who_works_there(package, tmp_path, monkeypatch):
+    folder = package(TWO_OUTPUTS)
+    (folder / "ssptool.toml").write_text('ignore = ["SSD-CONN-004"]\n')
+    (tmp_path / "ssptool.toml").write_text("strict = true\n")
+    monkeypatch.chdir(folder)
+    for subject in (".", "SystemStructure.ssd", folder):
+        report = ssptool.validate(subject)
+        assert "SSD-CONN-004" in codes(report)
+        (message,) = settings_found(report)
+        assert message.startswith(
+            "ssptool.toml comes with the system and is not used; it would hide 1 finding (SSD-CONN-004)"
+        )
+    assert caller_switches(folder).strict
+    assert not settings_found(ssptool.validate(tmp_path / "package", settings_file=folder / "ssptool.toml"))
+
+
+def test_broken_settings_of_the_subject_do_not_stop_anything(package, tmp_path, monkeypatch):
     folder = package(EMPTY_ELEMENT)
+    (folder / "ssptool.toml").write_text("ignore =")
+    assert not settings_found(ssptool.validate(folder))
+
+
+def test_no_settings(package, tmp_path: Path, monkeypatch):
+    folder = package(EMPTY_ELEMENT)
+    (tmp_path / "ssptool.toml").write_text('ignore = ["SSD-CONN-013"]\n')
+    monkeypatch.chdir(tmp_path)
+    assert "SSD-CONN-013" not in codes(ssptool.validate(folder))
+    report = ssptool.validate(folder, settings_file=False)
+    assert "SSD-CONN-013" in codes(report) and not settings_found(report)
+
+
+@pytest.mark.parametrize("text", [None, "[tool.other]\nx = 1\n"])
+def test_settings_that_a_caller_names_must_be_there(package, text: str | None, tmp_path: Path):
+    file = tmp_path / "pyproject.toml"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(InvalidSettings, match=r"no such file|write \[tool\.ssptool\]"):
+        ssptool.validate(package(EMPTY_ELEMENT), settings_file=file)
+
+
+def test_a_project_file_counts_if_it_has_our_table(tmp_path: Path, monkeypatch):
     project, inner = tmp_path / "pyproject.toml", tmp_path / "inner"
     project.write_text('[tool.ssptool]\nignore = ["SSD-CONN"]\n')
     inner.mkdir()
-    moved = shutil.move(folder, inner / "package")
+    monkeypatch.chdir(inner)
+    system = inner / "package.ssp"
     (inner / "pyproject.toml").write_text('[tool.other]\nssptool = 1\n[project]\nname = "ssptool-user"\n')
-    assert find_settings(Path(moved)).ignore == ("SSD-CONN",)
+    assert stated(system).ignore == ("SSD-CONN",)
     (inner / "ssptool.toml").write_text("")
-    assert find_settings(Path(moved)) == RuleChoice()
+    assert stated(system) == RuleChoice()
 
 
 def test_a_file_of_our_own_may_have_the_header_of_a_project_file(tmp_path: Path):
     (tmp_path / "ssptool.toml").write_text('[tool.ssptool]\nstrict = true\nignore = ["URI"]\n')
-    assert find_settings(tmp_path / "system.ssp") == RuleChoice(ignore=("URI",), strict=True)
+    expected = RuleChoice(ignore=("URI",), strict=True)
+    assert stated(tmp_path / "system.ssp", tmp_path / "ssptool.toml") == expected
 
 
 @pytest.mark.parametrize(
@@ -126,7 +210,7 @@ def test_wrong_settings_are_told_with_file_and_line(name: str, text: str, line: 
     path = tmp_path / name
     path.write_text(text)
     with pytest.raises(InvalidSettings) as told:
-        find_settings(tmp_path / "system.ssp")
+        caller_switches(tmp_path / "system.ssp", path)
     assert (told.value.path, told.value.line) == (path, line)
     assert words in str(told.value)
     assert str(told.value).startswith(f"{path}:{line}: ")
