@@ -12,6 +12,8 @@ import typer
 
 import ssptool as library
 from ssptool.cli.app import SUMMARIES, app
+from tests.fmu import chatty_fmu
+from tests.fmus import build as misbehaving_fmu
 from tests.foreign.generators import python_fmu
 from tests.systems.peers import where_wheels_are
 
@@ -95,12 +97,49 @@ def test_python_compiles_and_calls_what_there_is(page):
             assert hasattr(library, name), name
 
 
-def transcripts(page: Path) -> list[tuple[str, list[str]]]:
-    """Commands in indented code, each with what it is said to print."""
+def transcripts(page: Path) -> list[tuple[list[str], list[str]]]:
+    """Words of commands in indented code, each with what it is said to print."""
     blocks = re.findall(
-        r"^    \$ ssptool (.*)\n((?:    (?!\$ ).+\n|\n(?=    (?!\$)))*)", page.read_text(encoding="utf-8"), re.MULTILINE
+        r"^( {4,})\$ (.*)\n((?:\1(?!\$ ).+\n|\n(?=\1(?!\$)))*)", page.read_text(encoding="utf-8"), re.MULTILINE
     )
-    return [(command, [line[4:] for line in printed.splitlines()]) for command, printed in blocks]
+    return [
+        (shlex.split(command), [line.removeprefix(indent) for line in printed.splitlines()])
+        for indent, command, printed in blocks
+    ]
+
+
+def examples(page: Path) -> list[str]:
+    """Code in no language: blocks that are indented or fenced."""
+    text = page.read_text(encoding="utf-8")
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    rest = re.sub(r"^```\w*\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    indented = re.findall(r"(?<=\n\n)(?: {4,}.*\n(?:\n(?= {4}))?)+", rest)
+    return [code for language, code in fenced if language in {"", "sh", "text", "console"}] + indented
+
+
+NOT_COMPARED = {
+    ".ssp, .ssd, .fmu ── documents": "a drawing",
+    "master must be one of": "an error in Python: tests/api/test_arguments.py",
+    "error: internal error:": "a bug of ssptool: tests/cli/test_wrong_usage.py",
+    "cost            engine": "times of the machine, and components in their order: tests/cli/test_statistics.py",
+    "pip install": "changes the installation; the commands below it run a study: tests/cli/test_report.py",
+    "make run": "builds the project",
+}
+"""Examples on pages, by their beginning, whose output no test of this file compares, each with the reason."""
+
+
+@pytest.mark.parametrize(
+    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
+)
+def test_output_on_a_page_is_compared_or_listed_with_a_reason(page):
+    """Output stands below its command; commands without output stand alone."""
+    shown = [textwrap.dedent(code).strip("\n") for code in examples(page)]
+    alone = [code for code in shown if not code.startswith("$ ") and not is_commands(code)]
+    assert not [code for code in alone if not code.startswith(tuple(NOT_COMPARED))]
+
+
+def is_commands(code: str) -> bool:
+    return all(line.startswith(("ssptool ", "#")) for line in code.splitlines() if line.strip())
 
 
 def pattern(expected: list[str]) -> str:
@@ -113,9 +152,10 @@ def pattern(expected: list[str]) -> str:
 
 
 def systems_of_the_reader(folder: Path) -> None:
-    """The example systems; one with a misspelt connector, one with a connection that stands twice."""
+    """The example systems; a copy to edit, one with a misspelt connector, one with a connection that stands twice."""
     (folder / "systems").symlink_to(ROOT / "systems")
     example = ROOT / "systems" / "dual_mass_oscillator"
+    shutil.copytree(example, folder / "oscillators")
     text = (example / "SystemStructure.ssd").read_text(encoding="utf-8")
     (connection,) = re.findall(r".*startConnector=\"x1\".*/>\n", text)
     twice = connection + connection.replace("/>", ' suppressUnitConversion="true"/>')
@@ -137,6 +177,15 @@ def files_of_the_pages(folder: Path) -> None:
     library.pack(oscillator, folder / "oscillator.ssp")
     (folder / "points.csv").write_text("System2.k2,System1.c1\n5,abc\n", encoding="utf-8")
     (folder / "points.toml").write_text(POINTS, encoding="utf-8")
+
+
+def fmus_that_fail(folder: Path) -> None:
+    """A system of which one FMU crashes at 0.455 s, and an FMU that logs."""
+    shutil.copy(chatty_fmu.build(folder) / "chatty2.fmu", folder / "B.fmu")
+    misbehaving = misbehaving_fmu.build() / "fmi2" / "Misbehaving.fmu"
+    with library.new(folder / "crash.ssp", stop_time=1) as crash:
+        crash.add(misbehaving, name="Good").add(misbehaving, name="Bad").connect("Good.y", "Bad.u")
+        crash.set("Bad.what", misbehaving_fmu.WRITE_TO_NULL).set("Bad.when", 0.455)
 
 
 HEAVY = """<?xml version="1.0" encoding="UTF-8"?>
@@ -168,9 +217,10 @@ def test_the_pages_show_what_is_printed(ssptool, tmp_path, page):
     """Commands of a page in their order, in one folder."""
     systems_of_the_reader(tmp_path)
     files_of_the_pages(tmp_path)
-    for command, expected in transcripts(page):
-        _, out, err = ssptool(*shlex.split(command))
-        assert not expected or re.fullmatch(pattern(expected), (out + err).rstrip("\n") + "\n"), out + err
+    fmus_that_fail(tmp_path)
+    for (program, *words), expected in transcripts(page):
+        printed = Path(*words).read_text(encoding="utf-8") if program == "cat" else "".join(ssptool(*words)[1:])
+        assert not expected or re.fullmatch(pattern(expected), printed.rstrip("\n") + "\n"), printed
 
 
 @where_wheels_are
