@@ -14,11 +14,11 @@ from ssptool.api.check import Files, Subjects, ValidateOptions, refuse_unknown, 
 from ssptool.arguments import seconds
 from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Severity
+from ssptool.documents.foreign_files import ArchiveLimits
 from ssptool.documents.saving import ChangedMeanwhile as ChangedMeanwhile
 from ssptool.documents.saving import LinkLeadsOut as LinkLeadsOut
 from ssptool.documents.saving import replaced_atomically
 from ssptool.documents.ssd import Component
-from ssptool.documents.storage import ArchiveLimits
 from ssptool.editing import package as packing
 from ssptool.editing.changes import EditError, FileEdit
 from ssptool.editing.changes import unified_diff as unified_diff
@@ -122,6 +122,8 @@ def edit(
         The edits bring new errors. Errors that the system had before do not keep it from being saved.
     ChangedMeanwhile
         Another program has changed the system during the block.
+    LinkLeadsOut
+        A document or an FMU is a link that leads out of the folder, or stands in such a folder.
     Locked
         Another program has been editing the system for a minute, with `wait`.
     """
@@ -129,6 +131,7 @@ def edit(
         Archive.open(system, exclusive=wait) as archive,
         closing(Editor(archive, archive.structure(variant), shared)) as editor,
     ):
+        archive.require_links_inside()
         yield editor
         _finish(editor, force, save)
 

@@ -18,6 +18,7 @@ from ssptool.arguments import text as checked_text
 from ssptool.documents import ssd, uri
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
 from ssptool.documents.document import Document
+from ssptool.documents.foreign_files import ArchiveLimits, require_file
 from ssptool.documents.generated import GeneratedEntries, is_fmu, is_fmu_folder, system_of_fmu
 from ssptool.documents.osp import is_osp, system_of_osp
 from ssptool.documents.saving import (
@@ -25,14 +26,15 @@ from ssptool.documents.saving import (
     ChangedMeanwhile,
     EntryContent,
     FileState,
+    LinkLeadsOut,
     replaced_atomically,
     stay_inside,
 )
 from ssptool.documents.storage import (
     NESTING_MARK,
-    ArchiveLimits,
     Entries,
     FolderEntries,
+    LinkOut,
     NestedPackages,
     Overlay,
     RemainingLimits,
@@ -134,6 +136,7 @@ class Archive:
         """
         path = checked_path("system", path)
         place = absolute(path)
+        require_file(place, path)
         if not place.exists():
             raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder, an .ssd file or an FMU")
         with _lock_to_keep(place if exclusive else None) as lock:
@@ -144,7 +147,7 @@ class Archive:
     @classmethod
     def _open(cls, path: Path, limits: ArchiveLimits | None, outside: Sequence[Path]) -> Self:
         place = absolute(path)
-        entries = _entries(place, limits or ArchiveLimits())
+        entries = _entries(place, limits or ArchiveLimits(), outside)
         default = path.name if path.suffix.lower() == ".ssd" and place.is_file() else DEFAULT_STRUCTURE
         if isinstance(entries, GeneratedEntries):
             default = entries.names()[0]
@@ -160,6 +163,7 @@ class Archive:
     def of_document(cls, path: Path | str, *, exclusive: bool = False) -> Self:
         """Open a single `.ssv`, `.ssm` or `.ssb`. Raises FileNotFoundError, or Locked."""
         path = checked_path("system", path)
+        require_file(absolute(path), path)
         if not absolute(path).is_file():
             raise FileNotFoundError(f"{path} does not exist")
         with _lock_to_keep(absolute(path) if exclusive else None) as lock:
@@ -298,6 +302,16 @@ class Archive:
         document = self.document(name)
         document.root_as(ssd.SystemStructureDescription)
         return document
+
+    def links_out(self) -> tuple[LinkOut, ...]:
+        """The links of an unpacked system that lead out of its folder; reading them is refused."""
+        return tuple(self._entries.links_out()) if isinstance(self._entries, FolderEntries) else ()
+
+    def require_links_inside(self) -> None:
+        """Refuse to edit what a link fetches from outside the folder. Raises LinkLeadsOut."""
+        for link in self.links_out():
+            if link.target.is_dir() or link.name.lower().endswith((".ssd", ".ssp", ".fmu", *LONE_SUFFIXES)):
+                raise LinkLeadsOut(self._on_disk(link.name), self.path)
 
     def outputs(self) -> frozenset[str]:
         """Results, logs, plots and studies that commands have written beside the structure of an unpacked system; no
@@ -550,15 +564,20 @@ def _require_free(path: Path) -> None:
         raise FileExistsError(f"{path} exists: choose another name, or remove it first")
 
 
-def _entries(path: Path, limits: ArchiveLimits) -> Entries:
+def _entries(path: Path, limits: ArchiveLimits, outside: Sequence[Path]) -> Entries:
     """Open the entries of an existing path."""
     place = absolute(path)
     if is_osp(place):
         return system_of_osp(place)
     if place.is_dir():
-        return system_of_fmu(place) if is_fmu_folder(place) else FolderEntries(path)
+        folder = FolderEntries(path, allowed=outside)
+        if not is_fmu_folder(place):
+            return folder
+        if links := tuple(link.diagnostic() for link in folder.links_out()):
+            raise InvalidDocument(*links)
+        return system_of_fmu(place)
     if path.suffix.lower() == ".ssd":
-        return FolderEntries(path.parent, lone=path.name)
+        return FolderEntries(path.parent, lone=path.name, allowed=outside)
     packed = ZipEntries(path, limits)
     if not is_fmu(packed):
         return packed

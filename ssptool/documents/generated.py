@@ -4,7 +4,6 @@ A single FMU is a system of one component, named like its file. All layers above
 """
 
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from urllib.parse import quote
 from lxml import etree
 
 from ssptool.documents.document import Document
+from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, read_bytes
 from ssptool.documents.storage import MissingEntry, ZipEntries
 from ssptool.documents.vocabulary import SSC, SSD
 from ssptool.documents.xml_text import quoted
@@ -55,7 +55,7 @@ class GeneratedEntries:
         return name in self._made or name in self._files
 
     def read(self, name: str) -> bytes:
-        return self._made[name] if name in self._made else self.local_path(name).read_bytes()
+        return self._made[name] if name in self._made else read_bytes(self.local_path(name))
 
     def local_path(self, name: str) -> Path:
         if not self.has(name):
@@ -139,11 +139,11 @@ def _model_description(path: Path) -> bytes:
     """The model description; empty if unreadable, which the rules on FMUs report."""
     try:
         if path.is_dir():
-            return (path / MODEL_DESCRIPTION).read_bytes()
-        with zipfile.ZipFile(path) as packed:
+            return read_bytes(path / MODEL_DESCRIPTION)
+        with ForeignZip(path) as packed:
             small = packed.getinfo(MODEL_DESCRIPTION).file_size <= _LARGEST
             return packed.read(MODEL_DESCRIPTION) if small else b""
-    except (OSError, zipfile.BadZipFile, EOFError, RuntimeError, ValueError, zlib.error):
+    except (KeyError, *UNREADABLE_ZIP):
         return b""
 
 

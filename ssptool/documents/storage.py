@@ -7,7 +7,6 @@ contains `!`, the name means that entry.
 
 import os
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,30 +15,24 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
+from ssptool.documents.foreign_files import (
+    UNREADABLE_ZIP,
+    ArchiveLimits,
+    ForeignZip,
+    exceeded,
+    leads_out,
+    links_below,
+    open_bytes,
+    read_bytes,
+)
 from ssptool.documents.saving import EntryContent
 from ssptool.documents.uri import UP, unsafe, without_ups
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import absolute
 
 STANDARD_FOLDERS = ("resources", "documentation", "extra")
-_MIB = 2**20
-# Below this size the ratio says nothing: a small file of zeros is harmless.
-_RATIO_MATTERS_FROM = 16 * _MIB
 # The end record of a zip is 22 bytes and a comment of at most 65 535.
 _LONGEST_END = 22 + 65_535
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveLimits:
-    """Limits of a zip: number of entries, unpacked bytes in total, and unpacked bytes per packed byte.
-
-    The first two include nested packages, which may be nested to a `depth`.
-    """
-
-    entries: int = 50_000
-    unpacked_bytes: int = 16 * 1024 * _MIB
-    ratio: float = 250.0
-    depth: int = 8
 
 
 class EntryFacts(NamedTuple):
@@ -89,13 +82,30 @@ class Entries(Protocol):
     def close(self) -> None: ...
 
 
-class FolderEntries:
-    """An unpacked archive; with `lone`, only that SSD, the standard folders and files asked for by name."""
+class LinkOut(NamedTuple):
+    """A link in an archive, by its name there, that leads out of its folder to `target`."""
 
-    def __init__(self, base: Path, lone: str | None = None) -> None:
+    name: str
+    target: Path
+
+    def diagnostic(self) -> Diagnostic:
+        message = f"the link leads out of the folder to {self.target}"
+        advice = "put a copy of the file in the place of the link; or allow its folder with --allow-outside"
+        return error("PKG-101", Position(self.name), message, advice)
+
+
+class FolderEntries:
+    """An unpacked archive; with `lone`, only that SSD, the standard folders and files asked for by name.
+
+    A link is read only if it leads to a place in the folder itself, or in the folders `allowed`. The lone SSD may be a
+    link to anywhere, because the user names it.
+    """
+
+    def __init__(self, base: Path, lone: str | None = None, allowed: Sequence[Path] = ()) -> None:
         self.base = absolute(base)
         self._shown = base
         self.lone = lone
+        self._allowed = tuple(os.path.realpath(absolute(path)) for path in allowed)
 
     def names(self) -> tuple[str, ...]:
         if self.lone is None:
@@ -107,15 +117,39 @@ class FolderEntries:
         return unsafe(name) is None and os.path.isfile(f"{self.base}/{name}")  # noqa: PTH113 (a hundred thousand times)
 
     def read(self, name: str) -> bytes:
-        return self.local_path(name).read_bytes()
+        return read_bytes(self.local_path(name))
 
     def local_path(self, name: str) -> Path:
-        if not self.has(name) and (unsafe(name) is not None or not (self.base / name).is_dir()):
+        """Raises MissingEntry, or InvalidDocument (PKG-101) for a link that leads out of the folder."""
+        path = self.base / name
+        is_folder = not self.has(name)
+        if is_folder and (unsafe(name) is not None or not path.is_dir()):
             raise MissingEntry(name, self._shown)
-        return self.base / name
+        if name != self.lone:
+            self._stay_inside(name)
+        for link in links_below(path) if is_folder else ():
+            self._stay_inside(link.relative_to(self.base).as_posix())
+        return path
+
+    def links_out(self) -> Iterator[LinkOut]:
+        """The links that lead out of the folder, sorted by name; hidden ones are no part of a package."""
+        folders = [self.base] if self.lone is None else [self.base / folder for folder in STANDARD_FOLDERS]
+        links = [path for folder in folders for path in links_below(folder)]
+        links += [folder for folder in folders if folder != self.base and folder.is_symlink()]
+        names = (path.relative_to(self.base).as_posix() for path in links)
+        names = (name for name in names if not any(part.startswith(".") for part in name.split("/")))
+        yield from (link for name in sorted(names) if (link := self._link_out(name)) is not None)
 
     def close(self) -> None:
         """Do nothing: a folder needs no closing."""
+
+    def _stay_inside(self, name: str) -> None:
+        if (link := self._link_out(name)) is not None:
+            raise InvalidDocument(link.diagnostic())
+
+    def _link_out(self, name: str) -> LinkOut | None:
+        target = leads_out(os.path.realpath(self.base), f"{self.base}/{name}", self._allowed)
+        return None if target is None else LinkOut(name, Path(target))
 
     def _below(self, folder: str) -> Iterator[str]:
         """Names of the files in a folder, recursively; links to folders are not followed."""
@@ -155,6 +189,8 @@ class SurroundingFiles:
         if unsafe(without_ups(name)) is not None:
             return None
         path = Path(os.path.normpath(self.folder / name))
+        if path.is_relative_to(self.folder) and leads_out(str(self.folder.resolve()), str(path)):
+            return None  # out of the folder, in again, and out by a link
         if self._allowed is None or any(path.resolve().is_relative_to(folder) for folder in self._allowed):
             return path
         return None
@@ -171,7 +207,7 @@ class ZipEntries:
         self._path = Path(inside or path)
         self._prefix = inside and f"{inside}!"
         try:
-            self._zip = zipfile.ZipFile(self._file)
+            self._zip = ForeignZip(self._file)
         except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as problem:
             raise InvalidDocument(_unreadable(inside or path.name, str(problem))) from None
         if problems := tuple(_problems(inside or path.name, self._zip.infolist(), limits, self._prefix)):
@@ -208,8 +244,10 @@ class ZipEntries:
         info = self.info(name)
         try:
             return self._zip.read(info)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, UnicodeDecodeError) as problem:
-            raise InvalidDocument(_unreadable(self._prefix + name, str(problem) or type(problem).__name__)) from None
+        except UNREADABLE_ZIP as problem:
+            message = f"the entry cannot be unpacked: {problem or type(problem).__name__}"
+            advice = "pack or download the archive again"
+            raise InvalidDocument(error("PKG-001", Position(self._prefix + name), message, advice)) from None
 
     def local_path(self, name: str) -> Path:
         if name not in self._infos and (below := [each for each in self._infos if each.startswith(f"{name}/")]):
@@ -239,7 +277,7 @@ def _facts(info: zipfile.ZipInfo) -> EntryFacts:
 
 def _end_disk(path: Path) -> int:
     """The number of the disk that the end record of a zip states; zipfile does not look at it."""
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         file.seek(0, os.SEEK_END)
         file.seek(-min(file.tell(), _LONGEST_END), os.SEEK_CUR)
         tail = file.read()
@@ -256,7 +294,9 @@ def _unreadable(file: str, reason: str) -> Diagnostic:
 
 
 def _problems(file: str, infos: list[zipfile.ZipInfo], limits: ArchiveLimits, prefix: str) -> Iterator[Diagnostic]:
-    yield from _exceeded(file, infos, limits)
+    for message in exceeded(infos, limits):
+        advice = "if you trust it, unpack it with another program and open the folder"
+        yield error("PKG-024", Position(file), message, advice)
     for name, count in Counter(info.filename for info in infos).items():
         if count > 1:
             yield error("PKG-021", Position(prefix + name), f"{count} entries have this name", "keep one of them")
@@ -282,24 +322,6 @@ def _parents(name: str) -> Iterator[str]:
     """The folders in which an entry stands, without the slash that marks the entry of a folder itself."""
     parts = name.rstrip("/").split("/")
     return ("/".join(parts[:depth]) for depth in range(1, len(parts)))
-
-
-def _exceeded(file: str, infos: list[zipfile.ZipInfo], limits: ArchiveLimits) -> Iterator[Diagnostic]:
-    unpacked = sum(info.file_size for info in infos)
-    packed = sum(info.compress_size for info in infos)
-    for what, value, limit in (
-        ("entries", len(infos), limits.entries),
-        ("bytes unpacked", unpacked, limits.unpacked_bytes),
-        ("bytes unpacked per packed byte", unpacked // max(packed, 1), limits.ratio),
-    ):
-        if value > limit and (value != unpacked // max(packed, 1) or unpacked >= _RATIO_MATTERS_FROM):
-            message = f"the archive has {value} {what}, more than the limit of {limit:.0f}"
-            yield error(
-                "PKG-024",
-                Position(file),
-                message,
-                "if you trust it, unpack it with another program and open the folder",
-            )
 
 
 class Overlay:
@@ -342,9 +364,9 @@ class Overlay:
     def read(self, name: str) -> bytes:
         content = self.added.get(name)
         if content is not None:
-            return content if isinstance(content, bytes) else content.read_bytes()
+            return content if isinstance(content, bytes) else read_bytes(content)
         if name.startswith(UP):
-            return self._outside(name).read_bytes()
+            return read_bytes(self._outside(name))
         self._require(name)
         return self._below.read(name)
 

@@ -5,7 +5,6 @@ descriptions, geometry, annotations and metadata.
 """
 
 import hashlib
-import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -18,6 +17,7 @@ from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument, Position
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
+from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip
 from ssptool.documents.storage import MissingEntry
 from ssptool.documents.vocabulary import FMU
 from ssptool.fmu.description import FmuDescription, UnreadableFmu
@@ -99,10 +99,10 @@ class ComponentDigests:
     def _zip_digest(self, entry: str) -> str:
         """Equal for equal files inside, whenever and however they were packed."""
         try:
-            with zipfile.ZipFile(self._archive.local_path(entry)) as packed:
+            with ForeignZip(self._archive.local_path(entry)) as packed:
                 files = [info for info in packed.infolist() if not info.is_dir()]
             return short_digest(repr(sorted((info.filename, info.CRC, info.file_size) for info in files)).encode())
-        except (zipfile.BadZipFile, OSError, ValueError):
+        except UNREADABLE_ZIP:
             return short_digest(self._archive.read(entry))
 
 

@@ -61,7 +61,7 @@ def leave_out(archive: Archive) -> tuple[LeftOut, ...]:
         There are files that no package can hold; all are named.
     """
     folder = archive.path
-    if problems := sorted(_impossible(folder, archive.names())):
+    if problems := sorted(_impossible(archive)):
         raise EditError(f"{folder} cannot be packed:\n" + joined_lines(f"  {problem}" for problem in problems))
     left_out: dict[str, str] = {}
     outputs = archive.outputs()
@@ -133,12 +133,16 @@ def _files(folder: Path) -> Iterator[str]:
         yield from ((Path(parent) / file).relative_to(folder).as_posix() for file in files)
 
 
-def _impossible(folder: Path, names: tuple[str, ...]) -> Iterator[str]:
+def _impossible(archive: Archive) -> Iterator[str]:
     """Why files cannot be in a package; hidden ones are not wanted there."""
-    for name in names:
+    folder = archive.path
+    leading_out = {link.name: link.target for link in archive.links_out()}
+    for name in archive.names():
         if _hidden(name) is not None:
             continue
-        if reason := unsafe(name):
+        if target := leading_out.get(name):
+            yield f"{name!r}: a link that leads out of the folder, to {target}; put a copy of the file in its place"
+        elif reason := unsafe(name):
             yield f"{name!r}: the name {reason}"
         elif any("\ud800" <= character <= "\udfff" for character in name):  # how Python shows other bytes
             yield f"{name!r}: the name is not UTF-8"

@@ -12,7 +12,6 @@ import platform
 import re
 import struct
 import sys
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any, NamedTuple, Self, get_args
 import fmpy
 from fmpy import fmi1, fmi2, fmi3
 
-from ssptool.documents.uri import unsafe
+from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip
 from ssptool.fmu.compiling import can_be_compiled
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, unsupported_of_fmi1
 from ssptool.fmu.instance import (
@@ -455,25 +454,21 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
     wanted = library_entry(description.fmi_major, offered.model_identifier)
     try:
         names = fmu_entries(path)
-    except (OSError, zipfile.BadZipFile) as error:
+    except UNREADABLE_ZIP as error:
         raise UnreadableFmu(path, str(error)) from error
     if wanted not in names and misnamed_library(names, wanted) is None:
         raise MissingBinary(path, wanted, _platforms(names), can_be_compiled(names, description.fmi_major))
     if path.is_dir():
         return FmuBinary(path, description, path.resolve(), None, interface)
-    for name in names:
-        if reason := unsafe(name):
-            raise UnreadableFmu(path, f"the entry {name!r} {reason}, so it could be written outside the folder")
     unpacked = TemporaryFolder()
     try:
-        fmpy.extract(path, unpacked.name)
-    except OSError as error:
+        with ForeignZip(path) as packed:
+            packed.unpack(Path(unpacked.name))
+    except UNREADABLE_ZIP as error:
         unpacked.cleanup()
-        where = f"it was to be unpacked into {Path(unpacked.name).parent} (TMPDIR)"
-        raise UnreadableFmu(path, f"{error}; {where}") from error
-    except Exception as error:  # FMPy raises plain Exception for colons in names
-        unpacked.cleanup()
-        raise UnreadableFmu(path, str(error)) from error
+        of_disk = isinstance(error, OSError) and error.errno is not None
+        where = f"; it was to be unpacked into {Path(unpacked.name).parent} (TMPDIR)" if of_disk else ""
+        raise UnreadableFmu(path, f"{error}{where}") from error
     return FmuBinary(path, description, Path(unpacked.name).resolve(), unpacked, interface)
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from lxml import etree
 
+from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, read_bytes
 from ssptool.documents.uri import unsafe
 from ssptool.fmu.description import FmuDescription, Interface, UnreadableFmu
 from ssptool.fmu.model_description_xml import (
@@ -104,7 +105,7 @@ def lacks_library(path: Path, description: FmuDescription) -> bool:
     folder = f"{BINARIES}{this_platform(description.fmi_major)}/"
     try:
         return not any(name.startswith(folder) for name in fmu_entries(path))
-    except (OSError, zipfile.BadZipFile):
+    except UNREADABLE_ZIP:
         return False  # loading it reports the problem
 
 
@@ -169,7 +170,7 @@ def _key(path: Path, compiler: Compiler) -> str:
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     for file in files:
         content.update(file.relative_to(path).as_posix().encode() if path.is_dir() else b"")
-        content.update(file.read_bytes())
+        content.update(read_bytes(file))
     for text in (compiler.c, compiler.cxx or "", compiler.version, *_OPTIONS, platform.machine()):
         content.update(text.encode() + b"\0")
     return content.hexdigest()[:16]
@@ -180,12 +181,9 @@ def _unpack(path: Path, folder: Path) -> None:
         shutil.copytree(path, folder)
         return
     try:
-        with zipfile.ZipFile(path) as packed:
-            for name in packed.namelist():
-                if reason := unsafe(name):
-                    raise UnreadableFmu(path, f"the entry {name!r} {reason}, so it could be written outside the folder")
-            packed.extractall(folder)
-    except (OSError, zipfile.BadZipFile, RuntimeError) as problem:
+        with ForeignZip(path) as packed:
+            packed.unpack(folder)
+    except UNREADABLE_ZIP as problem:
         raise UnreadableFmu(path, str(problem)) from problem
 
 

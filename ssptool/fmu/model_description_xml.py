@@ -4,7 +4,6 @@
 remembered, up to `KEPT_SIZE` bytes.
 """
 
-import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Set
 from copy import deepcopy
@@ -12,12 +11,12 @@ from io import BytesIO
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
-from zipfile import BadZipFile, ZipFile
-from zlib import error as ZlibError
+from zipfile import ZipFile
 
 from lxml import etree
 
 from ssptool.documents.document import garbage_collection_paused
+from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, read_bytes, special_kind
 from ssptool.documents.generated import parsed_model_description
 from ssptool.fmu.description import Interface
 
@@ -92,13 +91,13 @@ def python_modules(path: Path) -> frozenset[str]:
 
 
 def _read_zip_contents(path: Path) -> ZipContents:
-    with ZipFile(path) as archive:
+    with ForeignZip(path) as archive:
         names = frozenset(archive.namelist())
         if MODEL_DESCRIPTION not in names or archive.getinfo(MODEL_DESCRIPTION).file_size > KEPT_SIZE:
             return ZipContents(names, None)
         try:
             return ZipContents(names, archive.read(MODEL_DESCRIPTION))
-        except (BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, ZlibError):
+        except UNREADABLE_ZIP:
             return ZipContents(names, None)  # reading it reports the problem
 
 
@@ -169,20 +168,22 @@ def model_description(path: Path) -> bytes:
         file = path / MODEL_DESCRIPTION
         if not file.is_file():
             raise UnusableXml(f"the folder holds no {MODEL_DESCRIPTION}")
-        return file.read_bytes()
+        return read_bytes(file)
+    if (kind := special_kind(path)) is not None:
+        raise UnusableXml(f"{kind}, not a file")
     if not path.is_file():
         raise UnusableXml("no such file")
     try:
         if (kept := zip_contents(path).description) is not None:
             return kept
-        with ZipFile(path) as archive:
+        with ForeignZip(path) as archive:
             size = archive.getinfo(MODEL_DESCRIPTION).file_size
             if size > MAXIMUM_SIZE:
                 raise UnusableXml(f"{MODEL_DESCRIPTION} has {size} bytes; at most {MAXIMUM_SIZE} are read")
             return archive.read(MODEL_DESCRIPTION)
     except KeyError:
         raise UnusableXml(f"the archive holds no {MODEL_DESCRIPTION}") from None
-    except (BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, ZlibError) as error:
+    except UNREADABLE_ZIP as error:
         raise UnusableXml(f"not an intact zip archive ({error})") from error
 
 
@@ -242,7 +243,7 @@ def platforms(path: Path, interface: Interface) -> frozenset[str]:
     """The platforms for which an FMU (a zip, or an unpacked folder) has the binary of an interface."""
     try:
         names = fmu_entries(path)
-    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
+    except UNREADABLE_ZIP:
         return frozenset()
     found = [name for name in names if name.startswith(BINARIES) and name.count("/") == 2]
     return frozenset(name.split("/")[1] for name in found if _is_library_of(name, names, interface))

@@ -8,10 +8,10 @@ from enum import StrEnum
 from io import BytesIO
 from pathlib import Path
 from typing import NamedTuple
-from zipfile import BadZipFile, ZipFile
 
 from lxml import etree
 
+from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, read_bytes
 from ssptool.fmu.model_description_xml import zip_contents
 
 TERMINALS = "terminalsAndIcons/terminalsAndIcons.xml"
@@ -76,15 +76,15 @@ def read_terminals(path: Path) -> dict[str, Terminal]:
 def _content(path: Path) -> bytes | None:
     if path.is_dir():
         file = path / TERMINALS
-        return file.read_bytes() if file.is_file() else None
+        return read_bytes(file) if file.is_file() else None
     try:
         if TERMINALS not in zip_contents(path).names:
             return None
-        with ZipFile(path) as archive:
+        with ForeignZip(path) as archive:
             if (size := archive.getinfo(TERMINALS).file_size) > MAXIMUM_SIZE:
                 raise UnreadableTerminals(path, f"it has {size} bytes; at most {MAXIMUM_SIZE} are read")
             return archive.read(TERMINALS)
-    except (BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
+    except UNREADABLE_ZIP as error:
         raise UnreadableTerminals(path, f"not an intact zip archive ({error})") from error
 
 

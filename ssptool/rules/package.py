@@ -436,6 +436,26 @@ def plain_names(archive: Unreadable) -> Iterator[Finding]:
     yield from archive.reported("PKG-021")
 
 
+@ENTRIES.rule("PKG-101", severity=ERROR, basis=POLICY, source="ssptool: a link reaches into the reader's file system")
+def links_stay_inside(package: Package) -> Iterator[Finding]:
+    """The links in the folder of an unpacked package lead to places in that folder.
+
+    A file that a link fetches from elsewhere is missing wherever the folder is sent, and a folder from others must not
+    reach into the file system of its reader. Hidden files are left out, as they are no part of the package. A folder
+    may be allowed with `--allow-outside`, or `allow-outside` in `ssptool.toml`.
+
+    Fix: put a copy of the file in the place of the link.
+
+    Accepted: other files are read; reading a link that leads out is refused all the same.
+    """
+    used = set(_referenced(package)) if package.archive.path.suffix.lower() == ".ssd" else None
+    for link in package.archive.links_out():
+        # Beside a lone SSD there may be files of others.
+        if used is None or any(name == link.name or name.startswith(f"{link.name}/") for name in used):
+            found = link.diagnostic()
+            yield Finding(found.position, found.message, found.advice)
+
+
 @ENTRIES.rule("PKG-022", severity=INFO, basis=POLICY, source="ssptool")
 def no_orphans(package: Package) -> Iterator[Finding]:
     """Every resource is used by some system structure of the package.

@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
-from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, Severity
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, Severity, error
 from ssptool.documents.document import garbage_collection_paused
 from ssptool.documents.element import Element
-from ssptool.documents.storage import NESTING_MARK, ArchiveLimits
+from ssptool.documents.foreign_files import ArchiveLimits
+from ssptool.documents.storage import NESTING_MARK
 from ssptool.rules.catalogue import RULES, TOOLS, VERSIONS, Finding, Fix, Rule, rules_over
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete
 from ssptool.rules.load import load
@@ -284,25 +285,32 @@ def editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagn
 def _inside(archive: Archive, name: str, unguarded: bool, tools: Collection[str], depth: int) -> Found:
     """Findings in a nested package, which obeys the same rules (SSP 2.0 §3)."""
     if depth > ArchiveLimits().depth:
-        deepest = ArchiveLimits().depth
-        reason = f"packages are nested deeper than {deepest} levels; take it out of its package and check it by itself"
-        return Found(set(), skipped=(Skipped(name, reason),))
+        return _too_deep(name)
     try:
         path = archive.local_path(name)
         with Archive.open(path) as inner:
             found = examine(inner, None, unguarded=unguarded, tools=tools, depth=depth)
     except InvalidDocument as problem:
-        path = Path(name)
         found = Found(set(ValidationRun(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics))))
-    return _prefixed(found, name, path.name)
+        return _prefixed(found, name, {Path(name).name, name})
+    return _prefixed(found, name, {path.name})
 
 
-def _prefixed(found: Found, name: str, file: str) -> Found:
-    """The same findings with file names relative to the outer archive; `file` is the nested package."""
+def _too_deep(name: str) -> Found:
+    """An error on a package that is nested too deeply to be judged, which is said as well."""
+    deepest = ArchiveLimits().depth
+    message = f"packages are nested deeper than {deepest} levels, so this one was not checked"
+    advice = "take it out of its package and check it by itself, or nest packages less deeply"
+    skipped = Skipped(name, f"packages are nested deeper than {deepest} levels")
+    return Found({error("PKG-024", Position(name), message, advice)}, skipped=(skipped,))
+
+
+def _prefixed(found: Found, name: str, whole: Collection[str]) -> Found:
+    """The same findings with file names relative to the outer archive; `whole` are names of the nested package."""
 
     def outside(position: Position) -> Position:
-        whole = position.file in (file, name)
-        return position._replace(file=name if whole else f"{name}{NESTING_MARK}{position.file}")
+        inside = f"{name}{NESTING_MARK}{position.file}"
+        return position._replace(file=name if position.file in whole else inside)
 
     return Found(
         {replace(one, position=outside(one.position)) for one in found.diagnostics},

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from ssptool.documents.archive import Archive, UnknownVariant
 from ssptool.documents.diagnostics import InvalidDocument
-from ssptool.documents.storage import ArchiveLimits, MissingEntry
+from ssptool.documents.foreign_files import ArchiveLimits
+from ssptool.documents.storage import MissingEntry
 from ssptool.documents.vocabulary import SSD, SSV
 
 

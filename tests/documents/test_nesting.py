@@ -7,7 +7,8 @@ import pytest
 
 from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument
-from ssptool.documents.storage import ArchiveLimits, MissingEntry
+from ssptool.documents.foreign_files import ArchiveLimits
+from ssptool.documents.storage import MissingEntry
 
 SSD = b'<SystemStructureDescription xmlns="http://ssp-standard.org/SSP1/SystemStructureDescription"/>'
 

@@ -6,7 +6,7 @@ import pytest
 from pytest import approx
 
 from ssptool.documents.archive import Archive
-from ssptool.documents.storage import ArchiveLimits
+from ssptool.documents.foreign_files import ArchiveLimits
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Signal
 from tests.network.packages import (

@@ -47,7 +47,7 @@ def package(tmp_path: Path) -> Callable[[Path], Path]:
     def make(case: Path) -> Path:
         folder = tmp_path / "package"
         if case.is_dir():
-            shutil.copytree(case, folder)
+            shutil.copytree(case, folder, symlinks=True)
         else:
             folder.mkdir()
             shutil.copy(case, folder / "SystemStructure.ssd")

@@ -1,0 +1,208 @@
+"""Files by strangers: regular files only, links that stay in their folder, zips whose bytes are counted as they unpack.
+
+Every reader of the package opens files and zips here. A named pipe, a socket or a device is refused before it is
+opened, because reading one may never end.
+"""
+
+import os
+import stat
+import zipfile
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from io import BufferedReader, TextIOWrapper
+from pathlib import Path
+from zlib import error as ZlibError
+
+from ssptool.documents.uri import unsafe
+from ssptool.errors import WrongUsage
+
+# Windows has no O_NONBLOCK, and no named pipes among its files.
+_NO_WAITING: int = getattr(os, "O_NONBLOCK", 0)
+_KINDS = (
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+class SpecialFile(WrongUsage, OSError):
+    """A named pipe, a socket or a device where a file is expected; `kind` says which."""
+
+    def __init__(self, path: Path | str, kind: str) -> None:
+        super().__init__(f"{path} is {kind}, not a file: write its content to a file, and name that")
+        self.path = Path(path)
+        self.kind = kind
+
+    def __reduce__(self) -> tuple[type["SpecialFile"], tuple[Path, str]]:
+        return type(self), (self.path, self.kind)
+
+
+def special_kind(path: Path | str) -> str | None:
+    """`a named pipe`, `a socket` or `a device`; None for a file, a folder, or a missing path."""
+    try:
+        return _kind(os.stat(path).st_mode)  # noqa: PTH116 (takes strings as well)
+    except OSError:
+        return None
+
+
+def require_file(path: Path | str, shown: Path | str | None = None) -> None:
+    """Refuse a named pipe, a socket or a device; a missing path is none. Raises SpecialFile."""
+    if (kind := special_kind(path)) is not None:
+        raise SpecialFile(path if shown is None else shown, kind)
+
+
+def _kind(mode: int) -> str | None:
+    return next((kind for is_one, kind in _KINDS if is_one(mode)), None)
+
+
+def _open(path: str, flags: int) -> int:
+    require_file(path)  # opening a device may do something already
+    descriptor = os.open(path, flags | _NO_WAITING)
+    if (kind := _kind(os.fstat(descriptor).st_mode)) is not None:  # changed meanwhile
+        os.close(descriptor)
+        raise SpecialFile(path, kind)
+    return descriptor
+
+
+def open_bytes(path: Path) -> BufferedReader:
+    """Open a regular file for reading. Raises SpecialFile, and OSError as `open`."""
+    return open(path, "rb", opener=_open)
+
+
+def open_text(path: Path, encoding: str = "utf-8-sig", *, newline: str | None = None) -> TextIOWrapper:
+    """Open a regular file as text. Raises as `open_bytes`."""
+    return open(path, encoding=encoding, newline=newline, opener=_open)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a regular file. Raises as `open_bytes`."""
+    with open_bytes(path) as file:
+        return file.read()
+
+
+def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
+    """The text of a regular file. Raises as `open_bytes`, and UnicodeDecodeError."""
+    with open_text(path, encoding) as file:
+        return file.read()
+
+
+# -- links ---------------------------------------------------------------------------------------------------
+
+
+def leads_out(folder: str, path: str, allowed: Sequence[str] = ()) -> str | None:
+    """The real path of a file whose links lead out of `folder` and of the folders `allowed`; None if they do not.
+
+    The folders are real paths.
+    """
+    real = os.path.realpath(path)
+    inside = any(real == one or real.startswith(one.rstrip(os.sep) + os.sep) for one in (folder, *allowed))
+    return None if inside else real
+
+
+def links_below(folder: Path) -> Iterator[Path]:
+    """All links to files and folders below a folder, recursively; links to folders are not followed."""
+    for parent, folders, files in os.walk(folder):
+        yield from (path for name in sorted((*folders, *files)) if (path := Path(parent, name)).is_symlink())
+
+
+# -- zips ----------------------------------------------------------------------------------------------------
+
+_MIB = 2**20
+# Below this size the ratio says nothing: a small file of zeros is harmless.
+_RATIO_MATTERS_FROM = 16 * _MIB
+_CHUNK = _MIB
+_READABLE = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+UNREADABLE_ZIP = (zipfile.BadZipFile, ZlibError, EOFError, OSError, RuntimeError, ValueError)
+"""What opening or reading a zip raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLimits:
+    """Limits of a zip: number of entries, unpacked bytes in total, and unpacked bytes per packed byte.
+
+    The first two include nested packages, which may be nested to a `depth`.
+    """
+
+    entries: int = 50_000
+    unpacked_bytes: int = 16 * 1024 * _MIB
+    ratio: float = 250.0
+    depth: int = 8
+
+
+def exceeded(infos: Sequence[zipfile.ZipInfo], limits: ArchiveLimits) -> Iterator[str]:
+    """Sentences on the limits that a zip exceeds by its own directory."""
+    unpacked = sum(info.file_size for info in infos)
+    ratio = unpacked // max(sum(info.compress_size for info in infos), 1)
+    if len(infos) > limits.entries:
+        yield f"the archive has {len(infos)} entries, more than the limit of {limits.entries}"
+    if unpacked > limits.unpacked_bytes:
+        yield f"the archive has {unpacked} bytes unpacked, more than the limit of {limits.unpacked_bytes}"
+    if ratio > limits.ratio and unpacked >= _RATIO_MATTERS_FROM:
+        yield f"the archive has {ratio} bytes unpacked per packed byte, more than the limit of {limits.ratio:.0f}"
+
+
+class ForeignZip(zipfile.ZipFile):
+    """A zip whose directory may lie: entries are unpacked in pieces, to at most the size that the directory states.
+
+    So limits on stated sizes are limits on real ones. Raises SpecialFile, or as `zipfile.ZipFile`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._source = open_bytes(path)
+        try:
+            super().__init__(self._source)
+        except BaseException:
+            self._source.close()
+            raise
+
+    def close(self) -> None:
+        super().close()
+        self._source.close()
+
+    def pieces(self, info: zipfile.ZipInfo) -> Iterator[bytes]:
+        """The bytes of an entry, piece by piece. Raises one of UNREADABLE_ZIP, BadZipFile for wrong sizes."""
+        if info.compress_type not in _READABLE:
+            # Other methods unpack a piece to any size.
+            raise zipfile.BadZipFile(f"{info.filename} is compressed by method {info.compress_type}, not deflated")
+        longer = copy(info)
+        longer.file_size += 2 * _CHUNK  # bytes beyond those stated show; the checksum is tested at the end only
+        left = info.file_size
+        with self.open(longer) as file:
+            while piece := file.read(_CHUNK):
+                left -= len(piece)
+                if left < 0:
+                    raise zipfile.BadZipFile(
+                        f"{info.filename} unpacks to more than the {info.file_size} bytes that the archive states"
+                    )
+                yield piece
+
+    def read(self, name: str | zipfile.ZipInfo, pwd: bytes | None = None) -> bytes:
+        """The bytes of an entry. Raises as `pieces`, and KeyError."""
+        return b"".join(self.pieces(name if isinstance(name, zipfile.ZipInfo) else self.getinfo(name)))
+
+    def unpack(self, folder: Path, limits: ArchiveLimits | None = None) -> None:
+        """Write all entries into a folder of ours.
+
+        Raises
+        ------
+        BadZipFile
+            The zip exceeds a limit, or has an entry whose name leads out of the folder; nothing is written.
+        """
+        infos = self.infolist()
+        for problem in exceeded(infos, limits or ArchiveLimits()):
+            raise zipfile.BadZipFile(f"{problem}; if you trust it, unpack it with another program, and use the folder")
+        for info in infos:
+            if reason := unsafe(info.orig_filename):
+                problem = f"the entry {info.orig_filename!r} {reason}, so it could be written outside the folder"
+                raise zipfile.BadZipFile(problem)
+        for info in infos:
+            path = folder / info.filename
+            if info.is_dir():
+                path.mkdir(parents=True, exist_ok=True)
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("wb") as file:
+                file.writelines(self.pieces(info))
