@@ -15,10 +15,9 @@ from time import perf_counter
 
 import ssptool
 from ssptool.studies.checking import check_study
-from ssptool.studies.cluster import Batches, StudyPlugin, open_client
 from ssptool.studies.definition import Task
 from ssptool.studies.study_file import study_from
-from ssptool.studies.worker import Bounds, pack
+from ssptool.studies.worker import Bounds, LocalWorkers, pack, unpack
 
 SYSTEM = Path(__file__).parents[1] / "systems" / "dual_mass_oscillator"
 RUNS = 10_000
@@ -40,13 +39,14 @@ def carried_out(runs: int, workers: int) -> tuple[float, float]:
     checked = check_study(study_from(table(runs, step_size=1e-3)))
     bundle, points = pack(checked.study, checked.points, checked.signals), checked.points
     tasks = [Task(points.ids[k], k, points.at(k)) for k in range(len(points))]
-    with open_client(None, workers) as client:
-        plugin = StudyPlugin(bundle.digest, bundle.content, Bounds(60.0), True)
-        warm = tasks[: 4 * workers]
-        list(Batches(client, plugin, 10.0).run(iter(warm), len(warm)))
-        began = perf_counter()
-        own = [o.own_seconds for found in Batches(client, plugin, 0.05).run(iter(tasks), len(tasks)) for o in found]
-        seconds = perf_counter() - began
+    with tempfile.TemporaryDirectory() as folder:
+        study, signals = unpack(bundle.content, Path(folder))
+        with LocalWorkers(study, signals, Bounds(60.0), True, workers) as local:
+            warm = tasks[: 4 * workers]
+            list(local.run(iter(warm), len(warm), 10.0))
+            began = perf_counter()
+            own = [o.own_seconds for found in local.run(iter(tasks), len(tasks), 0.05) for o in found]
+            seconds = perf_counter() - began
     return seconds, sum(own) / len(own)
 
 

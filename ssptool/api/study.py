@@ -27,7 +27,7 @@ from ssptool.studies.definition import Study
 from ssptool.studies.entries import BadStudy as BadStudy
 from ssptool.studies.entries import Findings
 from ssptool.studies.report import ChartKind, chart
-from ssptool.studies.run import Forecast, begin_study, run_study
+from ssptool.studies.run import Forecast, begin_study, check_scheduler, run_study
 from ssptool.studies.run import Interrupted as Interrupted
 from ssptool.studies.study_file import Calibration, draft_study, read_calibration, read_toml, study_from
 from ssptool.studies.study_file import read_study as read_study
@@ -40,6 +40,7 @@ def study(
     *,
     workers: int | None = None,
     scheduler: str | Any | None = None,
+    insecure_scheduler: bool = False,
     retry_failed: bool = False,
     compile: bool = False,
     allow_outside: Files = (),
@@ -60,7 +61,9 @@ def study(
     workers
         Processes here; None: as many as there are processors.
     scheduler
-        In place of processes here: the address of a Dask scheduler (tcp://…), or a `distributed.Client`.
+        In place of processes here: the address of a Dask scheduler (tls://…), or a `distributed.Client`.
+    insecure_scheduler
+        Take also an address without TLS, such as tcp://…: whoever reaches that address runs code on its workers.
     retry_failed
         Do runs again that failed.
     compile
@@ -78,11 +81,14 @@ def study(
         With everything that is wrong with it. Nothing has been run.
     OtherStudy
         The folder has results of a study that differs in more than its points.
+    InsecureScheduler
+        The address of the scheduler is none of TLS.
     StudiesUnavailable
         The packages of the extra `study` are not installed.
     NoScheduler, LostScheduler, LostWorkers, Interrupted
         It could not begin, or was stopped; what has finished is kept.
     """
+    check_scheduler(scheduler, insecure=flag("insecure_scheduler", insecure_scheduler))
     wanted, findings = _allowed(study, compile, allow_outside, settings_file)
     folder = Path(output) if output is not None else Path(f"{wanted.name}.study")
     run_study(
@@ -102,6 +108,7 @@ def resume_study(
     *,
     workers: int | None = None,
     scheduler: str | Any | None = None,
+    insecure_scheduler: bool = False,
     retry_failed: bool = False,
     compile: bool = False,
     allow_outside: Files = (),
@@ -129,6 +136,7 @@ def resume_study(
         output,
         workers=workers,
         scheduler=scheduler,
+        insecure_scheduler=insecure_scheduler,
         retry_failed=retry_failed,
         compile=compile,
         allow_outside=allow_outside,
@@ -173,6 +181,7 @@ def calibrate(
     confidence: float = CONFIDENCE,
     workers: int | None = None,
     scheduler: str | Any | None = None,
+    insecure_scheduler: bool = False,
     compile: bool = False,
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
@@ -194,7 +203,7 @@ def calibrate(
         The result that shall be as small as can be.
     scales
         Signal or result → the size of its errors; see `ssptool.studies.calibration`.
-    workers, scheduler, compile, allow_outside, settings_file
+    workers, scheduler, insecure_scheduler, compile, allow_outside, settings_file
         Where runs are done, whether FMUs are compiled, and what the rules let pass, as of `study`.
 
     Raises
@@ -204,6 +213,7 @@ def calibrate(
     CalibrationFailed
         The first run failed, or those around a point.
     """
+    check_scheduler(scheduler, insecure=flag("insecure_scheduler", insecure_scheduler))
     wanted, findings = _allowed(study, compile, allow_outside, settings_file)
     if data is None and targets is None and minimize is None:
         stated = read_calibration(study, wanted)

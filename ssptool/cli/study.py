@@ -30,7 +30,14 @@ Workers = Annotated[
     int | None, typer.Option("--workers", min=1, metavar="N", help="Processes here; else one per processor.")
 ]
 Scheduler = Annotated[
-    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Of a Dask scheduler, e.g. tcp://host:8786.")
+    str | None,
+    typer.Option("--scheduler", metavar="ADDRESS", help="Of a Dask scheduler with TLS, e.g. tls://host:8786."),
+]
+InsecureScheduler = Annotated[
+    bool,
+    typer.Option(
+        "--insecure-scheduler", help="Take an address without TLS, where whoever reaches it runs code on the workers."
+    ),
 ]
 Compile = Annotated[bool, typer.Option("--compile", help=WHAT_IS_COMPILED)]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Do runs again that failed.")]
@@ -56,6 +63,7 @@ def study_run(
     ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
+    insecure_scheduler: InsecureScheduler = False,
     retry_failed: RetryFailed = False,
     compile: Compile = False,
     *,
@@ -73,6 +81,7 @@ def study_run(
             output,
             workers=workers,
             scheduler=scheduler,
+            insecure_scheduler=insecure_scheduler,
             retry_failed=retry_failed,
             compile=compile,
             **judged,
@@ -88,6 +97,7 @@ def study_resume(
     folder: Folder,
     workers: Workers = None,
     scheduler: Scheduler = None,
+    insecure_scheduler: InsecureScheduler = False,
     retry_failed: RetryFailed = False,
     compile: Compile = False,
     *,
@@ -99,6 +109,7 @@ def study_resume(
             folder,
             workers=workers,
             scheduler=scheduler,
+            insecure_scheduler=insecure_scheduler,
             retry_failed=retry_failed,
             compile=compile,
             **judged,
@@ -146,6 +157,7 @@ def study_calibrate(
     ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
+    insecure_scheduler: InsecureScheduler = False,
     compile: Compile = False,
     *,
     judged: dict[str, Any],
@@ -154,7 +166,15 @@ def study_calibrate(
 
     A measured trace gives 95 % confidence intervals as well.
     """
-    fit = ssptool.calibrate(file, output, workers=workers, scheduler=scheduler, compile=compile, **judged)
+    fit = ssptool.calibrate(
+        file,
+        output,
+        workers=workers,
+        scheduler=scheduler,
+        insecure_scheduler=insecure_scheduler,
+        compile=compile,
+        **judged,
+    )
     say(str(fit))
     raise typer.Exit(0 if fit.converged else 1)
 

@@ -1,1 +1,1 @@
-"""Studies: many runs of one system, their points, the runs on Dask, their results and calibration."""
+"""Studies: many runs of one system, their points, the processes that do the runs, their results and calibration."""

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ssptool.documents.saving import replaced_atomically
+from ssptool.documents.saving import replaced_atomically, stay_inside
 from ssptool.engine.run.selection import Inside
 from ssptool.engine.trace import Floats, Trace
 from ssptool.errors import counted, similar_names
@@ -104,6 +104,7 @@ def write_fit(fit: Fit, folder: Path, about: Mapping[str, Any]) -> Path:
     content = {**about, **asdict(fit), "correlation": fit.correlation.tolist()}
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / CALIBRATION
+    stay_inside(folder, CALIBRATION)
     with replaced_atomically(path) as file:
         file.write(json_text(_without_nan(content), indent=1).encode())
     return path

@@ -9,7 +9,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-import dask
 import distributed as _distributed
 from distributed.diagnostics.plugin import WorkerPlugin
 
@@ -37,9 +36,6 @@ LOOK_SECONDS = 5.0
 
 WORKERLESS_SECONDS = 60.0
 """For so long a study waits for workers when all are lost: those of a nanny are there again after a few seconds."""
-
-_SHORT_MEMORY = {"distributed.admin.low-level-log-length": 10, "distributed.admin.system-monitor.log-length": 60}
-"""Of Dask, whose processes here would keep the last thousand messages, and with them thousands of tasks."""
 
 
 class LostScheduler(Exception):
@@ -120,42 +116,26 @@ def run_batch(name: str, tasks: bytes) -> list[RunOutcome]:
 
 
 @contextmanager
-def open_client(scheduler: str | Any | None, workers: int | None) -> Iterator[Any]:
-    """A client: that which is given, of the scheduler at an address, or of a cluster of processes here.
+def open_client(scheduler: str | Any) -> Iterator[Any]:
+    """A client: that which is given, or one of the scheduler at an address.
 
     Raises
     ------
     NoScheduler
         Nothing answers at the address.
     """
-    if scheduler is not None and not isinstance(scheduler, str):
+    if not isinstance(scheduler, str):
         yield scheduler
         return
-    if scheduler is not None:
-        try:
-            client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise NoScheduler(f"there is no Dask scheduler at {scheduler}: {error}") from None
-        try:
-            yield client
-        finally:
-            with suppress(Exception):
-                client.close(timeout=2)
-        return
-    with (
-        dask.config.set(_SHORT_MEMORY),
-        tempfile.TemporaryDirectory(prefix="ssptool-dask-", ignore_cleanup_errors=True) as folder,
-        distributed.LocalCluster(
-            n_workers=workers,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=":0",
-            silence_logs="CRITICAL",
-            local_directory=folder,
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
+    try:
+        client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, TypeError) as error:
+        raise NoScheduler(f"there is no Dask scheduler at {scheduler}: {error}") from None
+    try:
         yield client
+    finally:
+        with suppress(Exception):
+            client.close(timeout=2)
 
 
 class Batches:

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any
 from uuid import uuid4
 
-from ssptool.documents.saving import replaced_atomically
+from ssptool.documents.saving import replaced_atomically, stay_inside
 from ssptool.errors import studies_need
 from ssptool.foreign_text import json_text, one_line
 from ssptool.studies.definition import Points, RunOutcome, RunStatus
@@ -27,6 +27,7 @@ FLUSH_SECONDS = 1.0
 """For so long finished runs wait for others before they are written."""
 
 DEFINITION = "study.json"
+_LOCK = ".lock"
 _RUNS, _NEW, _OLD, _TRACES = "runs", ".runs.new", ".runs.old", "traces"
 
 
@@ -197,7 +198,8 @@ class Dataset:
         """A file that is there complete or not at all."""
         parquet = studies_need("pyarrow.parquet")
         temporary = path.with_suffix(".writing")
-        with temporary.open("wb") as file:
+        temporary.unlink(missing_ok=True)
+        with temporary.open("xb") as file:  # through no link
             parquet.write_table(table, file, compression="zstd")
             file.flush()
             os.fsync(file.fileno())
@@ -205,6 +207,7 @@ class Dataset:
 
     def _add_trace(self, run: str, content: bytes) -> None:
         folder = self.traces / f"run={run}"
+        stay_inside(self.folder, f"{_TRACES}/{folder.name}/trace.parquet")
         folder.mkdir(parents=True, exist_ok=True)
         with replaced_atomically(folder / "trace.parquet") as file:
             file.write(content)
@@ -212,9 +215,21 @@ class Dataset:
 
 @contextmanager
 def open_dataset(folder: Path) -> Iterator[Dataset]:
-    """The dataset of a folder to write into, by this process alone. Raises BusyResults."""
+    """The dataset of a folder to write into, by this process alone.
+
+    Raises
+    ------
+    BusyResults
+        Another process writes into the folder.
+    LinkLeadsOut
+        A file or folder in it is a link to something outside.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
+    for name in (_LOCK, DEFINITION, _RUNS, _NEW, _OLD, _TRACES):
+        stay_inside(folder, name)
+    # Its content is nobody's business: it is neither emptied nor written to.
+    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -225,6 +240,8 @@ def open_dataset(folder: Path) -> Iterator[Dataset]:
             yield dataset
         finally:
             dataset.flush()
+    finally:
+        os.close(lock)
 
 
 def _row(outcome: RunOutcome) -> dict[str, Any]:

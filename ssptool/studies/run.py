@@ -1,22 +1,20 @@
 """Carry out a study: try a run, do the others, keep their outcomes; or evaluate points chosen on the way."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from itertools import count
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, Protocol
 
-from ssptool.errors import counted, studies_need
+from ssptool.errors import WrongUsage, counted, studies_need
 from ssptool.studies.checking import CheckedStudy
 from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset
 from ssptool.studies.definition import Points, RunOutcome, RunStatus, Samples, Study, Task
 from ssptool.studies.designs import FactorValue
 from ssptool.studies.study_file import study_table
-from ssptool.studies.worker import Bounds, Bundle, Runner, pack, processors, unpack
+from ssptool.studies.worker import Bounds, Bundle, LocalWorkers, Runner, pack, unpack
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.version import __version__
 
@@ -91,6 +89,24 @@ class Interrupted(Exception):
         self.status = status
 
 
+class InsecureScheduler(WrongUsage):
+    """The address of a scheduler is none of TLS, and the caller has not accepted that."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"the scheduler at {address} has no TLS: whoever reaches that address runs code on its workers; "
+            "use tls://HOST:PORT (docs/studies.md), or accept the risk with --insecure-scheduler "
+            "(insecure_scheduler=True)"
+        )
+        self.address = address
+
+
+def check_scheduler(scheduler: str | Any | None, *, insecure: bool) -> None:
+    """Refuse an address without TLS unless the caller accepts one. Raises InsecureScheduler."""
+    if isinstance(scheduler, str) and not insecure and not scheduler.startswith("tls://"):
+        raise InsecureScheduler(scheduler)
+
+
 def run_study(
     checked: CheckedStudy,
     output: Path,
@@ -103,7 +119,7 @@ def run_study(
 ) -> StudyStatus:
     """Do all runs that are not in the folder yet; see `ssptool.study`."""
     study = checked.study
-    for module in ("simpleeval", "pyarrow", "distributed"):
+    for module in ("simpleeval", "pyarrow", *(() if scheduler is None else ("distributed",))):
         studies_need(module)
     bundle = pack(checked.study, checked.points, checked.signals)
     with open_dataset(output) as dataset:
@@ -151,7 +167,6 @@ class _StudyRun:
     progress: Callable[[float], None] | None
 
     def out(self) -> None:
-        cluster = import_module("ssptool.studies.cluster")
         done = 0
         try:
             with ExitStack() as stack:
@@ -164,18 +179,30 @@ class _StudyRun:
                         done += self._add([outcome])
                     return
                 pilot.runner.close()
-                client = stack.enter_context(cluster.open_client(self.scheduler, self.workers))
-                bounds = Bounds(pilot.timeout, self.checked.study.effort.memory, self.checked.study.effort.retries)
-                plugin = cluster.StudyPlugin(self.bundle.digest, self.bundle.content, bounds, pilot.reuse)
-                self._say(pilot, max(1, sum(client.nthreads().values())))
-                batches = cluster.Batches(client, plugin, pilot.seconds or 1.0)
-                for outcomes in batches.run(self._tasks(left), len(left)):
+                for outcomes in stack.enter_context(self._on_workers(pilot, left)):
                     done += self._add(outcomes)
                     if self.progress is not None:
                         self.progress(done / len(self.left))
         except KeyboardInterrupt:
             self.dataset.flush()
             raise Interrupted(study_status(self.dataset.folder)) from None
+
+    @contextmanager
+    def _on_workers(self, pilot: "_Pilot", left: list[int]) -> Iterator[Iterator[list[RunOutcome]]]:
+        """Outcomes as they come from processes here, or from the workers of a scheduler."""
+        effort = self.checked.study.effort
+        bounds = Bounds(pilot.timeout, effort.memory, effort.retries)
+        seconds = pilot.seconds or 1.0
+        if self.scheduler is None:
+            with LocalWorkers(pilot.study, self.checked.signals, bounds, pilot.reuse, self.workers) as here:
+                self._say(pilot, here.count)
+                yield here.run(self._tasks(left), len(left), seconds)
+            return
+        cluster = import_module("ssptool.studies.cluster")
+        with cluster.open_client(self.scheduler) as client:
+            plugin = cluster.StudyPlugin(self.bundle.digest, self.bundle.content, bounds, pilot.reuse)
+            self._say(pilot, max(1, sum(client.nthreads().values())))
+            yield cluster.Batches(client, plugin, seconds).run(self._tasks(left), len(left))
 
     def _add(self, outcomes: list[RunOutcome]) -> int:
         self.dataset.add(outcomes)
@@ -198,30 +225,34 @@ class _StudyRun:
             study, signals = unpack(self.bundle.content, Path(folder))
             bounds = Bounds(effort.timeout or PILOT_SECONDS, effort.memory, effort.retries)
             with Runner(study, signals, bounds) as runner:
-                yield self._tried(runner)
+                yield self._tried(runner, study)
 
-    def _tried(self, runner: Runner) -> "_Pilot":
+    def _tried(self, runner: Runner, unpacked: Study) -> "_Pilot":
         tasks = [replace(task, witness=True) for task in self._tasks(self.left[:2])]
         first = next(runner.run(tasks[:1]))
         timeout = timeout_of(self.checked.study, first)
         if first.status is RunStatus.FAILED:
             note = f"the first run failed: {first.message}"
-            return _Pilot(runner, [first], None, timeout, True, (note,))
+            return _Pilot(runner, unpacked, [first], None, timeout, True, (note,))
         if first.seconds > LONG_SECONDS:
-            return _Pilot(runner, [first], first.seconds, timeout, False, ())
+            return _Pilot(runner, unpacked, [first], first.seconds, timeout, False, ())
         others = list(runner.run([*tasks[1:], tasks[0]]))
         again = others[-1]
         if again.status is RunStatus.COMPLETED and again.witness == first.witness:
-            return _Pilot(runner, [first, *others[:-1]], again.seconds, timeout, True, ())
+            return _Pilot(runner, unpacked, [first, *others[:-1]], again.seconds, timeout, True, ())
         runner.reset(reuse=False)
-        return _Pilot(runner, [first], again.seconds, timeout, False, (_NOT_AGAIN,))
+        return _Pilot(runner, unpacked, [first], again.seconds, timeout, False, (_NOT_AGAIN,))
 
 
 @dataclass(frozen=True, slots=True)
 class _Pilot:
-    """What the first runs taught: `seconds` of a run [s], what one may take [s], whether instances serve again."""
+    """What the first runs taught: `seconds` of a run [s], what one may take [s], whether instances serve again.
+
+    `study` is the unpacked one.
+    """
 
     runner: Runner
+    study: Study
     outcomes: list[RunOutcome]
     seconds: float | None
     timeout: float
@@ -332,35 +363,18 @@ def open_evaluations(
             again = None if first.status is RunStatus.FAILED else next(pilot.run([first.task]))
         reuse = again is not None and again.witness == first.witness
         if scheduler is None:
-            do = stack.enter_context(_here(here, tuple(signals), bounds, reuse, workers or processors()))
+            local = stack.enter_context(LocalWorkers(here, tuple(signals), bounds, reuse, workers))
+            do: _RunTasks = local.run_each
         else:
             do = stack.enter_context(_on_dask(scheduler, bundle, bounds, reuse, first.seconds))
         yield Evaluations(do, first)
 
 
 @contextmanager
-def _here(study: Study, signals: tuple[str, ...], bounds: Bounds, reuse: bool, workers: int) -> Iterator[_RunTasks]:
-    with ExitStack() as stack:
-        idle: SimpleQueue[Runner] = SimpleQueue()
-        for _ in range(workers):
-            idle.put(stack.enter_context(Runner(study, signals, bounds, reuse=reuse)))
-
-        def one(task: Task) -> RunOutcome:
-            runner = idle.get()
-            try:
-                return next(runner.run([task]))
-            finally:
-                idle.put(runner)
-
-        threads = stack.enter_context(ThreadPoolExecutor(workers))
-        yield lambda tasks: list(threads.map(one, tasks))
-
-
-@contextmanager
 def _on_dask(scheduler: Any, bundle: Bundle, bounds: Bounds, reuse: bool, seconds: float) -> Iterator[_RunTasks]:
     cluster = import_module("ssptool.studies.cluster")
     plugin = cluster.StudyPlugin(bundle.digest, bundle.content, bounds, reuse)
-    with cluster.open_client(scheduler, None) as client:
+    with cluster.open_client(scheduler) as client:
 
         def do(tasks: Sequence[Task]) -> list[RunOutcome]:
             batches = cluster.Batches(client, plugin, seconds, most=1)

@@ -21,8 +21,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import islice
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from time import monotonic, perf_counter
 from types import TracebackType
 from typing import Any, Self
@@ -369,6 +372,7 @@ class Runner:
         self._scratch = TemporaryFolder()
         self._process: _Process | None = None
         self._apart: StudyWorker | None = None
+        self._stopped = False
 
     def __enter__(self) -> Self:
         return self
@@ -386,6 +390,12 @@ class Runner:
             self._apart = None
         self._scratch.cleanup()
 
+    def stop(self) -> None:
+        """End the process from another thread, and try nothing again."""
+        self._stopped = True
+        if (process := self._process) is not None:
+            process.kill()
+
     def reset(self, *, reuse: bool) -> None:
         """End the process; the next one uses instances again, or not."""
         self._end()
@@ -394,7 +404,7 @@ class Runner:
     def run(self, tasks: Sequence[Task]) -> Iterator[RunOutcome]:
         """One outcome per task, in order, as they come."""
         left = list(tasks)
-        while left:
+        while left and not self._stopped:
             process = self._process = self._process or _Process(replace(self._orders, scratch=self._scratch.name))
             process.send(left)
             while left:
@@ -416,7 +426,7 @@ class Runner:
     def _again(self, task: Task, message: str, seconds: float) -> RunOutcome:
         """A run whose process was lost, each time in one of its own; the last answer counts."""
         outcome = failed(task, message, seconds)
-        for attempt in range(self.bounds.retries):
+        for attempt in range(0 if self._stopped else self.bounds.retries):
             if self._apart is None:
                 self._apart = StudyWorker(self._orders.study, self._orders.signals)
             outcome = self._apart.run_apart(task, self.bounds.limits)
@@ -424,6 +434,95 @@ class Runner:
             if outcome.results or not outcome.message:
                 break
         return outcome
+
+
+BATCH_SECONDS = 1.0
+"""That the runs of a batch take about: so that messages do not count."""
+
+BATCH_RUNS = 200
+"""In a batch at most."""
+
+AHEAD = 3
+"""Batches per process that are on their way: so memory does not depend on the number of runs."""
+
+STOP_SECONDS = 5.0
+"""That threads have to end after their processes were ended."""
+
+
+class LocalWorkers:
+    """Processes of this machine for the runs of a study, each followed by a thread; a context manager.
+
+    Messages go through pipes that only parent and child have: nobody else can connect.
+    """
+
+    def __init__(
+        self, study: Study, signals: tuple[str, ...], bounds: Bounds, reuse: bool, count: int | None = None
+    ) -> None:
+        """`count`: of processes; None: one per processor."""
+        self.count = count or processors()
+        bounds = replace(bounds, memory=bounds.memory or _machine_memory() // self.count or None)
+        self._runners = [Runner(study, signals, bounds, reuse=reuse) for _ in range(self.count)]
+        # A child ends with the thread that has started it, so each runner keeps its thread.
+        self._threads = [Thread(target=self._serve, args=(runner,), daemon=True) for runner in self._runners]
+        self._batches: SimpleQueue[list[Task] | None] = SimpleQueue()
+        self._outcomes: SimpleQueue[list[RunOutcome] | Exception] = SimpleQueue()
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for runner in self._runners:
+            runner.stop()
+            self._batches.put(None)
+        for thread in self._threads:
+            thread.join(STOP_SECONDS)
+        for runner in self._runners:
+            runner.close()
+
+    def run(self, tasks: Iterator[Task], count: int, seconds: float) -> Iterator[list[RunOutcome]]:
+        """Outcomes of `count` tasks as they come; one run takes about so many seconds [s]."""
+        size = max(1, min(BATCH_RUNS, int(BATCH_SECONDS / max(seconds, 1e-4)), -(-count // (AHEAD * self.count))))
+        sent = sum(self._send(tasks, size) for _ in range(AHEAD * self.count))
+        while sent:
+            outcomes = self._outcomes.get()
+            if isinstance(outcomes, Exception):
+                raise outcomes
+            sent -= len(outcomes)
+            yield outcomes
+            if sent <= (AHEAD * self.count - 1) * size:
+                sent += self._send(tasks, size)
+
+    def run_each(self, tasks: Sequence[Task]) -> list[RunOutcome]:
+        """All outcomes, in the order in which they came; each process gets one task at a time."""
+        return [outcome for found in self.run(iter(tasks), len(tasks), BATCH_SECONDS) for outcome in found]
+
+    def _send(self, tasks: Iterator[Task], size: int) -> int:
+        batch = list(islice(tasks, size))
+        if batch:
+            self._batches.put(batch)
+        return len(batch)
+
+    def _serve(self, runner: "Runner") -> None:
+        while (batch := self._batches.get()) is not None:
+            try:
+                for outcome in runner.run(batch):
+                    self._outcomes.put([outcome])
+            except Exception as error:
+                self._outcomes.put(error)
+
+
+def _machine_memory() -> int:
+    """What this process may use [byte]: the memory of the machine, or less in a container; 0 if that is not known."""
+    if sys.platform != "linux":
+        return 0
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with contextlib.suppress(OSError, ValueError):  # no limit, or another version of control groups
+        memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return memory
 
 
 class _Process:
@@ -470,6 +569,9 @@ class _Process:
             return outcome
         except (EOFError, ConnectionResetError, OSError):
             return self._ended()
+
+    def kill(self) -> None:
+        self._process.kill()
 
     def end(self) -> None:
         self._process.kill()

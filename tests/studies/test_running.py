@@ -1,4 +1,4 @@
-"""Studies on Dask: nothing that has finished is lost, whoever is killed."""
+"""Studies in processes here and on Dask: nothing that has finished is lost, whoever is killed."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,20 @@ def client():
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+@pytest.fixture
+def local(monkeypatch):
+    """In processes here, however short a study is; the ids of these processes."""
+    monkeypatch.setattr(run, "SHORT_SECONDS", 0.0)
+    started, start = [], subprocess.Popen.__init__
+
+    def noted(process, *arguments, **options):
+        start(process, *arguments, **options)
+        started.append(process.pid)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", noted)
+    return started
 
 
 @pytest.fixture
@@ -65,6 +80,42 @@ def approx_peak(k2):
     settings = ssptool.Settings(step_size=0.01, stop_time=0.2)
     trace = ssptool.simulate(OSCILLATOR, settings=settings, start_values={"System2.k2": repr(k2)}).unwrap()
     return trace["System1.x1"].max()
+
+
+def test_processes_here_give_the_results_that_dask_gives(oscillating, client, local, tmp_path):
+    forecasts, fractions = [], []
+    study = oscillating(factors={"System2.k2": {"low": 5.0, "high": 15.0, "count": 12}})
+    here = ssptool.study(
+        study, tmp_path / "here", workers=2, announce=forecasts.append, progress=fractions.append
+    ).table()
+    there = ssptool.study(study, tmp_path / "there", scheduler=client).table()
+    same = ["run", "number", "System2.k2", "peak", "status"]
+    assert here.select(same).equals(there.select(same)) and len(here) == 12
+    assert forecasts[0].workers == 2 and fractions == sorted(fractions) and fractions[-1] == 1.0
+
+
+def test_a_study_in_processes_here_is_interrupted_and_resumed(oscillating, local, tmp_path):
+    study, done = oscillating(factors={"System2.k2": {"low": 5.0, "high": 15.0, "count": 40}}), []
+    with pytest.raises(ssptool.Interrupted) as stopped:
+        ssptool.study(study, tmp_path / "out", workers=2, progress=lambda f: done.append(f) or _stop(done))
+    before = Dataset(tmp_path / "out").finished()
+    assert 3 <= len(before) < 40 and stopped.value.status.left == 40 - len(before)
+    assert not any(Path(f"/proc/{pid}/exe").exists() for pid in local)
+    assert ssptool.resume_study(tmp_path / "out", workers=2).status.ok
+    assert before < Dataset(tmp_path / "out").finished()
+
+
+def test_a_process_here_that_is_killed_loses_no_run(oscillating, local, tmp_path):
+    study = oscillating(factors={"System2.k2": {"low": 5.0, "high": 15.0, "count": 40}})
+    killed = []
+
+    def kill(_):
+        if not killed:
+            killed.append(local[-1])
+            os.kill(killed[0], signal.SIGKILL)
+
+    results = ssptool.study(study, tmp_path / "out", workers=1, progress=kill)
+    assert killed and results.status.ok and len(results.table()) == 40
 
 
 def test_started_again_it_does_what_is_missing_and_more_points_are_added(oscillating, client, tmp_path):
@@ -160,7 +211,7 @@ SCRIPT = """
             "factors": {"System2.k2": {"low": 5.0, "high": 15.0, "count": int(sys.argv[4])}},
             "results": {"peak": 'max("System1.x1")'},
         }
-        where = {"workers": 1} if sys.argv[3] == "here" else {"scheduler": sys.argv[3]}
+        where = {"workers": 1} if sys.argv[3] == "here" else {"scheduler": sys.argv[3], "insecure_scheduler": True}
         ssptool.study(table, sys.argv[2], **where)
 """
 
@@ -270,7 +321,7 @@ def test_an_address_where_no_scheduler_is_says_so(oscillating, on_dask, tmp_path
 
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
     with pytest.raises(cluster.NoScheduler, match="tcp://localhost:9"):
-        ssptool.study(oscillating(), tmp_path, scheduler="tcp://localhost:9")
+        ssptool.study(oscillating(), tmp_path, scheduler="tcp://localhost:9", insecure_scheduler=True)
 
 
 @pytest.mark.slow
