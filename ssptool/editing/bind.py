@@ -338,7 +338,7 @@ INLINE = "inline"
 
 
 def unbind(draft: Draft, file: str, of: Name, number: int | None, with_resource: bool) -> None:
-    """Take a parameter binding away from an element.
+    """Remove a parameter binding of an element.
 
     Parameters
     ----------
@@ -362,7 +362,7 @@ def unbind(draft: Draft, file: str, of: Name, number: int | None, with_resource:
     sources = [binding.source, None if mapping is None else mapping.source]
     entries = {entry for source in sources if (entry := draft.entry(source))}
     binding.delete()
-    draft.note(f"took the binding of {_named(draft, binding)} away from {place}")
+    draft.note(f"unbound {_named(draft, binding)} from {place}")
     for entry in sorted(entries):
         draft.release(entry, with_resource)
 

@@ -139,10 +139,9 @@ class SharedStructure(EditError):
     """A nested document that other components are made of as well; `users` are all of them."""
 
     def __init__(self, document: str, host: str, users: tuple[str, ...]) -> None:
-        others = " and ".join(user for user in users if user != host)
         super().__init__(
-            f"{host} is made of {document}, and so is {others}: an edit of one is one of all. "
-            f"To edit it for all of them use --shared all; to give {host} a copy of its own first, --shared copy"
+            f"{document} is the structure of {', '.join(dict.fromkeys((host, *users)))}: an edit changes all of them; "
+            f"use --shared all to edit it for all of them, or --shared copy to give {host} a copy of its own"
         )
         self.document = document
         self.users = users

@@ -172,7 +172,7 @@ def _texts(name: str, value: object, type: str, shape: Shape) -> tuple[str, ...]
     texts = split_values(name, value) if isinstance(value, str) else list(map(_as_text, _flat(value)))
     if len(texts) != prod(shape):
         found = value if isinstance(value, str) else " ".join(texts)
-        raise InvalidValue(name, found, f"{counted(prod(shape), 'value')} for {shape_text(shape)}, apart by blanks")
+        raise InvalidValue(name, found, f"{counted(prod(shape), 'value')} for {shape_text(shape)}, separated by blanks")
     return tuple(texts)
 
 

@@ -4,6 +4,7 @@ A value is written to the place that the value in force comes from, or to a plac
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import inf, isclose, isnan
 from typing import TypeVar
 
@@ -78,6 +79,9 @@ def _nothing_to_unset(draft: Draft, full: str, of: str | None, found: list[Use])
     addressees = Addressees(draft)
     if addressees.of(full):
         return EditError(f"no document gives {full} a value, so there is nothing to unset; {_now(draft, full)}")
+    array = full.rpartition("[")[0]
+    if array and addressees.of(array):
+        return EditError(f"{full} is an element of the array {array}: unset {array}")
     return UnknownName("variable, connector or parameter", full, [*addressees.names(), *(u.full for u in uses(draft))])
 
 
@@ -194,8 +198,8 @@ class SharedParameterSet(EditError):
 
     def __init__(self, name: str, file: str, others: tuple[str, ...]) -> None:
         super().__init__(
-            f"{file}, which gives {name} its value, is bound to others as well, and gives {', '.join(others)} theirs: "
-            f"to edit it for all of them use --shared all; to give {name} a copy of its own first, --shared copy"
+            f"{name} has its value from {file}, and so {'has' if len(others) == 1 else 'have'} {', '.join(others)}: "
+            f"use --shared all to edit it for all of them, or --shared copy to give {name} a copy of its own"
         )
         self.others = others
 
@@ -206,7 +210,9 @@ def _unshared(draft: Draft, use: Use, sharing: Sharing) -> Use:
     if binding.source is None or sharing is Sharing.ALL:
         return use
     alike = [each for each in uses(draft) if each.bound.file == file and each.parameter.name == use.parameter.name]
-    others = tuple(each.full for each in alike if each.bound.binding is not binding)
+    elsewhere = {each.full: None for each in alike if each.bound.binding is not binding and each.full != use.full}
+    addressees = Addressees(draft)
+    others = tuple(full for full in elsewhere if addressees.of(full))
     if not others:
         return use
     if sharing is Sharing.REFUSE:
@@ -463,8 +469,8 @@ def _driven(requested: RequestedValue, network: Network) -> Iterator[str]:
 
 
 def _also_changed(requested: RequestedValue, before: Network, after: Network) -> Iterator[str]:
-    """The other variables whose values changed."""
-    was, own = values_by_signal(before), frozenset(requested.signals)
+    """The other variables whose values changed; elements of the same array keep theirs."""
+    was, own = values_by_signal(before), frozenset(replace(requested, index=None).signals)
     for signal, value in sorted(values_by_signal(after).items(), key=lambda item: str(item[0])):
         if signal not in own and value != was.get(signal):
             yield f"that changes {signal} as well"

@@ -217,7 +217,7 @@ def test_a_nested_structure_is_edited_by_names_with_dots(ssptool, tmp_path):
     edit = ("disconnect", path, "first.mass", "first.spring_damper")
     status, _, err = ssptool(*edit)
     assert status == 1
-    assert "first is made of resources/MassSpringDamper.ssd, and so is second" in err
+    assert "resources/MassSpringDamper.ssd is the structure of first, second" in err
     assert "use --shared all" in err
     status, out, _ = ssptool(*edit, "--shared", "copy", "--diff")
     assert status == 0

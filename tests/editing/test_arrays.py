@@ -62,6 +62,19 @@ def test_one_element_of_an_array_without_parameter_takes_the_others_from_the_fmu
     assert (starts(system)["B.x0[1]"], starts(system)["B.x0[2]"]) == (1.0, 8.0)
 
 
+def test_one_element_that_is_set_changes_no_other(system):
+    """Also where the array had no parameter before, and the others now stand in one."""
+    with ssptool.edit(system) as made:
+        made.set("B.x0[2]", 8)
+        assert made.notes == ("set B.x0[2] = 8 in the inline set of the system",)
+
+
+def test_one_element_cannot_be_unset(system):
+    why = r"A\.x0\[1\] is an element of the array A\.x0: unset A\.x0"
+    with pytest.raises(EditError, match=why), ssptool.edit(system) as made:
+        made.unset("A.x0[1]")
+
+
 def test_the_command_line_takes_arrays_and_elements(system):
     run = [sys.executable, "-m", "ssptool", "set", str(system), "A.x0=3 4", "B.x0[1]=9"]
     assert subprocess.run(run, check=True, capture_output=True, text=True).stderr == ""

@@ -238,9 +238,11 @@ def first(form: str) -> str:
 
 
 def test_an_edit_of_one_of_them_is_refused_with_what_to_do(twice, form):
-    with refused(twice, "--shared all; to give", SharedStructure) as made:
+    with refused(
+        twice, "use --shared all to edit it for all of them, or --shared copy to give", SharedStructure
+    ) as made:
         made.rename(first(form), "B")
-    with refused(twice, "so is Q", SharedStructure) as made:
+    with refused(twice, "is the structure of P, Q", SharedStructure) as made:
         made.remove(first(form))
 
 
@@ -328,7 +330,7 @@ def test_parameters_of_other_variants_follow_too_if_all_are_meant(tmp_path, mapp
 
 
 def test_unset_of_a_shared_value_is_refused_because_it_would_be_one_of_all(twice, form):
-    with refused(twice, "an edit of one is one of all", SharedStructure) as made:
+    with refused(twice, "changes all of them", SharedStructure) as made:
         made.unset(f"{first(form)}.k")
     with ssptool.edit(twice, shared="all") as made:
         made.unset(f"{first(form)}.k")
@@ -338,14 +340,14 @@ def test_unset_of_a_shared_value_is_refused_because_it_would_be_one_of_all(twice
 def test_another_variant_that_uses_the_document_counts_as_well(tmp_path):
     path = make(tmp_path / "s", "ssp")
     ssptool.add_variant(path, "other")
-    with refused(path, "so is P of other.ssd", SharedStructure) as made:
+    with refused(path, "P of other.ssd", SharedStructure) as made:
         made.rename("P.A", "B")
 
 
 def test_the_two_masses_at_one_wall_are_told_apart(tmp_path):
     path = Path(ssptool.pack(DUAL_MASS.with_name("mass_spring_damper"), tmp_path / "masses.ssp").path)
     with (
-        pytest.raises(SharedStructure, match=r"first is made of resources/MassSpringDamper\.ssd, and so is second"),
+        pytest.raises(SharedStructure, match=r"resources/MassSpringDamper\.ssd is the structure of first, second"),
         ssptool.edit(path) as made,
     ):
         made.disconnect("first.mass", "first.spring_damper")

@@ -320,7 +320,9 @@ def bound_twice(folder):
 
 def test_a_parameter_set_that_is_bound_twice_is_edited_for_all_or_copied_or_not_at_all(tmp_path):
     path = bound_twice(tmp_path / "system")
-    with refused(path, "which gives L.M.k its value, is bound to others as well, and gives R.M.k theirs") as made:
+    with refused(
+        path, "L.M.k has its value from resources/k.ssv, and so has R.M.k: use --shared all to edit it for all"
+    ) as made:
         made.set("L.M.k", 6)
     with ssptool.edit(path, shared="copy") as made:
         made.set("L.M.k", 6)
@@ -339,6 +341,20 @@ def test_with_shared_all_both_change_and_the_other_one_is_named(tmp_path):
         made.set("L.M.k", 6)
         assert made.notes[-1] == "that changes R.M.k as well"
     assert [value_of(path, f"{name}.M.k") for name in "LR"] == [6.0, 6.0]
+
+
+def test_a_set_that_one_element_binds_several_times_is_edited_at_once(tmp_path):
+    """Nobody else has its value from there; with a prefix it matches nothing."""
+    values = bindings(
+        'source="resources/k.ssv"', 'source="resources/k.ssv" prefix="Other."', 'source="resources/k.ssv"'
+    )
+    path = tmp_path / "system"
+    part = system("L", "", [component("M", "Plant")], [], values)
+    package(path, ssd(content("", [part], [])), {"Plant": PLANT}, {"resources/k.ssv": ssv('M.k Real value="5"')})
+    with ssptool.edit(path) as made:
+        made.set("L.M.k", 6)
+        assert made.notes == ("set L.M.k = 6 m in resources/k.ssv",)
+    assert value_of(path, "L.M.k") == 6.0
 
 
 def test_unset_asks_as_well(tmp_path):

@@ -114,7 +114,7 @@ def test_a_file_that_something_else_uses_stays(dual_mass):
         made.bind("dual_mass_oscillator.ssv", to="System1", prefix="x.")
     with ssptool.edit(dual_mass) as made:
         made.unbind("dual_mass_oscillator.ssv", to="System1", with_resource=True)
-        assert made.notes == ("took the binding of resources/dual_mass_oscillator.ssv away from System1",)
+        assert made.notes == ("unbound resources/dual_mass_oscillator.ssv from System1",)
     assert (dual_mass / "resources" / "dual_mass_oscillator.ssv").exists()
 
 
