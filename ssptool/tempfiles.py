@@ -77,11 +77,17 @@ def _abandoned(place: str, prefix: str) -> Iterator[Path]:
     """Folders that no process locks; each is locked while the caller has it."""
     for folder in Path(place).glob(f"{prefix}*"):
         try:
-            lock = _lock(folder, os.O_DIRECTORY | os.O_NOFOLLOW)
+            lock = _lock(folder, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:  # it is locked, was removed meanwhile, belongs to somebody else, or is no folder
             continue
-        yield folder
+        if _is_own(lock):
+            yield folder
         _let_go(lock)
+
+
+def _is_own(descriptor: int) -> bool:
+    """Whether a folder belongs to the user of this process; others may fill theirs with anything."""
+    return os.fstat(descriptor).st_uid == os.geteuid()
 
 
 def _locked(folder: Path) -> int | None:

@@ -19,6 +19,7 @@ from ssptool.arguments import path as system_path
 from ssptool.documents.archive import LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
+from ssptool.documents.foreign_files import require_file
 from ssptool.rules.catalogue import UnknownRule
 from ssptool.rules.renderers import PLAIN_RENDERERS as PLAIN_REPORT_RENDERERS
 from ssptool.rules.renderers import RENDERERS as REPORT_RENDERERS
@@ -218,6 +219,7 @@ def parameter_files(given: Files) -> tuple[Path, ...]:
     found = paths("parameters", given)
     for path in found:
         if not path.is_file():
+            require_file(path)
             raise FileNotFoundError(f"{path} does not exist; parameters are files of type .ssv")
     return found
 

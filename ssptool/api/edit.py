@@ -467,7 +467,9 @@ def _converted_fmu(archive: Archive, target: Path) -> Converted:
     return Converted(target, names, tuple(notes))
 
 
-def unpack(package: Path | str, folder: Path | str | None = None, *, force: bool = False) -> Unpacked:
+def unpack(
+    package: Path | str, folder: Path | str | None = None, *, force: bool = False, portable: bool = False
+) -> Unpacked:
     """Write the files of a package into a folder, all of them or none.
 
     Parameters
@@ -476,9 +478,13 @@ def unpack(package: Path | str, folder: Path | str | None = None, *, force: bool
         Else beside the package, with its name.
     force
         Write into a folder that is not empty; files that are not in the package stay.
+    portable
+        Refuse names that Linux, macOS or Windows cannot hold, before anything is written.
 
     Raises
     ------
+    EditError
+        `package` is no .ssp file; or, with `portable`, has such names.
     InvalidDocument
         `package` is no readable package, or has names that lead out of it.
     FileExistsError
@@ -493,7 +499,7 @@ def unpack(package: Path | str, folder: Path | str | None = None, *, force: bool
     if folder == package:
         raise EditError(f"{package} has no ending to leave out: say which folder to write")
     with Archive.open(package) as archive:
-        return packing.unpack_package(archive, folder, force=force)
+        return packing.unpack_package(archive, folder, force=force, portable=portable)
 
 
 def list_variants(system: Path | str) -> tuple[VariantEntry, ...]:

@@ -14,6 +14,7 @@ from ssptool.api.run import read_manifest, read_trace, simulate
 from ssptool.arguments import WrongArgument, flag
 from ssptool.arguments import path as checked_path
 from ssptool.documents.archive import Archive
+from ssptool.documents.foreign_files import open_bytes, require_file
 from ssptool.engine.failure import Ending
 from ssptool.engine.run.manifest import INSIGHT, differences, versions
 from ssptool.engine.run.result import Result
@@ -114,6 +115,7 @@ OUTSIDE = frozenset({"interrupted", Ending.TIMEOUT, Ending.MEMORY})
 
 def _manifest(path: Path) -> Mapping[str, Any]:
     """That of a result whose run can be made again."""
+    require_file(path)
     if not path.is_file():
         raise CannotReproduce(f"{path}: no such result file; a run of a study is FOLDER.study#NUMBER")
     manifest = read_manifest(path)
@@ -225,7 +227,7 @@ def _place(archive: Archive, name: str, given: Sequence[Path]) -> Path:
 def _state(path: Path, digest: str) -> InputState:
     if not path.is_file():
         return InputState.MISSING
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         same = hashlib.file_digest(file, "sha256").hexdigest() == digest
     return InputState.SAME if same else InputState.CHANGED
 

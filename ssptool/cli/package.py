@@ -47,6 +47,9 @@ def unpack_command(
     force: Annotated[
         bool, typer.Option("--force", help="Write into a folder that is not empty; its other files stay.")
     ] = False,
+    portable: Annotated[
+        bool, typer.Option("--portable", help="Refuse names that Linux, macOS or Windows cannot hold.")
+    ] = False,
 ) -> None:
     """Write the files of a package into a folder.
 
@@ -54,7 +57,7 @@ def unpack_command(
 
     For example `ssptool unpack plant.ssp`. The inverse is `pack`.
     """
-    unpacked = ssptool.unpack(file, folder, force=force)
+    unpacked = ssptool.unpack(file, folder, force=force, portable=portable)
     for name in unpacked.kept:
         say(f"kept {name}, which the package does not have")
     say(f"{unpacked.folder}: {counted(len(unpacked.names), 'file')}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from ssptool.documents.diagnostics import DataFinding
+from ssptool.documents.foreign_files import open_text, read_text
 from ssptool.errors import counted
 from ssptool.working_directory import absolute
 
@@ -117,7 +118,7 @@ def read_columns(
         findings.append(DataFinding(name or str(path), line, column, message))
 
     try:
-        with absolute(path).open(encoding="utf-8-sig", newline="") as file:
+        with open_text(absolute(path), newline="") as file:
             text = file.read()
         allow_fields_of(len(text))
         form = CsvForm.of(text)
@@ -194,7 +195,7 @@ def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any, form:
 def _units_beside(path: Path) -> Mapping[str, str]:
     """Column → unit, if a run has written the file."""
     try:
-        manifest: Any = json.loads(sidecar(absolute(path)).read_text(encoding="utf-8"))
+        manifest: Any = json.loads(read_text(sidecar(absolute(path)), "utf-8"))
         return {column["signal"]: column["unit"] for column in manifest["columns"] if column["unit"]}
     except (OSError, ValueError, KeyError, TypeError):
         return {}

@@ -34,6 +34,7 @@ class SpecialFile(WrongUsage, OSError):
         super().__init__(f"{path} is {kind}, not a file: write its content to a file, and name that")
         self.path = Path(path)
         self.kind = kind
+        self.strerror = f"it is {kind}, not a file"
 
     def __reduce__(self) -> tuple[type["SpecialFile"], tuple[Path, str]]:
         return type(self), (self.path, self.kind)

@@ -17,6 +17,7 @@ from lxml import etree
 
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.document import Document
+from ssptool.documents.foreign_files import read_bytes
 from ssptool.documents.generated import GeneratedEntries, fmu_facts
 from ssptool.documents.vocabulary import SSC, SSD, SSV
 from ssptool.documents.xml_text import quoted
@@ -74,7 +75,7 @@ def system_of_osp(path: Path) -> GeneratedEntries:
         counterpart in SSP (OSP-101).
     """
     file = path / OSP_STRUCTURE if path.is_dir() else path
-    source = file.read_bytes()
+    source = read_bytes(file)
     reader = _OspReader(file, Document(file.name, source))
     structure, lines = reader.structure()
     if reader.problems:
@@ -298,7 +299,7 @@ class _OspReader:
             message = f"the variable group {name!r} of {simulator!r} is not known: there is no {simulator}_{_MODEL}"
             self._report(node, message, "put that file beside the structure or the FMU")
             return None
-        groups = Document(file.name, file.read_bytes()).root.iter("{*}VariableGroups")
+        groups = Document(file.name, read_bytes(file)).root.iter("{*}VariableGroups")
         for each in next(groups, etree.Element("none")):
             if each.get("name") == name and _name(each):
                 return _read_group(each)

@@ -1,6 +1,8 @@
 """Resolve URI references of documents to entries of the archive (SSP 2.0 §5.4; RFC 3986)."""
 
 import re
+import unicodedata
+from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
 _REFERENCE = re.compile(r"(?:(?P<scheme>[^:/?#]+):)?(?P<authority>//[^/?#]*)?(?P<path>[^?#]*)(?P<query>\?[^#]*)?")
@@ -29,6 +31,50 @@ def unsafe(name: str) -> str | None:
     if _CONTROL.search(name):
         return "contains a control character"
     return "contains '..'" if ".." in name.split("/") else None
+
+
+_RESERVED = re.compile(r"(CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(COM|LPT)[0-9¹²³])", re.IGNORECASE)
+_REFUSED = re.compile(r'[\x00-\x1f\x7f<>:"|?*\\]')
+LONGEST_PART = 255
+"""Bytes in UTF-8 that the name of a file or folder may have on Linux, macOS and Windows."""
+LONGEST_NAME = 240
+"""Characters of an entry's name; a path on Windows has at most 259, with that of the folder around it."""
+
+
+def unportable(name: str) -> str | None:
+    """The reason why Linux, macOS or Windows cannot hold a file of this name; None if all can."""
+    for part in name.split("/"):
+        if found := _REFUSED.search(part):
+            return f"has the character {found[0]!a}, which Windows does not take"
+        if part not in (".", "..") and part.endswith((".", " ")):
+            return f"has the part {part!r}, whose last character Windows leaves out"
+        if _RESERVED.fullmatch(part.partition(".")[0].rstrip(" ")):
+            return f"has the part {part!r}, which is a device on Windows"
+        if (size := len(part.encode("utf-8", "surrogatepass"))) > LONGEST_PART:
+            return f"has a part of {size} bytes, more than the {LONGEST_PART} that file systems take"
+    if len(name) > LONGEST_NAME:
+        return f"has {len(name)} characters, more than the {LONGEST_NAME} that Windows takes inside a folder"
+    return None
+
+
+def unportable_names(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The names that Linux, macOS or Windows cannot hold, alone or beside those before them, each with the reason."""
+    spelled: dict[str, str] = {}
+    for name in names:
+        other = _other_spelling(name, spelled)
+        reason = unportable(name) if other is None else f"differs from {other!r} in upper and lower case only"
+        if reason is not None:
+            yield name, reason
+
+
+def _other_spelling(name: str, spelled: dict[str, str]) -> str | None:
+    """What has the same letters as a name or a folder of it, in `spelled`, to which all of them are added."""
+    ends = (*(found.start() for found in re.finditer("/", name)), len(name))
+    for path in (name[:end] for end in ends):
+        known = spelled.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
+        if known != path:
+            return known
+    return None
 
 
 UP = "../"

@@ -10,6 +10,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.csv_columns import CsvColumn, read_columns
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
+from ssptool.documents.foreign_files import read_bytes
 from ssptool.documents.vocabulary import FMU, PACKAGE, SYSTEM_STRUCTURE, TABLE
 from ssptool.editing.changes import EditError, hint
 from ssptool.editing.draft import Draft, store, stored
@@ -262,7 +263,7 @@ def _inner_root(draft: Draft, file: Path | str) -> ssd.SystemStructureDescriptio
             return archive.structure().structure
     if not path.is_file():
         return draft.archive.document(stored(draft, str(file))).structure
-    document = Document(str(file), path.read_bytes())
+    document = Document(str(file), read_bytes(path))
     if any(node.get("source") for node in document.root.own()):
         raise EditError(
             f"{path} refers to files beside it, which would not come along: `ssptool pack` its folder, and add the "

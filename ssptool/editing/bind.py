@@ -10,6 +10,7 @@ from ssptool.documents import ssc, ssd, ssm, ssv
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element, insert_indented
+from ssptool.documents.foreign_files import read_bytes
 from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET, number_text
 from ssptool.editing.changes import EditError, UnknownName, hint
 from ssptool.editing.draft import Draft, Place, store, store_copy, stored
@@ -310,7 +311,7 @@ def chosen_binding(draft: Draft, to: Name, of: str | None) -> BoundSet:
 
 def _document(draft: Draft, file: Path | str) -> Document:
     if Path(file).is_file():
-        return Document(str(file), Path(file).read_bytes())
+        return Document(str(file), read_bytes(Path(file)))
     return draft.archive.document(stored(draft, str(file)))
 
 

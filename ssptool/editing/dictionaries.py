@@ -4,6 +4,7 @@ from pathlib import Path
 
 from ssptool.documents import ssb, ssd
 from ssptool.documents.document import Document
+from ssptool.documents.foreign_files import read_bytes
 from ssptool.editing.changes import EditError, UnknownName
 from ssptool.editing.draft import Draft, Place, store, stored
 from ssptool.editing.interface import place as place_in_canvas
@@ -41,7 +42,7 @@ def add_dictionary(draft: Draft, name: str, into: Name, file: Path | str | None)
         dictionary.append(ssb.SignalDictionary.new(version=draft.version))
         system.add(dictionary)
     else:
-        content = Document(str(file), Path(file).read_bytes()) if Path(file).is_file() else None
+        content = Document(str(file), read_bytes(Path(file))) if Path(file).is_file() else None
         (content or draft.archive.document(stored(draft, str(file)))).root_as(ssb.SignalDictionary)
         entry = store(draft, Path(file)) if content is not None else stored(draft, str(file))
         dictionary = ssd.SignalDictionary.new(source=draft.reference(entry), name=name)

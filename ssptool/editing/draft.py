@@ -14,6 +14,7 @@ from ssptool.documents import ssd
 from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
+from ssptool.documents.foreign_files import read_bytes, require_file
 from ssptool.documents.storage import NESTING_MARK, MissingEntry
 from ssptool.documents.vocabulary import FMU, NSMAP, number_text
 from ssptool.documents.xml_text import quoted
@@ -268,6 +269,7 @@ def stored(draft: Draft, name: str) -> str:
         if draft.archive.has(entry):
             return entry
     package = draft.packages.name.rstrip("!") or draft.archive.path
+    require_file(name)
     raise FileNotFoundError(f"{name} does not exist, neither as a file nor in {package}")
 
 
@@ -293,7 +295,7 @@ def copied(draft: Draft, entry: str) -> str:
 def _put(draft: Draft, named: PurePath, file: Path) -> str:
     place, archive = PurePosixPath(f"{draft.base}{RESOURCES}", named.name), draft.archive
     names = chain([str(place)], _numbered(place))
-    entry = next(name for name in names if not archive.has(name) or archive.read(name) == file.read_bytes())
+    entry = next(name for name in names if not archive.has(name) or archive.read(name) == read_bytes(file))
     if not archive.has(entry):
         archive.put(entry, file)
     return entry

@@ -13,7 +13,7 @@ from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnresolvableUr
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.saving import AtomicReplacement, stay_inside
-from ssptool.documents.uri import unsafe
+from ssptool.documents.uri import unportable_names, unsafe
 from ssptool.documents.vocabulary import SETTINGS_FILE
 from ssptool.editing.changes import EditError, FileEdit
 from ssptool.editing.interface import implementation_of, state_types
@@ -102,13 +102,16 @@ def write_package(archive: Archive, target: Path) -> tuple[str, ...]:
     return archive.names()
 
 
-def unpack_package(archive: Archive, folder: Path, *, force: bool) -> Unpacked:
+def unpack_package(archive: Archive, folder: Path, *, force: bool, portable: bool) -> Unpacked:
     """Write the files of a package into a folder, all of them or none.
 
-    With `force` the folder may have files; those of the package replace them, others stay.
+    With `force` the folder may have files; those of the package replace them, others stay. With `portable` all names
+    must be ones that Linux, macOS and Windows can hold.
 
     Raises
     ------
+    EditError
+        With `portable`: some names are not; all are named.
     FileExistsError
         There is a file of that name, or the folder is not empty.
     LinkLeadsOut
@@ -120,6 +123,11 @@ def unpack_package(archive: Archive, folder: Path, *, force: bool) -> Unpacked:
     if before and not force:
         raise FileExistsError(f"{folder} is not empty: choose another folder, empty it, or use --force")
     names = archive.names()
+    if portable and (found := [f"  {name!a}: the name {reason}" for name, reason in unportable_names(names)]):
+        raise EditError(
+            f"{archive.path} has names that not every system can hold, and is not unpacked:\n{joined_lines(found)}\n"
+            "rename these files and pack again, or unpack without --portable"
+        )
     for name in names:
         stay_inside(folder, name)
     with AtomicReplacement() as files:

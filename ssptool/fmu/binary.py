@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Self, get_args
 import fmpy
 from fmpy import fmi1, fmi2, fmi3
 
-from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip
+from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, open_bytes
 from ssptool.fmu.compiling import can_be_compiled
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, unsupported_of_fmi1
 from ssptool.fmu.instance import (
@@ -61,7 +61,7 @@ def unsafe_reason(library: Path) -> str:
     """
     if sys.platform != "linux":
         return ""
-    with library.open("rb") as file:
+    with open_bytes(library) as file:
         head = file.read(64)
         if len(head) < 64 or head[:6] != _ELF_64:
             return ""
@@ -94,7 +94,7 @@ def unloadable_reason(library: Path, error: Exception) -> str:
 
 def _foreign_file(library: Path) -> str:
     """A description of a file that cannot be loaded on this machine; "" if it can."""
-    with library.open("rb") as file:
+    with open_bytes(library) as file:
         head = file.read(20)
     if len(head) < 20 or head[:4] != b"\x7fELF":
         return "it is not a shared library for Linux; the FMU may be damaged"

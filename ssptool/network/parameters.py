@@ -14,6 +14,7 @@ from ssptool.documents.archive import UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument, Position
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
+from ssptool.documents.foreign_files import read_bytes
 from ssptool.documents.storage import MissingEntry
 from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
 from ssptool.errors import counted, near_misses
@@ -263,7 +264,7 @@ class Parameterization:
 
     def apply_file(self, file: FilePath | str) -> None:
         """A parameter set from outside the archive, as if bound last to the root system."""
-        document = Document(str(file), absolute(FilePath(file)).read_bytes())
+        document = Document(str(file), read_bytes(absolute(FilePath(file))))
         giver = ValueSource(Priority.FILE, position=Position(str(file)))
         for given in read_set(document.root_as(ssv.ParameterSet), self._tree, GIVEN_IN_ADDITION):
             self._apply(given, (), None, giver)

@@ -9,6 +9,7 @@ from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.element import Element
 from ssptool.documents.ssc import MetaSourceBase
+from ssptool.documents.uri import unportable_names
 from ssptool.documents.vocabulary import SETTINGS_FILE, media_type
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, SHOULD, TEXT, WARNING, Chapter, Finding
 from ssptool.rules.subjects import Package, Reach, Structure, Unreadable, refer, resolve
@@ -454,6 +455,25 @@ def links_stay_inside(package: Package) -> Iterator[Finding]:
         if used is None or any(name == link.name or name.startswith(f"{link.name}/") for name in used):
             found = link.diagnostic()
             yield Finding(found.position, found.message, found.advice)
+
+
+@ENTRIES.rule(
+    "PKG-102", severity=WARNING, basis=POLICY, source="ssptool: names that Linux, macOS and Windows take for files"
+)
+def portable_names(package: Package) -> Iterator[Finding]:
+    """Linux, macOS and Windows can all hold files with the names of the entries.
+
+    Windows reserves names such as `CON` and `NUL`, with any ending, leaves out dots and spaces at the end, and does
+    not take colons and control characters. On Windows and macOS names that differ in upper and lower case only are one
+    file. Parts of a name have at most 255 bytes. `ssptool unpack --portable` refuses a package with such a name.
+
+    Fix: rename the file, and the references to it.
+    """
+    unpacked = package.archive.path.is_dir()
+    outputs = package.archive.outputs()
+    names = (name for name in package.names if not (unpacked and (name in outputs or name.startswith("."))))
+    for name, reason in unportable_names(names):
+        yield Finding(Position(name), f"the name {reason}", "rename the file, and the references to it")
 
 
 @ENTRIES.rule("PKG-022", severity=INFO, basis=POLICY, source="ssptool")

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
+from ssptool.documents.foreign_files import read_bytes, require_file
 from ssptool.documents.vocabulary import SETTINGS_FILE
 from ssptool.errors import WrongUsage, counted
 from ssptool.rules.catalogue import RULES, TOOLS, UnknownRule, near
@@ -271,6 +272,7 @@ def _nearest(start: Path, left_out: Path | None = None) -> RuleChoice | None:
 def _named(path: Path) -> RuleChoice:
     """The settings in a file that the caller names."""
     if not path.is_file():
+        require_file(path)
         raise InvalidSettings(path, 0, "there is no such file", "--no-settings goes without")
     choice = _read(path)
     if choice is None:
@@ -280,7 +282,7 @@ def _named(path: Path) -> RuleChoice:
 
 def _read(path: Path) -> RuleChoice | None:
     """None if the file has no settings of ssptool."""
-    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    text = read_bytes(path).decode("utf-8-sig", errors="replace")
     if path.name == PROJECT_FILE and "ssptool" not in text:
         return None  # most pyproject.toml files have no settings of ssptool; their errors do not matter
     return _stated(path, text)

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from ssptool.documents.foreign_files import read_text
 from ssptool.documents.saving import replaced_atomically, stay_inside
 from ssptool.engine.run.selection import Inside
 from ssptool.engine.trace import Floats, Trace
@@ -115,7 +116,7 @@ def read_fit(folder: Path) -> Fit | None:
     path = folder / CALIBRATION
     if not path.is_file():
         return None
-    content = json.loads(path.read_text(encoding="utf-8"))
+    content = json.loads(read_text(path, "utf-8"))
     estimates = [Estimate(**{**one, **_numbers(one, "value", "low", "high")}) for one in content["estimates"]]
     return Fit(
         tuple(estimates),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ssptool.documents.csv_columns import CsvForm
+from ssptool.documents.foreign_files import open_text
 from ssptool.studies.definition import Factor, FactorRole
 from ssptool.studies.designs import (
     Computed,
@@ -326,7 +327,7 @@ def _rows(entries: StudyEntries) -> TableDesign:
 
 def _csv(path: Path, entries: StudyEntries) -> TableDesign:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with open_text(path, newline="") as file:
             text = file.read()
         form = CsvForm.of(text)
         rows = [row for row in csv.reader(io.StringIO(text[form.start :], newline=""), delimiter=form.separator) if row]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ssptool.documents.diagnostics import DataFinding
+from ssptool.documents.foreign_files import SpecialFile, read_text
 from ssptool.engine.settings import Settings
 from ssptool.studies.definition import Factor, FactorRole, RunEffort, Study, Traces
 from ssptool.studies.designs import (
@@ -188,8 +189,10 @@ def read_study(path: Path | str) -> Study:
 def read_toml(path: Path) -> tuple[dict[str, Any], dict[Key, int]]:
     """The content of a TOML file, and the lines of its keys. Raises BadStudy."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text(path)
         return tomllib.loads(text), key_lines(text)
+    except SpecialFile:
+        raise
     except OSError as error:
         raise type(error)(f"the study {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -17,7 +17,7 @@ def test_a_full_place_of_temporary_files_is_named(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(binary.fmpy, "extract", full)
+    monkeypatch.setattr(binary.ForeignZip, "unpack", full)
     with pytest.raises(UnreadableFmu) as caught:
         binary.load(path, read_description(path))
     assert f"No space left on device; it was to be unpacked into {tempfile.gettempdir()} (TMPDIR)" in str(caught.value)

@@ -198,6 +198,7 @@ READABLE_ZIPS = {
     "PKG-006": [with_entry("resources/Straße.ssv"), unmarked],
     "PKG-007": [unmarked],
     "PKG-008": [composed, surrogates],
+    "PKG-102": [with_entry(f"resources/{name}") for name in ("nul.ssv", "a:b", "a.", "b ", "a?", "x" * 256)],
 }
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ssptool.documents.csv_columns import CsvForm, allow_fields_of, bracketed, labelled, sidecar
+from ssptool.documents.foreign_files import open_text, read_text
 from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
@@ -170,7 +171,7 @@ def read_csv(path: Path) -> Trace:
         that is not of its column's type.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with open_text(path, newline="") as file:
             text = file.read()
     except UnicodeDecodeError as error:
         found = f"byte {error.start} is {error.object[error.start]:#04x}"
@@ -325,5 +326,5 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
 
 
 def _beside(path: Path) -> Mapping[str, Any]:
-    manifest: Mapping[str, Any] = json.loads(sidecar(path).read_text(encoding="utf-8"))
+    manifest: Mapping[str, Any] = json.loads(read_text(sidecar(path), "utf-8"))
     return manifest

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ssptool.documents.csv_columns import sidecar
+from ssptool.documents.foreign_files import read_text
 from ssptool.engine.recording.writer import UnreadableTrace, Writer
 from ssptool.engine.trace import Column, Floats, StringTable, Trace
 from ssptool.errors import WrongUsage
@@ -203,7 +204,7 @@ def is_result(path: Path) -> bool:
     if file.suffix.lower() == ".csv":
         file = sidecar(file)
         try:
-            facts = json.loads(file.read_text(encoding="utf-8"))
+            facts = json.loads(read_text(file, "utf-8"))
         except (OSError, ValueError):
             return False
         return isinstance(facts, Mapping) and {"status", "columns"} <= facts.keys()

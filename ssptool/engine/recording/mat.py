@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.io import loadmat, savemat
 from scipy.io.matlab import MatReadError
 
+from ssptool.documents.foreign_files import require_file
 from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
 from ssptool.engine.trace import (
     NUMBERED,
@@ -222,6 +223,7 @@ def _values(doubles: Floats, kind: str) -> NDArray[Any]:
 
 
 def _loaded(path: Path) -> dict[str, Any]:
+    require_file(path)
     content: dict[str, Any] = loadmat(path, chars_as_strings=False)
     layout = "".join(content["Aclass"][3]).strip()
     if layout not in ("binTrans", "binNormal"):

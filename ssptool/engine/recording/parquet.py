@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, import-not-found, unused-ignore]
 import pyarrow.parquet as pq  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
+from ssptool.documents.foreign_files import require_file
 from ssptool.engine.recording.writer import FootedFile, UnreadableTrace, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
@@ -369,6 +370,7 @@ def read_parquet(path: Path) -> Trace:
     UnreadableTrace
         The file is not a Parquet file, or its first column is not `time`.
     """
+    require_file(path)
     with _readable(path):
         refuse_repeats(path, pq.read_schema(path).names)
         table = pq.ParquetFile(path).read()
@@ -415,6 +417,7 @@ def _column(field: Any) -> Column:
 
 def read_manifest(path: Path) -> Mapping[str, Any]:
     """Manifest of the run in the file; empty if the run was interrupted."""
+    require_file(path)
     with _readable(path):
         text = (pq.read_schema(path).metadata or {}).get(MANIFEST, b"{}")
     manifest: Mapping[str, Any] = json.loads(text)

@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from ssptool.documents.foreign_files import open_bytes
 from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Failure
 from ssptool.engine.planning.plan import Plan
@@ -380,7 +381,7 @@ def manifest(
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 

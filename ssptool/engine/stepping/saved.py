@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ssptool.documents.foreign_files import ArchiveLimits, ForeignZip, SpecialFile, exceeded
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.kernel.interface import Floats, Kernel, SolveLoop
 from ssptool.engine.masters.protocols import SavedState, part_of, under
@@ -133,12 +134,17 @@ class SavedSimulation:
         NotASavedSimulation, SavedForAnother
         """
         try:
+            with ForeignZip(path) as packed:
+                for problem in exceeded(packed.infolist(), ArchiveLimits()):
+                    raise NotASavedSimulation(path, problem)
             with np.load(path, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             facts = json.loads(arrays[_FACTS].tobytes())
         except _DAMAGED:
             # numpy's own message would advise to unpickle a foreign file.
             raise NotASavedSimulation(path, "it is incomplete, or was not written by save()") from None
+        except SpecialFile:
+            raise
         except OSError as error:
             if error.errno is not None:  # of the system, not of a decompressor
                 raise

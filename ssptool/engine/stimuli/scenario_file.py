@@ -9,6 +9,7 @@ import yaml
 
 from ssptool.arguments import TIME_UNITS, parse_time
 from ssptool.documents.diagnostics import DataFinding
+from ssptool.documents.foreign_files import read_text
 from ssptool.engine.failure import BadScenario
 from ssptool.engine.stimuli.scenario import Event, Scalar, Scenario
 from ssptool.engine.stimuli.time_signals import Action
@@ -35,7 +36,7 @@ def read_scenario(path: Path) -> Scenario:
     """
     source = str(path)
     try:
-        root = yaml.compose(absolute(path).read_text(encoding="utf-8-sig"), Loader=yaml.SafeLoader)
+        root = yaml.compose(read_text(absolute(path)), Loader=yaml.SafeLoader)
     except UnicodeDecodeError as error:
         raise BadScenario([DataFinding(source, 1, "", f"it is not UTF-8: {error}")]) from None
     except yaml.MarkedYAMLError as error:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ssptool.documents.diagnostics import Diagnostic
+from ssptool.documents.foreign_files import open_bytes
 from ssptool.drawing.diagram.model import Sheet
 from ssptool.drawing.plot import content_policy, dark_style
 from ssptool.engine.run.manifest import value_text
@@ -191,7 +192,7 @@ def _inputs(manifest: Mapping[str, Any], locate: Callable[[str], Path | None]) -
         if path is None:
             now = "not there"
         else:
-            with path.open("rb") as file:
+            with open_bytes(path) as file:
                 same = hashlib.file_digest(file, "sha256").hexdigest() == one["sha256"]
             now = "the same" if same else "changed since the run"
         yield one["name"], one["sha256"][:16], now
