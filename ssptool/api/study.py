@@ -65,7 +65,7 @@ def study(
     insecure_scheduler
         Take also an address without TLS, such as tcp://…: whoever reaches that address runs code on its workers.
     retry_failed
-        Do runs again that failed.
+        Repeat failed runs.
     compile
         Compile FMUs that bring sources and no library for this platform, as of `simulate`.
     allow_outside, settings_file

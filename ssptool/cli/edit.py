@@ -115,7 +115,7 @@ def split_pairs(texts: list[str] | None, form: str, option: str | None = None) -
 
 def new_command(
     system: Annotated[
-        Path, typer.Argument(metavar="SYSTEM", help="What to make: NAME.ssp, NAME.ssd, or else a folder.")
+        Path, typer.Argument(metavar="SYSTEM", help="System to make: NAME.ssp, NAME.ssd, or else a folder.")
     ],
     fmus: Annotated[
         list[str] | None, typer.Argument(metavar="FMU", help="The first components, as `add` makes them.")
@@ -131,7 +131,7 @@ def new_command(
     stop_time: ExperimentStop = None,
     diff: Diff = False,
 ) -> None:
-    """Make a system, empty or of these FMUs.
+    """Make a system, empty or with FMUs.
 
     For example `ssptool new plant --stop-time 10`, or `ssptool new plant.ssp Motor.fmu Gear.fmu`.
     """
@@ -236,7 +236,7 @@ def connect_command(
         ),
     ] = None,
     plain: Annotated[
-        bool, typer.Option("--no-transformation", help="Take factor, offset and table off a connection that has them.")
+        bool, typer.Option("--no-transformation", help="Remove factor, offset and table of the connection.")
     ] = False,
     convert: Annotated[
         bool | None,
@@ -285,7 +285,7 @@ def rename_command(
     old: Annotated[str, typer.Argument(metavar="OLD", help="An element or a connector, by its full name.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name, without those of the systems around it.")],
 ) -> None:
-    """Rename an element or a connector; all that refers to it follows.
+    """Rename an element or a connector, with all references to it.
 
     That is connections, parameters and mappings.
 
@@ -305,7 +305,7 @@ def replace_command(
         bool, typer.Option("--dry-run", help="List what would break and change, and write nothing.")
     ] = False,
 ) -> None:
-    """Let a component be another FMU.
+    """Replace the FMU of a component.
 
     Refused if connectors, connections or parameters use what that does not have; --dry-run lists these. Exit status of
     a dry run: 1 if something breaks.
@@ -330,7 +330,7 @@ DictionaryOf = Annotated[
 ]
 
 dictionary_app = typer.Typer(
-    help="Make and fill dictionaries: signals that elements share by name.\n\n"
+    help="Edit signal dictionaries: signals that elements share by name.\n\n"
     "A system has the dictionary; references to it stand in that system or in systems inside. `connect` reaches the "
     "signals as REFERENCE.signal, and makes the connector of the reference if there is none.",
     no_args_is_help=True,
@@ -350,7 +350,7 @@ def dictionary_add(
     ] = None,
     into: Into = "",
 ) -> None:
-    """Give a system a signal dictionary: an empty one, or that of a file.
+    """Add a signal dictionary to a system: an empty one, or that of a file.
 
     For example `ssptool dictionary add plant bus`.
     """
@@ -374,7 +374,7 @@ def dictionary_signal(
     ] = None,
     of: DictionaryOf = "",
 ) -> None:
-    """Give a dictionary a signal.
+    """Add a signal to a dictionary.
 
     For example `ssptool dictionary signal plant bus speed --unit rad/s`.
     """
@@ -391,7 +391,7 @@ def dictionary_refer(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the reference, as an element of its system.")],
     into: Into = "",
 ) -> None:
-    """Put a reference to a dictionary into a system.
+    """Add a reference to a dictionary to a system.
 
     For example `ssptool dictionary refer plant bus Bus`, then `ssptool connect
     plant Motor.w Bus.speed` and `ssptool connect plant Bus.speed Gear.w`. The
@@ -412,7 +412,7 @@ def dictionary_remove(
     ] = None,
     of: DictionaryOf = "",
 ) -> None:
-    """Take a dictionary away from a system, or one signal out of it; refused while references use it.
+    """Remove a dictionary, or one signal of it; refused while references use it.
 
     For example `ssptool dictionary remove plant bus speed`.
     """

@@ -7,7 +7,7 @@ import typer
 from ssptool.cli.edit import Editing, ExperimentStart, ExperimentStop, edited, editing_from, split_pairs
 from ssptool.cli.options import SystemPath, bundled, parse_start_values
 
-To = Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Whose binding; else the system's.")]
+To = Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Element with the binding; else the system.")]
 
 
 @bundled(how=editing_from)
@@ -59,10 +59,10 @@ def unset_command(
         typer.Option("--into", metavar="FILE.ssv", help="The parameter set; else that from which the value comes."),
     ] = None,
     start_time: Annotated[
-        bool, typer.Option("--start-time", help="Take the start time of the default experiment away.")
+        bool, typer.Option("--start-time", help="Remove the start time of the default experiment.")
     ] = False,
     stop_time: Annotated[
-        bool, typer.Option("--stop-time", help="Take the stop time of the default experiment away.")
+        bool, typer.Option("--stop-time", help="Remove the stop time of the default experiment.")
     ] = False,
 ) -> None:
     """Remove parameters that were set. The inverse of `set`.
@@ -85,7 +85,9 @@ def bind_command(
     system: SystemPath,
     how: Editing,
     file: Annotated[str, typer.Argument(metavar="FILE.ssv", help="A parameter set: a file, or an entry.")],
-    to: Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Who gets the values; else the system.")] = "",
+    to: Annotated[
+        str, typer.Option("--to", metavar="ELEMENT", help="Element that gets the values; else the system.")
+    ] = "",
     prefix: Annotated[
         str, typer.Option("--prefix", metavar="TEXT", help="Put in front of every name of the set, e.g. System1.")
     ] = "",
@@ -115,13 +117,15 @@ def unbind_command(
     to: To = "",
     number: Annotated[
         int | None,
-        typer.Option("--number", metavar="N", min=1, help="Which one, from 1, if there are several of that set."),
+        typer.Option(
+            "--number", metavar="N", min=1, help="Number of the binding, from 1, if there are several of that set."
+        ),
     ] = None,
     with_resource: Annotated[
         bool, typer.Option("--with-resource", help="Delete the set and its mapping as well, if nothing else uses them.")
     ] = False,
 ) -> None:
-    """Take a parameter binding away. The inverse of `bind`.
+    """Remove a parameter binding. The inverse of `bind`.
 
     For example `ssptool unbind plant heavy.ssv --to Motor`, or `ssptool unbind plant inline`.
     """
@@ -130,7 +134,7 @@ def unbind_command(
 
 
 Of = Annotated[
-    str | None, typer.Option("--of", metavar="FILE.ssv", help="Which parameter set, if the element has several.")
+    str | None, typer.Option("--of", metavar="FILE.ssv", help="The parameter set, if the element has several.")
 ]
 
 
@@ -146,7 +150,7 @@ def map_command(
     factor: Annotated[float | None, typer.Option("--factor", metavar="X", help="Multiply the value.")] = None,
     offset: Annotated[float | None, typer.Option("--offset", metavar="X", help="Then add to it.")] = None,
 ) -> None:
-    """Give parameters of a bound set other names.
+    """Map names of a bound parameter set to parameters.
 
     These are entries of the mapping of the binding. A binding that had no mapping keeps the names that it used. The
     inverse is `unmap`.
@@ -169,10 +173,10 @@ def unmap_command(
     to: To = "",
     of: Of = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Take the mapping away: the parameters have their own names again.")
+        bool, typer.Option("--all", help="Remove the mapping: the parameters have their own names again.")
     ] = False,
 ) -> None:
-    """Take such other names away. The inverse of `map`.
+    """Remove entries of a parameter mapping. The inverse of `map`.
 
     For example `ssptool unmap plant mass=Motor.m`, or `ssptool unmap plant --all --to Motor`.
     """

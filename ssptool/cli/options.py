@@ -22,7 +22,7 @@ SystemPath = Annotated[
         help="An .ssp file, an unpacked one (folder), an .ssd file, one FMU, or an OspSystemStructure.xml.",
     ),
 ]
-WHICH_VARIANT = "Which SSD of the package; without it SystemStructure.ssd."
+WHICH_VARIANT = "SSD of the package; else SystemStructure.ssd."
 Variant = Annotated[str | None, typer.Option("--variant", metavar="NAME", help=WHICH_VARIANT)]
 ParameterFiles = Annotated[
     list[Path] | None,

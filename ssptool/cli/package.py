@@ -26,7 +26,7 @@ def pack_command(
         bool, typer.Option("--force", help="Write even if what is left out, or lies outside, is needed.")
     ] = False,
 ) -> None:
-    """Make a package of a folder. Equal folders give equal files.
+    """Pack a folder into a package. Equal folders give equal files.
 
     README.md and ssptool.toml beside the structures and hidden files such as .git are left out. An existing package
     is replaced.
@@ -179,7 +179,7 @@ def upgrade_command(
     diff: Diff = False,
     force: Force = False,
 ) -> None:
-    """Make a system, or one document, one of SSP 2.0.
+    """Convert a system, or one document, to SSP 2.0.
 
     Nothing is lost, and what an earlier downgrade kept aside comes back. Only
     what must change does, and --types if asked for. The inverse is
@@ -201,7 +201,7 @@ def downgrade_command(
     diff: Diff = False,
     force: Force = False,
 ) -> None:
-    """Make a system, or one document, one of SSP 1.0.
+    """Convert a system, or one document, to SSP 1.0.
 
     What 1.0 can only hold in part is weakened and named; what it cannot hold is
     refused unless --drop is given. Either way the original is kept in

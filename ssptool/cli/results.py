@@ -42,7 +42,7 @@ def plot_command(
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Above the plot; else the name of the results.")] = None,
 ) -> None:
-    """Draw results over time, or those of a study.
+    """Plot results over time, or the results of a study.
 
     One panel per unit; signals differ by colour, runs by dashes. Of a study: results over factors, the effects of
     factors one at a time, or the envelope of all traces.
@@ -85,17 +85,17 @@ def compare_command(
         typer.Option("--signals", metavar="PATTERN", help="Only these signals of the reference, e.g. 'System1.*'."),
     ] = None,
     absolute: Annotated[
-        _Widths, typer.Option(metavar="[PATTERN=]VALUE", help="How far values may be off, in the signal's unit.")
+        _Widths, typer.Option(metavar="[PATTERN=]VALUE", help="Allowed deviation, in the signal's unit.")
     ] = None,
     relative: Annotated[
         _Widths,
         typer.Option(
             metavar="[PATTERN=]VALUE",
-            help="Times the largest magnitude of the reference; 0.001 if neither is given.",
+            help="Allowed deviation, times the largest magnitude of the reference; 0.001 if neither is given.",
         ),
     ] = None,
     time: Annotated[
-        _Widths, typer.Option(metavar="[PATTERN=]T", help="How much earlier or later values may come: 0.01, 10ms.")
+        _Widths, typer.Option(metavar="[PATTERN=]T", help="Allowed shift in time, earlier or later: 0.01, 10ms.")
     ] = None,
     drop_prefix: Annotated[
         str,
@@ -106,7 +106,7 @@ def compare_command(
         Path | None, typer.Option(metavar="FILE", help="Draw the worst signals and their tubes: .png, .svg or .pdf.")
     ] = None,
 ) -> None:
-    """Say whether results stay inside tolerances around a reference.
+    """Compare results with a reference, within tolerances.
 
     Continuous signals are lines between their samples, and each has a tube around its reference; Booleans, integers and
     enumerations must be equal unless a tolerance names them. Exit status: 0 if all signals of the reference agree, 1 if
@@ -166,7 +166,7 @@ def report_command(
         Path | None,
         typer.Argument(
             metavar="RESULTS",
-            help="What `run` wrote: .csv, .parquet or .mat; or the folder of a study, which may stand alone.",
+            help="Results of `run`: .csv, .parquet or .mat; or the folder of a study, which may stand alone.",
         ),
     ] = None,
     variant: Variant = None,
@@ -205,7 +205,7 @@ def reproduce_command(
     result: Annotated[
         str,
         typer.Argument(
-            metavar="RESULT", help="What `run` wrote: .csv, .parquet or .mat; or a run of a study: FOLDER.study#NUMBER."
+            metavar="RESULT", help="Results of `run`: .csv, .parquet or .mat; or a run of a study: FOLDER.study#NUMBER."
         ),
     ],
     against: Annotated[
@@ -214,14 +214,19 @@ def reproduce_command(
     ] = None,
     system: Annotated[
         Path | None,
-        typer.Option("--system", metavar="SYSTEM", help="Where the system is now; else where it was."),
+        typer.Option(
+            "--system", metavar="SYSTEM", help="Present place of the system; else that at the time of the run."
+        ),
     ] = None,
     absolute: Annotated[
-        float | None, typer.Option(metavar="VALUE", help="How far values may be off, in the unit of each signal.")
+        float | None, typer.Option(metavar="VALUE", help="Allowed deviation, in the unit of each signal.")
     ] = None,
     relative: Annotated[
         float | None,
-        typer.Option(metavar="VALUE", help="Times the largest magnitude of the signal; 1e-6 if neither is given."),
+        typer.Option(
+            metavar="VALUE",
+            help="The same, relative to the largest magnitude of the signal; else 1e-6.",
+        ),
     ] = None,
     output: Annotated[
         Path | None,
@@ -237,7 +242,7 @@ def reproduce_command(
     ] = True,
     format: Annotated[TextOrJson, typer.Option("--format", help="How to print the verdict.")] = TextOrJson.TEXT,
 ) -> None:
-    """Repeat the run of a result, and say whether values are the same.
+    """Repeat the run of a result, and compare the values.
 
     The manifest of the result says what to run: system, arguments, settings. Files that are not as they were are named,
     and so are other versions of libraries. Exit status: 0 if all bits are the same, or all values inside the tolerance;

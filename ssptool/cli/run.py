@@ -175,7 +175,7 @@ def plan_command(
     stimuli: dict[str, Any],
     accept: Accept = None,
 ) -> None:
-    """Print what a run would do, and why, without loading a binary.
+    """Print the choices of a run with reasons, and its sequence of calls.
 
     Choices with their reasons, and the sequence of calls. The options are those of `run`.
 

@@ -40,12 +40,12 @@ InsecureScheduler = Annotated[
     ),
 ]
 Compile = Annotated[bool, typer.Option("--compile", help=WHAT_IS_COMPILED)]
-RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Do runs again that failed.")]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Repeat failed runs.")]
 
 study_app = typer.Typer(
     cls=_RunByDefault,
-    help="Do many runs of one system: `ssptool study FILE.toml`.\n\n"
-    "`run` may be left out. What has finished is kept in a folder, whatever is interrupted.",
+    help="Run one system many times: `ssptool study FILE.toml`.\n\n"
+    "`run` may be left out. Finished runs are kept in a folder, also if the study is interrupted.",
     no_args_is_help=True,
     add_completion=False,
 )
@@ -69,7 +69,7 @@ def study_run(
     *,
     judged: dict[str, Any],
 ) -> None:
-    """Check a study, say how many runs it has and about how long they take, and do them.
+    """Check a study, print the number of its runs and their duration, and run it.
 
     What is in the folder of results already is not done again: a study that was stopped goes on.
 
@@ -103,7 +103,7 @@ def study_resume(
     *,
     judged: dict[str, Any],
 ) -> None:
-    """Go on with a study that was stopped: `ssptool study resume springs.study`."""
+    """Continue a study that was stopped: `ssptool study resume springs.study`."""
     with progress_bar("running") as progress:
         results = ssptool.resume_study(
             folder,
@@ -121,7 +121,7 @@ def study_resume(
 
 @study_app.command("status")
 def study_status(folder: Folder) -> None:
-    """Say how far a study is, also while it runs. Exit status: 1 if runs are missing or failed."""
+    """Show the progress of a study, also while it runs. Exit status: 1 if runs are missing or failed."""
     results = ssptool.study_results(folder)
     say(_status(results))
     raise typer.Exit(0 if results.status.ok else 1)

@@ -26,7 +26,7 @@ def rule_command(
     all: Annotated[bool, typer.Option("--all", help="List all rules, a line each.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="With --all: the pages of all rules.")] = False,
 ) -> None:
-    """Say what a rule demands, why, and how to fix a violation.
+    """Explain a rule: its demand, its reason, and the remedy.
 
     For example `ssptool rule SSD-CONN-003`.
     """
@@ -59,7 +59,7 @@ def info_command(
     judged: dict[str, Any],
     format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
 ) -> None:
-    """Say what is in a system, and what variables an FMU has.
+    """List components and variants of a system, or variables of an FMU.
 
     Of a system its components and variants; of an FMU version, interface types, what it can do, and the parameter sets
     and other documents of SSP inside. Of a variable:
@@ -96,7 +96,7 @@ def graph_command(
     judged: dict[str, Any],
     format: Annotated[GraphFormat, typer.Option("--format", help="How to show the graph.")] = GraphFormat.TEXT,
 ) -> None:
-    """Show how the parts of a system depend on each other.
+    """Show dependencies, component cycles and algebraic loops.
 
     Components, wires, component cycles, algebraic loops with the dependencies that close them, evaluation order.
 
@@ -129,10 +129,10 @@ def draw_command(
         typer.Option("--depth", metavar="N", min=0, help="Show so many levels of nested systems inside their boxes."),
     ] = 0,
     highlight: Annotated[
-        list[HighlightOption] | None, typer.Option("--highlight", help="What stands out; may be given twice.")
+        list[HighlightOption] | None, typer.Option("--highlight", help="Marks; may be given twice.")
     ] = None,
 ) -> None:
-    """Draw a system as a diagram, as its documents place it.
+    """Draw a system as a diagram.
 
     Elements, connectors, connections, icons and notes; what has no place is laid out in layers. A page (.html) zooms
     and opens nested systems.
@@ -157,7 +157,7 @@ def explain_command(
     all: Annotated[bool, typer.Option("--all", help="A table of all parameters and connectors.")] = False,
     format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
 ) -> None:
-    """Say why a parameter or connector has its value, step by step.
+    """Explain the value of a parameter or connector, step by step.
 
     For a value that was given: the binding, prefix, mapping, unit and transformation that it went through, and what it
     overrode, with file and line. For a connector: where the signal comes from through all boundaries and conversions,

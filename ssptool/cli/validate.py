@@ -87,7 +87,7 @@ def validate_command(
     all: Annotated[bool, typer.Option("--all", help="List findings with the same text one by one.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Show what the fixes would change, and write nothing.")] = False,
 ) -> None:
-    """Say what is wrong with a system, where, why, and how to fix it.
+    """Check a system: findings with place, reason and remedy.
 
     Nothing is run. Several systems, documents and folders give one report, with paths from the working folder; a folder
     that is no system is searched. A parameter set, mapping or dictionary by itself is checked by its schema and by the

@@ -9,6 +9,7 @@ from typing import Any
 from ssptool.documents.diagnostics import Position
 from ssptool.errors import counted
 from ssptool.fmu.description import Value
+from ssptool.fmu.units import with_unit
 from ssptool.foreign_text import joined_lines, json_text
 from ssptool.network.explanation import Explained, Explanation, Origin
 from ssptool.network.inventory import ComponentEntry, InsideEntry, Inventory, VariableEntry
@@ -213,7 +214,7 @@ def quantity(value: Value, unit: str | None, item: str = "") -> str:
             text = repr(value)
         case _:
             text = str(value)
-    return " ".join(filter(None, (text, unit, item and f"({item})")))
+    return with_unit(text, unit) + (f" ({item})" if item else "")
 
 
 def _row(explained: Explained) -> tuple[str, str, str, str, str]:

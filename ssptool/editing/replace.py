@@ -65,7 +65,7 @@ def consequences(draft: Draft, component: Name, fmu: Path | str) -> tuple[Conseq
 
 
 def replace(draft: Draft, component: Name, fmu: Path | str, force: bool) -> tuple[Consequence, ...]:
-    """Let a component be another FMU. Connectors keep their names; types that differ become those of the new FMU.
+    """Replace the FMU of a component. Connectors keep their names; types that differ become those of the new FMU.
 
     Parameters
     ----------

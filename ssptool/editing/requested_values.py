@@ -11,7 +11,7 @@ from ssptool.editing.draft import Draft
 from ssptool.editing.units import unit_named
 from ssptool.errors import counted
 from ssptool.fmu.description import Shape, Value, element_names, shape_text
-from ssptool.fmu.units import PhysicalUnit
+from ssptool.fmu.units import PhysicalUnit, with_unit
 from ssptool.network.conversion import IncompatibleUnits, InvalidValue, conversion, from_text, is_float, split_values
 from ssptool.network.network import Network, Signal
 from ssptool.network.targets import NamedTarget
@@ -40,7 +40,7 @@ class RequestedValue:
 
     def __str__(self) -> str:
         unit = self.unit if is_float(self.target.type) else None
-        return f"{self.name} = {self.text}" + ("" if unit is None else f" {unit.name}")
+        return f"{self.name} = {with_unit(self.text, unit and unit.name)}"
 
     @property
     def text(self) -> str:

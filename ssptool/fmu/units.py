@@ -264,3 +264,8 @@ def stated_or_own(stated: PhysicalUnit | None, own: PhysicalUnit | None) -> Phys
     """
     undefined = stated is not None and own is not None and not stated.defined and stated.name == own.name
     return own if stated is None or undefined else stated
+
+
+def with_unit(text: str, unit: str | None) -> str:
+    """A value and its unit; `1`, the unit of numbers without dimension, is left out."""
+    return f"{text} {unit}" if unit and unit != "1" else text

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 from ssptool.documents.diagnostics import Position
 from ssptool.errors import near_misses
 from ssptool.fmu.description import Causality, Value, Variability, Variable
+from ssptool.fmu.units import with_unit
 from ssptool.network.arrays import elements, whole
 from ssptool.network.connectors import settable
 from ssptool.network.network import (
@@ -325,7 +326,7 @@ class UndrivenInput(NamedTuple):
     def __str__(self) -> str:
         if self.value is None:
             return f"{self.signal} (no start value)"
-        return f"{self.signal} = {_text(self.value)}{f' {self.unit}' if self.unit else ''}"
+        return f"{self.signal} = {with_unit(_text(self.value), self.unit)}"
 
 
 def _text(value: Value) -> str:

@@ -43,8 +43,9 @@ class Status(StrEnum):
 
 _ADVICE = {
     Status.CONVERGED: "",
-    Status.MAX_ITERATIONS: "raise the iteration limit, loosen the tolerance, or use Newton's method",
-    Status.DIVERGED: "use Newton's method or more relaxation: the gain around the loop is 1 or more",
+    Status.MAX_ITERATIONS: "give start values closer to the solution (--set), or try another solver (--init newton, "
+    "anderson or homotopy)",
+    Status.DIVERGED: "the loop gain is 1 or more: try --init newton",
     Status.STALLED: "give start values closer to the solution, or check the min and max of the variables",
     Status.SINGULAR: "the equations of the loop contradict or repeat each other here: check for "
     "gains of exactly 1, or give other start values",

@@ -24,6 +24,7 @@ from ssptool.engine.stimuli.inputs import Inputs
 from ssptool.engine.stimuli.stimuli import InputSource
 from ssptool.engine.stimuli.time_signals import Action, Constant, Overridden, SignalOverride
 from ssptool.fmu.description import Value
+from ssptool.fmu.units import with_unit
 from ssptool.foreign_text import json_text
 from ssptool.network.network import Assignment, Network, Signal, StepKind
 from ssptool.network.parameters import GIVEN_IN_ADDITION
@@ -99,7 +100,7 @@ class Override:
 def value_text(value: Value, unit: str = "") -> str:
     """A value as summaries, reports and legends show it."""
     number = f"{value:.12g}" if isinstance(value, float) else str(value)
-    return f"{number} {unit}" if unit else number
+    return with_unit(number, unit)
 
 
 def overrides(plan: Plan) -> tuple[Override, ...]:

@@ -39,7 +39,7 @@ def test_fixed_point_converges_for_gains_below_one(gain):
 def test_fixed_point_says_that_it_diverges_for_gains_above_one(gain):
     solution = FixedPoint().solve(scalar(gain), np.zeros(1))
     assert solution.status is Status.DIVERGED
-    assert "Newton" in solution.status.advice
+    assert "--init newton" in solution.status.advice
     assert np.all(np.isfinite(solution.x))
 
 
