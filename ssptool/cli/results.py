@@ -179,7 +179,7 @@ def report_command(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE.html", help="The page; else named after the results.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE.html", help="The page; else RESULTS.report.html.")
     ] = None,
 ) -> None:
     """Write one HTML page about a run or a study.
@@ -190,7 +190,7 @@ def report_command(
     For example `ssptool report plant plant.csv`, or `ssptool report springs.study`.
     """
     given = system if results is None else results
-    path = output or Path(Path(given.name).with_suffix(".html"))
+    path = output or Path(given.resolve().with_suffix(".report.html").name)
     if (given / DEFINITION).is_file():
         shown = None if results is None else system
         ssptool.report_study(given, path, system=shown, variant=variant, signals=signals or [])

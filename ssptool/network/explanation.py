@@ -311,9 +311,11 @@ class UndrivenInput(NamedTuple):
     Attributes
     ----------
     signal
-        The connector to connect: of a component, or of the nested system that contains it.
+        The input, as inputs of a run are named.
     value, unit
         The start value in the system or the FMU; None without one.
+    connector
+        The connector to connect: of the component, or of the nested system that contains it.
     fitting
         A suitable output in the same system with equal type and unit: of the same name, or else the only one.
     """
@@ -321,6 +323,7 @@ class UndrivenInput(NamedTuple):
     signal: Signal
     value: Value | None
     unit: str | None
+    connector: Signal | None = None
     fitting: Signal | None = None
 
     def __str__(self) -> str:
@@ -350,9 +353,10 @@ def unconnected_inputs(network: Network, driven: Collection[Signal] = ()) -> tup
     for component in network.components.values():
         for port in component.ports:
             if port.kind == "input" and port.type != "Clock" and port.signal not in fed:
+                signal = whole(port.signal, network.arrays)
                 at = whole(entrances.get(port.signal, port.signal), network.arrays)
-                one = UndrivenInput(at, _start_of(network, port.signal), port.unit, _fitting(network, port, at))
-                found.setdefault(at, one)
+                start, fitting = _start_of(network, port.signal), _fitting(network, port, at)
+                found.setdefault(signal, UndrivenInput(signal, start, port.unit, at, fitting))
     return tuple(found.values())
 
 
@@ -376,7 +380,7 @@ def notes_on_inputs(network: Network, driven: Collection[Signal]) -> Iterator[st
         how = "--inputs FILE.csv drives inputs"
         if fitting is not None:
             how = f"connect {'it' if len(loose) == 1 else 'e.g.'}: "
-            how += f"ssptool connect SYSTEM {fitting.fitting} {fitting.signal}"
+            how += f"ssptool connect SYSTEM {fitting.fitting} {fitting.connector}"
         yield f"{_counted(loose, 'input', 'inputs')} not connected and {_kept(loose)}: {_named(loose)} ({how})"
     outside = undriven_inputs(network, driven)
     if outside:

@@ -1,6 +1,7 @@
 """`--inputs`, `--interpolation` and `--scenario` of `run` and `plan`."""
 
 import json
+from pathlib import Path
 
 import pytest
 from pytest import approx
@@ -8,6 +9,8 @@ from pytest import approx
 import ssptool as api
 from tests.engine.conftest import engine_models as engine_models
 from tests.engine.stimuli.pushed_mass import MASS, step, write_pushed_mass
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
 
 
 @pytest.fixture
@@ -58,6 +61,17 @@ def test_results_do_not_go_over_the_inputs_even_if_nobody_has_named_them(ssptool
     status, _, err = ssptool("run", pushed, "--inputs", "pushed.csv")
     assert status == 2 and "pushed.csv is read by this run, which would overwrite it" in err
     assert (tmp_path / "pushed.csv").read_text() == text
+
+
+def test_the_note_on_inputs_that_nothing_drives_names_them_as_files_of_inputs_do(ssptool, tmp_path):
+    """Also where the connector that leads to one belongs to a system inside."""
+    system = SYSTEMS / "mass_spring_damper"
+    note = "2 inputs are not connected and keep their start values: first.mass.F = 0 N, second.mass.F = 0 N"
+    assert note in " ".join(ssptool("plan", system)[1].split())
+    (tmp_path / "push.csv").write_text("time,first.mass.F,second.mass.F\n0,1,2\n")
+    status, out, error = ssptool("plan", system, "--inputs", "push.csv")
+    assert (status, error) == (0, "")
+    assert "not connected" not in out
 
 
 def test_what_is_wrong_with_a_file_is_an_error_with_its_line_and_nothing_is_run(ssptool, pushed, tmp_path):

@@ -22,8 +22,8 @@ def results(ssptool, tmp_path) -> Path:
 
 def test_a_report_is_named_after_its_results(ssptool, results, tmp_path):
     status, out, _ = ssptool("report", SYSTEMS / "dual_mass_oscillator", results)
-    assert (status, out) == (0, "report: r.html\n")
-    assert (tmp_path / "r.html").exists()
+    assert (status, out) == (0, "report: r.report.html\n")
+    assert (tmp_path / "r.report.html").exists()
 
 
 def test_results_that_are_not_there_are_told(ssptool):
@@ -56,7 +56,7 @@ def violations(page: Any) -> list[str]:
 @browser
 def test_a_report_works_in_a_browser(ssptool, results, tmp_path, page):
     ssptool("report", SYSTEMS / "dual_mass_oscillator", results)
-    page.goto((tmp_path / "r.html").as_uri())
+    page.goto((tmp_path / "r.report.html").as_uri())
     page.wait_for_selector(".js-plotly-plot .scatterlayer .trace")
     assert page.locator(".js-plotly-plot .subplot").count() == 4  # N, m, m/s, m/s2
     assert violations(page) == []
@@ -77,11 +77,18 @@ def study(ssptool, tmp_path) -> Path:
 
 @browser
 def test_a_report_of_a_study_works_in_a_browser(ssptool, study, tmp_path, page):
-    assert ssptool("report", study)[:2] == (0, "report: springs.html\n")
-    page.goto((tmp_path / "springs.html").as_uri())
+    assert ssptool("report", study)[:2] == (0, "report: springs.report.html\n")
+    page.goto((tmp_path / "springs.report.html").as_uri())
     page.wait_for_selector(".js-plotly-plot .scatterlayer .trace")
     assert violations(page) == []
     assert page.errors == []
+
+
+def test_a_report_leaves_the_plot_of_the_same_study_alone(ssptool, study, tmp_path):
+    assert ssptool("plot", study, "--output", "springs.html")[0] == 0
+    plot = (tmp_path / "springs.html").read_bytes()
+    assert ssptool("report", study)[:2] == (0, "report: springs.report.html\n")
+    assert (tmp_path / "springs.html").read_bytes() == plot
 
 
 def test_a_report_of_neither_run_nor_study_is_told(ssptool):
@@ -94,7 +101,7 @@ def test_a_report_of_neither_run_nor_study_is_told(ssptool):
 def test_a_report_can_be_read_in_the_dark(ssptool, results, tmp_path, page):
     ssptool("report", SYSTEMS / "dual_mass_oscillator", results)
     page.emulate_media(color_scheme="dark")
-    page.goto((tmp_path / "r.html").as_uri())
+    page.goto((tmp_path / "r.report.html").as_uri())
     page.wait_for_selector(".js-plotly-plot .scatterlayer .trace")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 25, 31)"
     assert page.evaluate(FILLED_WITH_WHITE) == []
@@ -127,7 +134,7 @@ FILLED_WITH_WHITE = """() => {
 def test_plots_of_a_report_are_on_the_page_when_it_is_printed(ssptool, results, tmp_path, page):
     """A4 without margins of 14 mm is 182 mm, 688 px, wide."""
     ssptool("report", SYSTEMS / "dual_mass_oscillator", results)
-    page.goto((tmp_path / "r.html").as_uri())
+    page.goto((tmp_path / "r.report.html").as_uri())
     page.wait_for_selector(".js-plotly-plot .scatterlayer .trace")
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 688, "height": 971})

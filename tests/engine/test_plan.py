@@ -393,6 +393,24 @@ def test_a_conversion_leads_a_guess_back_to_its_source():
     assert list(plan.guesses.values()) == [3.0]
 
 
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"iterations": 2}, "iterations"),
+        ({"max_iterations": 5}, "max_iterations"),
+        ({"prediction_order": 0, "iterations": 2}, "iterations and prediction_order"),
+        ({"convergence": {"absolute": 1e-6}}, "convergence"),
+    ],
+)
+def test_settings_of_iterations_ask_for_the_master_that_iterates(settings, reason):
+    """Also where nothing is mutually coupled, so that another master is chosen without them."""
+    uncoupled = network(FMI2, WIRES[:1])
+    assert not isinstance(make_plan(uncoupled, Settings(stop_time=1.0, step_size=0.1)).master, Iterated)
+    plan = make_plan(uncoupled, Settings(stop_time=1.0, step_size=0.1, **settings))
+    assert isinstance(plan.master, Iterated)
+    assert choice(plan, "master")[1] == f"required by {reason}"
+
+
 # -- inputs that nothing drives --------------------------------------------------------------------------------
 
 

@@ -333,13 +333,17 @@ def _must_vary(situation: Situation) -> None:
             raise UnsupportedByFmu(name, VARIES_STEP, "adaptive steps", f"fixed steps, {_alternative(situation)}")
 
 
+_OF_ITERATIONS = ("iterations", "max_iterations", "prediction_order", "convergence")
+"""Settings that only an iterated master takes: asking for one of them asks for it."""
+
+
 def _master_name(situation: Situation, settings: Settings) -> tuple[str, str]:
     if settings.master != AUTO:
         return settings.master, ASKED
     if settings.exchange is ExchangeName.LATE:
         return JACOBI, "required by late outputs"
-    if settings.iterations is not None or settings.prediction_order is not None:
-        return ITERATED, "required by iterations or prediction_order"
+    if asked := [name for name in _OF_ITERATIONS if getattr(settings, name) not in (None, {})]:
+        return ITERATED, f"required by {' and '.join(asked)}"
     if settings.input is InputName.INTERPOLATE or _accelerated(settings):
         return ITERATED, "required by interpolated inputs or an acceleration"
     if not situation.cycles:
