@@ -13,8 +13,8 @@ import ssptool
 
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
-    ["errors", "foreign_text", "pickling", "version", "working_directory"],
-    ["arguments", "tempfiles"],
+    ["errors", "foreign_text", "version", "working_directory"],
+    ["arguments", "child_processes", "sandbox", "tempfiles"],
     ["documents"],
     ["fmu"],
     ["network"],

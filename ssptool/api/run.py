@@ -5,12 +5,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Unpack
 
 from ssptool.api.check import DEFAULTS, Codes, SystemOptions, parameter_files, refuse_unknown, shows, valid
 from ssptool.arguments import WrongArgument, count, flag, number, path, seconds, start_value_texts, texts
+from ssptool.child_processes import passing
 from ssptool.documents.archive import Archive
 from ssptool.documents.uri import UP
 from ssptool.engine.assembly.instances import with_libraries
@@ -71,10 +73,12 @@ def simulate(
     timeout: float | str | None = None,
     step_timeout: float | str | None = None,
     memory_limit: float | None = None,
+    sandbox: bool = False,
     realtime: float | None = None,
     statistics: bool = False,
     progress: Callable[[float], None] | None = None,
     compile: bool = False,
+    env: str | list[str] | tuple[str, ...] = (),
     **options: Unpack[RunOptions],
 ) -> Result:
     """Initialize and co-simulate a system.
@@ -121,6 +125,9 @@ def simulate(
         which FMU it was. Default: if there is a limit.
     timeout, step_timeout, memory_limit
         Limits of the child process: wall time of the run and of one macro step [s], and memory [MiB].
+    sandbox
+        Run the FMUs in a child process that has no network, reads only its FMUs and what programs of the system need,
+        and writes only a temporary folder and the logs of the run. Linux only.
     realtime
         So many seconds of simulation pass in one of wall time; without it, the run is as fast as it can be.
     statistics
@@ -130,6 +137,8 @@ def simulate(
     compile
         Compile FMUs that bring C or C++ sources and no library for this platform, with the compiler of this machine
         (CC and CXX name others), into the cache of the user (SSPTOOL_CACHE names another). The FMUs stay as they are.
+    env
+        Names of environment variables that processes of FMUs get beside those that FMUs need (docs/running.md).
 
     Returns
     -------
@@ -146,6 +155,10 @@ def simulate(
         Inputs or scenario cannot be used, with everything that is wrong with them.
     NotCompiled
         The sources of an FMU cannot be compiled.
+    NotInEnvironment
+        A variable in `env` is not set.
+    NoSandbox
+        This system cannot close one.
     WrongArgument, UnknownArgument
         An argument cannot be; the message says which, what was found and what is allowed.
 
@@ -161,12 +174,14 @@ def simulate(
         count("every", every),
         None if output_step is None else seconds("output_step", output_step),
     )
-    limits = _limits(timeout, step_timeout, memory_limit)
+    limits = replace(_limits(timeout, step_timeout, memory_limit), sandbox=flag("sandbox", sandbox))
     if isolated is not None and not flag("isolated", isolated) and limits != Limits():
-        raise WrongArgument("isolated", isolated, "True or left out where timeout, step_timeout or memory_limit limits")
+        raise WrongArgument("isolated", isolated, "True or left out where limits or a sandbox are given")
     apart = limits != Limits() if isolated is None else isolated
-    with _opened_plan(simulate, system, options) as (archive, made, arguments):
+    with ExitStack() as stack:
+        archive, made, arguments = stack.enter_context(_opened_plan(simulate, system, options))
         made, sources = with_libraries(made, archive) if flag("compile", compile) else (made, archive)
+        stack.enter_context(passing(texts("env", env, "the name of an environment variable")))
         return run(
             made,
             sources,

@@ -12,6 +12,7 @@ from typing import Any
 from ssptool.api.check import Files, switches_of
 from ssptool.arguments import flag, texts
 from ssptool.arguments import path as file_path
+from ssptool.child_processes import passing
 from ssptool.drawing.plot_model import PAGES, check_plot_name
 from ssptool.drawing.study_plot import draw_chart, draw_chart_page
 from ssptool.engine.run.result import Result, trace_of
@@ -33,6 +34,8 @@ from ssptool.studies.study_file import Calibration, draft_study, read_calibratio
 from ssptool.studies.study_file import read_study as read_study
 from ssptool.studies.study_results import StudyResults, read_results
 
+_VARIABLE = "the name of an environment variable"
+
 
 def study(
     study: Study | Mapping[str, Any] | Path | str,
@@ -43,6 +46,7 @@ def study(
     insecure_scheduler: bool = False,
     retry_failed: bool = False,
     compile: bool = False,
+    env: str | Sequence[str] = (),
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
     announce: Callable[[Forecast], None] | None = None,
@@ -68,6 +72,8 @@ def study(
         Repeat failed runs.
     compile
         Compile FMUs that bring sources and no library for this platform, as of `simulate`.
+    env
+        Environment variables that processes of FMUs here get as well, as of `simulate`.
     allow_outside, settings_file
         Folders in which an .ssp may read files around it, and another settings file (False: none), as in `validate`.
     announce
@@ -91,15 +97,16 @@ def study(
     check_scheduler(scheduler, insecure=flag("insecure_scheduler", insecure_scheduler))
     wanted, findings = _allowed(study, compile, allow_outside, settings_file)
     folder = Path(output) if output is not None else Path(f"{wanted.name}.study")
-    run_study(
-        check_study(wanted, findings),
-        folder,
-        workers=workers,
-        scheduler=scheduler,
-        retry_failed=retry_failed,
-        announce=announce,
-        progress=progress,
-    )
+    with passing(texts("env", env, _VARIABLE)):
+        run_study(
+            check_study(wanted, findings),
+            folder,
+            workers=workers,
+            scheduler=scheduler,
+            retry_failed=retry_failed,
+            announce=announce,
+            progress=progress,
+        )
     return read_results(folder)
 
 
@@ -111,6 +118,7 @@ def resume_study(
     insecure_scheduler: bool = False,
     retry_failed: bool = False,
     compile: bool = False,
+    env: str | Sequence[str] = (),
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
     announce: Callable[[Forecast], None] | None = None,
@@ -139,6 +147,7 @@ def resume_study(
         insecure_scheduler=insecure_scheduler,
         retry_failed=retry_failed,
         compile=compile,
+        env=env,
         allow_outside=allow_outside,
         settings_file=settings_file,
         announce=announce,
@@ -183,6 +192,7 @@ def calibrate(
     scheduler: str | Any | None = None,
     insecure_scheduler: bool = False,
     compile: bool = False,
+    env: str | Sequence[str] = (),
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
 ) -> Fit:
@@ -203,8 +213,8 @@ def calibrate(
         The result that shall be as small as can be.
     scales
         Signal or result → the size of its errors; see `ssptool.studies.calibration`.
-    workers, scheduler, insecure_scheduler, compile, allow_outside, settings_file
-        Where runs are done, whether FMUs are compiled, and what the rules let pass, as of `study`.
+    workers, scheduler, insecure_scheduler, compile, env, allow_outside, settings_file
+        Where runs are done, what FMUs are compiled and see, and what the rules let pass, as of `study`.
 
     Raises
     ------
@@ -229,7 +239,10 @@ def calibrate(
     trace = None if given is None else trace_of("data", given)
     results = (*(stated.targets or ()), *([stated.minimize] if stated.minimize is not None else []))
     signals = () if trace is None else trace.signals
-    with open_trials(wanted, signals=signals, results=results, workers=workers, scheduler=scheduler) as trials:
+    with (
+        passing(texts("env", env, _VARIABLE)),
+        open_trials(wanted, signals=signals, results=results, workers=workers, scheduler=scheduler) as trials,
+    ):
         if trace is not None:
             fit = fit_trace(trials, trace, scales=stated.scales, confidence=confidence)
         elif stated.targets is not None:

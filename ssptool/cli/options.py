@@ -42,6 +42,16 @@ StartValues = Annotated[
     ),
 ]
 WHAT_IS_COMPILED = "Compile FMUs that bring C or C++ sources and no library for this platform, into a cache."
+Env = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--env",
+        metavar="NAME",
+        rich_help_panel="Process and pace",
+        help="Let FMUs see this environment variable too, beside those that FMUs need (docs/running.md); repeated: "
+        "several.",
+    ),
+]
 Accept = Annotated[
     list[str] | None,
     typer.Option(

@@ -15,11 +15,22 @@ import typer
 
 import ssptool
 from ssptool.cli.app import complain, progress_bar, say
-from ssptool.cli.options import WHAT_IS_COMPILED, Accept, SystemPath, bundled, changes_from, codes, stimuli_from, time
+from ssptool.cli.options import (
+    WHAT_IS_COMPILED,
+    Accept,
+    Env,
+    SystemPath,
+    bundled,
+    changes_from,
+    codes,
+    stimuli_from,
+    time,
+)
 from ssptool.cli.settings_options import LOGS, PLANNED, settings_options
 from ssptool.engine.settings import INSIGHT
 from ssptool.errors import PlotUnavailable, abbreviated, counted
 from ssptool.foreign_text import indented, joined_lines, json_text
+from ssptool.sandbox import check_sandbox
 
 if TYPE_CHECKING:
     from ssptool.engine.assembly.fmu_log import LoggedProblems
@@ -114,6 +125,15 @@ MemoryLimit = Annotated[
         help="End the run when its FMUs need more memory than this, in MiB.",
     ),
 ]
+Sandbox = Annotated[
+    bool,
+    typer.Option(
+        "--sandbox",
+        rich_help_panel=PROCESS,
+        help="Give the FMUs no network, only their own files and the system's libraries to read, and only a temporary "
+        "folder to write (Linux).",
+    ),
+]
 Realtime = Annotated[
     float | None,
     typer.Option(
@@ -174,6 +194,7 @@ def plan_command(
     changes: dict[str, Any],
     stimuli: dict[str, Any],
     accept: Accept = None,
+    sandbox: Sandbox = False,
 ) -> None:
     """Print the choices of a run with reasons, and its sequence of calls.
 
@@ -181,7 +202,11 @@ def plan_command(
 
     For example `ssptool plan plant --master jacobi`.
     """
+    if sandbox:
+        check_sandbox()
     say(plan_text(ssptool.plan(system, settings=settings, accept=codes(accept), **changes, **stimuli)))
+    if sandbox:
+        say("\nSandbox\n  available: no network, files by Landlock")
 
 
 SHOWN_OVERRIDES = 5
@@ -369,9 +394,11 @@ def run_command(
     output_step: OutputStep = None,
     isolated: Isolated = True,
     compile: Compile = False,
+    env: Env = None,
     timeout: Timeout = None,
     step_timeout: StepTimeout = None,
     memory_limit: MemoryLimit = None,
+    sandbox: Sandbox = False,
     realtime: Realtime = None,
     statistics: StatisticsOption = None,
     logs: dict[str, Any],
@@ -387,8 +414,8 @@ def run_command(
     """
     if plot is not None:
         ssptool.check_plot_name(plot)
-    if not isolated and not timeout is step_timeout is memory_limit is None:
-        raise typer.BadParameter("limits need a process of its own for the FMUs", param_hint="--in-process")
+    if not isolated and (sandbox or not timeout is step_timeout is memory_limit is None):
+        raise typer.BadParameter("limits and a sandbox need a process of its own", param_hint="--in-process")
     output = output or Path(system.resolve().stem).with_suffix(".csv")
     with progress_bar("running") as progress:
         result = ssptool.simulate(
@@ -403,11 +430,13 @@ def run_command(
             timeout=timeout,
             step_timeout=step_timeout,
             memory_limit=memory_limit,
+            sandbox=sandbox,
             statistics=statistics is not None,
             realtime=realtime,
             progress=progress,
             accept=codes(accept),
             compile=compile,
+            env=env or (),
             **changes,
             **stimuli,
         )

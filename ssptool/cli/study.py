@@ -8,7 +8,7 @@ from typer.core import TyperGroup
 
 import ssptool
 from ssptool.cli.app import progress_bar, say
-from ssptool.cli.options import WHAT_IS_COMPILED, bundled, judged_by
+from ssptool.cli.options import WHAT_IS_COMPILED, Env, bundled, judged_by
 from ssptool.errors import counted
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def study_run(
     insecure_scheduler: InsecureScheduler = False,
     retry_failed: RetryFailed = False,
     compile: Compile = False,
+    env: Env = None,
     *,
     judged: dict[str, Any],
 ) -> None:
@@ -84,6 +85,7 @@ def study_run(
             insecure_scheduler=insecure_scheduler,
             retry_failed=retry_failed,
             compile=compile,
+            env=env or (),
             **judged,
             announce=_announce,
             progress=progress,
@@ -100,6 +102,7 @@ def study_resume(
     insecure_scheduler: InsecureScheduler = False,
     retry_failed: RetryFailed = False,
     compile: Compile = False,
+    env: Env = None,
     *,
     judged: dict[str, Any],
 ) -> None:
@@ -112,6 +115,7 @@ def study_resume(
             insecure_scheduler=insecure_scheduler,
             retry_failed=retry_failed,
             compile=compile,
+            env=env or (),
             **judged,
             announce=_announce,
             progress=progress,
@@ -159,6 +163,7 @@ def study_calibrate(
     scheduler: Scheduler = None,
     insecure_scheduler: InsecureScheduler = False,
     compile: Compile = False,
+    env: Env = None,
     *,
     judged: dict[str, Any],
 ) -> None:
@@ -173,6 +178,7 @@ def study_calibrate(
         scheduler=scheduler,
         insecure_scheduler=insecure_scheduler,
         compile=compile,
+        env=env or (),
         **judged,
     )
     say(str(fit))

@@ -579,11 +579,14 @@ class Limits:
         Wall time of one macro step, or of loading and initialization.
     memory : [byte]
         Memory of the child process and of those of its FMUs, without shared pages (Linux only).
+    sandbox
+        The child process has no network, reads the system's libraries and its FMUs, and writes a temporary folder.
     """
 
     seconds: float | None = None
     step_seconds: float | None = None
     memory: int | None = None
+    sandbox: bool = False
 
     def __post_init__(self) -> None:
         limits = {"timeout": self.seconds, "timeout of a step": self.step_seconds, "memory limit": self.memory}

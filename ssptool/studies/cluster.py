@@ -12,7 +12,7 @@ from typing import Any
 import distributed as _distributed
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from ssptool.pickling import dumps
+from ssptool.child_processes import dumps
 from ssptool.studies.definition import RunOutcome, Study, Task, failed
 from ssptool.studies.worker import Bounds, Runner, unpack
 from ssptool.version import __version__

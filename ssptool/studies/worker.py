@@ -13,12 +13,12 @@ import os
 import pickle
 import posixpath
 import signal
-import subprocess
 import sys
 import tempfile
 import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
@@ -28,10 +28,11 @@ from queue import SimpleQueue
 from threading import Thread
 from time import monotonic, perf_counter
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from ssptool.child_processes import BadMessage, decoded, dumps, encoded, limit_waiting, received, start_interpreter
 from ssptool.documents.archive import Archive
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP
@@ -50,7 +51,6 @@ from ssptool.engine.settings import Limits
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Floats, Trace
 from ssptool.network.tree import fmu_entry
-from ssptool.pickling import dumps
 from ssptool.rules.load import load
 from ssptool.rules.selection import EVERYTHING
 from ssptool.studies.definition import FactorRole, Points, RunOutcome, RunStatus, Samples, Study, Task, failed
@@ -337,11 +337,39 @@ def worker_main() -> None:
         except EOFError:
             break
         for task in tasks:
-            connection.send_bytes(dumps(study_worker.run(task)))
+            connection.send_bytes(encoded(_sent(study_worker.run(task))))
     study_worker.close()
 
 
-_ENTRY = "from ssptool.studies.worker import worker_main; worker_main()"
+class _SentOutcome(NamedTuple):
+    """What a process sends of an outcome; the parent knows the task."""
+
+    status: RunStatus
+    results: Mapping[str, float | None]
+    message: str
+    own_seconds: float
+    seconds: float
+    trace: bytes | None
+    witness: str
+    samples: Floats | None
+
+
+def _sent(outcome: RunOutcome) -> _SentOutcome:
+    return _SentOutcome(*(getattr(outcome, name) for name in _SentOutcome._fields))
+
+
+def _outcome_from(content: bytes, study: Study, task: Task) -> RunOutcome:
+    """The outcome of a task that a process has sent. Raises BadMessage."""
+    sent: _SentOutcome = decoded(_SentOutcome, content)
+    if sent.status is RunStatus.COMPLETED and list(sent.results) != list(study.results):
+        raise BadMessage("it has not the results of the study")
+    wanted = None if task.samples is None else (len(task.samples.times), len(task.samples.signals))
+    if sent.samples is not None and sent.samples.shape != wanted:
+        raise BadMessage(f"it has samples of shape {sent.samples.shape}, and not {wanted}")
+    return RunOutcome(task, **sent._asdict())
+
+
+_ENTRY = "ssptool.studies.worker:worker_main"
 
 LOOK_SECONDS = 0.05
 """Between two looks at the memory of the process."""
@@ -409,9 +437,9 @@ class Runner:
             process.send(left)
             while left:
                 began = monotonic()
-                lost = process.wait(self.bounds)
-                outcome = lost if isinstance(lost, RunOutcome) else None
                 task = left.pop(0)
+                lost = process.wait(self.bounds, task)
+                outcome = lost if isinstance(lost, RunOutcome) else None
                 if outcome is None:
                     self._process = None
                     yield self._again(task, str(lost), monotonic() - began)
@@ -463,7 +491,9 @@ class LocalWorkers:
         bounds = replace(bounds, memory=bounds.memory or _machine_memory() // self.count or None)
         self._runners = [Runner(study, signals, bounds, reuse=reuse) for _ in range(self.count)]
         # A child ends with the thread that has started it, so each runner keeps its thread.
-        self._threads = [Thread(target=self._serve, args=(runner,), daemon=True) for runner in self._runners]
+        self._threads = [
+            Thread(target=copy_context().run, args=(self._serve, runner), daemon=True) for runner in self._runners
+        ]
         self._batches: SimpleQueue[list[Task] | None] = SimpleQueue()
         self._outcomes: SimpleQueue[list[RunOutcome] | Exception] = SimpleQueue()
 
@@ -528,47 +558,46 @@ def _machine_memory() -> int:
 class _Process:
     def __init__(self, orders: WorkerOrders) -> None:
         self._connection, theirs = Pipe()
-        command = [sys.executable, "-c", _ENTRY, str(theirs.fileno()), str(os.getpid())]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self._process = subprocess.Popen(
-            command, pass_fds=(theirs.fileno(),), env=environment, stdin=subprocess.DEVNULL
-        )
+        descriptor = theirs.fileno()
+        self._process = start_interpreter(_ENTRY, (descriptor, os.getpid()), (descriptor,))
         theirs.close()
         self._ready = False
+        self._study = orders.study
+        limit_waiting(self._connection)
         self._connection.send_bytes(dumps(orders))
 
     def send(self, tasks: Sequence[Task]) -> None:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # `wait` sees that it has ended
             self._connection.send_bytes(dumps(list(tasks)))
 
-    def wait(self, bounds: Bounds) -> RunOutcome | str:
-        """The next outcome; or why there is none, and then the process has ended."""
+    def wait(self, bounds: Bounds, task: Task) -> RunOutcome | str:
+        """The next outcome, which is of a task; or why there is none, and then the process has ended."""
         try:
             if not self._ready and not self._connection.poll(START_SECONDS):
                 self.end()
                 return f"the process of the FMUs has not started within {START_SECONDS:g} s"
             if not self._ready:
-                self._connection.recv_bytes()
+                if received(self._connection):
+                    raise BadMessage("it comes before the first task")
                 self._ready = True
+            return self._next(bounds, task)
+        except BadMessage as bad:
+            self.end()
+            return str(bad)
         except (EOFError, ConnectionResetError, OSError):
             return self._ended()
-        return self._next(bounds)
 
-    def _next(self, bounds: Bounds) -> RunOutcome | str:
+    def _next(self, bounds: Bounds, task: Task) -> RunOutcome | str:
         deadline = None if bounds.seconds is None else monotonic() + bounds.seconds
         look = self._memory_look(bounds)
-        try:
-            while not self._connection.poll(_patience(deadline, look is not None)):
-                if deadline is not None and monotonic() >= deadline:
-                    self.end()
-                    return f"the run has taken {bounds.seconds:g} s, which is all that it may take"
-                if look is not None and (problem := look()):
-                    self.end()
-                    return problem
-            outcome: RunOutcome = pickle.loads(self._connection.recv_bytes())
-            return outcome
-        except (EOFError, ConnectionResetError, OSError):
-            return self._ended()
+        while not self._connection.poll(_patience(deadline, look is not None)):
+            if deadline is not None and monotonic() >= deadline:
+                self.end()
+                return f"the run has taken {bounds.seconds:g} s, which is all that it may take"
+            if look is not None and (problem := look()):
+                self.end()
+                return problem
+        return _outcome_from(received(self._connection), self._study, task)
 
     def kill(self) -> None:
         self._process.kill()

@@ -52,6 +52,7 @@ OF_THE_SHELL = {
     "unsafe_fixes": "`ssptool.fix(unsafe=True)`",
     "diff": "`ssptool.fix(save=False).diff`",
     "output": "of `validate`: where the report is printed",
+    "sandbox": "of `plan`: printed whether `simulate` has one",
 }
 """Options without an argument of the same name, and what stands for them in Python."""
 

@@ -30,7 +30,11 @@ typedef enum {
     NAN_INSIDE,   /* der(x) is no number */
     LEAVE_THREAD, /* once, one that never ends */
     PRINT,        /* a few words to stdout, which stay in its buffer */
-    GO_ELSEWHERE  /* to another working directory */
+    GO_ELSEWHERE, /* to another working directory */
+    SEND_PICKLE,  /* to all descriptors: a message that makes the file "forged" where it is unpickled */
+    SEND_GARBAGE, /* likewise: a message of noise */
+    SEND_LENGTH,  /* likewise: the length of a message that does not come */
+    REACH_OUT     /* aborts if it can write a file "reached", or read the one that is called "secret" */
 } Misbehaviour;
 
 static const Variable variables[COUNT] = {
@@ -98,6 +102,23 @@ static void leave_thread(void)
         pthread_create(&thread, NULL, run_for_ever, NULL);
 }
 
+/* What its process has inherited, but for the streams. A message begins with its length. */
+static void send_everywhere(const char *content, size_t size, size_t length)
+{
+    char message[128] = {(char)(length >> 24), (char)(length >> 16), (char)(length >> 8), (char)length};
+    memcpy(message + 4, content, size);
+    for (int descriptor = 3; descriptor < 256; ++descriptor)
+        if (write(descriptor, message, size + 4) < 0)
+            continue;
+}
+
+static void reach_out(void)
+{
+    FILE *const written = fopen("reached", "w"), *const read = fopen("secret", "r");
+    if (written || read)
+        abort();
+}
+
 static void misbehave(Misbehaviour kind)
 {
     switch (kind) {
@@ -125,6 +146,14 @@ static void misbehave(Misbehaviour kind)
         if (chdir("/"))
             abort();
         break;
+    case SEND_PICKLE: {
+        static const char pickle[] = "cposix\nsystem\n(S'touch forged'\ntR.";
+        send_everywhere(pickle, sizeof pickle - 1, sizeof pickle - 1);
+        break;
+    }
+    case SEND_GARBAGE: send_everywhere("[[[\xff\x00\x80}", 7, 7); break;
+    case SEND_LENGTH: send_everywhere("[", 1, 0x7ffffffe); break;
+    case REACH_OUT: reach_out(); break;
     default: break;
     }
 }

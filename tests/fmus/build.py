@@ -24,7 +24,11 @@ FOLDER = HERE.parents[1] / "build" / "test-fmus"
     LEAVE_THREAD,
     PRINT,
     GO_ELSEWHERE,
-) = range(15)
+    SEND_PICKLE,
+    SEND_GARBAGE,
+    SEND_LENGTH,
+    REACH_OUT,
+) = range(19)
 """What `Misbehaving` does from time `when` on, by its parameter `what`."""
 
 

@@ -8,7 +8,6 @@ import mmap
 import os
 import pickle
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -26,6 +25,19 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ssptool.child_processes import (
+    BadMessage,
+    Pickler,
+    encoded,
+    error_data,
+    error_from,
+    limit_waiting,
+    parsed,
+    received,
+    scrub,
+    start_interpreter,
+    value_of,
+)
 from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.run.execution import Execution, Job, execute
@@ -33,7 +45,8 @@ from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.trace import NO_ENTRIES, NewEntries
 from ssptool.engine.watch import Watch
 from ssptool.errors import is_own
-from ssptool.pickling import Pickler, dumps
+from ssptool.sandbox import close_files, system_paths
+from ssptool.working_directory import absolute
 
 
 class SharedMemory:
@@ -105,6 +118,25 @@ class Raised(NamedTuple):
 Message = InitializedMessage | Committed | Finished | Raised
 
 
+def _send(connection: Connection, message: Message) -> None:
+    """As its name and its fields: data that the parent checks."""
+    connection.send_bytes(encoded([type(message).__name__, message]))
+
+
+def message_from(content: bytes) -> Message:
+    """What a child has sent. Raises BadMessage."""
+    parts = parsed(content)
+    if type(parts) is not list or len(parts) != 2:
+        raise BadMessage("it has no name")
+    name, data = parts
+    for kind in (InitializedMessage, Committed, Finished):
+        if name == kind.__name__:
+            return value_of(kind, data, name)
+    if name == Raised.__name__:
+        return Raised(error_from(data))
+    raise BadMessage(f"its name is {str(name)[:40]!r}")
+
+
 class SharedRows:
     """Rows in slots that the parent reads: what was written there is not lost when this process is."""
 
@@ -115,7 +147,7 @@ class SharedRows:
         self._unread = 0
 
     def initialized(self, kernel: str, report: InitializationReport) -> None:
-        self._connection.send_bytes(dumps(InitializedMessage(kernel, report)))
+        _send(self._connection, InitializedMessage(kernel, report))
 
     def space(self, count: int) -> Floats:
         if self._unread == len(self._ring):
@@ -125,19 +157,23 @@ class SharedRows:
         return rows
 
     def commit(self, count: int, entries: NewEntries = NO_ENTRIES) -> None:
-        self._connection.send_bytes(dumps(Committed(count, entries)))
+        _send(self._connection, Committed(count, entries))
         self._turn += 1
         self._unread += 1
 
 
 class ChildTask(NamedTuple):
-    """The task of a child process: `folder` is its working directory, `scratch` a folder that the parent removes."""
+    """The task of a child process: `folder` is its working directory, `scratch` a folder that the parent removes.
+
+    With a `sandbox` it can read its FMUs, and write nothing but `scratch` and the logs of the run.
+    """
 
     job: Job
     folder: Path
     scratch: str
     slots: int
     rows: int
+    sandbox: bool = False
 
     def watch_and_ring(self, memory: SharedMemory) -> tuple[Watch, Floats]:
         """The two parts of the shared memory."""
@@ -158,11 +194,11 @@ class ChildTask(NamedTuple):
 def work(assignment: ChildTask, memory: SharedMemory, connection: Connection, parent: int) -> None:
     """Do the job, send the result to the parent, and end this process; never returns."""
     try:
-        connection.send_bytes(dumps(_attempt(assignment, memory, connection, parent)))
+        _send(connection, _attempt(assignment, memory, connection, parent))
     except Exception as error:
         if not is_own(error):  # a traceback does not leave the process, and is needed to find a mistake of ours
             error.add_note("".join(traceback.format_exception(error)))
-        connection.send_bytes(dumps(Raised(error)))
+        connection.send_bytes(encoded([Raised.__name__, error_data(error)]))
     finally:
         # Skip the exit handlers inherited from the parent, but flush what FMUs have printed.
         ctypes.CDLL(None).fflush(None)
@@ -174,8 +210,20 @@ def _attempt(assignment: ChildTask, memory: SharedMemory, connection: Connection
     with suppress(OSError):  # it is no longer there
         os.chdir(assignment.folder)
     watch, ring = assignment.watch_and_ring(memory)
+    if assignment.sandbox:
+        instances = assignment.job.plan.instances
+        own = {assignment.job.sources.local_path(instance.source) for instance in instances}
+        close_files([*system_paths(), *own], [Path(assignment.scratch), *logs_of(assignment.job)])
     # Libraries stay where they are: a thread that an FMU has left behind would crash without its code.
     return Finished(execute(assignment.job, SharedRows(ring, connection), watch, Pool(reuse=False)))
+
+
+def logs_of(job: Job) -> list[Path]:
+    """Files that the run writes beside its results."""
+    settings = job.plan.settings
+    return [
+        absolute(path) for path in (settings.log_loops, settings.log_coupling, settings.fmu_log) if path is not None
+    ]
 
 
 def settle(scratch: str, parent: int) -> None:
@@ -187,6 +235,7 @@ def settle(scratch: str, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     faulthandler.disable()
+    scrub()
     tempfile.tempdir = scratch
     with suppress(OSError):  # there may be no such streams
         os.dup2(_STDERR, _STDOUT)
@@ -257,7 +306,7 @@ def _as_code(value: FunctionType | type) -> bytes:
     return code
 
 
-_ENTRY = "from ssptool.engine.isolation.child import main; main()"
+_ENTRY = "ssptool.engine.isolation.child:main"
 
 
 class ChildProcess(Protocol):
@@ -292,6 +341,7 @@ class _Fork:
             self.connection.close()
             work(assignment, memory, theirs, parent)
         theirs.close()
+        limit_waiting(self.connection)
 
     def wait(self) -> int:
         if self._status is None:
@@ -317,16 +367,15 @@ class _Fresh:
         task = task_for_fresh(assignment)
         self.connection, theirs = Pipe()
         descriptors = (theirs.fileno(), memory.descriptor)
-        command = [sys.executable, "-c", _ENTRY, *map(str, descriptors), str(os.getpid())]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self._process = subprocess.Popen(command, pass_fds=descriptors, env=environment, stdin=subprocess.DEVNULL)
+        self._process = start_interpreter(_ENTRY, (*descriptors, os.getpid()), descriptors, offline=assignment.sandbox)
         self.pid = self._process.pid
         theirs.close()
+        limit_waiting(self.connection)
         self.connection.send_bytes(task)
         # Limits of time are those of the FMUs, and to start an interpreter is not their fault. Should it die instead,
         # whoever follows it finds out.
         with contextlib.suppress(EOFError, ConnectionResetError):
-            self.connection.recv_bytes()
+            received(self.connection)
 
     def wait(self) -> int:
         return self._process.wait()
@@ -341,8 +390,11 @@ class _Fresh:
 
 
 def start_child(assignment: ChildTask, memory: SharedMemory, *, fork: bool | None) -> ChildProcess:
-    """Start a child process. `fork`: as a copy of this process; None: where that is safe."""
-    return (_Fork if _may_fork(fork) else _Fresh)(assignment, memory)
+    """Start a child process. `fork`: as a copy of this process; None: where that is safe.
+
+    One in a sandbox is no copy, which would have open files and memory of this process.
+    """
+    return (_Fork if not assignment.sandbox and _may_fork(fork) else _Fresh)(assignment, memory)
 
 
 def _may_fork(fork: bool | None) -> bool:

@@ -1,7 +1,6 @@
 """Isolated runs: an FMU that crashes, hangs or exhausts memory ends the run and nothing else."""
 
 import contextlib
-import pickle
 import signal
 import time
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ssptool.child_processes import BadMessage, received
 from ssptool.engine.assembly.fmu_log import more_about
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.isolation.child import (
@@ -22,6 +22,8 @@ from ssptool.engine.isolation.child import (
     Message,
     Raised,
     SharedMemory,
+    logs_of,
+    message_from,
     start_child,
 )
 from ssptool.engine.recording.writer import blocks_at_once, rows_at_once
@@ -31,6 +33,7 @@ from ssptool.engine.run.recorder import Recorder, interrupts_deferred
 from ssptool.engine.settings import Limits
 from ssptool.engine.trace import NO_ENTRIES, NewEntries
 from ssptool.engine.watch import NATIVE, Watch
+from ssptool.sandbox import check_sandbox
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import absolute
 
@@ -145,8 +148,13 @@ def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool
         Whether the child is a copy of this process (fast) or a fresh interpreter; None: the copy where that is safe,
         which is on Linux while there is only one thread.
     """
+    if limits.sandbox:
+        check_sandbox()
     with TemporaryFolder() as scratch:
-        assignment = _assignment(job, scratch)
+        assignment = _assignment(job, scratch)._replace(sandbox=limits.sandbox)
+        if limits.sandbox:
+            for log in logs_of(job):  # the child may write to these files, and make none
+                log.touch()
         memory = SharedMemory.create(assignment.size)
         try:
             # Before any thread writes rows.
@@ -183,6 +191,7 @@ class _Parent:
         self.turn = 0
         job = assignment.job
         self.settings = job.plan.settings
+        self.components = {instance.name for instance in job.plan.instances}
         # A step that keeps pace with the clock takes that long.
         waiting = 0.0 if job.realtime is None else job.plan.interval.step / job.realtime
         self.limits = LimitWatch(limits, child.pid, waiting)
@@ -207,6 +216,10 @@ class _Parent:
                         status = self.child.wait()
                         self._salvage()
                         return self._died(status)
+        except BadMessage as bad:
+            calls = self.watch.in_flight()
+            self.child.kill()
+            return self._ended(Ending.EXITED, str(bad), _REPORT, calls)
         except Overdue as overdue:
             calls = self.watch.in_flight()
             self._drain()
@@ -229,9 +242,10 @@ class _Parent:
     def _receive(self) -> Message | None:
         """The next message, what is to be recorded of it recorded; None at the end."""
         try:
-            message: Message = pickle.loads(self.child.connection.recv_bytes())
+            message = message_from(received(self.child.connection))
         except (EOFError, OSError):  # it may have died in the middle of one
             return None
+        self._check(message)
         match message:
             case InitializedMessage(kernel, report):
                 self.recorder.initialized(kernel, report)
@@ -240,13 +254,30 @@ class _Parent:
                 self._answer()
         return message
 
+    def _check(self, message: Message) -> None:
+        """Refuse what cannot be of this run. Raises BadMessage."""
+        match message:
+            case Committed(count):
+                times = self.ring[self.turn % len(self.ring)][: max(count, 0), 0]
+                if not 0 < count <= self.ring.shape[1] or not np.all(np.isfinite(times)):
+                    raise BadMessage(f"{count} rows of at most {self.ring.shape[1]}, {len(times)} of them with a time")
+                if self.recorder.report is None:
+                    raise BadMessage("rows before the end of initialization")
+            case InitializedMessage() if self.recorder.report is not None:
+                raise BadMessage("a second end of initialization")
+            case Finished(execution):
+                failure = execution.failure
+                if failure is not None and failure.component and failure.component not in self.components:
+                    raise BadMessage(f"a failure of a component {failure.component!r}, which the system does not have")
+
     def _drain(self) -> None:
         """End the child, and take all rows that it has finished."""
         with interrupts_deferred():
             self.child.kill()
-            while self._receive() is not None:
-                pass
-            self._salvage()
+            with contextlib.suppress(BadMessage):  # what is after one is not believed
+                while self._receive() is not None:
+                    pass
+                self._salvage()
 
     def _take(self, count: int, entries: NewEntries = NO_ENTRIES) -> None:
         slot = self.ring[self.turn % len(self.ring)]

@@ -3,10 +3,8 @@
 import contextlib
 import ctypes
 import os
-import pickle
 import signal
 import subprocess
-import sys
 import threading
 import time
 import warnings
@@ -17,15 +15,15 @@ from typing import Any
 
 from fmpy import fmi2, fmi3
 
+from ssptool.child_processes import BadMessage, dumps, error_from, parsed, start_interpreter
 from ssptool.fmu.binary import FmuBinary, instantiation, prototypes, standard_name
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FATAL, Fmi1Instance, Fmi1Slave, Fmi2Instance, Fmi3Instance, FmiError, FmuInstance
 from ssptool.fmu.messages import MessageLog
 from ssptool.fmu.processes._proxy import FUNCTIONS, Client
 from ssptool.fmu.processes.serving import EndInstance, Free, Instantiate, Request, serve_as_copy
-from ssptool.pickling import dumps
 
-_ENTRY = "from ssptool.fmu.processes.serving import main; main()"
+_ENTRY = "ssptool.fmu.processes.serving:main"
 _END_SECONDS = 1.0
 """Time that a process has to end when asked [s]."""
 
@@ -50,12 +48,17 @@ class FmuProcess:
             os.close(memory)
         self.client.process(self._child.pid)
 
-    def request(self, request: Request) -> Any:
-        """Send a request and return the answer. Raises its exceptions, and RuntimeError if it has ended."""
-        answer = pickle.loads(self.client.request(dumps(request)))
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+    def request(self, request: Request) -> frozenset[str]:
+        """Send a request and return the names of functions that it is answered with.
+
+        Raises its exceptions, BadMessage, and RuntimeError if it has ended.
+        """
+        answer = parsed(self.client.request(dumps(request)))
+        if type(answer) is dict and list(answer) == ["error"]:
+            raise error_from(answer["error"])
+        if type(answer) is not list or not all(type(name) is str for name in answer):
+            raise BadMessage("no list of functions")
+        return frozenset(answer)
 
     @property
     def pid(self) -> int:
@@ -145,12 +148,8 @@ class _NewProcess:
 
     def __init__(self, memory: int) -> None:
         theirs, self._alive = os.pipe()
-        command = [sys.executable, "-c", _ENTRY, str(memory), str(theirs), str(os.getpid())]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         try:
-            self._process = subprocess.Popen(
-                command, pass_fds=(memory, theirs), env=environment, stdin=subprocess.DEVNULL
-            )
+            self._process = start_interpreter(_ENTRY, (memory, theirs, os.getpid()), (memory, theirs))
         finally:
             os.close(theirs)
         self.pid = self._process.pid
@@ -211,12 +210,12 @@ class RemoteBinary(FmuBinary):
             function = instantiation(self.description.fmi_major, self.interface)
             said = f"the process of the component {self.process.ended_by}"
             raise FmiError(name, function, FATAL, (*log.latest(), said)) from None
-        instance = self._remote(name, index, component, set(present), log)
+        instance = self._remote(name, index, component, present, log)
         instance.description = own
         self._instances.append(instance)
         return instance
 
-    def _remote(self, name: str, index: int, component: int, present: set[str], log: MessageLog) -> FmuInstance:
+    def _remote(self, name: str, index: int, component: int, present: frozenset[str], log: MessageLog) -> FmuInstance:
         major, exchange = self.description.fmi_major, self.interface is InterfaceType.MODEL_EXCHANGE
         kind = (_EXCHANGE if exchange else _SIMULATION)[major]
         slave = _remote_class(kind)(self.process, index, component, callback=log)

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, NoReturn
 
 from fmpy import calloc, fmi1, fmi2, fmi3, free
 
+from ssptool.child_processes import encoded, error_data, scrub
 from ssptool.fmu.binary import FmuBinary
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FmuInstance
 from ssptool.fmu.messages import LATEST, MessageLog
 from ssptool.fmu.processes._proxy import LOG, LOG_FORMATTED, UPDATE, Host
-from ssptool.pickling import dumps
 
 _PR_SET_PDEATHSIG = 1
 _STDERR = 2
@@ -111,15 +111,15 @@ class _Served:
         while True:
             request: Request = pickle.loads(self._host.next())
             try:
-                answer = self._answer(request)
+                answer: Any = self._answer(request)
             except Exception as error:
-                answer = error
-            self._host.answer(dumps(answer))
+                answer = {"error": error_data(error)}
+            self._host.answer(encoded(answer))
             if isinstance(request, EndInstance):
                 # Libraries stay where they are: a thread that an FMU has left behind would crash without its code.
                 os._exit(0)
 
-    def _answer(self, request: Request) -> Any:
+    def _answer(self, request: Request) -> tuple[str, ...]:
         match request:
             case Instantiate():
                 return self._instantiate(request)
@@ -129,7 +129,7 @@ class _Served:
                 binary.forget(instance)
             case EndInstance():
                 ctypes.CDLL(None).fflush(None)
-        return None
+        return ()
 
     def _instantiate(self, request: Instantiate) -> tuple[str, ...]:
         key = (request.path, request.interface)
@@ -162,6 +162,7 @@ def serve_as_copy(descriptor: int, parent: int) -> NoReturn:
     """The same in a fork of the parent's main thread."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     _close_descriptors(descriptor)
+    scrub()
     serve(descriptor, parent)
 
 

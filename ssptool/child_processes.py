@@ -1,0 +1,430 @@
+"""Child processes of the package: their interpreter, their environment, and messages from parent to child and back.
+
+A child loads FMUs, which are foreign code. It imports nothing from the current folder, sees the environment variables
+that FMUs need, and answers with data: the parent executes nothing that a child sends.
+"""
+
+import base64
+import copyreg
+import dataclasses
+import importlib
+import io
+import json
+import os
+import pickle
+import socket
+import struct
+import subprocess
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from enum import Enum
+from fnmatch import fnmatchcase
+from functools import cache
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from ssptool.errors import WrongUsage
+
+T = TypeVar("T")
+
+# -- from parent to child
+
+
+class Pickler(pickle.Pickler):
+    """Also takes frozen mappings, and errors whose constructors do not take what `args` holds."""
+
+    dispatch_table = copyreg.dispatch_table.copy()
+    dispatch_table[MappingProxyType] = lambda mapping: (_frozen, (dict(mapping),))
+
+    def reducer_override(self, value: Any) -> Any:
+        # Those of the operating system keep what they are about, such as the name of a file, by themselves.
+        if isinstance(value, BaseException) and not isinstance(value, OSError):
+            return _rebuild, (type(value), value.args, value.__dict__)
+        return NotImplemented
+
+
+def _frozen(entries: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(entries)
+
+
+def _rebuild(kind: type[BaseException], arguments: tuple[Any, ...], facts: dict[str, Any]) -> BaseException:
+    error = kind.__new__(kind)
+    error.args = arguments
+    error.__dict__.update(facts)
+    return error
+
+
+def dumps(value: Any) -> bytes:
+    """A message for a child, as bytes for `pickle.loads`. What a child sends is `encoded`."""
+    buffer = io.BytesIO()
+    Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(value)
+    return buffer.getvalue()
+
+
+# -- interpreter and environment
+
+ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
+    "programs and libraries that FMUs start and load": ("PATH", "LD_LIBRARY_PATH", "DYLD_*", "SYSTEMROOT", "WINDIR"),
+    "settings and licenses in the folder of the user": ("HOME", "USER", "LOGNAME", "USERPROFILE", "APPDATA"),
+    "temporary files": ("TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"),
+    "language, formats of numbers and time zone": ("LANG", "LANGUAGE", "LC_*", "TZ"),
+    "number of threads": ("OMP_*", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
+    "license servers": ("*_LICENSE_FILE", "*_LICENSE_SERVER", "*_LICENSE", "*_LICENSE_PATH"),
+    "compilation of FMUs that bring sources (--compile)": ("CC", "CXX", "CFLAGS", "CXXFLAGS", "XDG_CACHE_HOME"),
+    "ssptool itself": ("SSPTOOL_*",),
+}
+"""Reason → patterns of the environment variables that a child gets. All others need `env` (`--env NAME`)."""
+
+PASSED = "SSPTOOL_ENV"
+"""Variable that names more of them, separated by commas: for the children of children."""
+
+_passed: ContextVar[tuple[str, ...]] = ContextVar("passed", default=())
+
+
+class NotInEnvironment(WrongUsage):
+    """A variable that children should get is not set."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"--env {name}: the environment has no variable {name}; set it, or leave out the option")
+        self.name = name
+
+
+@contextmanager
+def passing(names: Iterable[str]) -> Iterator[None]:
+    """Children that are started meanwhile get these environment variables as well. Raises NotInEnvironment."""
+    names = tuple(names)
+    for name in names:
+        if name not in os.environ:
+            raise NotInEnvironment(name)
+    token = _passed.set((*_passed.get(), *names))
+    try:
+        yield
+    finally:
+        _passed.reset(token)
+
+
+def child_environment() -> dict[str, str]:
+    """The variables of this process that a child gets."""
+    more = [*_passed.get(), *filter(None, os.environ.get(PASSED, "").split(","))]
+    patterns = [*more, *(pattern for patterns in ENVIRONMENT.values() for pattern in patterns)]
+    found = {name: value for name, value in os.environ.items() if any(fnmatchcase(name, one) for one in patterns)}
+    return found | ({PASSED: ",".join(dict.fromkeys(more))} if more else {})
+
+
+def scrub() -> None:
+    """Make a fork of the parent like a new interpreter: its environment, and where it looks for modules."""
+    wanted = child_environment()
+    for name in set(os.environ) - set(wanted):
+        del os.environ[name]
+    os.environ.update(wanted)
+    sys.path[:] = _import_path()
+
+
+def _import_path() -> list[str]:
+    """Without the current folder, and without entries that another working directory would change."""
+    return [entry for entry in sys.path if Path(entry).is_absolute()]
+
+
+_START = """import sys
+sys.path += [entry for entry in {path!r} if entry not in sys.path]
+{first}
+from {module} import {function}
+{function}()"""
+
+
+def start_interpreter(
+    entry: str, arguments: Sequence[int], descriptors: Sequence[int], *, offline: bool = False
+) -> "subprocess.Popen[bytes]":
+    """A new interpreter that calls an entry (`module:function`) and inherits descriptors.
+
+    Folders of modules that only this process has, such as that of its script, come last there: a file in them takes the
+    place of no installed module. The current folder is none of them, and PYTHON* variables have no effect.
+    `offline`: it leaves the network first, while it has one thread.
+    """
+    module, _, function = entry.partition(":")
+    options = ["-E", "-P", *(["-s"] if sys.flags.no_user_site else [])]
+    first = "from ssptool.sandbox import leave_network; leave_network()" if offline else ""
+    code = _START.format(first=first, path=_import_path(), module=module, function=function)
+    command = [sys.executable, *options, "-c", code, *map(str, arguments)]
+    return subprocess.Popen(command, pass_fds=descriptors, env=child_environment(), stdin=subprocess.DEVNULL)
+
+
+# -- from child to parent
+
+MOST_BYTES = 1 << 30
+"""That a message of a child may have."""
+
+REST_SECONDS = 10
+"""For so long the rest of a message may not come that a child has begun to send [s]."""
+
+
+class BadMessage(Exception):
+    """A child has sent something that is none of the messages that it may send now."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the process of the FMUs sent a message that ssptool does not understand ({reason}): an FMU writes to "
+            "descriptors that are not its own, or has damaged the memory of its process; report it to its supplier"
+        )
+        self.reason = reason
+
+
+def limit_waiting(connection: Connection) -> None:
+    """Let the parent's end of a pipe give up a message whose rest does not come."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", REST_SECONDS, 0))
+
+
+def received(connection: Connection) -> bytes:
+    """The next message of a child.
+
+    Raises
+    ------
+    EOFError, ConnectionResetError
+        The child has ended, or closed its end.
+    BadMessage
+        Its length cannot be, or its rest does not come.
+    """
+    try:
+        return connection.recv_bytes(MOST_BYTES)
+    except (EOFError, ConnectionResetError):
+        raise
+    except BlockingIOError:
+        raise BadMessage("the rest of it does not come") from None
+    except OSError as error:
+        if str(error) == "got end of file during message":
+            raise EOFError from None
+        raise BadMessage("its length cannot be") from None
+
+
+def encoded(value: Any) -> bytes:
+    """A value as data: texts, numbers, and fields of dataclasses and named tuples in their order."""
+    return json.dumps(_data(value)).encode()
+
+
+def _data(value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, Enum):
+        return value.value
+    for kind in (str, int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, np.ndarray):
+        numbers = np.ascontiguousarray(value, dtype=np.float64)
+        return [list(numbers.shape), base64.b64encode(numbers.tobytes()).decode()]
+    if dataclasses.is_dataclass(value):
+        return [_data(getattr(value, one.name)) for one in dataclasses.fields(value)]
+    if isinstance(value, Mapping):
+        return {str(name): _data(each) for name, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [_data(each) for each in value]
+    return str(value)
+
+
+def decoded(kind: "type[T] | Any", content: bytes) -> T:
+    """The value of this type that a message holds. Raises BadMessage."""
+    return cast("T", _value(kind, parsed(content), "it"))
+
+
+def parsed(content: bytes) -> Any:
+    """A message as lists, dictionaries, texts and numbers. Raises BadMessage."""
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise BadMessage(f"no data: {str(error)[:100]}") from None
+
+
+def value_of(kind: "type[T] | Any", data: Any, where: str = "it") -> T:
+    """A part of a parsed message as a value of this type. Raises BadMessage."""
+    return cast("T", _value(kind, data, where))
+
+
+def _value(kind: Any, data: Any, where: str) -> Any:
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        return _one_of(get_args(kind), data, where)
+    if (origin or kind) is np.ndarray:
+        return _array(data, where)
+    if isinstance(origin or kind, type) and issubclass(origin or kind, Mapping):
+        of = get_args(kind)[1]
+        return {name: _value(of, each, f"{where}[{name!r}]") for name, each in _expect(dict, data, where).items()}
+    if origin is tuple:
+        return _tuple(get_args(kind), _expect(list, data, where), where)
+    if dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"):
+        return _fields(kind, _expect(list, data, where), where)
+    return _scalar(kind, data, where)
+
+
+def _scalar(kind: Any, data: Any, where: str) -> Any:
+    if kind is type(None):
+        return _expect(type(None), data, where)
+    if kind is float and type(data) is int:
+        return float(data)
+    if kind in (bool, int, float, str):
+        return _expect(kind, data, where)
+    try:
+        if kind is bytes:
+            return base64.b64decode(_expect(str, data, where), validate=True)
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            return kind(data)
+        if kind is Path:
+            return Path(_expect(str, data, where))
+    except ValueError:
+        raise BadMessage(f"{where} is {str(data)[:40]!r}") from None
+    raise BadMessage(f"{where} is of a type that is not sent, {kind}")
+
+
+def _expect(kind: Any, data: Any, where: str) -> Any:
+    if type(data) is not kind:
+        raise BadMessage(f"{where} is {str(data)[:40]!r}, and not a {kind.__name__}")
+    return data
+
+
+def _one_of(kinds: Sequence[Any], data: Any, where: str) -> Any:
+    for kind in kinds:
+        try:
+            return _value(kind, data, where)
+        except BadMessage as error:
+            problem = error
+    raise problem
+
+
+def _array(data: Any, where: str) -> Any:
+    if not (type(data) is list and len(data) == 2 and type(data[0]) is list):
+        raise BadMessage(f"{where} is no array")
+    shape = [_expect(int, size, where) for size in data[0]]
+    try:
+        numbers = np.frombuffer(base64.b64decode(_expect(str, data[1], where), validate=True), dtype=np.float64)
+        if min(shape, default=0) < 0:
+            raise ValueError
+        return numbers.reshape(shape).copy()
+    except ValueError:
+        raise BadMessage(f"{where} has not the numbers of its shape {shape}") from None
+
+
+def _tuple(kinds: tuple[Any, ...], data: list[Any], where: str) -> Any:
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        return tuple(_value(kinds[0], each, f"{where}[{index}]") for index, each in enumerate(data))
+    if len(kinds) != len(data):
+        raise BadMessage(f"{where} has {len(data)} entries, and not {len(kinds)}")
+    return tuple(_value(kind, each, where) for kind, each in zip(kinds, data, strict=True))
+
+
+def _fields(kind: Any, data: list[Any], where: str) -> Any:
+    known = _types(kind)
+    if len(known) != len(data):
+        raise BadMessage(f"{where} has {len(data)} entries, and not the {len(known)} of {kind.__name__}")
+    pairs = zip(known.items(), data, strict=True)
+    try:
+        return kind(**{name: _value(of, each, f"{where}.{name}") for (name, of), each in pairs})
+    except (TypeError, ValueError, WrongUsage) as error:
+        raise BadMessage(f"{where} is no {kind.__name__}: {error}") from None
+
+
+@cache
+def _types(kind: Any) -> dict[str, Any]:
+    names = kind._fields if hasattr(kind, "_fields") else [one.name for one in dataclasses.fields(kind)]
+    hints = get_type_hints(kind)
+    return {name: hints[name] for name in names}
+
+
+# -- errors of a child
+
+
+def error_data(error: BaseException) -> Any:
+    """An error as data; what is no data in it becomes its text."""
+    facts = dict(error.__dict__)
+    if isinstance(error, OSError):
+        facts |= {name: getattr(error, name) for name in ("errno", "strerror", "filename")}
+    return [_name(type(error)), _tagged(error.args), _tagged(facts)]
+
+
+def _name(kind: type) -> list[str]:
+    return [kind.__module__, kind.__qualname__]
+
+
+def _tagged(value: Any) -> Any:
+    """A value with its type, of few types."""
+    if value is None or type(value) in (bool, int, float, str):
+        return ["plain", value]
+    if isinstance(value, BaseException):
+        return ["error", error_data(value)]
+    if isinstance(value, Path):
+        return ["path", str(value)]
+    if isinstance(value, dict | MappingProxyType):
+        return ["dict", [[_tagged(name), _tagged(each)] for name, each in value.items()]]
+    if isinstance(value, Enum) or dataclasses.is_dataclass(value) or hasattr(value, "_fields"):
+        return ["own", _name(type(value)), _data(value)]
+    if isinstance(value, tuple | list):
+        return ["list" if isinstance(value, list) else "tuple", [_tagged(each) for each in value]]
+    return ["plain", value.item() if isinstance(value, np.generic) else str(value)]
+
+
+class ChildError(Exception):
+    """An error of a class that only the child knows; the message has its name."""
+
+
+def error_from(data: Any) -> BaseException:
+    """The error that a child has sent, of a class that this process has loaded or that is of this package.
+
+    Its constructor is not called: it is made of its fields. Raises BadMessage.
+    """
+    try:
+        (module, name), arguments, facts = data
+        found, args = _loaded(str(module), str(name)), _untagged(arguments)
+        if not (isinstance(found, type) and issubclass(found, Exception) and type(args) is tuple):
+            return ChildError(f"{name}: {', '.join(map(str, args))}")
+        error = found.__new__(found)
+        error.args = args
+        for fact, value in _untagged(facts).items():
+            object.__setattr__(error, str(fact), value)
+    except (TypeError, ValueError, AttributeError, RecursionError) as problem:
+        raise BadMessage(f"no error: {str(problem)[:100]}") from None
+    return error
+
+
+def _untagged(data: Any) -> Any:
+    kind, *rest = data
+    if kind == "plain" and (rest[0] is None or type(rest[0]) in (bool, int, float, str)):
+        return rest[0]
+    if kind == "own":
+        found = _loaded(*map(str, rest[0]))
+        with suppress(BadMessage, NameError):  # of a type that is no data
+            if isinstance(found, type) and found.__module__.startswith("ssptool."):
+                return _value(found, rest[1], "it")
+        return str(rest[1])
+    readers: dict[str, Callable[[Any], Any]] = {
+        "error": error_from,
+        "path": Path,
+        "list": lambda each: [_untagged(one) for one in each],
+        "tuple": lambda each: tuple(_untagged(one) for one in each),
+        "dict": lambda each: {_untagged(name): _untagged(one) for name, one in each},
+    }
+    if kind not in readers:
+        raise ValueError(f"{str(kind)[:40]} is no kind of value")
+    return readers[kind](rest[0])
+
+
+def _loaded(module: str, name: str) -> Any:
+    """What has this name in a module that is loaded, or in one of this package; None if nothing has."""
+    if module.startswith("ssptool.") and not module.endswith("__main__") and module not in sys.modules:
+        try:
+            importlib.import_module(module)
+        except ImportError:
+            return None
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found

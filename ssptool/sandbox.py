@@ -1,0 +1,157 @@
+"""Sandbox of a process with FMUs: no network, files of the system and of its FMUs to read, a folder to write.
+
+Linux closes it: a network namespace without any device (`unshare`), and Landlock rules for files, which need no rights
+of an administrator. What is closed stays so for the process and all that it starts.
+"""
+
+import ctypes
+import errno
+import os
+import sys
+import sysconfig
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+
+from ssptool.errors import WrongUsage
+
+_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
+"""System calls of Landlock, which have the same numbers on all processors."""
+
+_VERSION_FLAG, _PATH_BENEATH = 1, 1
+_PR_SET_NO_NEW_PRIVS = 38
+_NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x10000000, 0x40000000, 0x08000000
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_FOLDER = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+TRUNCATE, DEVICES = 1 << 14, 1 << 15
+READ = EXECUTE | READ_FILE | READ_FOLDER
+FILE_ONLY = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | DEVICES
+"""Rights that a rule on a file may give; all others are those of a folder."""
+
+_RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
+"""Version of Landlock → number of its rights to files. Later versions have no more."""
+
+SYSTEM = ("/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/opt", "/etc", "/nix/store", "/proc", "/sys/devices")
+"""Folders of the system that FMUs, their libraries and the interpreter read."""
+
+DEVICE_FILES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+
+
+class NoSandbox(WrongUsage):
+    """The system cannot close a sandbox."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"--sandbox is not available here: {reason}; run in a container, or without --sandbox")
+        self.reason = reason
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scope", ctypes.c_uint64))
+
+
+class _Beneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+def landlock_version() -> int:
+    """Of the kernel; 0: it has no Landlock, or it is switched off."""
+    if sys.platform != "linux":
+        return 0
+    version: int = ctypes.CDLL(None).syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION_FLAG)
+    return max(0, version)
+
+
+def rights(version: int) -> int:
+    """All rights to files that a version of Landlock knows."""
+    return (1 << max((count for least, count in _RIGHTS.items() if least <= version), default=0)) - 1
+
+
+@cache
+def missing() -> str:
+    """Why there is no sandbox; empty if there is one. A process is started to try it out."""
+    if sys.platform != "linux":
+        return f"it needs Linux, and this is {sys.platform}"
+    if landlock_version() < 3:
+        return "the kernel has no Landlock of version 3 (Linux 6.2), or it is switched off"
+    pid = os.fork()
+    if pid == 0:
+        try:
+            leave_network()
+            os._exit(0)
+        except OSError as error:
+            os._exit(error.errno or 1)
+        finally:
+            os._exit(1)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status == 0:
+        return ""
+    return f"user namespaces, without which the network stays open, are refused ({os.strerror(max(status, 1))})"
+
+
+def check_sandbox() -> None:
+    """Raises NoSandbox."""
+    if reason := missing():
+        raise NoSandbox(reason)
+
+
+def leave_network() -> None:
+    """Move this process, which has one thread, to a network without any device, not even loopback. Raises OSError."""
+    user, group = os.geteuid(), os.getegid()
+    _checked(ctypes.CDLL(None, use_errno=True).unshare(_NEW_USER | _NEW_NETWORK | _NEW_IPC), "unshare")
+    # Without these it would be nobody, and could make no files.
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+        Path(f"/proc/self/{name}").write_text(text, encoding="ascii")
+
+
+def system_paths() -> list[Path]:
+    """Of the system, of this interpreter and of what it imports."""
+    own: list[str | Path] = [sys.prefix, sys.base_prefix, *sysconfig.get_paths().values(), Path(__file__).parents[1]]
+    return [Path(one) for one in (*SYSTEM, *own, *(entry for entry in sys.path if Path(entry).is_absolute()))]
+
+
+def rules(readable: Iterable[Path], writable: Sequence[Path], version: int) -> dict[Path, int]:
+    """Path → rights to it and to all beneath it; paths that do not exist have no rule."""
+    found = dict.fromkeys(readable, READ)
+    found |= dict.fromkeys(map(Path, DEVICE_FILES), READ_FILE | WRITE_FILE | TRUNCATE)
+    found |= dict.fromkeys(writable, rights(version) & ~DEVICES)
+    known = rights(version)
+    return {
+        path: allowed & known & (~0 if path.is_dir() else FILE_ONLY) for path, allowed in found.items() if path.exists()
+    }
+
+
+def close_files(readable: Iterable[Path], writable: Sequence[Path]) -> None:
+    """Let this process read and write nothing else from now on, and talk to no process outside. Raises OSError."""
+    libc, version = ctypes.CDLL(None, use_errno=True), landlock_version()
+    wanted = _Ruleset(rights(version), 3 if version >= 4 else 0, 3 if version >= 6 else 0)
+    size = 8 if version < 4 else 16 if version < 6 else 24
+    ruleset = _checked(libc.syscall(_CREATE_RULESET, ctypes.byref(wanted), ctypes.c_size_t(size), 0), "Landlock")
+    try:
+        for path, allowed in rules(readable, writable, version).items():
+            _add(libc, ruleset, path, allowed)
+        _checked(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+        _checked(libc.syscall(_RESTRICT_SELF, ruleset, 0), "Landlock")
+    finally:
+        os.close(ruleset)
+
+
+def _add(libc: ctypes.CDLL, ruleset: int, path: Path, allowed: int) -> None:
+    try:
+        parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.EACCES):  # what cannot be reached needs no rule
+            return
+        raise
+    try:
+        rule = _Beneath(allowed, parent)
+        _checked(libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0), "Landlock")
+    finally:
+        os.close(parent)
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
