@@ -68,7 +68,7 @@ def compare(
 
 
 def _between(trace: Result | Trace | Path | str, reference: Result | Trace | Path | str) -> Iterator[RunDifference]:
-    """What is not the same in both runs, where something is known of both."""
+    """Differences between the facts of two runs, as far as both have them."""
     manifests = [made_by(trace), made_by(reference)]
     if not all(manifests):
         return

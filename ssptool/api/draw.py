@@ -21,7 +21,7 @@ from ssptool.network.tree import dotted
 
 
 class Highlight(StrEnum):
-    """What stands out in a drawing."""
+    """Things that a drawing marks."""
 
     LOOPS = "loops"
     FINDINGS = "findings"

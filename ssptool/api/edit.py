@@ -174,7 +174,7 @@ def new(
 
 
 def diff(a: Path | str, b: Path | str, *, variant: str | None = None, variant_b: str | None = None) -> Comparison:
-    """What differs between two systems by meaning, whatever their formatting, order or prefixes.
+    """Differences between two systems by meaning, regardless of formatting, order and prefixes.
 
     Not compared are descriptions, geometry, annotations and metadata.
 
@@ -205,7 +205,7 @@ def _time(name: str, given: float | str | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Mended:
-    """What was mended, which files changed, and the report of what is left."""
+    """Applied fixes, changed files, and the report of the remaining findings."""
 
     fixed: tuple[Diagnostic, ...]
     edits: tuple[FileEdit, ...]

@@ -106,7 +106,7 @@ def _loops(archive: Archive, variant: str | None) -> list[Remark]:
 
 
 def _failed(sheets: Sequence[Sheet], manifest: Mapping[str, Any]) -> Iterator[Remark]:
-    """Where the run ended, if that was in one place."""
+    """Remark at the component in which the run failed, if it was one."""
     failure = manifest.get("failure") or {}
     for block in (block for sheet in sheets for block in sheet.blocks):
         if dotted(block.path) == failure.get("component"):
@@ -116,7 +116,7 @@ def _failed(sheets: Sequence[Sheet], manifest: Mapping[str, Any]) -> Iterator[Re
 def diagrams_and_findings(
     system: Path | str, variant: str | None, manifest: Mapping[str, Any]
 ) -> tuple[list[ReportPicture], Sequence[Diagnostic]]:
-    """What a report shows of a system: its diagrams, in which findings, loops and where the run failed are marked; and
+    """Diagrams of a system for a report, with marks at findings, loops and the failed component; and
     the findings.
     """
     diagnostics = validate(system, variant=variant).diagnostics

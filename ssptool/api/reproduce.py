@@ -114,7 +114,7 @@ OUTSIDE = frozenset({"interrupted", Ending.TIMEOUT, Ending.MEMORY})
 
 
 def _manifest(path: Path) -> Mapping[str, Any]:
-    """That of a result whose run can be made again."""
+    """The manifest of a result whose run can be repeated."""
     require_file(path)
     if not path.is_file():
         raise CannotReproduce(f"{path}: no such result file; a run of a study is FOLDER.study#NUMBER")
@@ -138,7 +138,7 @@ def _manifest(path: Path) -> Mapping[str, Any]:
 
 @contextmanager
 def _file_for(output: Path | str | None, like: Path) -> Iterator[Path]:
-    """Where the new results go: the same format keeps the same bits."""
+    """File of the new results, in the format of the old ones, which keeps the same bits."""
     if output is not None:
         yield checked_path("output", output)
         return
@@ -164,7 +164,7 @@ def _run_again(
 
 @contextmanager
 def _told(inputs: Sequence[InputCheck] = ()) -> Iterator[None]:
-    """What keeps a run from being made, as CannotReproduce with the files that are not as they were."""
+    """Raise errors of the repetition as CannotReproduce, with the files that changed."""
     try:
         yield
     except CannotReproduce:
@@ -186,7 +186,7 @@ def _inputs(stated: Any) -> Any:
 
 
 def checked_inputs(manifest: Mapping[str, Any], arguments: Mapping[str, Any]) -> tuple[InputCheck, ...]:
-    """What has become of each file that the run depended on.
+    """State of each input file of the run: the same, changed or missing.
 
     Raises
     ------
@@ -217,7 +217,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _place(archive: Archive, name: str, given: Sequence[Path]) -> Path:
-    """Where a file of the manifest is now; its name may be relative to where the run was started."""
+    """Present path of a file of the manifest; its name may be relative to the working folder of the run."""
     if archive.has(name):
         return archive.local_path(name)
     parts = tuple(part for part in Path(name).parts if part not in ("..", "."))
@@ -265,7 +265,7 @@ def judged(
     reasons: Sequence[str] = (),
     remarks: Sequence[str] = (),
 ) -> Reproduction:
-    """How the values of a run that was made again compare with those of its result."""
+    """Compare the values of a repeated run with those of its result."""
     first = first_difference(found, reference)
     comparison: TraceComparison | None = None
     verdict = ReproductionVerdict.SAME_BITS

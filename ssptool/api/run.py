@@ -48,7 +48,7 @@ SHOWN = (*SystemOptions.__annotations__, "accept", "settings")
 
 @shows(SHOWN, RunOptions, SettingsOptions)
 def plan(system: Path | str, **options: Unpack[RunOptions]) -> Plan:
-    """What a run would do, resolved to the last call, made without loading a binary.
+    """Plan a run to its last call, without loading a binary.
 
     The arguments are those of `simulate`; so are the errors.
 

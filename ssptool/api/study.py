@@ -156,7 +156,7 @@ def resume_study(
 
 
 def study_results(output: Path | str) -> StudyResults:
-    """What is in a folder of results, also while the study runs. Raises NotResults."""
+    """Results in the folder of a study, also while it runs. Raises NotResults."""
     return read_results(Path(output))
 
 
@@ -170,7 +170,7 @@ def _allowed(
 
 
 def draft(given: Study | Mapping[str, Any] | Path | str) -> tuple[Study, Findings | None]:
-    """As much of a study as can be understood, and what cannot."""
+    """The readable parts of a study, and the findings about the others."""
     if isinstance(given, Study):
         return given, None
     if isinstance(given, Mapping):

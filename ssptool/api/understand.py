@@ -70,7 +70,7 @@ def info(
     allow_outside: Files = (),
     settings_file: SettingsFile = True,
 ) -> Inventory:
-    """What is in a system, at a glance; of one component, and of a single FMU, also what variables the FMU has.
+    """Inventory of a system; of one component or a single FMU also its variables.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _chosen(variables: tuple[VariableEntry, ...], patterns: tuple[str, ...]) -> 
 
 @shows(SystemOptions.__annotations__, SystemOptions)
 def explain(system: Path | str, *names: str, **options: Unpack[SystemOptions]) -> tuple[Explained, ...]:
-    """Why variables and connectors have their values, by their full names; without a name, all of them.
+    """Explain the values of variables and connectors, by full names; without a name, of all.
 
     A system with errors is explained as far as it can be flattened. With `inputs` and `scenario` also what these do to
     them during a run.

@@ -36,7 +36,7 @@ PANELS = {
         "explain": "Explain the value of a parameter or connector, step by step.",
     },
     "Run": {
-        "plan": "Print the choices of a run with reasons, and its sequence of calls.",
+        "plan": "Print the choices of a run, their reasons, and the calls.",
         "run": "Initialize and simulate a system, and write its results.",
         "study": "Run one system many times: `ssptool study FILE.toml`.",
     },
@@ -142,7 +142,7 @@ def _with_values(arguments: list[str]) -> Iterator[str]:
 
 
 class _Loaded(MutableMapping[str, Any]):
-    """What typer takes for a dictionary of all commands."""
+    """Dictionary of all commands for typer, which loads each when it is looked up."""
 
     def __init__(self) -> None:
         self._commands: dict[str, Any] = dict.fromkeys(SUMMARIES)
@@ -190,7 +190,7 @@ def _plain(help: str) -> str:
 
 
 def _without_markup(text: str) -> str:
-    """What stands in brackets is a unit or a table, not a style."""
+    """Escape brackets: they enclose units and tables, not styles."""
     return re.sub(r"\[(?=[a-zA-Z/@#])", r"\\[", text)
 
 
@@ -316,7 +316,7 @@ def _terminate(_number: int, _frame: FrameType | None) -> None:
 
 
 def _with_notes(what: str, stopped: BaseException | None) -> str:
-    """What happened, and what those that it went through had to say of it."""
+    """The message of an error, with the notes added to it."""
     return ": ".join([what, *getattr(stopped, "__notes__", [])])
 
 
@@ -349,7 +349,7 @@ def _text(error: Exception) -> str:
 
 
 def _bug_report(error: Exception) -> str:
-    """What failed and where, and how to report it."""
+    """Report of a bug: error, place, and the text to send."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if _in_package(frame.filename)]
     where = f" ({Path(own[-1].filename).relative_to(PACKAGE.parent)}:{own[-1].lineno})" if own else ""
@@ -376,7 +376,7 @@ def _as_typed(name: str) -> str:
 
 
 def _sentence(error: OSError) -> str:
-    """What Python says, without number and brackets of the operating system."""
+    """Python's message, without number and brackets of the operating system."""
     if isinstance(error, FileNotFoundError) and error.filename is not None:
         path = shown(Path(os.fsdecode(error.filename)))
         folder = path.parent

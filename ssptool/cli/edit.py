@@ -59,7 +59,7 @@ SharedDocument = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Editing:
-    """What is edited beside the arguments of a command, and how it ends."""
+    """Common options of edits: variant, sharing, and the way to end."""
 
     variant: str | None
     shared: Shared

@@ -83,7 +83,7 @@ NoSettings = Annotated[bool, typer.Option("--no-settings", help="Use no settings
 def judged_by(
     allow_outside: AllowOutside = None, settings_file: SettingsFile = None, no_settings: NoSettings = False
 ) -> dict[str, Any]:
-    """What a caller allows a system, as keyword arguments of the public API."""
+    """Options about rules and outside files, as keyword arguments of the public API."""
     if settings_file is not None and no_settings:
         raise typer.BadParameter("--no-settings asks for the opposite", param_hint="--settings")
     return {"allow_outside": allow_outside or [], "settings_file": settings_file or not no_settings}
@@ -128,7 +128,7 @@ def changes_from(
     settings_file: SettingsFile = None,
     no_settings: NoSettings = False,
 ) -> dict[str, Any]:
-    """Which system is meant, as keyword arguments of the public API."""
+    """Options that select and change the system, as keyword arguments of the public API."""
     return {
         "variant": variant,
         "parameters": parameters or [],
@@ -175,7 +175,7 @@ HOW = ("hold", "linear")
 def stimuli_from(
     inputs: InputFiles = None, interpolation: Interpolations = None, scenario: ScenarioFile = None
 ) -> dict[str, Any]:
-    """What acts on the system, as keyword arguments of the public API."""
+    """Inputs and scenario, as keyword arguments of the public API."""
     if not inputs and interpolation:
         raise typer.BadParameter("there are no --inputs to interpolate", param_hint="--interpolation")
     whole, columns = _interpolations(interpolation or [])

@@ -153,7 +153,7 @@ Output = Annotated[
 
 
 def migration_text(migration: "Migration", target: Path) -> str:
-    """What happened, one line each, and a summary."""
+    """Notes of a migration, one line each, and a summary."""
     lines = [str(change) for change in migration.changes]
     lines += [f"{name}: a package inside stays as it is: versions may be mixed" for name in migration.nested]
     if migration.files:

@@ -196,7 +196,7 @@ def plan_command(
     accept: Accept = None,
     sandbox: Sandbox = False,
 ) -> None:
-    """Print the choices of a run with reasons, and its sequence of calls.
+    """Print the choices of a run, their reasons, and the calls.
 
     Choices with their reasons, and the sequence of calls. The options are those of `run`.
 
@@ -220,7 +220,7 @@ Entry = tuple[str, str]
 
 
 def result_text(result: "Result", plot: Path | None = None) -> str:
-    """How initialization went, how the run went, what was chosen, where the results and the plot are."""
+    """Summary of a run: initialization, choices, course, and files of results and plot."""
     failure = [] if result.failure is None else [indented(str(result.failure))]
     went = _lines(_overrides(result), _initialization(result), _choices(result), _run(result))
     measured = _lines(_costs(result.statistics), _calls(result), _files(result, plot))
@@ -304,7 +304,7 @@ def _run(result: "Result") -> Iterator[Entry]:
 
 
 def _logged(problems: "LoggedProblems") -> Iterator[Entry]:
-    """What the FMU of a component logged: how many messages, and the first of some kinds."""
+    """Messages that the FMU of a component logged: their number, and the first of some kinds."""
     counts = ", ".join(f"{count} × {status}" for status, count in problems.counts.items())
     yield "FMU messages", f"{problems.component} logged {counts}"
     for kind in problems.kinds[:SHOWN_KINDS]:
@@ -322,7 +322,7 @@ def _speed(result: "Result") -> str:
 
 
 def _counts(statistics: "Statistics") -> Iterator[Entry]:
-    """Of what not every run has."""
+    """Counts that not every run has."""
     if statistics.evaluations:
         events = f", {counted(statistics.events, 'event')}" if statistics.events else ""
         yield "integrator", f"{counted(statistics.evaluations, 'evaluation')} of all derivatives{events}"
@@ -351,7 +351,7 @@ def _calls(result: "Result") -> Iterator[Entry]:
 
 
 def _costs(statistics: "Statistics") -> Iterator[Entry]:
-    """Where the time of stepping went."""
+    """Distribution of the time of stepping."""
     name = "cost"
     for one in statistics.costs[:_MOST_COSTS]:
         yield name, f"{one.component or one.part:<24}{one.percent:>6.1f} %{one.seconds:>12.6f} s"

@@ -142,7 +142,7 @@ def _keyword(name: str, default: Any, kind: Any, option: Any) -> inspect.Paramet
 
 
 def _parser(setting: Setting) -> Callable[[str], Any] | None:
-    """Of what typer has no type for."""
+    """Parser of a setting whose type typer does not know."""
     words = setting.words
     if setting.kind is Kind.TIME:
         return time

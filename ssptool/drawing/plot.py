@@ -45,7 +45,7 @@ def save(figure: Any, path: Path) -> None:
 
 
 def _literal(figure: Any) -> Any:
-    """With all texts as they are: names of signals may have dollars in them, which else begin a formula."""
+    """Turn formulas off in all texts: a dollar in the name of a signal begins none."""
     from matplotlib.text import Text  # heavy and optional
 
     for text in figure.findobj(Text):
@@ -108,7 +108,7 @@ def _columns(names: Sequence[str], width: float, points: float) -> int:
 
 
 def _rows_of_legend(panel: Panel, runs: _Runs) -> int:
-    """Of a picture whose size is not given."""
+    """Rows of the legend of a picture without a given size."""
     names = list(_entries(panel, runs).values())
     return math.ceil(len(names) / _columns(names, _WIDTH, 10.0)) if len(names) <= _LEGIBLE else 1
 
@@ -320,7 +320,7 @@ _LEGEND_ROWS, _NARROW, _LETTER = 2, 620, 7.0
 
 
 def _rows_of_page_legend(panel: Panel) -> float:
-    """How many rows its names take above a panel on paper: all entries are as wide as the widest."""
+    """Rows of the legend above a panel on paper: all entries are as wide as the widest."""
     widest = max(len(one.curve.name) for one in panel.curves) * _LETTER + 45
     return math.ceil(len(panel.curves) / max(1, int(_NARROW / widest)))
 

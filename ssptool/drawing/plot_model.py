@@ -140,7 +140,7 @@ _DOTS, _PIXELS = 600.0, 1e8
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Of a whole picture [inches]."""
+    """Size of a whole picture [inches]."""
 
     width: float
     height: float

@@ -127,7 +127,7 @@ def _is_number(text: str) -> bool:
 
 
 def _take_experiment(draft: Draft, suggested: FmuExperiment) -> None:
-    """Of the FMU, for a system that has none; SSP has no place for its step size and tolerance."""
+    """Take the default experiment of the FMU for a system without one; SSP has none for step size and tolerance."""
     start, stop = suggested.start or 0.0, suggested.stop
     if draft.root.default_experiment is None and stop is not None and start < stop:
         set_experiment(draft, start, stop)

@@ -97,7 +97,7 @@ def winner(found: list[Use]) -> Use | None:
 
 
 class Addressees:
-    """What full names of parameters address, in the elements and connections as they are now."""
+    """Targets of full names of parameters, in the present elements and connections."""
 
     def __init__(self, draft: Draft) -> None:
         self._tree = build_tree(draft.archive, draft.document)

@@ -30,7 +30,7 @@ class Gone:
 
 
 def gone_with(element: Element, root: Element) -> Iterator[Gone]:
-    """What cannot be referred to any more once an element is removed; to be asked before."""
+    """Objects that disappear together with an element; to be called before it is removed."""
     if isinstance(element, ssd.Connector):
         yield Gone(ssd.Connector, element.name, cast(Element, cast(Element, element.getparent()).getparent()))
     elif isinstance(element, ssv.Parameter | ssb.DictionaryEntry):
@@ -111,7 +111,7 @@ class Cascade:
                             self._drop_connector("DIFF-03", connector, where)
 
     def _of_enumeration(self, thing: Gone) -> None:
-        """What is of a type that is gone has none, or goes."""
+        """Remove the type of objects whose enumeration is removed, or the objects themselves."""
         for type_ in [*thing.place.every(ssc.Enumeration), *thing.place.every(ssv.Enumeration)]:
             typed = type_.getparent()
             if type_.get("name") != thing.name or _root(type_) is not thing.place:

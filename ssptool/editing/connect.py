@@ -40,7 +40,7 @@ def joint_systems(a: Place, b: Place) -> list[ssd.System]:
 
 
 def flow(draft: Draft, first: ConnectorPlace, second: ConnectorPlace) -> NewConnection:
-    """Where a connection of two connectors stands, and which way it goes.
+    """Place and direction of a connection of two connectors.
 
     Raises
     ------
@@ -75,12 +75,12 @@ def between(pair: NewConnection) -> ssd.Connection | None:
 
 
 def end_type(draft: Draft, side: ConnectorPlace) -> EndType:
-    """What is known of the type of a connector; what it does not state is that of its variable."""
+    """Type of a connector; parts that it does not state are those of its variable."""
     return EndType(str(side), _type(draft, side), _items(draft, side))
 
 
 def fits(draft: Draft, pair: NewConnection, treatment: Treatment = AS_IT_IS) -> str | None:
-    """Why a pair cannot be connected although its kinds go together; None if it can, treated like that."""
+    """Reason against a connection of connectors of fitting kinds; None if they can be connected."""
     for connection in pair.system.connections:
         if pair.end not in connection.ends:
             continue
@@ -378,7 +378,7 @@ def _reach_signals(draft: Draft, a: Name, b: Name) -> Iterator[ssd.Connector]:
 
 
 def _target(draft: Draft, name: Name) -> Target:
-    """What a name means: an element or a connector, else a terminal."""
+    """Target of a name: an element or a connector, else a terminal."""
     try:
         return find(draft.system, name)
     except AmbiguousName:

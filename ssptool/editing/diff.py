@@ -16,7 +16,7 @@ from ssptool.foreign_text import joined_lines, json_text, one_line
 
 
 class DifferenceKind(StrEnum):
-    """Which of the systems has a thing."""
+    """Kind of a difference: only in A, only in B, or changed."""
 
     ADDED = "added"
     REMOVED = "removed"

@@ -104,7 +104,7 @@ NOTHING_TO_DO = {
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """What a step says of an element, before the element changes."""
+    """Note of a step about an element, taken before the element changes."""
 
     element: Element
     loss: Loss

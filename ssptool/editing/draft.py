@@ -93,7 +93,7 @@ class Packages:
                 around.put(entry, _packed(archive))
 
     def edits(self, around: Archive) -> Iterator[FileEdit]:
-        """What differs from what is on disk, by files; of packages that were opened the files inside them."""
+        """Changed files, with those inside opened packages."""
         for edit in around.edits():
             if edit.name in self._opened and edit.exists:
                 archive, inner = self._opened[edit.name]
@@ -126,7 +126,7 @@ class Host:
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """What every verb works on; `notes` says in words what the verbs did.
+    """State of an edit, which all verbs change; `notes` says what they did.
 
     Of a nested structure `host` is the component that is made of it, `archive` is the package that has it, and
     `base` is the folder of that where the package stands unpacked.

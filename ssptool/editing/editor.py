@@ -59,7 +59,7 @@ class Editor:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the verbs did, in words."""
+        """Notes on the changes, in words."""
         return tuple(self._draft.notes)
 
     def note(self, text: str) -> None:
@@ -67,7 +67,7 @@ class Editor:
         self._draft.note(text)
 
     def diff(self) -> str:
-        """What `save` would change, as a unified diff of every document concerned."""
+        """The changes that `save` writes, as a unified diff of every document concerned."""
         return unified_diff(self._draft.packages.edits(self.archive))
 
     @contextmanager
@@ -286,6 +286,6 @@ class Editor:
         return self
 
     def consequences(self, component: Name, fmu: Path | str) -> tuple[Consequence, ...]:
-        """What `replace` would break and change; nothing is changed."""
+        """Consequences of `replace`; nothing is changed."""
         with self._at(component) as (draft, (name,)):
             return consequences(draft, name, fmu)

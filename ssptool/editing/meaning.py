@@ -40,7 +40,7 @@ def entry_of(archive: Archive, document: str, source: str | None) -> str | None:
 
 
 def short_digest(content: bytes) -> str:
-    """Of what is looked at by people, too."""
+    """Digest that people compare by eye."""
     return hashlib.sha256(content).hexdigest()[:16]
 
 
@@ -111,7 +111,7 @@ def _of_fmu(fmu: FmuDescription | None) -> dict[str, str | None]:
 
 
 def _crc(content: bytes) -> tuple[int, int]:
-    """What the directory of a zip says of a file, so that an FMU is the same packed and unpacked."""
+    """CRC of a file, as in the directory of a zip: an FMU has the same packed and unpacked."""
     return zlib.crc32(content), len(content)
 
 
@@ -226,7 +226,7 @@ def items_of(archive: Archive, structure: Document) -> Items:
 
 
 def _everything(archive: Archive, structure: Document) -> Iterator[MeaningItem]:
-    """What is in the structure, and in those that its components are made of, to any depth."""
+    """Items of the structure and of nested structures, to any depth."""
     inside = {
         place.path: place.scope.document
         for place in build_tree(archive, structure).systems

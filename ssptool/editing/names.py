@@ -128,7 +128,7 @@ def _described(found: Place | ConnectorPlace) -> str:
 
 
 class Sharing(StrEnum):
-    """What to do about a nested document that is used in several places, when one of them is to be edited."""
+    """Treatment of a document that is used in several places, in an edit of one of them."""
 
     REFUSE = "refuse"
     ALL = "all"

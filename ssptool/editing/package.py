@@ -142,7 +142,7 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _impossible(archive: Archive) -> Iterator[str]:
-    """Why files cannot be in a package; hidden ones are not wanted there."""
+    """Reasons against files in a package; hidden files are skipped."""
     folder = archive.path
     leading_out = {link.name: link.target for link in archive.links_out()}
     for name in archive.names():
@@ -191,7 +191,7 @@ _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9._-]+")
 
 @dataclass(frozen=True, slots=True)
 class VariantEdit:
-    """What an edit of the variants did, in words, and which files it changes."""
+    """Notes on an edit of the variants, and the files that it changes."""
 
     notes: tuple[str, ...]
     files: tuple[FileEdit, ...]

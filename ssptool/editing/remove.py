@@ -93,7 +93,7 @@ class _Reference:
 
 
 def _references(draft: Draft) -> list[_Reference]:
-    """What addresses something that is there, in the structure and in those around it."""
+    """Parameters that address an existing target, in the structure and in those around it."""
     found = []
     for around, _ in draft.outwards():
         addressees = Addressees(around)

@@ -144,7 +144,7 @@ def _following(
 
 
 def _of_other_variants(draft: Draft, root: Draft) -> Iterator[tuple[Draft, tuple[str, ...]]]:
-    """Where other variants of the package have the document; their parameters address it as well."""
+    """Uses of the document in other variants of the package, whose parameters address it as well."""
     for document in root.archive.variants():
         if document.name != root.document.name:
             variant = Draft(root.archive, document, root.notes, root.packages)
@@ -153,7 +153,7 @@ def _of_other_variants(draft: Draft, root: Draft) -> Iterator[tuple[Draft, tuple
 
 
 def _hosts_of(draft: Draft, around: Draft, path: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Where a structure is in one around it; in the outermost at every place where a document is used."""
+    """Places of a structure in the structure around it; in the outermost one, of every use of the document."""
     if around is draft or around.host is not None:
         return [path]
     return [path, *(host for host in host_paths(draft) if host != path)]
@@ -270,14 +270,14 @@ def _require_own_mapping(draft: Draft, bound: BoundSet, following: Counter[tuple
 
 
 def _references(draft: Draft, user: str, file: str) -> int:
-    """How many bindings of a document of the archive have this mapping."""
+    """Number of bindings of a document of the archive with this mapping."""
     other = Draft(draft.archive, draft.archive.document(user))
     mappings = other.root.every(ssd.ParameterMapping)
     return sum(each.source is not None and other.entry(each.source) == file for each in mappings)
 
 
 def _others(draft: Draft, file: str) -> list[str]:
-    """Who else has a parameter set: other structures, and this one if it does more than once."""
+    """Other users of a parameter set: other structures, and this one if it binds the set several times."""
     here = draft.document.name
     bindings = draft.root.every(ssd.ParameterBinding)
     references = [each for each in bindings if each.source is not None and draft.entry(each.source) == file]

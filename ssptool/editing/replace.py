@@ -24,7 +24,7 @@ from ssptool.network.targets import VariableTarget
 
 
 class Weight(StrEnum):
-    """How bad a consequence is."""
+    """Severity of a consequence."""
 
     BREAKS = "breaks"
     CHANGES = "changes"
@@ -33,7 +33,7 @@ class Weight(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Consequence:
-    """What the new FMU means for something that the documents say of the old one."""
+    """Consequence of the new FMU for a statement of the documents about the old one."""
 
     weight: Weight
     name: str
@@ -59,7 +59,7 @@ class BreakingReplacement(EditError):
 
 
 def consequences(draft: Draft, component: Name, fmu: Path | str) -> tuple[Consequence, ...]:
-    """What replacing the FMU of a component means; nothing is changed. Raises as `replace`, but for what breaks."""
+    """Consequences of another FMU for a component; nothing is changed. Raises as `replace`, except for breaks."""
     place, _ = _component(draft, component)
     return tuple(_consequences(draft, place, _description(draft, fmu)))
 
@@ -194,7 +194,7 @@ def _other_type(connector: ssd.Connector, variable: Variable) -> bool:
 
 
 def _connected(place: Place, connector: str) -> str:
-    """What a connector is connected to, as the end of a message."""
+    """Other ends of the connections of a connector, as the end of a message."""
     ends = [
         described(connection, place.path[:-1])
         for connection in place.system.connections

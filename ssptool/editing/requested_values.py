@@ -53,7 +53,7 @@ class RequestedValue:
 
     @property
     def signals(self) -> tuple[Signal, ...]:
-        """Of the flat network, for each of the values."""
+        """Signals of the flat network, one for each value."""
         array = self.target.signal
         names = element_names(array.variable, self.shape)
         meant = names if self.index is None else (names[self.index],)
@@ -146,7 +146,7 @@ def requested_value(
 
 
 def _target(addressees: Addressees, name: str) -> tuple[str, NamedTarget]:
-    """What a name means, with the name of the array if it is that of an element."""
+    """Target of a name; of an element of an array, the name of the array as well."""
     array = name.rpartition("[")[0] if name.endswith("]") else ""
     for whole in (name, array):
         if whole and (targets := addressees.of(whole)):

@@ -245,7 +245,7 @@ def _edit(requested: RequestedValue, use: Use) -> str:
 
 
 def _as_stored(requested: RequestedValue, use: Use, value: Value) -> Value:
-    """What a parameter has to hold so that its variable gets the value."""
+    """Values of the parameter with which its variable gets the requested value."""
     transformation = None if use.entry is None else use.entry.transformation
     if transformation is not None:
         return _back_through(requested, use, transformation, value)
@@ -462,7 +462,7 @@ def _wires_to(requested: RequestedValue, network: Network) -> Iterator[Wire]:
 
 
 def _driven(requested: RequestedValue, network: Network) -> Iterator[str]:
-    """That the value holds only until a component gives another one."""
+    """Notes that a component gives another value once the run exchanges values."""
     for wire in _wires_to(requested, network):
         if wire.source.component:
             yield f"{wire.source} is connected to {wire.destination}: the value holds until the run exchanges values"
@@ -477,7 +477,7 @@ def _also_changed(requested: RequestedValue, before: Network, after: Network) ->
 
 
 def _shared(draft: Draft, where: str) -> str:
-    """Who else reads the set, as the end of a note."""
+    """Other readers of the set, as the end of a note."""
     others = draft.other_users(where) if draft.archive.has(where) else []
     return f", which {', '.join(others)} use{'s' * (len(others) == 1)} as well" if others else ""
 

@@ -11,7 +11,7 @@ from ssptool.network.conversion import is_float, is_integer
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """What a user wants done to the value of a connection; what is None or False stays as it is.
+    """Requested transformation of a connection; None and False change nothing.
 
     `table` maps values, or names of items, of the source to those of the destination. `plain` takes away the
     transformation that there is.

@@ -37,7 +37,7 @@ def unit_named(draft: Draft, name: str, *first: ssv.ParameterSet) -> PhysicalUni
 
 
 def _sources(draft: Draft, first: Iterable[ssv.ParameterSet]) -> Iterator[Iterable[PhysicalUnit]]:
-    """Where units are looked for, in this order."""
+    """Sources of units, in the order of the search."""
     yield from (document_units(each).values() for each in first)
     yield document_units(draft.root).values()
     for component in draft.root.every(ssd.Component):

@@ -123,7 +123,7 @@ class Version(StrEnum):
 
 
 class Types(StrEnum):
-    """What an upgrade does about the types that 2.0 has under two names: Real is Float64, Integer is Int32."""
+    """Treatment of types with two names in SSP 2.0 by an upgrade: Real is Float64, Integer is Int32."""
 
     KEEP = "keep"
     FMI3 = "fmi3"
@@ -143,7 +143,7 @@ class NotRepresentable(EditError):
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What a change of version came to: the files that changed, and what there is to know.
+    """Result of a change of version: changed files and notes.
 
     `unchanged` are documents of the wanted version already, `nested` packages inside, which stay as they are: files
     of both versions may be mixed.

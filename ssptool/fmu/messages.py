@@ -344,7 +344,7 @@ def _severity(status: int) -> int:
 
 
 class _PythonRunTime:
-    """As `RunTime` of the native module."""
+    """`RunTime` of the native module, in Python."""
 
     def __init__(self) -> None:
         self._time = ctypes.c_double(math.nan)
@@ -360,7 +360,7 @@ class _PythonRunTime:
 
 
 class _PythonFile:
-    """As `LogFile` of the native module."""
+    """`LogFile` of the native module, in Python."""
 
     def __init__(self, descriptor: int, json_lines: bool) -> None:
         self._descriptor = descriptor
@@ -400,7 +400,7 @@ class _PythonFile:
 
 
 class _PythonLog:
-    """As `Log` of the native module."""
+    """`Log` of the native module, in Python."""
 
     def __init__(self, component: str) -> None:
         self._component = component

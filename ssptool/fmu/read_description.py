@@ -467,7 +467,7 @@ class DescriptionProblem(NamedTuple):
 
 
 def read_and_check(path: Path) -> FmuDescription:
-    """As `read_description`, but reads the file once for both it and later `description_problems`."""
+    """`read_description` that reads the file once, for later `description_problems` as well."""
     description_problems(path)
     return read_description(path)
 

@@ -424,7 +424,7 @@ class _Samples:
 
 
 def _pointwise(samples: _Samples, reference: _Samples, column: Column, tolerance: Tolerance) -> SignalComparison:
-    """As `_inside`, for values without a difference: the deviation is infinite if they are not equal."""
+    """`_inside` for values without a difference: the deviation of unequal values is infinite."""
     found, expected = as_codes(samples.y, reference.y)
     exact = replace(tolerance, absolute=0.0, relative=0.0)
     one = _inside(

@@ -57,7 +57,7 @@ class FirstDifference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """How a run that was made again compares with its result.
+    """Comparison of a repeated run with its result.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ def first_difference(found: Trace, reference: Trace) -> FirstDifference | None:
 
 
 def _same(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
-    """Where two arrays (n,) have the same bits; integers and Booleans of different types where they are equal."""
+    """Mask of equal bits of two arrays (n,); integers and Booleans of different types count if equal."""
     if one.dtype == other.dtype and one.dtype.kind == "f":
         return np.asarray(one.view(f"u{one.itemsize}") == other.view(f"u{one.itemsize}"))
     return np.asarray(one == other, dtype=np.bool_)
@@ -144,7 +144,7 @@ def _same(one: NDArray[Any], other: NDArray[Any]) -> NDArray[np.bool_]:
 def with_results(
     reproduction: Reproduction, values: Mapping[str, tuple[float | None, float | None]], remarks: Sequence[str] = ()
 ) -> Reproduction:
-    """With the results of a run of a study: by name the value of the new run and the one before."""
+    """Add results of a run of a study: by name the new value and the earlier one."""
     told, verdicts = (
         [*remarks],
         [reproduction.verdict, ReproductionVerdict.DIFFERS if remarks else ReproductionVerdict.SAME_BITS],

@@ -179,7 +179,7 @@ _SEARCHED = (".ssd", ".ssp", ".fmu", *LONE_SUFFIXES)
 
 
 def found_in(path: Path) -> tuple[Path, ...]:
-    """What is checked of a path: itself, or, if it is a folder but no system, the systems and documents in it.
+    """Subjects of a path: itself, or the systems and documents in a folder that is no system.
 
     A folder that is a system is one, with all that is in it. Hidden folders are left out, and FMUs beside or below an
     .ssd, which belong to that. Nothing is found in a folder without documents: it is judged as a system.

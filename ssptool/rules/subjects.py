@@ -97,7 +97,7 @@ _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|/")
 
 
 class Reach(StrEnum):
-    """Where a URI leads."""
+    """Target of a URI."""
 
     INSIDE = "to an entry of the package"
     SAME_DOCUMENT = "to the document itself"

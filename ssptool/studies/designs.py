@@ -52,7 +52,7 @@ class Range:
 
     @property
     def size(self) -> int:
-        """How many levels there are."""
+        """Number of levels."""
         return self.count or 2
 
     def levels(self) -> tuple[float, ...]:
@@ -146,7 +146,7 @@ def random_values(source: Any, u: Floats) -> Sequence[FactorValue]:
 
 
 def value_text(value: float | int | bool | str) -> str:
-    """As a person types it, without loss."""
+    """Text of a value without loss, as a person types it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else repr(value)
@@ -167,11 +167,11 @@ class Design(Protocol):
         ...
 
     def size(self, sources: Mapping[str, FactorSource]) -> int:
-        """How many points there will be."""
+        """Number of points."""
         ...
 
     def problems(self, sources: Mapping[str, FactorSource]) -> Iterator[tuple[str, str]]:
-        """What does not fit: the factor (or "" for the design, or the name of its key), and why not."""
+        """Problems: the factor (or "" for the design, or the name of its key), and the reason."""
         ...
 
     def columns(self, sources: Mapping[str, FactorSource], nominal: Mapping[str, FactorValue]) -> Columns:

@@ -45,11 +45,11 @@ class Findings:
         return any(found.column == name or found.column.startswith(name + ".") for found in self.found)
 
     def names(self, table: str) -> set[str]:
-        """Of the entries of a table with which something is wrong."""
+        """Names of the wrong entries of a table."""
         return {found.column.split(".", 1)[1] for found in self.found if found.column.startswith(table + ".")}
 
     def line(self, key: Key) -> int:
-        """That of the key, or of what it is in."""
+        """Line of the key, or of the table that contains it."""
         while key:
             if key in self.lines:
                 return self.lines[key]
@@ -88,7 +88,7 @@ class StudyEntries:
         self.findings.add((*self.key, name) if name else self.key, message)
 
     def take(self, name: str) -> Any:
-        """As it is; None if it is not there."""
+        """The entry unchecked; None if it is missing."""
         self._taken.add(name)
         return self._content.get(name)
 

@@ -250,7 +250,7 @@ MEASURES: Mapping[str, Any] = {
 
 
 def functions_of(trace: Trace | None, values: Mapping[str, Any]) -> dict[str, Function]:
-    """What result expressions may call: `max("System1.x1")` of a signal, or `max(a, b)` of numbers."""
+    """Functions of result expressions: `max("System1.x1")` of a signal, or `max(a, b)` of numbers."""
     measured = {name: partial(_measured, name, trace) for name in MEASURES}
     return {**FUNCTIONS, **measured, "value": lambda name: values[name]}
 

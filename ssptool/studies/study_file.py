@@ -222,7 +222,7 @@ def study_from(content: Mapping[str, Any], lines: Mapping[Key, int] | None = Non
 def draft_study(
     content: Mapping[str, Any], lines: Mapping[Key, int] | None = None, *, source: str = ""
 ) -> tuple[Study, Findings]:
-    """As much of a study as can be understood, and what cannot."""
+    """The readable parts of a study, and the findings about the others."""
     findings = Findings(source, lines or {})
     study = _study(StudyEntries(content, (), findings), source)
     return replace(study, lines=dict(lines or {})), findings

@@ -195,7 +195,7 @@ class _Arrangement:
                 yield Line((Point(x1, start.y), Point(x2, end.y)), (each.described,), (each.span,))
 
     def _placement(self, name: str) -> Placement:
-        """Of what is inside an element; below the name, if there is room for it."""
+        """Placement of the content of an element; below the name, if there is room."""
         block = next(block for block in self._stated.blocks if block.name == name)
         extent = self._extents[name]
         if block.extent is None:
@@ -203,7 +203,7 @@ class _Arrangement:
         return Placement(self._inside[name].canvas, extent, block.rotation)
 
     def _joined(self, name: str, inset: Sheet) -> Sheet:
-        """With lines from the element's pins to where they are inside, should that be elsewhere."""
+        """Add lines from the pins of the element to their places inside."""
         boxes = [block.extent.turned(block.rotation) for block in inset.blocks]
         lines = []
         for inner in map(self._placement(name).pin, self._inside[name].pins):

@@ -192,7 +192,7 @@ def graph_svg(graph: SystemGraph) -> str:
 
 
 def _numbered(graph: SystemGraph) -> Mapping[tuple[Signal, Signal], Span]:
-    """What is drawn comes from no file: each line has a number of its own instead."""
+    """Number the lines of a drawing that comes from no file."""
     edges = [*connected(graph.network), *((edge.source, edge.destination) for edge in graph.feedthrough)]
     return {edge: Span("", number, number) for edge, number in zip(dict.fromkeys(edges), count(1))}
 

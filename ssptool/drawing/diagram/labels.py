@@ -223,7 +223,7 @@ def _beyond(pin: Pin, text: float) -> Label:
 
 
 def _in_box(name: str, box: Rectangle, text: float, *, titled: bool) -> Iterator[Label]:
-    """In the middle, or at the top; then wherever there is room."""
+    """Places of the name: the middle, the top, then other free space."""
     (x, y), aside = box.centre, 0.6 * text
     heights = [box.y2 - 1.3 * text, y, box.y1 + 1.1 * text]
     if not titled:

@@ -181,7 +181,7 @@ def _swept(
 
 
 def _crossings(rows: Sequence[Sequence[Station]], hops: Iterable[tuple[Station, Station]]) -> int:
-    """How many pairs of hops between neighbouring rows cross."""
+    """Number of crossing pairs of hops between neighbouring rows."""
     place = {station: (layer, number) for layer, row in enumerate(rows) for number, station in enumerate(row)}
     crossings = 0
     seen: list[int] = []
@@ -202,7 +202,7 @@ _SWEEPS = 12
 
 
 class Heights:
-    """Of the lower edges of stations.
+    """Heights of the lower edges of stations.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ _WORTHWHILE = 1.3
 
 
 class LayerSize(NamedTuple):
-    """Of a layer: its width with the lines behind it, and from where to where it reaches upwards."""
+    """Size of a layer: its width with the lines behind it, and its lower and upper end."""
 
     width: float
     bottom: float
@@ -429,7 +429,7 @@ class _Drawing:
             floor = min([*lows.values(), *(height for _, height in placed)]) - self._spacing.row
 
     def _users(self, number: int, strip: range) -> Iterator[tuple[object, range]]:
-        """Of the channel below a strip, the uppermost first, with the layers below which they run.
+        """Users of the channel below a strip, the uppermost first, with the layers below which they run.
 
         First short ways back, then long ones, then what goes on in the next strip.
         """
@@ -487,7 +487,7 @@ class _Drawing:
         return turns, 1 + max((place for place, _, _ in reaches), default=-1)
 
     def _bundles(self, layer: int) -> list[list[Hop]]:
-        """What goes from one layer to the next, together what begins at one pin."""
+        """Lines from one layer to the next, grouped by the pin at which they begin."""
         bundles: dict[tuple[str, str], list[Hop]] = defaultdict(list)
         for hop in self._hops:
             if self._layer_of[hop[1]] == layer:

@@ -37,7 +37,7 @@ class Rectangle:
 
     @property
     def upright(self) -> "Rectangle":
-        """With its corners in order."""
+        """The rectangle with its corners in order."""
         return Rectangle(min(self.x1, self.x2), min(self.y1, self.y2), max(self.x1, self.x2), max(self.y1, self.y2))
 
     def turned(self, degrees: float) -> "Rectangle":

@@ -453,7 +453,7 @@ def _around(block: StatedBlock, pins: Sequence[StatedPin], text: float, inset: S
 
 
 def _heights(side: Sequence[StatedPin], inside: Callable[[str], float | None], height: float) -> dict[str, float]:
-    """As inside, if they are apart there; else evenly."""
+    """Heights as inside, if these are apart; else evenly spaced."""
     found = [inside(pin.name) for pin in side]
     apart = len({round(y, 6) for y in found if y is not None}) == len(side)
     if apart and all(y is not None and 0.0 < y < height for y in found):

@@ -128,7 +128,7 @@ def _is_in(point: Point, box: Rectangle) -> bool:
 
 
 def branches(lines: Sequence[Line]) -> list[Point]:
-    """Where lines from one pin part: points from which three parts of them go out."""
+    """Branches of lines from one pin: points with at least three parts."""
     nets: dict[Point, list[Line]] = defaultdict(list)
     for line in lines:
         for pin in (line.points[0], line.points[-1]):
@@ -278,7 +278,7 @@ class _Taken:
 
 
 def _either_side(step: float) -> Iterator[float]:
-    """Where a line may go instead of its place, the nearest first."""
+    """Alternative places of a line, the nearest first."""
     yield 0.0
     for n in count(1):
         yield from (n * step, -n * step)
