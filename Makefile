@@ -92,8 +92,8 @@ docs: $(VENV)/.ready-run  ## docs/rules.md from the rules, the drawing in docs/a
 	$(BIN)/ssptool rule --all --markdown > docs/rules.md
 	$(BIN)/python docs/layers.py
 
-fuzz: build/models/.ready $(VENV)/.ready-dev  ## 10 000 damaged documents and archives: findings, never a crash
-	SSPTOOL_FUZZ=10000 $(BIN)/python -m pytest tests/rules/test_fuzz.py
+fuzz: build/models/.ready $(VENV)/.ready-dev  ## Damaged files of every kind (N=10000): a message each, never a crash, hang, or file outside its place
+	$(BIN)/python -m tests.safety.campaign --cases $(or $(N),10000) --seed $(or $(SEED),1)
 
 leaks: build/models/.ready $(VENV)/.ready-dev  ## 5 000 cycles of create, run and free in one process
 	SSPTOOL_CYCLES=5000 $(BIN)/python -m pytest tests/engine/test_cycles.py

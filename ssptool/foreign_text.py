@@ -73,6 +73,14 @@ def json_text(content: object, **options: Any) -> str:
     return _COMMAND.sub(_json_command, _UNSEEN_IN_LINES.sub(_json_escape, text))
 
 
+def json_content(text: str | bytes) -> Any:
+    """The content of JSON. Raises ValueError, also where it is nested deeper than Python can follow."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
 def _json_escape(match: re.Match[str]) -> str:
     return json.dumps(match[0])[1:-1]
 

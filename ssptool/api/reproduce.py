@@ -126,6 +126,8 @@ def _manifest(path: Path) -> Mapping[str, Any]:
             f"{path}: its manifest has no arguments: it is of a study (FOLDER.study#NUMBER repeats its runs), or an "
             "earlier version wrote it"
         )
+    if missing := [name for name in ("status", "settings") if name not in manifest]:
+        raise CannotReproduce(f"{path}: its manifest is incomplete: it has no {' and no '.join(missing)}")
     if manifest["status"] in OUTSIDE:
         raise CannotReproduce(
             f"{path}: the run ended early ({manifest['status']}), which depends on the machine; run again"

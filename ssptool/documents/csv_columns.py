@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, Self
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.documents.foreign_files import open_text, read_text
 from ssptool.errors import counted
+from ssptool.foreign_text import json_content
 from ssptool.working_directory import absolute
 
 
@@ -195,7 +195,7 @@ def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any, form:
 def _units_beside(path: Path) -> Mapping[str, str]:
     """Column → unit, if a run has written the file."""
     try:
-        manifest: Any = json.loads(read_text(sidecar(absolute(path)), "utf-8"))
+        manifest: Any = json_content(read_text(sidecar(absolute(path)), "utf-8"))
         return {column["signal"]: column["unit"] for column in manifest["columns"] if column["unit"]}
     except (OSError, ValueError, KeyError, TypeError):
         return {}

@@ -4,9 +4,11 @@ SSP 1.0 and 2.0 §4. Elements marked 2.0 do not exist in 1.0 documents.
 """
 
 from enum import StrEnum
+from typing import TypeVar
 
-from ssptool.documents.element import Element, at_most_one, attribute, child, children
+from ssptool.documents.element import Element, InvalidAttribute, at_most_one, attribute, child, children
 from ssptool.documents.vocabulary import (
+    Converter,
     IntervalVariability,
     any_uri,
     boolean,
@@ -17,6 +19,8 @@ from ssptool.documents.vocabulary import (
     string,
     unsigned,
 )
+
+T = TypeVar("T")
 
 
 class Base(Element):
@@ -208,13 +212,21 @@ class MapEntry(Element, tag="ssc:MapEntry"):
     source = attribute(string)
     target = attribute(string)
 
+    def read(self, name: str, converter: Converter[T]) -> T:
+        """The value of an attribute in the type of the mapping. Raises InvalidAttribute."""
+        text = str(getattr(self, name))
+        try:
+            return converter.read(text)
+        except ValueError:
+            raise InvalidAttribute(self.position, name, text, converter.expected) from None
+
 
 class BooleanMappingTransformation(Transformation, tag="ssc:BooleanMappingTransformation"):
     entries = children(MapEntry)
 
     @property
     def table(self) -> dict[bool, bool]:
-        return {boolean.read(entry.source): boolean.read(entry.target) for entry in self.entries}
+        return {entry.read("source", boolean): entry.read("target", boolean) for entry in self.entries}
 
 
 class IntegerMappingTransformation(Transformation, tag="ssc:IntegerMappingTransformation"):
@@ -222,7 +234,7 @@ class IntegerMappingTransformation(Transformation, tag="ssc:IntegerMappingTransf
 
     @property
     def table(self) -> dict[int, int]:
-        return {integer.read(entry.source): integer.read(entry.target) for entry in self.entries}
+        return {entry.read("source", integer): entry.read("target", integer) for entry in self.entries}
 
 
 class EnumerationMappingTransformation(Transformation, tag="ssc:EnumerationMappingTransformation"):

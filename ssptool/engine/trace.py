@@ -268,6 +268,20 @@ class Column:
         return self.discrete or not self.real
 
 
+def column_of(facts: Any) -> Column:
+    """The column that a description of results tells of. Raises ValueError if it is no column."""
+    if not isinstance(facts, Mapping):
+        raise ValueError("a column is no object")
+    unit, kind, known = facts.get("unit"), facts.get("type", "Float64"), [*_MACHINE, *NUMBERED]
+    if kind not in known:
+        raise ValueError(f"a column has the type {kind!r}; expected {', '.join(known)}")
+    signal, description = facts.get("signal"), facts.get("description", "")
+    texts = (signal, description) if unit is None else (signal, description, unit)
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError(f"a column is called {signal!r}, in {unit!r}: texts are expected")
+    return Column(str(signal), unit, kind, description, facts.get("discrete") is True)
+
+
 def time_name(signals: Collection[str]) -> str:
     """Name of the time column beside these: `time`, or another one if a connector of the system is called so."""
     return next((name for name in TIME_NAMES if name not in signals), TIME_NAMES[0])

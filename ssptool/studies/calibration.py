@@ -16,7 +16,6 @@ difference is used.
 - Seber and Wild 1989, "Nonlinear Regression", section 5.1; Bates and Watts 1988, section 1.3.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -31,7 +30,7 @@ from ssptool.documents.saving import replaced_atomically, stay_inside
 from ssptool.engine.run.selection import Inside
 from ssptool.engine.trace import Floats, Trace
 from ssptool.errors import counted, similar_names
-from ssptool.foreign_text import joined_lines, json_text
+from ssptool.foreign_text import joined_lines, json_content, json_text
 from ssptool.studies.definition import Factor, FactorRole, RunOutcome, RunStatus, Samples, Study, computed_order
 from ssptool.studies.designs import Computed, FactorValue, Range
 from ssptool.studies.entries import Findings
@@ -116,7 +115,7 @@ def read_fit(folder: Path) -> Fit | None:
     path = folder / CALIBRATION
     if not path.is_file():
         return None
-    content = json.loads(read_text(path, "utf-8"))
+    content = json_content(read_text(path, "utf-8"))
     estimates = [Estimate(**{**one, **_numbers(one, "value", "low", "high")}) for one in content["estimates"]]
     return Fit(
         tuple(estimates),

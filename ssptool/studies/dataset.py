@@ -6,7 +6,6 @@ traces/run=<run>/trace.parquet  signals over time, if the study keeps them
 """
 
 import fcntl
-import json
 import os
 import shutil
 from collections import Counter
@@ -14,12 +13,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
+from types import NoneType
 from typing import Any
 from uuid import uuid4
 
 from ssptool.documents.saving import replaced_atomically, stay_inside
+from ssptool.engine.recording.formats import misfits
 from ssptool.errors import studies_need
-from ssptool.foreign_text import json_text, one_line
+from ssptool.foreign_text import json_content, json_text, one_line
 from ssptool.studies.definition import Points, RunOutcome, RunStatus
 from ssptool.studies.designs import FactorValue
 
@@ -29,6 +30,25 @@ FLUSH_SECONDS = 1.0
 DEFINITION = "study.json"
 _LOCK = ".lock"
 _RUNS, _NEW, _OLD, _TRACES = "runs", ".runs.new", ".runs.old", "traces"
+
+
+_CONTENT = {
+    "name": str,
+    "runs": int,
+    "factors": {"*": Mapping},
+    "results": {"*": str},
+    "units?": {"*": (str, NoneType)},
+    "source?": str,
+    "folder?": str,
+    "system?": str,
+    "design?": str,
+    "study?": Mapping,
+    "version?": str,
+    "nominal?": (Mapping, NoneType),
+    "files?": {"*": str},
+    "fixed?": {"variant?": (str, NoneType)},
+}
+"""What those who read a definition rely on."""
 
 
 class NotResults(Exception):
@@ -95,12 +115,14 @@ class Dataset:
     def definition(self) -> dict[str, Any]:
         """Raises NotResults."""
         try:
-            content: dict[str, Any] = json.loads((self.folder / DEFINITION).read_text(encoding="utf-8"))
+            content: dict[str, Any] = json_content((self.folder / DEFINITION).read_text(encoding="utf-8"))
         except FileNotFoundError:
             reason = f"it has no {DEFINITION}" if self.folder.is_dir() else "there is no such folder"
             raise NotResults(self.folder, f"no folder of a study: {reason}") from None
         except (ValueError, OSError) as error:
             raise NotResults(self.folder, f"{DEFINITION} cannot be read: {error}") from None
+        if fault := next(misfits(content, _CONTENT), ""):
+            raise NotResults(self.folder, f"{DEFINITION} is damaged: {fault}")
         return content
 
     def begin(self, definition: Mapping[str, Any], points: Points, results: Sequence[str]) -> None:
@@ -127,28 +149,51 @@ class Dataset:
 
     def table(self) -> Any:
         """All runs so far, as an Arrow table in the order of their numbers."""
-        arrow, parquet = studies_need("pyarrow"), studies_need("pyarrow.parquet")
-        tables = [parquet.ParquetFile(part).read() for part in self.parts]
+        arrow = studies_need("pyarrow")
+        tables = [self._part(part) for part in self.parts]
         if not tables:
             raise NotResults(self.folder, "no run has finished yet")
-        return arrow.concat_tables(tables).sort_by("number")
+        with self._intact(self.runs):
+            return arrow.concat_tables(tables).sort_by("number")
 
     def finished(self) -> set[str]:
         """The runs that are there."""
-        parquet = studies_need("pyarrow.parquet")
-        found: set[str] = set()
-        for part in self.parts:
-            found.update(parquet.ParquetFile(part).read(["run"])["run"].to_pylist())
-        return found
+        return {run for part in self.parts for run in self._part(part, "run")["run"].to_pylist()}
 
     def counts(self) -> Counter[RunStatus]:
         """How many runs ended how."""
-        parquet = studies_need("pyarrow.parquet")
         found: Counter[RunStatus] = Counter()
         for part in self.parts:
-            for each in parquet.ParquetFile(part).read(["status"])["status"].value_counts().to_pylist():
-                found[RunStatus(each["values"])] += each["counts"]
+            with self._intact(part):
+                for each in self._part(part, "status")["status"].value_counts().to_pylist():
+                    found[RunStatus(each["values"])] += each["counts"]
         return found
+
+    def _part(self, path: Path, *columns: str) -> Any:
+        """Rows of runs, with all columns or these. Raises NotResults if the file is damaged."""
+        parquet, types = studies_need("pyarrow.parquet"), studies_need("pyarrow.types")
+        with self._intact(path):
+            table = parquet.ParquetFile(path).read(list(columns) or None)
+            definition = {} if columns else self.definition()
+            wanted = columns or ("run", "number", "status", "message", *definition["factors"], *definition["results"])
+            if missing := [name for name in wanted if name not in table.column_names]:
+                raise ValueError(f"it has no column {missing[0]}")
+            for name in definition.get("results", ()):
+                kind = table.schema.field(name).type
+                if not (types.is_floating(kind) or types.is_integer(kind) or types.is_null(kind)):
+                    raise ValueError(f"the column {name} is of type {kind}")
+            return table
+
+    @contextmanager
+    def _intact(self, path: Path) -> Iterator[None]:
+        try:
+            yield
+        except (ValueError, TypeError, KeyError, NotImplementedError) as error:
+            raise NotResults(self.folder, f"{path.name} is damaged: {error}") from None
+        except OSError as error:
+            if error.errno is not None:  # of the system, not of the reader of Parquet
+                raise
+            raise NotResults(self.folder, f"{path.name} is damaged: {error}") from None
 
     def forget_failed(self) -> None:
         """Take the failed runs out, to be run again."""

@@ -191,7 +191,7 @@ def unusable_sources(
 
 def too_many(runs: int) -> Iterator[tuple[str, str]]:
     if runs > MOST_RUNS:
-        yield "", f"there would be {runs:.3g} runs; at most {MOST_RUNS} are possible"
+        yield "", f"there would be {min(runs, 10**300):.3g} runs; at most {MOST_RUNS} are possible"
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,16 +190,34 @@ def read_toml(path: Path) -> tuple[dict[str, Any], dict[Key, int]]:
     """The content of a TOML file, and the lines of its keys. Raises BadStudy."""
     try:
         text = read_text(path)
-        return tomllib.loads(text), key_lines(text)
+        content = tomllib.loads(text)
+        if large := next(_beyond_64_bits(content), None):
+            raise BadStudy([DataFinding(str(path), 1, large, "the integer has more than 64 bits, which TOML forbids")])
+        return content, key_lines(text)
     except SpecialFile:
         raise
     except OSError as error:
         raise type(error)(f"the study {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise BadStudy([DataFinding(str(path), 1, "", f"it is not UTF-8: {error}")]) from None
+    except RecursionError:
+        raise BadStudy([DataFinding(str(path), 1, "", "it is nested too deeply")]) from None
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
         raise BadStudy([DataFinding(str(path), int(line[1]) if line else 1, "", f"it is no TOML: {error}")]) from None
+
+
+def _beyond_64_bits(content: Any, key: str = "") -> Iterator[str]:
+    """Keys of integers that TOML does not have, and floating-point numbers cannot hold."""
+    match content:
+        case dict():
+            for name, value in content.items():
+                yield from _beyond_64_bits(value, f"{key}.{name}".lstrip("."))
+        case list():
+            for value in content:
+                yield from _beyond_64_bits(value, key)
+        case int() if not -(2**63) <= content < 2**63:
+            yield key
 
 
 def study_from(content: Mapping[str, Any], lines: Mapping[Key, int] | None = None, *, source: str = "") -> Study:

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from ssptool.engine.trace import (
     Floats,
     StringTable,
     Trace,
+    column_of,
     from_content,
     holds_integer,
     machine_type,
@@ -30,7 +30,7 @@ from ssptool.engine.trace import (
     values_of,
 )
 from ssptool.errors import counted
-from ssptool.foreign_text import json_text, one_line
+from ssptool.foreign_text import json_content, json_text, one_line
 
 try:
     from ssptool.engine.recording._text import csv as _csv
@@ -307,7 +307,7 @@ def _integers(texts: Sequence[str]) -> Iterator[int]:
 def _known(path: Path, headers: Sequence[str]) -> dict[str, Column]:
     """Columns by what the header calls them, from the file beside it: with their units, or without in older files."""
     try:
-        columns = [Column(**column) for column in _beside(path)["columns"]]
+        columns = [column_of(column) for column in _beside(path)["columns"]]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     plain = {one_line(column.signal): column for column in columns}
@@ -326,5 +326,5 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
 
 
 def _beside(path: Path) -> Mapping[str, Any]:
-    manifest: Mapping[str, Any] = json.loads(read_text(sidecar(path), "utf-8"))
+    manifest: Mapping[str, Any] = json_content(read_text(sidecar(path), "utf-8"))
     return manifest

@@ -1,11 +1,11 @@
 """Formats of result files by the ending of their names; errors of files that cannot be written or must not be."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import NoneType
 from typing import Any, NamedTuple
 
 from ssptool.documents.csv_columns import sidecar
@@ -13,6 +13,7 @@ from ssptool.documents.foreign_files import read_text
 from ssptool.engine.recording.writer import UnreadableTrace, Writer
 from ssptool.engine.trace import Column, Floats, StringTable, Trace
 from ssptool.errors import WrongUsage
+from ssptool.foreign_text import json_content
 from ssptool.working_directory import absolute
 
 
@@ -193,7 +194,74 @@ def read_manifest(path: Path | str) -> Mapping[str, Any]:
         raise UnreadableTrace(path, f"the description of its run cannot be read: {error}") from None
     if not isinstance(manifest, Mapping):
         raise UnreadableTrace(path, "the description of its run is no JSON object")
+    if fault := next(misfits(manifest, _MANIFEST), ""):
+        raise UnreadableTrace(path, f"the description of its run is damaged: {fault}")
     return manifest
+
+
+_NUMBER, _TEXT_OR_NONE, _NUMBER_OR_NONE = (int, float), (str, NoneType), (int, float, NoneType)
+_MANIFEST: Mapping[str, Any] = {
+    "system?": str,
+    "created?": str,
+    "status?": str,
+    "failure?": ({"message?": _TEXT_OR_NONE, "messages?": [str]}, NoneType),
+    "columns?": [{"signal": str, "unit?": _TEXT_OR_NONE, "type?": str, "description?": str, "discrete?": bool}],
+    "inputs?": [{"name": str, "sha256": str}],
+    "interval?": {"start": _NUMBER, "stop": _NUMBER, "step": _NUMBER},
+    "arguments?": ({"system?": str, "start_values?": (Mapping, NoneType)}, NoneType),
+    "unstated?": [str],
+    "settings?": Mapping,
+    "overrides?": [
+        {"name": str, "before": object, "after": object, "unit?": str, "by": str, "place": str, "time": _NUMBER_OR_NONE}
+    ],
+    "choices?": [{"setting": str, "value": str, "reason": str}],
+    "notes?": [str],
+    "loops?": [
+        {
+            "stage": str,
+            "signals": [str],
+            "torn": [str],
+            "solver": str,
+            "status": str,
+            "iterations": int,
+            "residual_norm": _NUMBER,
+        }
+    ],
+    "statistics?": {"calls?": [{"component": str, "function": str, "calls": int, "seconds": _NUMBER}]},
+    "versions?": Mapping,
+}
+"""What those who read a manifest rely on: key (with `?`: it may be missing) → type, alternatives, or content."""
+
+
+def misfits(value: Any, expected: Any, name: str = "it") -> Iterator[str]:
+    """Where a value of JSON is not as expected: of a type, of one of several, an object with keys, a list of these.
+
+    A key with `?` may be missing; `*` stands for all keys.
+    """
+    match expected:
+        case tuple() if any(isinstance(one, dict) for one in expected):
+            content, *plain = expected
+            if not isinstance(value, tuple(plain)):
+                yield from misfits(value, content, name)
+        case dict():
+            if not isinstance(value, Mapping):
+                yield f"{name} is no object"
+                return
+            stated = [(key, expected["*"]) for key in value] if "*" in expected else expected.items()
+            for key, content in stated:
+                plain_key = key.removesuffix("?")
+                if plain_key in value:
+                    yield from misfits(value[plain_key], content, plain_key if name == "it" else f"{name}.{plain_key}")
+                elif plain_key == key:
+                    yield f"{name} has no {key}"
+        case [content]:
+            if not isinstance(value, list):
+                yield f"{name} is no list"
+                return
+            for place, one in enumerate(value):
+                yield from misfits(one, content, f"{name}[{place}]")
+        case _ if not isinstance(value, expected) or (isinstance(value, bool) and expected in (int, _NUMBER)):
+            yield f"{name} is {type(value).__name__}"
 
 
 def is_result(path: Path) -> bool:
@@ -204,7 +272,7 @@ def is_result(path: Path) -> bool:
     if file.suffix.lower() == ".csv":
         file = sidecar(file)
         try:
-            facts = json.loads(read_text(file, "utf-8"))
+            facts = json_content(read_text(file, "utf-8"))
         except (OSError, ValueError):
             return False
         return isinstance(facts, Mapping) and {"status", "columns"} <= facts.keys()

@@ -9,7 +9,7 @@ All values are doubles. So texts and bytes cannot be in the file, and integers b
 """
 
 import io
-import json
+import math
 import os
 import re
 import struct
@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.io import loadmat, savemat
-from scipy.io.matlab import MatReadError
+from scipy.io import loadmat, savemat, whosmat
+from scipy.io.matlab import MatReadError, matfile_version
 
 from ssptool.documents.foreign_files import require_file
 from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
@@ -33,11 +33,13 @@ from ssptool.engine.trace import (
     StringTable,
     Trace,
     as_doubles,
+    column_of,
     holds_integer,
     integers_of,
     machine_type,
     values_of,
 )
+from ssptool.foreign_text import json_content
 
 _TRAJECTORIES = "data_2"
 _LAID_OUT = ("name", "description", "dataInfo")
@@ -192,7 +194,8 @@ def read_mat(path: Path) -> Trace:
 
 def _trace(path: Path, content: Mapping[str, Any]) -> Trace:
     # By names as the matrix has them, in which blanks at their ends are lost.
-    known = {_unpadded(column["signal"]): Column(**column) for column in read_manifest(path).get("columns", [])}
+    columns = map(column_of, read_manifest(path).get("columns", []))
+    known = {_unpadded(column.signal): column for column in columns}
     tables, rows = content["dataInfo"][:2].astype(int)
     every = zip(_texts(content["name"]), _texts(content["description"]), tables.tolist(), rows.tolist(), strict=True)
     found = []
@@ -222,8 +225,17 @@ def _values(doubles: Floats, kind: str) -> NDArray[Any]:
     return integers_of(doubles, machine_type(kind)) if holds_integer(kind) else doubles
 
 
+_MOST_COMPRESSED = 1100
+"""Bytes that one byte compressed by DEFLATE (level 5 of the format) can stand for, and somewhat more."""
+
+
 def _loaded(path: Path) -> dict[str, Any]:
     require_file(path)
+    # A damaged header declares arrays that no memory holds.
+    declared = sum(math.prod(shape) for _, shape, _ in whosmat(path))
+    most = path.stat().st_size * (_MOST_COMPRESSED if matfile_version(path)[0] else 1)
+    if declared > most:
+        raise UnreadableTrace(path, f"it declares {declared} values, more than a file of this size can have")
     content: dict[str, Any] = loadmat(path, chars_as_strings=False)
     layout = "".join(content["Aclass"][3]).strip()
     if layout not in ("binTrans", "binNormal"):
@@ -256,5 +268,7 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
     """Manifest of the run in the file; empty if the run was interrupted."""
     with _readable(path):
         content = _loaded(path)
-        manifest: Mapping[str, Any] = json.loads(_utf8("".join(content[_MANIFEST][0]))) if _MANIFEST in content else {}
+        manifest: Mapping[str, Any] = (
+            json_content(_utf8("".join(content[_MANIFEST][0]))) if _MANIFEST in content else {}
+        )
     return manifest

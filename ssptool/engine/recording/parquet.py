@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,10 +23,12 @@ from ssptool.engine.trace import (
     Floats,
     StringTable,
     Trace,
+    column_of,
     met,
     time_name,
     values_of,
 )
+from ssptool.foreign_text import json_content
 
 MAGIC = b"PAR1"
 
@@ -412,7 +413,8 @@ _NAMES = {type: name for name, type in TYPES.items() if name != "Enumeration"} |
 def _column(field: Any) -> Column:
     facts = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
     kind = facts.get("type") or _NAMES.get(field.type, "Float64")
-    return Column(field.name, facts.get("unit"), kind, facts.get("description", ""), facts.get("discrete") == _TRUE)
+    told: dict[str, Any] = {"signal": field.name, "type": kind, "discrete": facts.get("discrete") == _TRUE}
+    return column_of({**facts, **told})
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:
@@ -420,5 +422,5 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
     require_file(path)
     with _readable(path):
         text = (pq.read_schema(path).metadata or {}).get(MANIFEST, b"{}")
-    manifest: Mapping[str, Any] = json.loads(text)
+    manifest: Mapping[str, Any] = json_content(text)
     return manifest

@@ -1,5 +1,7 @@
 """Saved simulations: files from which a co-simulation continues elsewhere."""
 
+import errno
+import hashlib
 import json
 import struct
 import zipfile
@@ -20,8 +22,9 @@ from ssptool.engine.run.loops import RunningLoop
 from ssptool.engine.stepping.values import NotSavable
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.instance import FmiError
+from ssptool.foreign_text import json_content
 
-_FORMAT = 4
+_FORMAT = 5
 _FACTS, _MEMORY = "facts", "master"
 
 
@@ -54,6 +57,7 @@ class SavedLoop:
 _DAMAGED = (
     ValueError,
     KeyError,
+    RecursionError,
     EOFError,
     AttributeError,
     NotImplementedError,
@@ -101,14 +105,7 @@ class SavedSimulation:
 
     def write(self, path: Path, plan: Plan) -> None:
         """Write a file (a zip of arrays); it replaces an old one only when it is complete."""
-        facts = {
-            "format": _FORMAT,
-            "plan": _identity(plan),
-            "steps": self.steps,
-            "loops": {str(number): loop.rtol for number, loop in self.loops.items()},
-        }
         arrays: dict[str, Any] = {
-            _FACTS: _bytes(json.dumps(facts).encode()),
             "values": self.values,
             "input_value": self.input_value,
             "input_rates": self.input_rates,
@@ -120,6 +117,14 @@ class SavedSimulation:
         arrays |= {f"chord_{number}": loop.chord for number, loop in self.loops.items()}
         arrays |= {f"state_{index}": _bytes(state) for index, state in enumerate(self.states)}
         arrays |= under(_MEMORY, self.state)
+        facts = {
+            "format": _FORMAT,
+            "plan": _identity(plan),
+            "steps": self.steps,
+            "loops": {str(number): loop.rtol for number, loop in self.loops.items()},
+            "sha256": _digest(arrays),
+        }
+        arrays[_FACTS] = _bytes(json.dumps(facts).encode())
         unfinished = path.with_name(path.name + ".part")
         with unfinished.open("wb") as file:
             np.savez_compressed(file, **arrays)
@@ -139,18 +144,17 @@ class SavedSimulation:
                     raise NotASavedSimulation(path, problem)
             with np.load(path, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
-            facts = json.loads(arrays[_FACTS].tobytes())
+            facts = json_content(arrays[_FACTS].tobytes())
         except _DAMAGED:
             # numpy's own message would advise to unpickle a foreign file.
             raise NotASavedSimulation(path, "it is incomplete, or was not written by save()") from None
         except SpecialFile:
             raise
         except OSError as error:
-            if error.errno is not None:  # of the system, not of a decompressor
+            if error.errno not in (None, errno.EINVAL):  # of the system, not of a decompressor or a wrong offset
                 raise
             raise NotASavedSimulation(path, f"it is damaged: {error}") from None
-        if facts.get("format") != _FORMAT:
-            raise NotASavedSimulation(path, f"its format is {facts.get('format')!r}, must be {_FORMAT}")
+        _require_intact(path, arrays, facts)
         for what, present in _identity(plan).items():
             if facts["plan"].get(what) != present:
                 raise SavedForAnother(path, what, facts["plan"].get(what), present)
@@ -158,6 +162,8 @@ class SavedSimulation:
             return cls._of(arrays, facts, plan)
         except KeyError as missing:
             raise NotASavedSimulation(path, f"it is damaged: it has no {missing}") from None
+        except (TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise NotASavedSimulation(path, f"it is damaged: {error}") from None
 
     @classmethod
     def _of(cls, arrays: dict[str, Any], facts: dict[str, Any], plan: Plan) -> "SavedSimulation":
@@ -173,6 +179,26 @@ class SavedSimulation:
             state=part_of(arrays, _MEMORY),
             states=tuple(arrays[f"state_{index}"].tobytes() for index in range(len(plan.instances))),
         )
+
+
+def _require_intact(path: Path, arrays: Mapping[str, Any], facts: Any) -> None:
+    """Raises NotASavedSimulation if the description is none, or is not of these arrays."""
+    if not isinstance(facts, dict) or not isinstance(facts.get("plan"), dict):
+        raise NotASavedSimulation(path, "it is damaged: its description is no JSON object with a plan")
+    if facts.get("format") != _FORMAT:
+        raise NotASavedSimulation(path, f"its format is {facts.get('format')!r}, must be {_FORMAT}")
+    if facts.get("sha256") != _digest(arrays):
+        raise NotASavedSimulation(path, "it is damaged: its content is not the one that was saved")
+
+
+def _digest(arrays: Mapping[str, Any]) -> str:
+    """SHA-256 of all arrays but the description: masters rely on the shapes of what they have saved."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays.keys() - {_FACTS}):
+        array = np.asarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def _bytes(content: bytes) -> Any:

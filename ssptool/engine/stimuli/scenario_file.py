@@ -1,6 +1,6 @@
 """Scenario files in libcosim's layout, YAML or JSON."""
 
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -109,7 +109,7 @@ class _Reading:
         if isinstance(value, str):
             with suppress(ValueError):  # 500ms
                 value = parse_time(value)
-        good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        good = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
         if not good or not isinstance(value, int | float) or value < 0:
             self._find(
                 node,
@@ -123,6 +123,9 @@ class _Reading:
         value = None
         if isinstance(node, yaml.ScalarNode):
             value = _construct(node)
+        if isinstance(value, int) and abs(value) > sys.float_info.max:
+            self._find(node, key, "the number is too large for every type")
+            return None
         if not isinstance(value, bool | int | float | str):
             self._find(node, key, "a number, true, false or a text is expected")
             return None

@@ -115,6 +115,8 @@ def run_report_content(
 def _verdict(manifest: Mapping[str, Any], failure: Mapping[str, Any] | None) -> str:
     if not manifest:
         return "No manifest: the run was killed, or another tool wrote the results."
+    if not {"interval", "status", "created"} <= manifest.keys():
+        return "The manifest of the run is incomplete."
     interval = manifest["interval"]
     told = f": {failure['message']}" if failure and failure.get("message") else ""
     return f"{manifest['status']}, {interval['start']:g} to {interval['stop']:g} s, on {manifest['created']}{told}"
