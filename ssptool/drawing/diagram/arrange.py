@@ -30,11 +30,14 @@ from ssptool.drawing.diagram.read import (
     placed,
     shown,
 )
-from ssptool.drawing.diagram.routing import free_way, merged, side_by_side
+from ssptool.drawing.diagram.routing import Router, merged, nets_of
 from ssptool.network.tree import ElementPath
 
 End: TypeAlias = tuple[str, str]
 """(element, connector); the element "" is the system itself."""
+
+_Ends: TypeAlias = tuple[Point, Point, Point, Point]
+"""Both pins of a line, each with a unit vector away from its element."""
 
 TEXT = 3.0
 """Default height of letters [mm]."""
@@ -105,7 +108,7 @@ class _Arrangement:
             blocks=blocks,
             notes=self._stated.notes,
             pins=self._own_pins(canvas),
-            lines=tuple(merged(self._lines())),
+            lines=tuple(merged(self._lines(canvas))),
             insets=tuple(self._joined(name, inset) for name, inset in insets.items()),
         )
 
@@ -205,13 +208,17 @@ class _Arrangement:
     def _joined(self, name: str, inset: Sheet) -> Sheet:
         """Add lines from the pins of the element to their places inside."""
         boxes = [block.extent.turned(block.rotation) for block in inset.blocks]
-        lines = []
+        router, lines = Router(boxes, _LANE * inset.text, self._extents[name]), list[Line]()
+        for number, line in enumerate(inset.lines):
+            router.take(line.points, number)
         for inner in map(self._placement(name).pin, self._inside[name].pins):
             for outer, outward in {self._ends[name, each] for each in inner.names if (name, each) in self._ends}:
                 if abs(outer.x - inner.at.x) + abs(outer.y - inner.at.y) > 0.01 * self._text:
                     inward = Point(-outward.x, -outward.y)
-                    way = free_way(outer, inward, inner.at, inner.outward, 2 * inset.text, boxes)
-                    lines.append(Line(straightened(way), (), ()))
+                    net = len(inset.lines) + len(lines)
+                    way = router.way(outer, inward, inner.at, inner.outward, net, 1.5 * inset.text)
+                    router.take(way, net)
+                    lines.append(Line(way, (), ()))
         return replace(inset, lines=(*inset.lines, *lines))
 
     def _canvas(self) -> Rectangle:
@@ -250,14 +257,34 @@ class _Arrangement:
 
     # -- lines -----------------------------------------------------------------------------------------------------
 
-    def _lines(self) -> Iterator[Line]:
+    def _lines(self, canvas: Rectangle) -> Iterator[Line]:
         shown = [line for line in self._stated.lines if line.start in self._ends and line.end in self._ends]
-        lines = [Line(straightened(self._way(line)), (line.described,), (line.span,)) for line in shown]
-        movable = [line.way is None and self._edge(line) not in self._layout.ways for line in shown]
-        yield from side_by_side(lines, movable, _LANE * self._text, self._boxes)
+        ends = [(*self._ends[line.start], *self._ends[line.end]) for line in shown]
+        ways = {place: straightened(way) for place, line in enumerate(shown) if (way := self._way(line)) is not None}
+        missing = [place for place in range(len(shown)) if place not in ways]
+        if missing:
+            ways |= self._routed(missing, ways, ends, canvas)
+        for place, line in enumerate(shown):
+            yield Line(ways[place], (line.described,), (line.span,))
 
-    def _way(self, line: StatedLine) -> Sequence[Point]:
-        (start, outward), (end, other) = self._ends[line.start], self._ends[line.end]
+    def _routed(
+        self, missing: Sequence[int], ways: Mapping[int, Sequence[Point]], ends: Sequence[_Ends], canvas: Rectangle
+    ) -> Iterator[tuple[int, tuple[Point, ...]]]:
+        """Ways of the lines that have none yet, the shortest first, clear of those that have one."""
+        router, nets = Router(self._boxes, _LANE * self._text, canvas), nets_of((one[0], one[2]) for one in ends)
+        for place, way in ways.items():
+            router.take(way, nets[place])
+        for place in missing:
+            for pin, outward in (ends[place][:2], ends[place][2:]):
+                router.keep_free(pin, outward, nets[place])
+        for place in sorted(missing, key=lambda place: _distance(ends[place][0], ends[place][2])):
+            way = router.way(*ends[place], nets[place], 1.5 * self._text)
+            router.take(way, nets[place])
+            yield place, way
+
+    def _way(self, line: StatedLine) -> Sequence[Point] | None:
+        """The way that the document states, or that of the layout; None if the line is still to be routed."""
+        (start, _), (end, _) = self._ends[line.start], self._ends[line.end]
         if line.way is not None:
             return [start, *(Point(x, y) for x, y in line.way), end]
         edge = self._edge(line)
@@ -265,13 +292,17 @@ class _Arrangement:
             way = tuple(map(self._moved, self._layout.ways[edge]))
             forward = self._flows_out(line.start)
             return [start if forward else end, *way, end if forward else start]
-        return free_way(start, outward, end, other, 2 * self._text, self._boxes)
+        return None
 
 
 def _text_height(stated: StatedSheet) -> float:
     """An eighth of the typical size of elements, because canvases have any scale."""
     sizes = [min(block.extent.width, block.extent.height) for block in stated.blocks if block.extent is not None]
     return max(median(sizes) / 8, 1e-9) if sizes else TEXT
+
+
+def _distance(one: Point, other: Point) -> float:
+    return abs(one.x - other.x) + abs(one.y - other.y)
 
 
 def _stub_name(connector: str) -> str:

@@ -332,7 +332,11 @@ class Spacing:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Lower left corners of the boxes, and the way of each edge from pin to pin."""
+    """Lower left corners of the boxes, and ways of edges from pin to pin.
+
+    An edge has none if it would lie on another one: where two edges cross and each begins at the height at which the
+    other ends.
+    """
 
     corners: Mapping[str, Point]
     ways: Mapping[Edge, tuple[Point, ...]]
@@ -347,7 +351,7 @@ def lay_out(
 ) -> Layout:
     """Lay out all boxes, `first` at the left and `last` at the right; edges that close cycles run back below."""
     drawing = _Drawing(boxes, spacing, in_layers([box.name for box in boxes], edges, first, last))
-    return Layout(drawing.corners, {edge: drawing.way(edge) for edge in edges})
+    return Layout(drawing.corners, {edge: drawing.way(edge) for edge in edges if edge not in drawing.without_lane})
 
 
 class _Drawing:
@@ -356,6 +360,7 @@ class _Drawing:
     def __init__(self, boxes: Sequence[LayoutBox], spacing: Spacing, layers: Layers) -> None:
         self._boxes = {box.name: box for box in boxes}
         self._spacing = spacing
+        self.without_lane: set[Edge] = set()
         self._layers = layers
         self._layer_of = {station: layer for layer, row in enumerate(self._layers.rows) for station in row}
         self._hops = [(edge, *hop) for edge, way in self._layers.stations.items() for hop in pairwise(way)]
@@ -504,9 +509,12 @@ class _Drawing:
                 for place, bundle in enumerate(waiting)
                 if not any(abs(end - y) < 0.1 for end in self._ends(bundle) for y in _without(begins, place))
             )
-            chosen = next(free, waiting[0])
-            waiting.remove(chosen)
-            yield chosen
+            chosen = next(free, None)
+            if chosen is None:
+                self.without_lane.update(hop[0] for hop in waiting.pop(0))
+            else:
+                waiting.remove(chosen)
+                yield chosen
 
     def _ends(self, bundle: Sequence[Hop]) -> list[float]:
         return [self._heights.at(hop[0], hop[2]) for hop in bundle if not self._crosses(hop)]

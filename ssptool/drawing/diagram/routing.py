@@ -1,41 +1,284 @@
-"""Ways of lines between boxes, and lanes between layers."""
+"""Ways of lines between boxes: no two signals share a part of a way or meet at a corner."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from heapq import heappop, heappush
-from itertools import count, islice, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias
 
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
+from ssptool.drawing.diagram.layout import straightened
 from ssptool.drawing.diagram.model import Line, Point, Rectangle
 
-MOST = 200
-"""With more boxes a way through all gaps between them, or free places for lines, take too long to find."""
-_BEND = 8.0
-"""A bend is as long as so much of the distance to keep from boxes."""
+Floats: TypeAlias = NDArray[np.float64]
+Way: TypeAlias = tuple[Point, ...]
+Net: TypeAlias = int
+"""All that is connected to the same pins: its lines may run on top of each other, and a dot shows where they part."""
 
-_FreePlaces = NDArray[np.bool_]
+_BEND, _CROSSING, _TOGETHER = 4.0, 2.0, 0.4
+"""A bend and a crossing are as long as so many lanes; a way on a line of the same net as this part of its length."""
+_ASIDE = 6
+"""Lanes on either side of halfway that are tried before a way is searched."""
+_AROUND = (8.0, 40.0, 1000.0)
+"""Lanes around both ends in which a way is searched, one after the other."""
+_MARGIN = 2.0
+"""Lanes between a box, or the tip of a pin, and the first line beside it."""
+_SAME = 1e-6
+"""Lines that are so near lie on top of each other, as a part of a lane."""
 
 
-def way_around(begin: Point, finish: Point, boxes: Sequence[Rectangle], apart: float) -> list[Point] | None:
-    """The shortest way with few bends, outside of all (upright) boxes; None if there is none.
-
-    It runs on the grid of lines at the distance `apart` from the boxes, and through both ends.
+@dataclass(slots=True)
+class _Parts:
+    """Straight parts of lines along one axis: where they are, from where to where they reach, of which net, and whether
+    there is a line already (1) or will be one (0).
     """
-    if len(boxes) > MOST:
-        return None
-    xs = sorted({begin.x, finish.x, *(x for box in boxes for x in (box.x1 - apart, box.x2 + apart))})
-    ys = sorted({begin.y, finish.y, *(y for box in boxes for y in (box.y1 - apart, box.y2 + apart))})
-    lows = np.array([(box.x1, box.y1, box.x2, box.y2) for box in boxes]).reshape(-1, 4).T
-    level = _free(np.array(xs), np.array(ys), lows)
-    upright = _free(np.array(ys), np.array(xs), lows[[1, 0, 3, 2]]).T
-    start, end = (xs.index(begin.x), ys.index(begin.y)), (xs.index(finish.x), ys.index(finish.y))
-    places = _shortest(xs, ys, level, upright, start, end, _BEND * apart)
-    return None if places is None else [Point(xs[i], ys[j]) for i, j in places]
+
+    rows: list[tuple[float, float, float, float, float]] = field(default_factory=list)
+    made: Floats = field(default_factory=lambda: np.empty((0, 5)))
+
+    def add(self, at: float, one: float, other: float, net: Net, drawn: bool) -> None:
+        self.rows.append((at, min(one, other), max(one, other), float(net), float(drawn)))
+
+    @property
+    def array(self) -> Floats:
+        """(n, 5)"""
+        if len(self.made) < len(self.rows):
+            self.made = np.array(self.rows)
+        return self.made
+
+
+class Router:
+    """Ways between pins, one after the other, each clear of boxes and of those before it.
+
+    Parameters
+    ----------
+    boxes
+        What no way may run through.
+    lane
+        Distance of lines beside each other, and of lines to boxes, where there is room for it.
+    limits
+        Where ways stay, if both ends are there.
+    """
+
+    def __init__(self, boxes: Sequence[Rectangle], lane: float, limits: Rectangle) -> None:
+        edge = 0.5 * lane
+        self._limits = Rectangle(limits.x1 + edge, limits.y1 + edge, limits.x2 - edge, limits.y2 - edge)
+        self._boxes = np.array([(box.x1, box.y1, box.x2, box.y2) for box in boxes]).reshape(-1, 4)
+        self._lane = lane
+        self._parts = (_Parts(), _Parts())
+        """Upright ones, by x, and level ones, by y."""
+
+    def take(self, way: Sequence[Point], net: Net, *, drawn: bool = True) -> None:
+        """Keep others clear of a way."""
+        for one, other in pairwise(way):
+            for axis in (0, 1):
+                if one[axis] == other[axis] and one != other:
+                    self._parts[axis].add(one[axis], one[1 - axis], other[1 - axis], net, drawn)
+
+    def keep_free(self, pin: Point, outward: Point, net: Net) -> None:
+        """Keep others clear of the place before a pin."""
+        self.take((pin, _out(pin, outward, _MARGIN * self._lane)), net, drawn=False)
+
+    def way(self, start: Point, outward: Point, end: Point, other: Point, net: Net, reach: float) -> Way:
+        """Out of both pins (points, and unit vectors away from their elements), across halfway or around boxes.
+
+        Distances halve where there is no room. Where there is no way at all, the line goes straight across.
+        """
+        for part in (1.0, 0.5, 0.25, 0.0625):
+            apart = part * self._lane
+            for aside in _either_side(_ASIDE):
+                way = straightened([*halfway(start, outward, end, other, reach, aside * apart)])
+                if self._is_clear(way, net, apart):
+                    return way
+            ends = [_out(start, outward, _MARGIN * apart), _out(end, other, _MARGIN * apart)]
+            for around in _AROUND:
+                near = self._near(ends, around * self._lane)
+                found = _Grid(near, self._lane, apart, net, ends).way(0 if outward.x else 1)
+                if found is not None:
+                    return straightened([start, *found, end])
+        return straightened([*halfway(start, outward, end, other, reach)])
+
+    def _is_clear(self, way: Sequence[Point], net: Net, apart: float) -> bool:
+        """Whether a way of level and upright parts keeps this distance from boxes and from parts of other nets.
+
+        The first and the last part begin at a box.
+        """
+        limits, inner = self._limits, way[1:-1]
+        if any(not (limits.x1 <= x <= limits.x2 and limits.y1 <= y <= limits.y2) for x, y in inner):
+            return False
+        for place, (one, other) in enumerate(pairwise(way)):
+            low, high = np.minimum(one, other), np.maximum(one, other)
+            margin = 0.0 if place in (0, len(way) - 2) else 0.9 * _MARGIN * apart
+            x1, y1, x2, y2 = self._boxes.T
+            inside = (low[0] < x2 + margin) & (high[0] > x1 - margin) & (low[1] < y2 + margin) & (high[1] > y1 - margin)
+            if inside.any():
+                return False
+            for axis in (0, 1):
+                if one[axis] == other[axis]:
+                    at, begin, finish, of, _ = self._parts[axis].array.T
+                    beside = (abs(at - one[axis]) < 0.9 * apart) & (of != net)
+                    if (beside & (begin < high[1 - axis] + 0.9 * apart) & (finish > low[1 - axis] - 0.9 * apart)).any():
+                        return False
+        return True
+
+    def _near(self, ends: Sequence[Point], around: float) -> "_Surroundings":
+        """What is in the rectangle around two points."""
+        one, other = ends
+        limits = self._limits
+        x1, x2 = _within(limits.x1, min(one.x, other.x), max(one.x, other.x), limits.x2, around)
+        y1, y2 = _within(limits.y1, min(one.y, other.y), max(one.y, other.y), limits.y2, around)
+        boxes, (upright, level) = self._boxes, (parts.array for parts in self._parts)
+        window = Rectangle(x1, y1, x2, y2)
+        within = (boxes[:, 0] < x2) & (boxes[:, 2] > x1) & (boxes[:, 1] < y2) & (boxes[:, 3] > y1)
+        # A pin of an element that stands askew may be inside of the box around it.
+        for x, y in ends:
+            within &= ~((boxes[:, 0] < x) & (x < boxes[:, 2]) & (boxes[:, 1] < y) & (y < boxes[:, 3]))
+        near_x = (upright[:, 0] > x1) & (upright[:, 0] < x2) & (upright[:, 1] < y2) & (upright[:, 2] > y1)
+        near_y = (level[:, 0] > y1) & (level[:, 0] < y2) & (level[:, 1] < x2) & (level[:, 2] > x1)
+        return _Surroundings(window, boxes[within], upright[near_x], level[near_y])
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """Boxes (n, 4), and upright and level parts (n, 5), in a window."""
+
+    window: Rectangle
+    boxes: Floats
+    upright: Floats
+    level: Floats
+
+
+class _Grid:
+    """A grid around two ends, and the cost of going from one crossing of it to the next.
+
+    `costs[0][i, j]` is that from (i, j) to (i + 1, j), `costs[1][i, j]` that from (i, j) to (i, j + 1).
+    """
+
+    def __init__(self, near: _Surroundings, lane: float, apart: float, net: Net, ends: Sequence[Point]) -> None:
+        self._lane = lane
+        own_x, own_y = (parts[(parts[:, 3] == net) & (parts[:, 4] > 0)][:, 0] for parts in (near.upright, near.level))
+        window = near.window
+        self.xs = _grid_lines(
+            window.x1, window.x2, apart, near.boxes[:, (0, 2)], near.upright[:, 0], [*(end.x for end in ends), *own_x]
+        )
+        self.ys = _grid_lines(
+            window.y1, window.y2, apart, near.boxes[:, (1, 3)], near.level[:, 0], [*(end.y for end in ends), *own_y]
+        )
+        self._start, self._end = map(self._place, ends)
+        level = np.repeat(np.diff(self.xs)[:, None], len(self.ys), axis=1)
+        upright = np.repeat(np.diff(self.ys)[None, :], len(self.xs), axis=0)
+        self.costs = (level, upright)
+        self._mark_lines(level, self.xs, self.ys, near.level, near.upright, apart, net)
+        self._mark_lines(upright.T, self.ys, self.xs, near.upright, near.level, apart, net)
+        self._mark_boxes(near.boxes, 0.9 * _MARGIN * apart)
+
+    def _place(self, point: Point) -> tuple[int, int]:
+        return int(np.searchsorted(self.xs, point.x)), int(np.searchsorted(self.ys, point.y))
+
+    def _mark_lines(
+        self, costs: Floats, along: Floats, beside: Floats, same: Floats, across: Floats, apart: float, net: Net
+    ) -> None:
+        """On and beside lines of other nets there is no way; across them it is longer, on the own net shorter."""
+        gap, hair = 0.9 * apart, _SAME * self._lane
+        for at, low, high, of, _ in across.tolist():
+            if of != net:
+                column = int(np.searchsorted(along, at - hair)) - 1
+                if 0 <= column < len(costs):
+                    costs[column, _between(beside, low, high)] += _CROSSING * self._lane
+        for at, low, high, of, drawn in same.tolist():
+            if of == net and drawn:
+                rows = _between(beside, at - hair, at + hair)
+                first, last = np.searchsorted(along, (low - hair, high + hair))
+                costs[first : max(first, last - 1), rows] *= _TOGETHER
+        for at, low, high, of, _ in same.tolist():
+            if of != net:
+                rows = _between(beside, at - gap, at + gap)
+                first, last = np.searchsorted(along, (low - gap, high + gap))
+                costs[max(first - 1, 0) : last, rows] = np.inf
+
+    def _mark_boxes(self, boxes: Floats, margin: float) -> None:
+        for x1, y1, x2, y2 in boxes.tolist():
+            i = np.searchsorted(self.xs, (x1 - margin, x2 + margin))
+            j = np.searchsorted(self.ys, (y1 - margin, y2 + margin))
+            columns, rows = _inside(self.xs, x1 - margin, x2 + margin), _inside(self.ys, y1 - margin, y2 + margin)
+            self.costs[0][max(i[0] - 1, 0) : i[1], rows] = np.inf
+            self.costs[1][columns, max(j[0] - 1, 0) : j[1]] = np.inf
+
+    def way(self, outward: int) -> list[Point] | None:
+        """The shortest way, with few bends and crossings, first along the axis `outward`; None if there is none.
+
+        Each crossing of the grid is there twice: for ways that come to it levelly, and upright ones; a bend goes from
+        one to the other.
+        """
+        places = np.arange(2 * len(self.xs) * len(self.ys)).reshape(2, len(self.xs), len(self.ys))
+        level, upright = self.costs
+        graph = _graph(
+            (places[0, :-1], places[0, 1:], level),
+            (places[1, :, :-1], places[1, :, 1:], upright),
+            (places[0], places[1], np.full(places[0].shape, _BEND * self._lane)),
+        )
+        start, ends = places[(outward, *self._start)], places[(slice(None), *self._end)]
+        distance, before = dijkstra(graph, directed=False, indices=start, return_predecessors=True)
+        place = int(ends[np.argmin(distance[ends])])
+        if not np.isfinite(distance[place]):
+            return None
+        way = []
+        while place >= 0:
+            i, j = divmod(place % places[0].size, len(self.ys))
+            way.append(Point(float(self.xs[i]), float(self.ys[j])))
+            place = int(before[place])
+        return way[::-1]
+
+
+def _graph(*edges: tuple[NDArray[np.int_], NDArray[np.int_], Floats]) -> csr_array:
+    """Of edges from, to, and of a cost; those of infinite cost are left out."""
+    one, other, costs = (np.concatenate([part[place].ravel() for part in edges]) for place in range(3))
+    there, size = np.isfinite(costs), int(other.max()) + 1
+    return csr_array((costs[there], (one[there], other[there])), shape=(size, size))
+
+
+def _grid_lines(low: float, high: float, apart: float, edges: Floats, lines: Floats, exact: Iterable[float]) -> Floats:
+    """Places where a way may run: a lane from edges of boxes (n, 2) and from lines (n,), and exact ones."""
+    exact = np.array([*exact])
+    beside = [
+        edges[:, 0] - _MARGIN * apart,
+        edges[:, 1] + _MARGIN * apart,
+        *(at + side * apart for at in (lines, exact) for side in (-1, 1)),
+    ]
+    there = np.unique(np.concatenate(beside))
+    there = there[(there > low) & (there < high)]
+    there = there[np.diff(there, prepend=-np.inf) > 0.4 * apart]
+    return np.unique(np.concatenate([there, exact]))
+
+
+def _between(values: Floats, low: float, high: float) -> slice:
+    """Of the sorted values from low to high, both included."""
+    return slice(int(np.searchsorted(values, low)), int(np.searchsorted(values, high, side="right")))
+
+
+def _inside(values: Floats, low: float, high: float) -> slice:
+    """Of the sorted values between low and high, without these."""
+    return slice(int(np.searchsorted(values, low, side="right")), int(np.searchsorted(values, high)))
+
+
+def _within(least: float, low: float, high: float, most: float, around: float) -> tuple[float, float]:
+    """From low to high and some more around them, but not beyond the least and the most."""
+    return min(low, max(least, low - around)), max(high, min(most, high + around))
+
+
+def _out(pin: Point, outward: Point, reach: float) -> Point:
+    return Point(pin.x + reach * outward.x, pin.y + reach * outward.y)
+
+
+def _either_side(most: int) -> Iterator[int]:
+    yield 0
+    for n in range(1, most + 1):
+        yield from (n, -n)
 
 
 def crosses(way: Sequence[Point], boxes: Sequence[Rectangle]) -> bool:
@@ -47,84 +290,34 @@ def crosses(way: Sequence[Point], boxes: Sequence[Rectangle]) -> bool:
     )
 
 
-def _free(along: NDArray[np.float64], beside: NDArray[np.float64], boxes: NDArray[np.float64]) -> _FreePlaces:
-    """(n - 1, m): whether the part of a grid line between two crossings is outside of all boxes (4, k)."""
-    a1, b1, a2, b2 = boxes
-    over = (along[:-1, None] < a2) & (along[1:, None] > a1)
-    within = (beside[:, None] < b2) & (beside[:, None] > b1)
-    free: _FreePlaces = ~((over.astype(np.int32) @ within.T.astype(np.int32)) > 0)
-    return free
+def nets_of(ends: Iterable[tuple[Point, Point]]) -> list[Net]:
+    """The net of each line: those that share a pin belong together."""
+    pairs = list(ends)
+    number = {pin: n for n, net in enumerate(nx.connected_components(nx.Graph(pairs))) for pin in net}
+    return [number[start] for start, _ in pairs]
 
 
-_Place = tuple[int, int]
-
-
-def _shortest(
-    xs: Sequence[float],
-    ys: Sequence[float],
-    level: _FreePlaces,
-    upright: _FreePlaces,
-    start: _Place,
-    end: _Place,
-    bend: float,
-) -> list[_Place] | None:
-    """Dijkstra's way over crossings, each with the direction from which it was reached."""
-    tie = count()
-    waiting: list[tuple[float, int, _Place, int, tuple[_Place, int] | None]] = [(0.0, next(tie), start, -1, None)]
-    before: dict[tuple[_Place, int], tuple[_Place, int] | None] = {}
-    while waiting:
-        cost, _, place, way, last = heappop(waiting)
-        if (place, way) in before:
-            continue
-        before[place, way] = last
-        if place == end:
-            return _back(before, (place, way))
-        for there, direction in _beside(place, level, upright):
-            if (there, direction) not in before:
-                length = abs(xs[there[0]] - xs[place[0]]) + abs(ys[there[1]] - ys[place[1]])
-                turned = bend if way not in (-1, direction) else 0.0
-                heappush(waiting, (cost + length + turned, next(tie), there, direction, (place, way)))
-    return None
-
-
-def _beside(place: _Place, level: _FreePlaces, upright: _FreePlaces) -> Iterator[tuple[_Place, int]]:
-    """The crossings that can be reached, and whether levelly (0) or upright (1)."""
-    i, j = place
-    if i < len(level) and level[i, j]:
-        yield (i + 1, j), 0
-    if i > 0 and level[i - 1, j]:
-        yield (i - 1, j), 0
-    if j < upright.shape[1] and upright[i, j]:
-        yield (i, j + 1), 1
-    if j > 0 and upright[i, j - 1]:
-        yield (i, j - 1), 1
-
-
-def _back(before: dict[tuple[_Place, int], tuple[_Place, int] | None], last: tuple[_Place, int]) -> list[_Place]:
-    way = []
-    state: tuple[_Place, int] | None = last
-    while state is not None:
-        way.append(state[0])
-        state = before[state]
-    return way[::-1]
-
-
-def free_way(
-    start: Point, outward: Point, end: Point, other: Point, reach: float, boxes: Sequence[Rectangle]
-) -> list[Point]:
-    """Out of both pins (points, and unit vectors away from their elements), across halfway between or around boxes."""
-    simple = list(halfway(start, outward, end, other, reach))
-    if not crosses(simple, boxes):
-        return simple
-    # A pin of an element that stands askew may be inside of the box around it.
-    begin, finish = simple[1], simple[-2]
-    others = [box for box in boxes if not (_is_in(begin, box) or _is_in(finish, box))]
-    way = way_around(begin, finish, others, reach / 2)
-    return simple if way is None else [start, *way, end]
-
-
-def _is_in(point: Point, box: Rectangle) -> bool:
-    return box.x1 < point.x < box.x2 and box.y1 < point.y < box.y2
+def halfway(
+    start: Point, outward: Point, end: Point, other: Point, reach: float, aside: float = 0.0
+) -> Iterator[Point]:
+    """Out of both pins (points, and unit vectors away from their elements) and across halfway between, or beside it."""
+    begin = Point(start.x + reach * outward.x, start.y + reach * outward.y)
+    finish = Point(end.x + reach * other.x, end.y + reach * other.y)
+    yield start
+    yield begin
+    if outward.x and other.x:
+        if outward.x * (finish.x - begin.x) >= 0:
+            x = (begin.x + finish.x) / 2 + aside
+            yield from (Point(x, begin.y), Point(x, finish.y))
+        else:
+            y = (begin.y + finish.y) / 2 + aside
+            yield from (Point(begin.x, y), Point(finish.x, y))
+    elif outward.x:
+        yield Point(finish.x, begin.y)
+    else:
+        yield Point(begin.x, finish.y)
+    yield finish
+    yield end
 
 
 def branches(lines: Sequence[Line]) -> list[Point]:
@@ -153,27 +346,6 @@ def _directions(point: Point, one: Point, other: Point) -> Iterator[tuple[int, i
         yield from (((x > point.x) - (x < point.x), 0) for x in (one.x, other.x) if x != point.x)
 
 
-def halfway(start: Point, outward: Point, end: Point, other: Point, reach: float) -> Iterator[Point]:
-    """Out of both pins (points, and unit vectors away from their elements) and across halfway between."""
-    begin = Point(start.x + reach * outward.x, start.y + reach * outward.y)
-    finish = Point(end.x + reach * other.x, end.y + reach * other.y)
-    yield start
-    yield begin
-    if outward.x and other.x:
-        if outward.x * (finish.x - begin.x) >= 0:
-            x = (begin.x + finish.x) / 2
-            yield from (Point(x, begin.y), Point(x, finish.y))
-        else:
-            y = (begin.y + finish.y) / 2
-            yield from (Point(begin.x, y), Point(finish.x, y))
-    elif outward.x:
-        yield Point(finish.x, begin.y)
-    else:
-        yield Point(begin.x, finish.y)
-    yield finish
-    yield end
-
-
 def merged(lines: Iterator[Line]) -> Iterator[Line]:
     """Lines that take the same way, in either direction, as one."""
     together: dict[tuple[Point, ...], list[Line]] = {}
@@ -182,122 +354,3 @@ def merged(lines: Iterator[Line]) -> Iterator[Line]:
         together.setdefault(way, []).append(line)
     for way, group in together.items():
         yield Line(way, tuple(d for one in group for d in one.described), tuple(s for one in group for s in one.spans))
-
-
-_TRIED = 81
-"""Places that are tried for a part of a line."""
-
-_StraightPart: TypeAlias = tuple[int, float]
-"""The parts of a net on one straight line: they stay together."""
-_Interval: TypeAlias = tuple[float, float]
-
-
-def side_by_side(lines: Sequence[Line], movable: Sequence[bool], lane: float, boxes: Sequence[Rectangle]) -> list[Line]:
-    """The lines, with parts moved by whole lanes where they lie on parts of lines from and to other pins.
-
-    Only the inner parts of the lines that are `movable` move, neither into boxes nor nearer to them than a lane.
-    """
-    if len(boxes) > MOST:
-        return list(lines)
-    kept = [Rectangle(box.x1 - lane, box.y1 - lane, box.x2 + lane, box.y2 + lane) for box in boxes]
-    nets = _nets(lines)
-    for axis in (0, 1):
-        shifts = _shifts(lines, movable, nets, axis, lane, kept)
-        lines = [
-            replace(line, points=_moved(line.points, axis, net, shifts)) if moves else line
-            for line, moves, net in zip(lines, movable, nets, strict=True)
-        ]
-    return list(lines)
-
-
-def _nets(lines: Sequence[Line]) -> list[int]:
-    """Lines that share a pin belong together, and may run on top of each other: a dot shows where they part."""
-    pins = nx.Graph((line.points[0], line.points[-1]) for line in lines)
-    number = {pin: n for n, net in enumerate(nx.connected_components(pins)) for pin in net}
-    return [number[line.points[0]] for line in lines]
-
-
-def _shifts(
-    lines: Sequence[Line],
-    movable: Sequence[bool],
-    nets: Sequence[int],
-    axis: int,
-    lane: float,
-    boxes: Sequence[Rectangle],
-) -> dict[_StraightPart, float]:
-    taken = _Taken(lane)
-    runs: dict[_StraightPart, list[_Interval]] = defaultdict(list)
-    for line, moves, net in zip(lines, movable, nets, strict=True):
-        inner = set(_inner(line.points, axis)) if moves else set()
-        for k, (one, other) in enumerate(pairwise(line.points)):
-            if one[axis] == other[axis]:
-                span = min(one[1 - axis], other[1 - axis]), max(one[1 - axis], other[1 - axis])
-                if k in inner:
-                    runs[net, one[axis]].append(span)
-                else:
-                    taken.take((net, one[axis]), [span])
-    shifts = {}
-    for run, spans in runs.items():
-        shifts[run] = _shift(run, spans, taken, axis, lane, boxes)
-        taken.take((run[0], run[1] + shifts[run]), spans)
-    return shifts
-
-
-def _shift(
-    run: _StraightPart, spans: Sequence[_Interval], taken: "_Taken", axis: int, lane: float, boxes: Sequence[Rectangle]
-) -> float:
-    """The least with which a run keeps apart from those of other nets; where it is crowded half a lane has to do."""
-    net, at = run
-    for apart in (lane, lane / 2):
-        for shift in islice(_either_side(apart / 2), _TRIED):
-            into = shift and any(crosses(_part(at + shift, span, axis), boxes) for span in spans)
-            if not into and taken.is_free((net, at + shift), spans, 0.9 * apart):
-                return shift
-    return 0.0
-
-
-class _Taken:
-    """Occupied parts of lines, indexed by place."""
-
-    def __init__(self, lane: float) -> None:
-        self._lane = lane
-        self._there: dict[int, list[tuple[_StraightPart, _Interval]]] = defaultdict(list)
-
-    def take(self, run: _StraightPart, spans: Sequence[_Interval]) -> None:
-        self._there[round(run[1] / self._lane)].extend((run, span) for span in spans)
-
-    def is_free(self, run: _StraightPart, spans: Sequence[_Interval], apart: float) -> bool:
-        """Whether no other net has a part beside these that is nearer than `apart`, which is less than a lane."""
-        place = round(run[1] / self._lane)
-        near = [each for bin in (place - 1, place, place + 1) for each in self._there[bin]]
-        return not any(
-            net != run[0] and abs(at - run[1]) < apart and low < high_of and low_of < high
-            for (net, at), (low, high) in near
-            for low_of, high_of in spans
-        )
-
-
-def _either_side(step: float) -> Iterator[float]:
-    """Alternative places of a line, the nearest first."""
-    yield 0.0
-    for n in count(1):
-        yield from (n * step, -n * step)
-
-
-def _inner(points: Sequence[Point], axis: int) -> Iterator[int]:
-    """The parts across an axis that do not touch a pin."""
-    return (k for k in range(1, len(points) - 2) if points[k][axis] == points[k + 1][axis])
-
-
-def _part(at: float, span: _Interval, axis: int) -> tuple[Point, Point]:
-    low, high = span
-    return (Point(at, low), Point(at, high)) if axis == 0 else (Point(low, at), Point(high, at))
-
-
-def _moved(points: Sequence[Point], axis: int, net: int, shifts: dict[_StraightPart, float]) -> tuple[Point, ...]:
-    moved = list(points)
-    for k in _inner(points, axis):
-        at = points[k][axis] + shifts[net, points[k][axis]]
-        for j in (k, k + 1):
-            moved[j] = Point(at, moved[j].y) if axis == 0 else Point(moved[j].x, at)
-    return tuple(moved)

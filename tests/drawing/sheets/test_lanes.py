@@ -1,63 +1,149 @@
-"""Lines of different pins do not run on top of each other."""
+"""The picture never shows another wiring than the document: lines of different signals neither share a way nor meet."""
 
-from itertools import combinations, pairwise
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations, pairwise, product
+from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssptool.drawing.diagram.model import Line, Point, Rectangle
-from ssptool.drawing.diagram.routing import side_by_side
+from ssptool.drawing.diagram.arrange import arranged
+from ssptool.drawing.diagram.model import Point, Rectangle, Sheet
+from ssptool.drawing.diagram.routing import Router, crosses, nets_of
+from tests.drawing.sheets.random_systems import sheet
+
+EVERYWHERE = Rectangle(-1000.0, -1000.0, 1000.0, 1000.0)
+RIGHT = Point(1.0, 0.0)
+HAIR = 1e-9
 
 
-def line(*points: tuple[float, float]) -> Line:
-    return Line(tuple(Point(float(x), float(y)) for x, y in points), (), ())
+def meet(one: tuple[Point, ...], other: tuple[Point, ...]) -> bool:
+    """Whether two lines share a part or one touches the other with an end or corner; a plain crossing is none."""
+    corners = any(_on(point, *part) for a, b in ((one, other), (other, one)) for point in a for part in pairwise(b))
+    return corners or any(_overlap(*pair) for pair in product(pairwise(one), pairwise(other)))
 
 
-def bracket(y1: float, y2: float, x: float = 5.0) -> Line:
-    """Out to the right of a pin, up at x, and back to another pin."""
-    return line((0, y1), (x, y1), (x, y2), (0, y2))
+def _on(point: Point, one: Point, other: Point) -> bool:
+    return all(min(a, b) - HAIR <= p <= max(a, b) + HAIR for p, a, b in zip(point, one, other, strict=True))
 
 
-def on_top(one: Line, other: Line) -> float:
-    """How long two lines run on top of each other."""
-    length = 0.0
-    for a, b in pairwise(one.points):
-        for c, d in pairwise(other.points):
-            for axis in (0, 1):
-                if a[axis] == b[axis] == c[axis] == d[axis]:
-                    across = 1 - axis
-                    low = max(min(a[across], b[across]), min(c[across], d[across]))
-                    length += max(0.0, min(max(a[across], b[across]), max(c[across], d[across])) - low)
-    return length
+def _overlap(part: tuple[Point, Point], other: tuple[Point, Point]) -> bool:
+    (a, b), (c, d) = part, other
+    for axis in (0, 1):
+        if a[axis] == b[axis] and c[axis] == d[axis] and abs(a[axis] - c[axis]) < HAIR:
+            low, high = (sorted(p[1 - axis] for p in ends) for ends in (part, other))
+            return max(low[0], high[0]) < min(low[1], high[1]) - HAIR
+    return False
+
+
+def check_wiring(drawn: Sheet) -> None:
+    nets = nets_of((line.points[0], line.points[-1]) for line in drawn.lines)
+    for (net, one), (other_net, other) in combinations(zip(nets, drawn.lines, strict=True), 2):
+        assert net == other_net or not meet(one.points, other.points), (one.points, other.points)
+    boxes = [block.extent for block in drawn.blocks]
+    assert not any(crosses(line.points, boxes) for line in drawn.lines)
+
+
+def system(ends, pins: dict[str, list[tuple[str, str]]], places: dict[str, Rectangle] | None = None):
+    stated = sheet((), pins, [], ends)
+    if places:
+        stated = replace(stated, blocks=tuple(replace(one, extent=places[one.name]) for one in stated.blocks))
+    return arranged({(): stated})
+
+
+TWO = {"A": [("y1", "output"), ("y2", "output")], "B": [("u1", "input"), ("u2", "input")]}
+CROSSED = [(("A", "y1"), ("B", "u2")), (("A", "y2"), ("B", "u1"))]
+
+
+@pytest.mark.parametrize("places", [None, {"A": Rectangle(0, 0, 20, 30), "B": Rectangle(60, 0, 80, 30)}])
+def test_two_signals_that_cross_are_drawn_so(places):
+    """With pins at equal heights both lines would take the same way, and read as the opposite."""
+    drawn = system(CROSSED, TWO, places)
+    check_wiring(drawn)
+    heights = {line.points[0].y > line.points[-1].y for line in drawn.lines}
+    assert heights == {True, False}
+
+
+def random_system(chance: Random, components: int, placed: bool):
+    pins = chance.choice([2, 4, 10])
+    faces = {
+        f"C{k}": [(f"{'uy'[n % 2]}{n}", ("input", "output")[n % 2]) for n in range(chance.randint(1, pins))]
+        for k in range(components)
+    }
+    own = [(f"p{n}", chance.choice(["input", "output"])) for n in range(3)]
+    ends = {
+        kind: [(name, pin) for name, face in faces.items() for pin, of in face if of == kind]
+        for kind in ("input", "output")
+    }
+    ends["output"] += [("", pin) for pin, kind in own if kind == "input"]
+    ends["input"] += [("", pin) for pin, kind in own if kind == "output"]
+    if not ends["output"]:
+        return random_system(chance, components, placed)
+    lines = [(chance.choice(ends["output"]), taker) for taker in ends["input"] if chance.random() < 0.8]
+    stated = sheet((), faces, own, lines)
+    if placed:
+        side = int(components**0.5) + 2
+        cells = chance.sample(list(product(range(side), range(side))), components)
+        places = [Rectangle(40 * i, 30 * j, 40 * i + 20, 30 * j + 15) for i, j in cells]
+        stated = replace(
+            stated, blocks=tuple(replace(one, extent=at) for one, at in zip(stated.blocks, places, strict=True))
+        )
+    return {(): stated}
+
+
+@pytest.mark.parametrize("placed", [False, True], ids=["free", "placed"])
+@pytest.mark.parametrize(("components", "systems"), [(2, 20), (5, 20), (12, 10), (40, 2)])
+def test_no_two_signals_can_be_mistaken_for_each_other(components: int, systems: int, placed: bool):
+    for seed in range(systems):
+        check_wiring(arranged(random_system(Random(seed), components, placed)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("placed", [False, True], ids=["free", "placed"])
+def test_no_two_signals_of_three_hundred_components_can_be_mistaken(placed: bool):
+    check_wiring(arranged(random_system(Random(1), 300, placed)))
+
+
+def brackets(*heights: tuple[float, float], boxes=(), taken=()) -> list[tuple[Point, ...]]:
+    """Lines out to the right of one pin and back to another, each of its own net."""
+    router = Router(boxes, 0.3, EVERYWHERE)
+    for way in taken:
+        router.take(way, -1)
+    ways = []
+    for net, (y1, y2) in enumerate(heights):
+        ways.append(tuple(router.way(Point(0.0, y1), RIGHT, Point(0.0, y2), RIGHT, net, 5.0)))
+        router.take(ways[-1], net)
+    return ways
 
 
 @given(st.permutations(range(7)))
-def test_no_two_lines_of_different_pins_are_on_top_of_each_other(ends):
-    lines = [bracket(start, 7.5 + end) for start, end in enumerate(ends)]
-    for one, other in combinations(side_by_side(lines, [True] * len(lines), 0.3, []), 2):
-        assert on_top(one, other) == 0
+@settings(max_examples=40)
+def test_lines_beside_each_other_have_lanes_of_their_own(ends):
+    ways = brackets(*((float(start), 7.5 + end) for start, end in enumerate(ends)))
+    assert not any(meet(*pair) for pair in combinations(ways, 2))
+    assert all(a.x == b.x or a.y == b.y for way in ways for a, b in pairwise(way))
 
 
-def test_lines_of_one_pin_stay_together():
-    lines = [bracket(0, 10), bracket(0, 20)]
-    assert side_by_side(lines, [True, True], 0.3, []) == lines
-
-
-def test_ends_stay_at_their_pins_and_parts_stay_level_and_upright():
-    lines = side_by_side([bracket(0, 10), bracket(1, 9), bracket(2, 8)], [True] * 3, 0.3, [])
-    assert [(one.points[0], one.points[-1]) for one in lines] == [((0, n), (0, 10 - n)) for n in range(3)]
-    assert all(a.x == b.x or a.y == b.y for one in lines for a, b in pairwise(one.points))
-    assert sorted(one.points[1].x for one in lines) == pytest.approx([4.7, 5.0, 5.3])
+def test_lines_of_one_pin_run_together():
+    """The second line shares most of its way with the first."""
+    router = Router([], 0.3, EVERYWHERE)
+    first = router.way(Point(0.0, 0.0), RIGHT, Point(0.0, 10.0), RIGHT, 0, 5.0)
+    router.take(first, 0)
+    second = router.way(Point(0.0, 0.0), RIGHT, Point(0.0, 20.0), RIGHT, 0, 5.0)
+    assert first[1] == second[1] == (5.0, 0.0)
 
 
 def test_a_line_whose_way_is_stated_stays_and_the_other_makes_room():
-    stated, free = side_by_side([bracket(0, 10), bracket(1, 9)], [False, True], 0.3, [])
-    assert stated == bracket(0, 10)
-    assert free.points[1].x != 5.0
+    stated = (Point(0.0, 0.0), Point(5.0, 0.0), Point(5.0, 10.0), Point(0.0, 10.0))
+    (way,) = brackets((1.0, 9.0), taken=[stated])
+    assert not meet(stated, way)
+    assert Counter(point.x for point in way).most_common(1)[0][0] != 5.0
 
 
-def test_no_line_is_moved_into_a_box():
-    right = Rectangle(5.2, 0, 9, 10)
-    lines = side_by_side([bracket(0, 10), bracket(1, 9)], [True, True], 0.15, [right])
-    assert max(one.points[1].x for one in lines) == 5.0 and min(one.points[1].x for one in lines) < 5.0
+def test_no_line_moves_into_a_box():
+    right = Rectangle(5.4, -20.0, 9.0, 20.0)
+    ways = brackets((0.0, 10.0), (1.0, 9.0), boxes=[right])
+    assert not any(crosses(way, [right]) for way in ways)
+    assert not meet(*ways)
