@@ -143,7 +143,7 @@ def map_command(
     system: SystemPath,
     how: Editing,
     entries: Annotated[
-        list[str], typer.Argument(metavar="SOURCE=TARGET", help="Parameter of the set, and what it sets.")
+        list[str], typer.Argument(metavar="SOURCE=TARGET", help="Parameter of the set, and its target.")
     ],
     to: To = "",
     of: Of = None,

@@ -23,7 +23,7 @@ def pack_command(
         Path | None, typer.Argument(metavar="FILE.ssp", help="The package; without it beside the folder, of its name.")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Write even if what is left out, or lies outside, is needed.")
+        bool, typer.Option("--force", help="Write even if needed files are left out or lie outside.")
     ] = False,
 ) -> None:
     """Pack a folder into a package. Equal folders give equal files.
@@ -215,7 +215,7 @@ def downgrade_command(
 
 def diff_command(
     a: Annotated[Path, typer.Argument(metavar="A", help="An .ssp file, an unpacked one (folder), or an .ssd file.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The same: what is compared with it.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The second system.")],
     variant: Annotated[
         list[str] | None,
         typer.Option("--variant", metavar="NAME", help="Of both systems; given twice, of the first and of the second."),

@@ -54,7 +54,9 @@ study_app = typer.Typer(
 @study_app.command("run")
 @bundled(judged=judged_by)
 def study_run(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What is varied, and what is wanted: a .toml file.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Study: factors, settings and results, in a .toml file.")
+    ],
     output: Annotated[
         Path | None,
         typer.Option(

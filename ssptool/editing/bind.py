@@ -305,7 +305,7 @@ def chosen_binding(draft: Draft, to: Name, of: str | None) -> BoundSet:
         raise EditError(f"{place} has no binding{'' if of is None else f' of {of}'} that can be mapped: bind one first")
     if len(found) > 1:
         names = ", ".join(map(str, found))
-        raise EditError(f"{place} has {len(found)} bindings ({names}): say which one with --of")
+        raise EditError(f"{place} has {len(found)} bindings ({names}): choose one with --of")
     return found[0]
 
 
@@ -413,7 +413,7 @@ def _binding(draft: Draft, place: Place, file: str, number: int | None) -> ssd.P
         known = ", ".join(dict.fromkeys(_named(draft, each) for each in bindings))
         raise EditError(f"{place} has no binding of {file}; {f'it has {known}' if known else 'it has none at all'}")
     if number is None and len(found) > 1:
-        raise EditError(f"{place} has {len(found)} bindings of {file}: say which one with --number 1 … {len(found)}")
+        raise EditError(f"{place} has {len(found)} bindings of {file}: choose one with --number 1 … {len(found)}")
     if number is not None and not 1 <= number <= len(found):
         raise EditError(f"{place} has {len(found)} bindings of {file}, so there is no number {number}")
     return found[(number or 1) - 1]

@@ -75,17 +75,17 @@ class Cascade:
             name = ".".join((*path, thing.name))
             for entry in self._entries(binding):
                 if entry.target == name:
-                    self._drop("DIFF-05", entry, f"the mapping to {name!r} goes with that connector")
+                    self._drop("DIFF-05", entry, f"the mapping to {name!r} is dropped with that connector")
             values = binding.parameter_set
             for parameter in () if values is None or binding.parameter_mapping is not None else values.parameters:
                 if binding.prefix + parameter.name == name:
-                    self._drop("DIFF-05", parameter, f"the parameter {parameter.name!r} goes with that connector")
+                    self._drop("DIFF-05", parameter, f"the parameter {parameter.name!r} is dropped with that connector")
         around = thing.place.getparent()
         if isinstance(around, ssd.SystemStructureDescription):
             for component in self._components_made_of(around):
                 for connector in component.connectors:
                     if connector.name == thing.name:
-                        where = f"of {component.name!r} goes with that of the system which it is made of"
+                        where = f"of {component.name!r} is dropped with the connector of its structure"
                         self._drop_connector("DIFF-05", connector, where)
 
     def _of_parameter(self, thing: Gone) -> None:
@@ -97,7 +97,7 @@ class Cascade:
             for entry in self._entries(binding):
                 if entry.source == name and not self._is_given(entry, name):
                     self._drop(
-                        "DIFF-04", entry, f"the mapping of {name!r} to {entry.target!r} goes with that parameter"
+                        "DIFF-04", entry, f"the mapping of {name!r} to {entry.target!r} is dropped with that parameter"
                     )
 
     def _of_signal(self, thing: Gone) -> None:
@@ -107,7 +107,7 @@ class Cascade:
                 if self._dictionary(reference) is thing.place:
                     for connector in reference.connectors:
                         if connector.name == thing.name:
-                            where = f"of {reference.name!r} goes with that signal of the dictionary"
+                            where = f"of {reference.name!r} is dropped with that signal of the dictionary"
                             self._drop_connector("DIFF-03", connector, where)
 
     def _of_enumeration(self, thing: Gone) -> None:
@@ -122,7 +122,9 @@ class Cascade:
                 originals.remove(type_)
             elif isinstance(typed, ssv.Parameter | ssb.DictionaryEntry):
                 what = "parameter" if isinstance(typed, ssv.Parameter) else "signal"
-                self._drop("DIFF-27", typed, f"the {what} {typed.name!r} goes with the enumeration {thing.name!r}")
+                self._drop(
+                    "DIFF-27", typed, f"the {what} {typed.name!r} is dropped with the enumeration {thing.name!r}"
+                )
 
     def _of_item(self, thing: Gone) -> None:
         """Parameters and mappings name items."""
@@ -133,19 +135,21 @@ class Cascade:
                 thing.item,
             )
             if is_of_it and _root(parameter) is thing.place:
-                self._drop("DIFF-27", parameter, f"the parameter {parameter.name!r} goes with its value {thing.item!r}")
+                self._drop(
+                    "DIFF-27", parameter, f"the parameter {parameter.name!r} is dropped with its value {thing.item!r}"
+                )
         for connection in list(thing.place.every(ssd.Connection)):
             mapping = connection.transformation
             if isinstance(mapping, ssc.EnumerationMappingTransformation) and thing.name in _types_of_ends(connection):
                 for entry in mapping.entries:
                     if thing.item in (entry.source, entry.target):
-                        message = f"the mapping of {entry.source!r} to {entry.target!r} goes with its item"
+                        message = f"the mapping of {entry.source!r} to {entry.target!r} is dropped with its item"
                         self._drop("DIFF-27", entry, message)
 
     def _drop_connector(self, code: str, connector: ssd.Connector, where: str) -> None:
         owner = cast(ssd.SystemElement, cast(Element, connector.getparent()).getparent())
         for connection in list(connections_of(connector, owner)):
-            self._drop(code, connection, f"the connection {ends_of(connection)} goes with its connector")
+            self._drop(code, connection, f"the connection {ends_of(connection)} is dropped with its connector")
         self._drop(code, connector, f"the connector {connector.name!r} {where}")
 
     def _drop(self, code: str, element: Element, message: str) -> None:

@@ -165,7 +165,7 @@ class Downgrade:
         """Remove an element and the connections that lead to it; what else refers to it is for `cascading`."""
         touching = connections_of(element, _owner(element)) if isinstance(element, ssd.Connector) else ()
         for connection in list(touching):
-            self._note(code, dropped(connection, f"the connection {ends_of(connection)} goes with its connector"))
+            self._note(code, dropped(connection, f"the connection {ends_of(connection)} is dropped with its connector"))
             self.part.forget(connection)
             originals.remove(connection)
         self.gone += gone_with(element, self.part.root)

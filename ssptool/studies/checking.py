@@ -261,7 +261,7 @@ class _StudyCheck:
             name = next((f.name for f in self.study.factors if _text(f) == problem.text), "")
             self.findings.add(("factors", name, "expression"), problem.reason)
             return None
-        notes = [f"points that are there more than once are run once: {points.repeated}"] if points.repeated else []
+        notes = [f"repeated points are run once: {points.repeated}"] if points.repeated else []
         notes += [*compiled, *self._configurations(points)]
         self._more()
         return CheckedStudy(self.study, points, signals, units, tuple(notes))

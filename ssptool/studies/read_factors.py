@@ -84,7 +84,7 @@ def _role(entries: StudyEntries) -> tuple[FactorRole, tuple[str, ...]]:
     of = entries.texts(role) if stated else ()
     if role in (FactorRole.FMU, FactorRole.SETTING) and len(of) != 1:
         entries.find(
-            role, f"found {len(of)} names, expected that of one {'component' if role is FactorRole.FMU else role}"
+            role, f"found {len(of)} names, expected the name of one {'component' if role is FactorRole.FMU else role}"
         )
     if role is FactorRole.SETTING and len(of) == 1 and (problem := setting_problem(of[0])):
         entries.find(role, problem)

@@ -107,7 +107,7 @@ def test_one_target_has_one_entry(dual_mass):
 def test_of_several_bindings_one_has_to_be_named(tmp_path):
     files = {f"resources/{name}.ssv": ssv(f"{name} Real value='1' unit='m'") for name in "ab"}
     path = plant(tmp_path, bound=bindings("source='resources/a.ssv'", "source='resources/b.ssv'"), files=files)
-    with refused(path, "has 2 bindings (resources/a.ssv, resources/b.ssv): say which one with --of") as made:
+    with refused(path, "has 2 bindings (resources/a.ssv, resources/b.ssv): choose one with --of") as made:
         made.map("b", "P.k")
     with ssptool.edit(path) as made:
         made.map("b", "P.k", of="b.ssv")

@@ -72,7 +72,7 @@ def test_the_entry_of_a_mapping_in_a_file_goes_with_its_parameter_in_another_fil
     root = content("", [component("A", "A", "output y Real")], [], LINKED)
     path = made(root, v_ssv=WIDE, m_ssm=NAMES)
     assert dropped(path) == [
-        "resources/m.ssm: the mapping of 'big' to 'A.m' goes with that parameter",
+        "resources/m.ssm: the mapping of 'big' to 'A.m' is dropped with that parameter",
         "resources/v.ssv: the parameter 'big' of type Int64 is 5000000000, which needs more than 32 bits",
     ]
 
@@ -92,7 +92,7 @@ def test_an_inline_mapping_loses_its_entry_too(made):
     root = content("", [component("A", "A", "output y Real")], [], mapped(WIDE, NAMES))
     path = made(root)
     assert [each for each in dropped(path) if "mapping" in each] == [
-        "SystemStructure.ssd: the mapping of 'big' to 'A.m' goes with that parameter"
+        "SystemStructure.ssd: the mapping of 'big' to 'A.m' is dropped with that parameter"
     ]
 
 
@@ -108,8 +108,8 @@ def test_a_connector_of_a_nested_structure_takes_that_of_its_component_and_all_c
         l_ssd=inner.replace("resources/A.fmu", "A.fmu"),
     )
     assert all_dropped(path) == [
-        "SystemStructure.ssd: the connector 'tick' of 'L' goes with that of the system which it is made of",
-        "SystemStructure.ssd: the connection L.tick – tick goes with its connector",
+        "SystemStructure.ssd: the connector 'tick' of 'L' is dropped with the connector of its structure",
+        "SystemStructure.ssd: the connection L.tick – tick is dropped with its connector",
         "resources/l.ssd: the connector 'tick' of 'root' is a clock",
     ]
 
@@ -123,9 +123,9 @@ def test_the_connectors_of_references_go_with_the_signal_of_the_dictionary(made)
     root = content("", parts, ["A.n -> Bus.wide", "Bus.wide -> B.i"]) + dictionaries(bus="resources/d.ssb")
     path = made(root, d_ssb=ssb("wide Int64", "x Real mm"))
     assert [each for each in all_dropped(path) if each.startswith("SystemStructure.ssd")] == [
-        "SystemStructure.ssd: the connector 'wide' of 'Bus' goes with that signal of the dictionary",
-        "SystemStructure.ssd: the connection A.n – Bus.wide goes with its connector",
-        "SystemStructure.ssd: the connection Bus.wide – B.i goes with its connector",
+        "SystemStructure.ssd: the connector 'wide' of 'Bus' is dropped with that signal of the dictionary",
+        "SystemStructure.ssd: the connection A.n – Bus.wide is dropped with its connector",
+        "SystemStructure.ssd: the connection Bus.wide – B.i is dropped with its connector",
     ]
 
 
@@ -136,13 +136,13 @@ def test_parameters_and_mappings_of_connectors_of_systems_go_with_them(made):
         ssv("a Real value='1'", "k Real value='2'"), ssm("source='a' target='Sub.tick'", "source='k' target='Sub.A.k'")
     )
     path = made(content("", [sub], [], bound))
-    assert "SystemStructure.ssd: the mapping to 'Sub.tick' goes with that connector" in all_dropped(path)
+    assert "SystemStructure.ssd: the mapping to 'Sub.tick' is dropped with that connector" in all_dropped(path)
 
 
 def test_nothing_is_dropped_without_being_asked_and_the_refusal_names_the_consequences(made):
     root = content("", [component("A", "A", "output y Real")], [], LINKED)
     path = made(root, v_ssv=WIDE, m_ssm=NAMES)
     before = contents(path)
-    with pytest.raises(NotRepresentable, match="goes with that parameter"):
+    with pytest.raises(NotRepresentable, match="is dropped with that parameter"):
         ssptool.downgrade(path)
     assert contents(path) == before

@@ -120,7 +120,7 @@ def test_a_file_that_something_else_uses_stays(dual_mass):
 
 def test_which_of_several_bindings_is_asked_and_answered(tmp_path):
     path = plant(tmp_path / "s", bindings(ssv("P.k Real value='2'"), ssv("P.k Real value='3'")))
-    with refused(path, "2 bindings of inline: say which one with --number 1 … 2") as made:
+    with refused(path, "2 bindings of inline: choose one with --number 1 … 2") as made:
         made.unbind("inline")
     with refused(path, "there is no number 3") as made:
         made.unbind("inline", number=3)

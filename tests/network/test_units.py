@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.documents.document import Document
-from ssptool.fmu.units import DisplayUnit, Exponents, PhysicalUnit, named, unit_of_name
+from ssptool.fmu.units import DisplayUnit, Exponents, PhysicalUnit, named, unit_of_name, with_unit
 from ssptool.network.conversion import IncompatibleUnits, conversion, convertible, document_units
 from ssptool.network.network import IDENTITY, Conversion
 
@@ -193,3 +193,8 @@ def test_a_name_that_one_side_defines_means_the_same_on_the_other():
     miles = PhysicalUnit("mm", Exponents(m=1), 1609.344)
     assert conversion(named({}, "mm"), miles) is IDENTITY
     assert conversion(named({}, "mm"), METRE)(1000.0) == 1.0
+
+
+@pytest.mark.parametrize(("unit", "text"), [("N/m", "2 N/m"), ("1", "2"), ("", "2"), (None, "2")])
+def test_a_value_without_dimension_stands_without_unit(unit, text):
+    assert with_unit("2", unit) == text
