@@ -57,15 +57,13 @@ MOST_COMPARED = 2_000_000
 """Pairs of names that are compared at most; with more pairs there are no suggestions."""
 
 
-def near_misses(names: Collection[str], known: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """For each of the names the known ones that end with it or look like it, the likeliest first."""
-    if len(known) * len(names) > MOST_COMPARED:
-        return dict.fromkeys(names, ())
-    return {name: similar_names(name, known) for name in names}
+def similar_names(name: str, known: Collection[str], most: int = NEAR_MISSES, *, asked: int = 1) -> tuple[str, ...]:
+    """The known names that end or begin with a name, then those spelled like it; at most so many.
 
-
-def similar_names(name: str, known: Collection[str], most: int = NEAR_MISSES) -> tuple[str, ...]:
-    """The known names that end or begin with a name, then those spelled like it; at most so many."""
+    `asked` is the number of names that are looked for among the same known ones; none where that is too much work.
+    """
+    if len(known) * asked > MOST_COMPARED:
+        return ()
     longer = [other for other in known if other.endswith("." + name) or other.startswith(name + ".")]
     return tuple(dict.fromkeys((*longer, *get_close_matches(name, known, most))))[:most]
 

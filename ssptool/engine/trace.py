@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ssptool.arguments import WrongArgument, seconds
-from ssptool.errors import WrongUsage, counted, near_misses
+from ssptool.errors import WrongUsage, counted, similar_names
 from ssptool.foreign_text import html_text
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ class UnknownSignal(WrongUsage, KeyError):
     """A signal that is not in a trace; `near` are recorded ones that may have been meant."""
 
     def __init__(self, signal: object, recorded: Collection[str]) -> None:
-        self.near = near_misses([str(signal)], recorded)[str(signal)]
+        self.near = similar_names(str(signal), recorded)
         hint = f"did you mean {' or '.join(self.near)}?" if self.near else f"recorded are: {_few(recorded)}"
         super().__init__(f"signal {signal!r} is not recorded; {hint}")
         self.signal = signal

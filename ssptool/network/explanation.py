@@ -11,7 +11,7 @@ from functools import reduce
 from typing import NamedTuple, TypeAlias
 
 from ssptool.documents.diagnostics import Position
-from ssptool.errors import near_misses
+from ssptool.errors import similar_names
 from ssptool.fmu.description import Causality, Value, Variability, Variable
 from ssptool.fmu.units import with_unit
 from ssptool.network.arrays import elements, whole
@@ -160,7 +160,7 @@ class _Explainer:
                 unknown.append(name)
             found += (*map(self.explanation, signals), *unmatched)
         if unknown:
-            near = near_misses(unknown[:1], [str(signal) for signal in self._everything()])[unknown[0]]
+            near = similar_names(unknown[0], [str(signal) for signal in self._everything()])
             raise UnexplainedName(unknown[0], near, tuple(found))
         return tuple(found)
 

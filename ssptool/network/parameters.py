@@ -17,7 +17,7 @@ from ssptool.documents.element import Element
 from ssptool.documents.foreign_files import read_bytes
 from ssptool.documents.storage import MissingEntry
 from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
-from ssptool.errors import counted, near_misses
+from ssptool.errors import counted, similar_names
 from ssptool.fmu.description import Shape, Value, element_names, shape_text
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
 from ssptool.fmu.units import PhysicalUnit, named
@@ -282,7 +282,7 @@ class Parameterization:
         for name, text in start_values.items():
             targets, shapes = self._targets.named(name, ()), self._targets.shapes(name, ())
             if not targets and not shapes:
-                raise UnknownVariable(name, near_misses([name], self._targets.names())[name])
+                raise UnknownVariable(name, similar_names(name, self._targets.names()))
             for target in targets:
                 self._override(name, text, target)
             for shape in dict.fromkeys(shapes):
@@ -319,7 +319,8 @@ class Parameterization:
     def unmatched(self) -> tuple[Unmatched, ...]:
         """Parameters that match nothing in any binding of their set."""
         missed = {at: name for at, name in self._missed.items() if at not in self._matched}
-        near = near_misses(missed.values(), self._targets.names()) if missed else {}
+        known = self._targets.names() if missed else ()
+        near = {name: similar_names(name, known, asked=len(missed)) for name in dict.fromkeys(missed.values())}
         return tuple(Unmatched(at, name, near[name]) for at, name in missed.items())
 
     def assignments(self) -> dict[Signal, Assignment]:

@@ -14,7 +14,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.csv_columns import CsvColumn, read_columns
 from ssptool.documents.diagnostics import InvalidDocument, Position
 from ssptool.documents.storage import MissingEntry
-from ssptool.errors import near_misses
+from ssptool.errors import similar_names
 from ssptool.fmu.description import Causality, FmuDescription, Value, Variability, Variable
 from ssptool.network.conversion import InvalidValue, canonical, from_cell, is_float, items_of
 from ssptool.network.network import Scope, TableOutput
@@ -104,7 +104,7 @@ def _misfit(
         what = "an array" if connector.dimensions else type_name
         return TableProblem(NO_OUTPUT, position, f"'{name}' is {what}; a column has single numbers or texts")
     if column is None:
-        near = near_misses([name], tuple(table.columns))[name]
+        near = similar_names(name, tuple(table.columns))
         advice = f"did you mean {' or '.join(near)}?" if near else f"its columns are {', '.join(table.columns)}"
         return TableProblem(NO_COLUMN, position, f"{table.entry} has no column '{name}'", advice)
     return None

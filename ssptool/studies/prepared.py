@@ -22,7 +22,7 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.make_plan import planned
 from ssptool.engine.run.manifest import Override, replaced_value
 from ssptool.engine.settings import Kind, Settings, settings_by_name
-from ssptool.errors import WrongValue, near_misses
+from ssptool.errors import WrongValue, similar_names
 from ssptool.fmu.description import Causality, Value
 from ssptool.fmu.units import Exponents, PhysicalUnit, named
 from ssptool.network.connectors import flat_connectors
@@ -403,7 +403,7 @@ class PreparedSystem:
         for name in factor.sets:
             targets = self._targets.named(name, ())
             if not targets:
-                raise UnknownVariable(name, near_misses([name], self._targets.names())[name])
+                raise UnknownVariable(name, similar_names(name, self._targets.names()))
             for target in targets:
                 if not target.settable:
                     raise WrongValue(f"{name} takes no value: its FMU calculates this variable")

@@ -2,10 +2,9 @@
 
 import pytest
 
-from ssptool import WrongUsage
+from ssptool import WrongUsage, __version__
 from ssptool.cli.app import PACKAGE
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
-from ssptool.version import __version__
 from tests.cli.test_commands import SYSTEM
 
 

@@ -10,7 +10,6 @@ from pytest import approx
 
 import ssptool
 from ssptool import Settings
-from ssptool.engine.method_names import InitName, InputName
 from tests.systems.claims.dual_mass_oscillator import HEAVY, SYSTEM, VARIANTS
 from tests.systems.exact_dual_mass import DualMass
 
@@ -52,13 +51,11 @@ def test_the_first_steps_are_those_of_the_differential_equation(master):
 
 
 COUPLINGS = [
-    pytest.param(Settings(master="jacobi", input=InputName.HOLD), 1, id="held"),
-    pytest.param(Settings(master="gauss-seidel", input=InputName.HOLD), 1, id="gauss-seidel-held"),
-    pytest.param(Settings(master="jacobi", input=InputName.EXTRAPOLATE), 2, id="extrapolated-linear"),
-    pytest.param(Settings(master="iterated", input=InputName.INTERPOLATE), 2, id="interpolated-linear"),
-    pytest.param(
-        Settings(master="iterated", input=InputName.INTERPOLATE, input_order=2), 3, id="interpolated-quadratic"
-    ),
+    pytest.param(Settings(master="jacobi", input="hold"), 1, id="held"),
+    pytest.param(Settings(master="gauss-seidel", input="hold"), 1, id="gauss-seidel-held"),
+    pytest.param(Settings(master="jacobi", input="extrapolate"), 2, id="extrapolated-linear"),
+    pytest.param(Settings(master="iterated", input="interpolate"), 2, id="interpolated-linear"),
+    pytest.param(Settings(master="iterated", input="interpolate", input_order=2), 3, id="interpolated-quadratic"),
 ]
 
 
@@ -81,7 +78,7 @@ def test_convergence_order_of_coupling(settings, order, variant):
 
 def test_heavy_flange_defeats_the_fixed_point_with_a_report():
     """The loop gain is −m_c/m1 = −2: each iteration doubles the error."""
-    result = ssptool.simulate(SYSTEM, parameters=[HEAVY], settings=Settings(init=InitName.FIXED_POINT))
+    result = ssptool.simulate(SYSTEM, parameters=[HEAVY], settings=Settings(init="fixed-point"))
     assert not result.ok
     text = str(result.failure)
     for expected in ("System1.a1", "System2.F", "residual", "newton"):

@@ -7,7 +7,6 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine.failure import Ending
 from tests.systems import flyball_governor as governor
 from tests.systems import reference_flyball_governor as reference
 from tests.systems.claims import flyball_governor as claims
@@ -206,7 +205,7 @@ def test_newton_to_end_values_takes_twenty():
 @pytest.mark.parametrize("input", ["hold", "interpolate"])
 def test_fixed_point_iteration_at_a_millisecond_fails_with_a_report(input):
     result = governor.run(CUT_AT_COUPLER, acceleration="none", input=input)
-    assert result.status is Ending.COUPLING
+    assert result.status == "the iteration of a macro step did not converge"
     for phrase in ("diverges", "Rotor, Coupler, Slider", "from t = 0 s", "newton or iqn-ils", "smaller --step-size"):
         assert phrase in str(result.failure)
 

@@ -20,7 +20,7 @@ from ssptool.engine.stimuli.stimuli import (
     targets,
 )
 from ssptool.engine.stimuli.time_signals import Action, Constant, Overridden, SignalOverride
-from ssptool.errors import WrongValue, near_misses
+from ssptool.errors import WrongValue, similar_names
 from ssptool.fmu.description import Causality, Variability
 from ssptool.network.conversion import InvalidValue, is_number
 from ssptool.network.network import Network, Port, Signal
@@ -123,7 +123,7 @@ class _Resolution:
         port = self.ports.get(name)
         signal = port.signal if port is not None else self._variable(name)
         if signal is None:
-            near = near_misses([name], tuple(self._names()))[name]
+            near = similar_names(name, tuple(self._names()))
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
             self._refuse(events, f"the system has no such variable{hint}")
         elif signal in self.free:

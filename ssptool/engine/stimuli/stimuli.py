@@ -19,7 +19,7 @@ from ssptool.engine.stimuli.time_signals import (
     TimeSignal,
     active,
 )
-from ssptool.errors import near_misses
+from ssptool.errors import similar_names
 from ssptool.fmu.description import Value, Variable
 from ssptool.fmu.units import PhysicalUnit, named
 from ssptool.network.conversion import NO_ITEMS, InvalidValue, conversion, convert, from_cell
@@ -126,7 +126,7 @@ def why_not(network: Network, name: str, known: Mapping[str, Target]) -> str:
     for port in ports:
         if str(port.signal) == name:
             return f"it is of kind {port.kind}; only inputs can be driven"
-    near = near_misses([name], tuple(known))[name]
+    near = similar_names(name, tuple(known))
     if near:
         hint = f"; did you mean {' or '.join(near)}?"
     else:
