@@ -13,6 +13,7 @@ import os
 import pickle
 import posixpath
 import signal
+import subprocess
 import sys
 import tempfile
 import zipfile
@@ -39,6 +40,7 @@ from ssptool.documents.uri import UP
 from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.failure import Failure
 from ssptool.engine.isolation.child import settle
+from ssptool.engine.isolation.parent import END_SECONDS
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import decimated
 from ssptool.engine.recording.formats import open_writer
@@ -608,7 +610,11 @@ class _Process:
         self._connection.close()
 
     def _ended(self) -> str:
-        status = self._process.wait()
+        try:
+            status = self._process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.end()
+            return str(BadMessage("its process goes on, and has closed the connection"))
         self._connection.close()
         if status >= 0:
             return f"the process of the FMUs was ended from inside, with exit status {status}"

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,10 +32,11 @@ typedef enum {
     LEAVE_THREAD, /* once, one that never ends */
     PRINT,        /* a few words to stdout, which stay in its buffer */
     GO_ELSEWHERE, /* to another working directory */
-    SEND_PICKLE,  /* to all descriptors: a message that makes the file "forged" where it is unpickled */
+    SEND_PICKLE,  /* to all sockets: a message that makes the file "forged" where it is unpickled */
     SEND_GARBAGE, /* likewise: a message of noise */
     SEND_LENGTH,  /* likewise: the length of a message that does not come */
-    REACH_OUT     /* aborts if it can write a file "reached", or read the one that is called "secret" */
+    REACH_OUT,    /* aborts if it can write a file "reached", or read the one that is called "secret" */
+    CLOSE_ALL     /* descriptors but the streams, and hangs */
 } Misbehaviour;
 
 static const Variable variables[COUNT] = {
@@ -102,14 +104,20 @@ static void leave_thread(void)
         pthread_create(&thread, NULL, run_for_ever, NULL);
 }
 
-/* What its process has inherited, but for the streams. A message begins with its length. */
+static int is_socket(int descriptor)
+{
+    struct stat facts;
+    return fstat(descriptor, &facts) == 0 && S_ISSOCK(facts.st_mode);
+}
+
+/* To all sockets that its process has inherited. A message begins with its length. */
 static void send_everywhere(const char *content, size_t size, size_t length)
 {
     char message[128] = {(char)(length >> 24), (char)(length >> 16), (char)(length >> 8), (char)length};
     memcpy(message + 4, content, size);
     for (int descriptor = 3; descriptor < 256; ++descriptor)
-        if (write(descriptor, message, size + 4) < 0)
-            continue;
+        if (is_socket(descriptor) && write(descriptor, message, size + 4) < 0)
+            return;
 }
 
 static void reach_out(void)
@@ -154,6 +162,11 @@ static void misbehave(Misbehaviour kind)
     case SEND_GARBAGE: send_everywhere("[[[\xff\x00\x80}", 7, 7); break;
     case SEND_LENGTH: send_everywhere("[", 1, 0x7ffffffe); break;
     case REACH_OUT: reach_out(); break;
+    case CLOSE_ALL:
+        for (int descriptor = 3; descriptor < 256; ++descriptor)
+            close(descriptor);
+        for (;;)
+            sleep_for(1);
     default: break;
     }
 }

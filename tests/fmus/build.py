@@ -28,7 +28,8 @@ FOLDER = HERE.parents[1] / "build" / "test-fmus"
     SEND_GARBAGE,
     SEND_LENGTH,
     REACH_OUT,
-) = range(19)
+    CLOSE_ALL,
+) = range(20)
 """What `Misbehaving` does from time `when` on, by its parameter `what`."""
 
 

@@ -27,7 +27,7 @@ from ssptool.child_processes import (
     start_interpreter,
 )
 from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.isolation import child
+from ssptool.engine.isolation import child, parent
 from ssptool.engine.isolation.child import Committed, Finished, InitializedMessage, message_from
 from ssptool.engine.run.execution import Counts, Execution
 from ssptool.engine.run.initialization import InitializationReport
@@ -180,6 +180,16 @@ def test_a_study_with_such_an_fmu_has_failed_runs(sending, what):
     assert (results.status.completed, results.status.failed) == (1, 1)
     messages = [row["message"] for row in results.table().to_pylist() if row["status"] == "failed"]
     assert "does not understand" in messages[0]
+
+
+@pytest.mark.parametrize("fork", [True, False])
+def test_an_fmu_that_closes_the_connection_and_goes_on_is_not_waited_for(sending, fork, monkeypatch):
+    monkeypatch.setattr(child, "_may_fork", lambda _: fork)
+    monkeypatch.setattr(parent, "END_SECONDS", 0.5)
+    start = {"Bad.what": float(fmus.CLOSE_ALL), "Bad.when": 0.5}
+    result = ssptool.simulate(sending, isolated=True, start_values=start)
+    assert result.failure.ending is Ending.EXITED and "closed the connection" in result.failure.message
+    assert 0.4 < result.last_time < 1.0
 
 
 # -- the messages themselves

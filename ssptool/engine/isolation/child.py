@@ -313,6 +313,10 @@ class ChildProcess(Protocol):
     pid: int
     connection: Connection
 
+    def ended(self) -> bool:
+        """Whether it has ended; `wait` returns at once then."""
+        ...
+
     def wait(self) -> int:
         """The exit status, or minus the number of the signal that ended it."""
         ...
@@ -342,6 +346,12 @@ class _Fork:
             work(assignment, memory, theirs, parent)
         theirs.close()
         limit_waiting(self.connection)
+
+    def ended(self) -> bool:
+        if self._status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self._status = os.waitstatus_to_exitcode(status) if pid else None
+        return self._status is not None
 
     def wait(self) -> int:
         if self._status is None:
@@ -376,6 +386,9 @@ class _Fresh:
         # whoever follows it finds out.
         with contextlib.suppress(EOFError, ConnectionResetError):
             received(self.connection)
+
+    def ended(self) -> bool:
+        return self._process.poll() is not None
 
     def wait(self) -> int:
         return self._process.wait()

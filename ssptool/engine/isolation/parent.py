@@ -41,6 +41,10 @@ LOOK_SECONDS = 0.01
 """Between two looks at memory and steps, if one of them is limited."""
 
 
+END_SECONDS = 10.0
+"""That a child has to end in after it has closed the connection [s]."""
+
+
 class Overdue(Exception):
     """A limit was reached."""
 
@@ -213,12 +217,13 @@ class _Parent:
                     case Raised(error):
                         raise error
                     case None:
-                        status = self.child.wait()
+                        status = self._end_of_child()
                         self._salvage()
                         return self._died(status)
         except BadMessage as bad:
             calls = self.watch.in_flight()
             self.child.kill()
+            self._salvage()
             return self._ended(Ending.EXITED, str(bad), _REPORT, calls)
         except Overdue as overdue:
             calls = self.watch.in_flight()
@@ -227,6 +232,15 @@ class _Parent:
         except BaseException:
             self._drain()
             raise
+
+    def _end_of_child(self) -> int:
+        """The exit status after the end of the messages. An FMU that has closed the connection is not waited for."""
+        deadline = time.monotonic() + END_SECONDS
+        while not self.child.ended():
+            if time.monotonic() >= deadline:
+                raise BadMessage("its process goes on, and has closed the connection")
+            time.sleep(LOOK_SECONDS)
+        return self.child.wait()
 
     def _wait(self) -> None:
         """Wait for the next message, or for the end of the child."""
@@ -259,7 +273,7 @@ class _Parent:
         match message:
             case Committed(count):
                 times = self.ring[self.turn % len(self.ring)][: max(count, 0), 0]
-                if not 0 < count <= self.ring.shape[1] or not np.all(np.isfinite(times)):
+                if not 0 <= count <= self.ring.shape[1] or not np.all(np.isfinite(times)):
                     raise BadMessage(f"{count} rows of at most {self.ring.shape[1]}, {len(times)} of them with a time")
                 if self.recorder.report is None:
                     raise BadMessage("rows before the end of initialization")
