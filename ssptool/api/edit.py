@@ -14,7 +14,7 @@ from ssptool.api.check import Files, Subjects, ValidateOptions, refuse_unknown, 
 from ssptool.arguments import seconds
 from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Severity
-from ssptool.documents.foreign_files import ArchiveLimits
+from ssptool.documents.foreign_files import ArchiveLimits, own_output
 from ssptool.documents.saving import ChangedMeanwhile as ChangedMeanwhile
 from ssptool.documents.saving import LinkLeadsOut as LinkLeadsOut
 from ssptool.documents.saving import replaced_atomically
@@ -399,7 +399,11 @@ def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = 
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
         raise EditError(f"{folder} is no folder: give the folder with SystemStructure.ssd in it")
-    target = Path(target) if target is not None else folder.resolve().with_name(folder.resolve().name + packing.SUFFIX)
+    target = (
+        Path(target)
+        if target is not None
+        else own_output(folder.resolve().with_name(folder.resolve().name + packing.SUFFIX))
+    )
     with Archive.open(folder) as archive:
         left_out = packing.leave_out(archive)
         if left_out and not force and (found := new_errors(archive)):
@@ -495,7 +499,7 @@ def unpack(
         raise FileNotFoundError(f"{package} does not exist: expected an .ssp file")
     if package.is_dir() or package.suffix.lower() == ".ssd":
         raise EditError(f"{package} is no package: give an .ssp file")
-    folder = package.with_suffix("") if folder is None else Path(folder)
+    folder = own_output(package.with_suffix("")) if folder is None else Path(folder)
     if folder == package:
         raise EditError(f"{package} has no ending to leave out: say which folder to write")
     with Archive.open(package) as archive:

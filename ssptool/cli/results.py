@@ -11,6 +11,7 @@ import ssptool
 from ssptool.arguments import parse_time
 from ssptool.cli.app import say
 from ssptool.cli.options import SystemPath, TextOrJson, Variant
+from ssptool.documents.foreign_files import own_output
 from ssptool.errors import WrongValue
 from ssptool.results.tolerance import Tolerance, ToleranceFor
 
@@ -58,7 +59,7 @@ def plot_command(
         return
     if kind is not None:
         raise typer.BadParameter("only plots of studies are of several kinds", param_hint="--kind")
-    path = output or Path(results[0].with_suffix(".png").name)
+    path = output or own_output(Path(results[0].with_suffix(".png").name))
     shown = title if title is not None else " and ".join(dict.fromkeys(result.stem for result in results))
     ssptool.plot(list(results), path, signals=signals or [], title=shown, size=size)
     say(f"plot: {path}")
@@ -69,7 +70,7 @@ def _plot_study(
 ) -> None:
     if len(results) > 1:
         raise typer.BadParameter("of studies one is drawn at a time")
-    path = output or Path(results[0].resolve().with_suffix(".png").name)
+    path = output or own_output(Path(results[0].resolve().with_suffix(".png").name))
     ssptool.plot_study(results[0], path, kind=kind, signals=patterns, title=title)
     say(f"plot: {path}")
 
@@ -190,7 +191,7 @@ def report_command(
     For example `ssptool report plant plant.csv`, or `ssptool report springs.study`.
     """
     given = system if results is None else results
-    path = output or Path(given.resolve().with_suffix(".report.html").name)
+    path = output or own_output(Path(given.resolve().with_suffix(".report.html").name))
     if (given / DEFINITION).is_file():
         shown = None if results is None else system
         ssptool.report_study(given, path, system=shown, variant=variant, signals=signals or [])

@@ -27,6 +27,7 @@ from ssptool.cli.options import (
     time,
 )
 from ssptool.cli.settings_options import LOGS, PLANNED, settings_options
+from ssptool.documents.foreign_files import own_output
 from ssptool.engine.settings import INSIGHT
 from ssptool.errors import PlotUnavailable, abbreviated, counted
 from ssptool.foreign_text import indented, joined_lines, json_text
@@ -416,7 +417,7 @@ def run_command(
         ssptool.check_plot_name(plot)
     if not isolated and (sandbox or not timeout is step_timeout is memory_limit is None):
         raise typer.BadParameter("limits and a sandbox need a process of its own", param_hint="--in-process")
-    output = output or Path(system.resolve().stem).with_suffix(".csv")
+    output = output or own_output(Path(system.resolve().stem).with_suffix(".csv"))
     with progress_bar("running") as progress:
         result = ssptool.simulate(
             system,

@@ -19,6 +19,7 @@ from ssptool.cli.options import (
     judged_by,
     stimuli_from,
 )
+from ssptool.documents.foreign_files import own_output
 
 
 def rule_command(
@@ -139,7 +140,7 @@ def draw_command(
 
     For example `ssptool draw plant --output plant.html --highlight loops --highlight findings`.
     """
-    path = output or Path(f"{system.resolve().stem}.svg")
+    path = output or own_output(Path(f"{system.resolve().stem}.svg"))
     ssptool.draw(
         system, path, variant=variant, level=level, depth=depth, highlight=[one.value for one in highlight or ()]
     )

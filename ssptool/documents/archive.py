@@ -97,8 +97,7 @@ class Archive:
         self.packed = isinstance(entries, ZipEntries)
         self._reaches_outside = bool(outside) or unpacked
         allowance = RemainingLimits(limits or ArchiveLimits())
-        if isinstance(entries, ZipEntries):
-            allowance.take(entries)
+        self.count_against(allowance)
         self._all = NestedPackages(self._now, allowance)
         self._documents: dict[str, Document] = {}
         # Files by their names in the folder of the system, as they were before they were read.
@@ -189,6 +188,11 @@ class Archive:
         archive._is_new = True
         archive.put(archive.default, structure)
         return archive
+
+    def count_against(self, allowance: RemainingLimits) -> None:
+        """Take the entries of a package from what is left of limits."""
+        if isinstance(self._entries, ZipEntries):
+            allowance.take(self._entries)
 
     def __enter__(self) -> Self:
         return self

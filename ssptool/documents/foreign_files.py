@@ -4,6 +4,7 @@ Every reader of the package opens files and zips here. A named pipe, a socket or
 opened, because reading one may never end.
 """
 
+import errno
 import os
 import stat
 import zipfile
@@ -19,6 +20,7 @@ from ssptool.errors import WrongUsage
 
 # Windows has no O_NONBLOCK, and no named pipes among its files.
 _NO_WAITING: int = getattr(os, "O_NONBLOCK", 0)
+_NO_LINKS: int = getattr(os, "O_NOFOLLOW", 0)
 _KINDS = (
     (stat.S_ISFIFO, "a named pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -89,6 +91,51 @@ def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
         return file.read()
 
 
+class UnexpectedLink(WrongUsage):
+    """A link where ssptool writes a file that the user has not named; `target` is what it leads to."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.target = Path(os.path.realpath(path))
+        super().__init__(
+            f"{path} is a link to {self.target}, which nobody has asked to write: remove the link, or say where to "
+            "write instead"
+        )
+
+    def __reduce__(self) -> tuple[type["UnexpectedLink"], tuple[Path]]:
+        return type(self), (self.path,)
+
+
+def own_output(path: Path) -> Path:
+    """A path to write that the user has not named, such as the default of an option. Raises UnexpectedLink."""
+    if path.is_symlink():
+        raise UnexpectedLink(path)
+    require_file(path)
+    return path
+
+
+def write_beside(path: Path, text: str) -> None:
+    """Write a text in UTF-8 to a file that the user has not named; no link is followed.
+
+    Raises
+    ------
+    UnexpectedLink, SpecialFile
+        There is one of this name.
+    """
+    with open(own_output(path), "w", encoding="utf-8", opener=_open_own) as file:
+        file.write(text)
+
+
+def _open_own(path: str, flags: int) -> int:
+    try:
+        descriptor = os.open(path, flags | _NO_WAITING | _NO_LINKS, 0o666)
+    except OSError as problem:
+        if problem.errno == errno.ELOOP:
+            raise UnexpectedLink(Path(path)) from None
+        raise
+    return descriptor
+
+
 # -- links ---------------------------------------------------------------------------------------------------
 
 
@@ -124,13 +171,14 @@ UNREADABLE_ZIP = (zipfile.BadZipFile, ZlibError, EOFError, OSError, RuntimeError
 class ArchiveLimits:
     """Limits of a zip: number of entries, unpacked bytes in total, and unpacked bytes per packed byte.
 
-    The first two include nested packages, which may be nested to a `depth`.
+    The first two include nested packages, of which there may be `packages` in all, nested to a `depth`.
     """
 
     entries: int = 50_000
     unpacked_bytes: int = 16 * 1024 * _MIB
     ratio: float = 250.0
     depth: int = 8
+    packages: int = 500
 
 
 def exceeded(infos: Sequence[zipfile.ZipInfo], limits: ArchiveLimits) -> Iterator[str]:

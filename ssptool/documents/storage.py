@@ -417,6 +417,7 @@ class RemainingLimits:
             self.left,
             entries=self.left.entries - spent.entries,
             unpacked_bytes=self.left.unpacked_bytes - spent.unpacked_bytes,
+            packages=self.left.packages - 1,
         )
 
 
@@ -491,6 +492,11 @@ class NestedPackages:
                         message,
                         f"nest packages in at most {self._depth} levels, or put their systems into the outer package",
                     )
+                )
+            if self._allowance.left.packages < 0:
+                message = f"there are more than {ArchiveLimits().packages} packages inside the package"
+                raise InvalidDocument(
+                    error("PKG-024", Position(full), message, "put their systems into fewer packages")
                 )
             entries = ZipEntries(self._around.local_path(name), self._allowance.left, full)
             self._allowance.take(entries)

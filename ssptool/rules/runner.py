@@ -12,7 +12,7 @@ from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position,
 from ssptool.documents.document import garbage_collection_paused
 from ssptool.documents.element import Element
 from ssptool.documents.foreign_files import ArchiveLimits
-from ssptool.documents.storage import NESTING_MARK
+from ssptool.documents.storage import NESTING_MARK, RemainingLimits
 from ssptool.rules.catalogue import RULES, TOOLS, VERSIONS, Finding, Fix, Rule, rules_over
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete
 from ssptool.rules.load import load
@@ -259,9 +259,16 @@ class Found:
 
 
 def examine(
-    archive: Archive, variant: str | None, *, unguarded: bool = False, tools: Collection[str] = (), depth: int = 0
+    archive: Archive,
+    variant: str | None,
+    *,
+    unguarded: bool = False,
+    tools: Collection[str] = (),
+    allowance: RemainingLimits | None = None,
 ) -> Found:
-    """Apply the rules to an archive and to the packages inside it."""
+    """Apply the rules to an archive and to the packages inside it, as far as limits allow."""
+    allowance = allowance or RemainingLimits(ArchiveLimits())
+    archive.count_against(allowance)
     package = load(archive, variant)
     run = ValidationRun(unguarded=unguarded, tools=tools)
     diagnostics = run.package(package)
@@ -272,7 +279,7 @@ def examine(
         _excerpts(package, diagnostics),
         editable(run.fixes, archive),
     )
-    inner = [_inside(archive, name, unguarded, tools, depth + 1) for name in package.packages]
+    inner = [_inside(archive, name, unguarded, tools, allowance) for name in package.packages]
     return _joined([own, *inner])
 
 
@@ -282,27 +289,31 @@ def editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagn
     return {diagnostic: fix for diagnostic, fix in fixes.items() if diagnostic.position.file in own}
 
 
-def _inside(archive: Archive, name: str, unguarded: bool, tools: Collection[str], depth: int) -> Found:
+def _inside(archive: Archive, name: str, unguarded: bool, tools: Collection[str], allowance: RemainingLimits) -> Found:
     """Findings in a nested package, which obeys the same rules (SSP 2.0 §3)."""
-    if depth > ArchiveLimits().depth:
-        return _too_deep(name)
+    limits = allowance.left
+    if limits.depth == 0:
+        return _not_checked(name, f"packages are nested deeper than {ArchiveLimits().depth} levels")
+    if limits.packages < 0:
+        return _not_checked(name, f"there are more than {ArchiveLimits().packages} packages inside the package")
     try:
         path = archive.local_path(name)
-        with Archive.open(path) as inner:
-            found = examine(inner, None, unguarded=unguarded, tools=tools, depth=depth)
+        with Archive.open(path, limits) as inner:
+            allowance.left = replace(limits, depth=limits.depth - 1)
+            found = examine(inner, None, unguarded=unguarded, tools=tools, allowance=allowance)
     except InvalidDocument as problem:
         found = Found(set(ValidationRun(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics))))
         return _prefixed(found, name, {Path(name).name, name})
+    finally:
+        allowance.left = replace(allowance.left, depth=limits.depth)
     return _prefixed(found, name, {path.name})
 
 
-def _too_deep(name: str) -> Found:
-    """An error on a package that is nested too deeply to be judged, which is said as well."""
-    deepest = ArchiveLimits().depth
-    message = f"packages are nested deeper than {deepest} levels, so this one was not checked"
-    advice = "take it out of its package and check it by itself, or nest packages less deeply"
-    skipped = Skipped(name, f"packages are nested deeper than {deepest} levels")
-    return Found({error("PKG-024", Position(name), message, advice)}, skipped=(skipped,))
+def _not_checked(name: str, reason: str) -> Found:
+    """An error on a package that limits keep from being judged, which is said as well."""
+    advice = "take it out of its package and check it by itself, or use fewer packages inside packages"
+    found = error("PKG-024", Position(name), f"{reason}, so this one was not checked", advice)
+    return Found({found}, skipped=(Skipped(name, reason),))
 
 
 def _prefixed(found: Found, name: str, whole: Collection[str]) -> Found:

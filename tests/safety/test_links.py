@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import ssptool
+from ssptool.documents import foreign_files
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.documents.foreign_files import UnexpectedLink
 from ssptool.editing.changes import EditError
 from tests.safety.command_line import typed
 
@@ -179,3 +181,52 @@ def test_hidden_links_are_no_part_of_a_system(folder, tmp_path):
     (folder / ".venv" / "python").symlink_to(sys.executable)
     assert not ssptool.validate(folder).errors
     assert ".venv/python" not in ssptool.pack(folder, tmp_path / "packed.ssp").names
+
+
+def test_what_a_command_writes_by_default_goes_through_no_link(folder, tmp_path, monkeypatch):
+    """In a foreign folder the names of results, pictures and packages may be there already, as links."""
+    victim = tmp_path / "victim"
+    victim.write_text(SECRET)
+    here = folder.parent
+    for name in ("system.csv", "system.svg", "system.ssp", "r.csv.json"):
+        (here / name).symlink_to(victim)
+    (tmp_path / "empty").mkdir()
+    ssptool.pack(folder, here / "p.ssp")
+    (here / "p").symlink_to(tmp_path / "empty")
+    monkeypatch.chdir(here)
+    for words in (
+        ["run", "system", "--stop-time", "0.1"],
+        ["run", "system", "--stop-time", "0.1", "-o", "r.csv"],
+        ["draw", "system"],
+        ["pack", "system"],
+        ["unpack", "p.ssp"],
+    ):
+        done = typed(*words)
+        assert done.code == 2
+        assert "nobody has asked to write" in done.err
+    for write in (ssptool.pack, lambda _: ssptool.unpack("p.ssp")):
+        with pytest.raises(UnexpectedLink, match="is a link to"):
+            write(folder)
+    with pytest.raises(UnexpectedLink, match=r"r\.csv\.json is a link to"):
+        ssptool.simulate(folder, stop_time=0.1, output=here / "r.csv")
+    assert victim.read_text() == SECRET
+    assert not (here / "r.csv").exists()
+    assert not list((tmp_path / "empty").iterdir())
+
+
+def test_a_link_that_appears_after_it_was_looked_for_is_not_written_through(tmp_path, monkeypatch):
+    victim, beside = tmp_path / "victim", tmp_path / "r.csv.json"
+    victim.write_text(SECRET)
+    beside.symlink_to(victim)
+    monkeypatch.setattr(foreign_files, "own_output", lambda path: path)
+    with pytest.raises(UnexpectedLink):
+        foreign_files.write_beside(beside, "written")
+    assert victim.read_text() == SECRET
+
+
+def test_an_output_that_the_user_names_may_be_a_link(folder, tmp_path):
+    (tmp_path / "real.csv").write_text("")
+    (tmp_path / "named.csv").symlink_to("real.csv")
+    assert typed("run", folder, "--stop-time", "0.1", "-o", tmp_path / "named.csv").code == 0
+    assert (tmp_path / "named.csv").is_symlink()
+    assert (tmp_path / "real.csv").read_text().startswith("time")

@@ -155,25 +155,48 @@ def test_an_entry_that_is_a_link_becomes_a_file(tmp_path):
     assert not list((tmp_path / "victim").iterdir())
 
 
+def empty(name: str, components: str = "") -> str:
+    body = f"<ssd:Elements>{components}</ssd:Elements>" if components else ""
+    return (
+        '<ssd:SystemStructureDescription xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription" '
+        f'version="1.0" name="{name}"><ssd:System name="{name}">{body}</ssd:System></ssd:SystemStructureDescription>'
+    )
+
+
 def nested(path: Path, levels: int) -> Path:
     """A package in a package, and so on."""
     inner = None
     for level in range(levels, -1, -1):
         made = path.with_name(f"level{level}.ssp")
         component = '<ssd:Component name="In" type="application/x-ssp-package" source="resources/in.ssp"/>'
-        body = f"<ssd:Elements>{component}</ssd:Elements>" if inner else ""
         with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed:
-            packed.writestr(
-                "SystemStructure.ssd",
-                '<ssd:SystemStructureDescription xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription" '
-                f'version="1.0" name="L{level}"><ssd:System name="L{level}">{body}</ssd:System>'
-                "</ssd:SystemStructureDescription>",
-            )
+            packed.writestr("SystemStructure.ssd", empty(f"L{level}", component if inner else ""))
             if inner is not None:
                 packed.write(inner, "resources/in.ssp")
         inner = made
     assert inner is not None
     return inner.rename(path)
+
+
+def test_packages_inside_packages_are_not_checked_without_end(tmp_path):
+    """Each package has four, to a depth of eight: 87 380 in all."""
+    inner = None
+    for level in range(8, -1, -1):
+        made = tmp_path / f"level{level}.ssp"
+        sources = [f"resources/{number}.ssp" for number in range(4)] if inner else []
+        components = "".join(
+            f'<ssd:Component name="C{number}" type="application/x-ssp-package" source="{source}"/>'
+            for number, source in enumerate(sources)
+        )
+        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as packed:
+            packed.writestr("SystemStructure.ssd", empty(f"L{level}", components))
+            for source in sources:
+                packed.write(tmp_path / f"level{level + 1}.ssp", source)
+        inner = made
+    report = ssptool.validate(tmp_path / "level0.ssp")
+    assert "there are more than 500 packages" in {one.message.partition(" inside")[0] for one in report.errors}
+    assert report.skipped
+    assert len(report.files) < 1_500
 
 
 def test_packages_that_are_nested_too_deeply_are_an_error_that_says_what_was_not_checked(tmp_path):

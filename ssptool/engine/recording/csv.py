@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ssptool.documents.csv_columns import CsvForm, allow_fields_of, bracketed, labelled, sidecar
-from ssptool.documents.foreign_files import open_text, read_text
+from ssptool.documents.foreign_files import open_text, own_output, read_text, write_beside
 from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
@@ -122,10 +122,11 @@ class CsvWriter:
     def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable = (b"",)) -> None:
         self._path = path
         self._lines = Lines(["Float64", *(column.type for column in columns)], contents)
+        own_output(sidecar(path))
         self._file = path.open("wb", buffering=0)
         put(self._file, _header(columns).encode())
         facts = {"status": _UNFINISHED, "columns": [asdict(column) for column in columns]}
-        sidecar(path).write_text(json_text(facts), encoding="utf-8")
+        write_beside(sidecar(path), json_text(facts))
 
     def write(self, rows: Floats) -> None:
         put(self._file, self._lines.of(rows))
@@ -138,7 +139,7 @@ class CsvWriter:
 
     def close(self, manifest: str) -> None:
         self._file.close()
-        sidecar(self._path).write_text(manifest, encoding="utf-8")
+        write_beside(sidecar(self._path), manifest)
 
 
 def _header(columns: Sequence[Column]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ssptool.documents.foreign_files import ArchiveLimits, ForeignZip, SpecialFile, exceeded
+from ssptool.documents.saving import replaced_atomically
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.kernel.interface import Floats, Kernel, SolveLoop
 from ssptool.engine.masters.protocols import SavedState, part_of, under
@@ -125,10 +126,8 @@ class SavedSimulation:
             "sha256": _digest(arrays),
         }
         arrays[_FACTS] = _bytes(json.dumps(facts).encode())
-        unfinished = path.with_name(path.name + ".part")
-        with unfinished.open("wb") as file:
+        with replaced_atomically(path) as file:
             np.savez_compressed(file, **arrays)
-        unfinished.replace(path)
 
     @classmethod
     def read(cls, path: Path, plan: Plan) -> "SavedSimulation":
