@@ -18,7 +18,7 @@ from ssptool.arguments import text as checked_text
 from ssptool.documents import ssd, uri
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
 from ssptool.documents.document import Document
-from ssptool.documents.foreign_files import ArchiveLimits, require_file
+from ssptool.documents.foreign_files import ArchiveLimits, require_file, special_kind
 from ssptool.documents.generated import GeneratedEntries, is_fmu, is_fmu_folder, system_of_fmu
 from ssptool.documents.osp import is_osp, system_of_osp
 from ssptool.documents.saving import (
@@ -311,6 +311,10 @@ class Archive:
         """The links of an unpacked system that lead out of its folder; reading them is refused."""
         return tuple(self._entries.links_out()) if isinstance(self._entries, FolderEntries) else ()
 
+    def special_kind(self, name: str) -> str | None:
+        """`a named pipe`, `a socket` or `a device`, if that has the name of an entry; None for files and in a zip."""
+        return special_kind(self._on_disk(name)) if isinstance(self._entries, FolderEntries) else None
+
     def require_links_inside(self) -> None:
         """Refuse to edit what a link fetches from outside the folder. Raises LinkLeadsOut."""
         for link in self.links_out():
@@ -599,4 +603,6 @@ def _no_default(archive: Archive) -> InvalidDocument:
     else:
         advice = "choose an .ssp file, the folder of an unpacked one, an .ssd file or an FMU"
     message = f"{archive.path} has no {DEFAULT_STRUCTURE}"
+    if kind := archive.special_kind(DEFAULT_STRUCTURE):
+        message, advice = f"{DEFAULT_STRUCTURE} is {kind}, not a file", "put a file in its place"
     return InvalidDocument(error("PKG-009", Position(archive.path.name), message, advice))

@@ -48,6 +48,8 @@ def resolves(structure: Structure) -> Iterator[Finding]:
             continue
         if isinstance(element, ssd.Component) and is_fmu(element) and has_fmu(structure.archive, reference.entry):
             yield from _plain_folder(element, reference.entry, structure)
+        elif kind := structure.archive.special_kind(reference.entry):
+            yield Finding(element, f"'{reference.entry}' is {kind}, not a file", "put a file in its place", "source")
         else:
             message = f"there is no file '{structure.archive.stated(reference.entry)}'{_for(element)}"
             # Entries are named from the root of the package, as references are from a structure that stands there.
