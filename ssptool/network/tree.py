@@ -159,7 +159,12 @@ def fmu_path(archive: Archive, entry: str) -> Path:
 
 
 MOST_PLACES = 1_000_000
-"""Maximum number of systems and components, because references between systems can multiply endlessly."""
+"""Maximum number of systems and components."""
+
+MOST_COPIES = 20_000
+"""Maximum number of systems and components in further uses of systems: 30 systems, each of which refers to the next
+twice, are a thousand million, and each takes a part of a millisecond wherever the system is read.
+"""
 
 
 def build_tree(archive: Archive, structure: Document) -> Tree:
@@ -188,11 +193,16 @@ class _TreeBuilder:
         self._with_elements: dict[str, FmuDescription] = {}
         self._names: set[ElementPath] = set()
         self._full_names: set[str] = set()
+        self._identified: dict[str, dict[str, ssd.System]] = {}
+        self._used: set[ssd.System] = set()
+        self._copies = 0
 
     def system(self, place: SystemPlace, outside: Around) -> None:
         self.tree.systems.append(place)
         own = {dictionary.name: dictionary for dictionary in self._dictionaries(place)}
         around = Around(outside.systems | {place.system}, {**outside.dictionaries, **own})
+        copied = place.system in self._used
+        self._used.add(place.system)
         for element in place.system.elements:
             path = (*place.path, element.name)
             if path in self._names:
@@ -200,6 +210,11 @@ class _TreeBuilder:
             if len(self._names) == MOST_PLACES:
                 self.tree.refuse(element.position, f"more than {MOST_PLACES} systems and components")
                 return
+            if copied and self._copies == MOST_COPIES:
+                what = f"more than {MOST_COPIES} systems and components in systems that several components refer to"
+                self.tree.refuse(element.position, what)
+                return
+            self._copies += copied
             self._names.add(path)
             if isinstance(element, ssd.System):
                 self.system(SystemPlace(path, element, place.scope), around)
@@ -273,9 +288,11 @@ class _TreeBuilder:
         return self._with_elements[entry]
 
     def _same_document(self, component: ssd.Component, path: ElementPath, scope: Scope, around: Around) -> None:
-        identifier = (component.source or "").removeprefix("#")
-        systems = (system for system in scope.document.structure.systems() if system.id == identifier)
-        system = next(systems, None)
+        document = scope.document
+        if document.name not in self._identified:
+            systems = reversed([*document.structure.systems()])
+            self._identified[document.name] = {system.id: system for system in systems if system.id is not None}
+        system = self._identified[document.name].get((component.source or "").removeprefix("#"))
         if system is not None and system not in around.systems:
             self.system(SystemPlace(path, system, scope, component, scope), around)
 

@@ -296,6 +296,8 @@ def _stated(path: Path, text: str) -> RuleChoice | None:
         place = re.search(r"at line (\d+)", str(problem))
         line = int(place[1]) if place else text.count("\n") + 1
         raise InvalidSettings(path, line, f"not valid TOML: {problem}") from None
+    except RecursionError:
+        raise InvalidSettings(path, 1, "it is nested too deeply") from None
     if path.name == PROJECT_FILE or "tool" in content:
         # Our own file may have the header that pyproject.toml needs.
         tool = content.get("tool", {})

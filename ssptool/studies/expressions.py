@@ -31,6 +31,14 @@ FUNCTIONS: Mapping[str, Function] = {
 LONGEST = 10_000
 """Letters of an expression at most."""
 
+DEEPEST = 150
+"""Levels of an expression at most, where a sum of n terms has n: Python evaluates it in nested calls, of which it
+allows a thousand.
+"""
+
+MOST_BITS = 1024
+"""Bits of an integer at most: floating-point numbers are not larger, and powers of integers grow without end."""
+
 
 class BadExpression(ValueError):
     """An expression that cannot be understood, or has no value."""
@@ -81,6 +89,12 @@ class Expression:
             reason = error.msg if isinstance(error, SyntaxError) else str(error)
             raise BadExpression(text, f"it is no expression: {reason}") from None
         self.tree = parsed
+        if (levels := _levels(parsed)) > DEEPEST:
+            raise BadExpression(
+                text[:40] + "…",
+                f"it has {levels} levels (a sum of n terms has n), at most {DEEPEST} are allowed; "
+                "give parts of it names of their own",
+            )
         self._refuse_others(parsed)
         self.calls = tuple(_calls(parsed))
         called = {id(node.func) for node in ast.walk(parsed) if isinstance(node, ast.Call)}
@@ -122,7 +136,9 @@ class Expression:
             A function says so.
         """
         simpleeval = studies_need("simpleeval")
-        evaluator = simpleeval.SimpleEval(names={**CONSTANTS, **names}, functions=dict(functions))
+        known = simpleeval.DEFAULT_OPERATORS
+        operators = {**known, **{kind: _bounded(known[kind], bits) for kind, bits in _BITS.items()}}
+        evaluator = simpleeval.SimpleEval(operators, dict(functions), {**CONSTANTS, **names})
         try:
             return evaluator.eval(self.text, previously_parsed=self.tree)
         except NoValue:
@@ -134,6 +150,36 @@ class Expression:
 _ALLOWED = (
     ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.Name, ast.Constant,
 )  # fmt: skip
+
+
+_BITS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Pow: lambda base, exponent: (base.bit_length() - 1) * exponent + 1,
+    ast.Mult: lambda one, other: one.bit_length() + other.bit_length() - 1,
+    ast.LShift: lambda number, places: number.bit_length() + places,
+}
+"""Operators that make large integers of small ones → bits of the result at least."""
+
+
+def _bounded(operator: Function, bits: Callable[[int, int], int]) -> Function:
+    """The operator, which refuses to make an integer of more than `MOST_BITS`."""
+
+    def bounded(one: Any, other: Any) -> Any:
+        if isinstance(one, int) and isinstance(other, int) and (found := bits(one, other)) > MOST_BITS:
+            raise ValueError(
+                f"an integer would have {found} bits or more, at most {MOST_BITS} are allowed; write 2.0 for 2"
+            )
+        return operator(one, other)
+
+    return bounded
+
+
+def _levels(parsed: ast.expr) -> int:
+    """Without recursion, which ends where this is too large."""
+    levels, nodes = 0, [parsed]
+    while nodes:
+        levels += 1
+        nodes = [child for node in nodes for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+    return levels
 
 
 def _calls(parsed: ast.expr) -> Iterator[FunctionCall]:

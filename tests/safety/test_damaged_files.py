@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ssptool
+from ssptool.engine.stepping.saved import NotASavedSimulation
 from tests.safety.command_line import typed
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +46,8 @@ def simulated(tmp_path_factory):
         {"loops": [{}]},
         {"choices": {}},
         {"statistics": {"calls": [{"component": "x"}]}},
+        {"statistics": {"steps": "text"}},
+        {"statistics": {"real_time_factor": {}}},
         {"notes": "text"},
         {"failure": "text"},
     ],
@@ -114,7 +117,7 @@ def test_a_saved_state_with_an_array_of_another_shape_is_refused(tmp_path):
     for name in arrays.keys() - {"facts"}:
         with path.open("wb") as file:
             np.savez_compressed(file, **{**arrays, name: np.zeros((2, 2, 2))})
-        with pytest.raises(ssptool.NotASavedSimulation, match="not the one that was saved"):
+        with pytest.raises(NotASavedSimulation, match="not the one that was saved"):
             restored(path)
 
 
@@ -124,7 +127,7 @@ def test_a_saved_state_with_a_damaged_description_is_refused(tmp_path, facts):
     arrays = {**saved(path), "facts": np.frombuffer(facts, dtype=np.uint8)}
     with path.open("wb") as file:
         np.savez_compressed(file, **arrays)
-    with pytest.raises(ssptool.NotASavedSimulation, match=r"state\.npz"):
+    with pytest.raises(NotASavedSimulation, match=r"state\.npz"):
         restored(path)
 
 

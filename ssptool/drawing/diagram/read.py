@@ -30,12 +30,16 @@ from ssptool.drawing.diagram.model import (
     StatedSheet,
     text_width,
 )
+from ssptool.errors import WrongUsage
 from ssptool.fmu.terminals import TERMINALS, terminal_positions
 from ssptool.network.tree import ComponentPlace, ElementPath, SystemPlace, build_tree
 
 _MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
 _FMU_ICONS = ("terminalsAndIcons/icon.svg", "terminalsAndIcons/icon.png", "icon.svg", "icon.png", "model.png")
 """Entries of icons in FMI 3.0 and 2.0, the better formats first."""
+
+MOST_PIXELS = 2**24
+"""Pixels of an icon at most: some kilobytes can declare a thousand million, of which each takes four bytes."""
 
 
 Places: TypeAlias = Mapping[str, tuple[float, float]]
@@ -144,7 +148,15 @@ class _Reader:
         media_type = next((kind for ending, kind in _MEDIA_TYPES.items() if entry.lower().endswith(ending)), None)
         if media_type is None or not self._archive.has(entry):
             return None
-        return self._archive.content(entry), media_type
+        content = self._archive.content(entry)
+        if content.startswith(b"\x89PNG\r\n\x1a\n"):
+            width, height = int.from_bytes(content[16:20], "big"), int.from_bytes(content[20:24], "big")
+            if width * height > MOST_PIXELS:
+                raise WrongUsage(
+                    f"the icon {entry} has {width} x {height} pixels, and at most {MOST_PIXELS} in all are drawn; "
+                    "replace it by a smaller picture"
+                )
+        return content, media_type
 
 
 def _area(box: ssd.Box) -> Rectangle | None:

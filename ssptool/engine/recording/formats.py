@@ -227,7 +227,23 @@ _MANIFEST: Mapping[str, Any] = {
             "residual_norm": _NUMBER,
         }
     ],
-    "statistics?": {"calls?": [{"component": str, "function": str, "calls": int, "seconds": _NUMBER}]},
+    "statistics?": {
+        "calls?": [{"component": str, "function": str, "calls": int, "seconds": _NUMBER}],
+        "steps?": (int, NoneType),
+        "iterations_mean?": _NUMBER_OR_NONE,
+        "iterations_max?": (int, NoneType),
+        "unconverged?": (int, NoneType),
+        "residual?": _NUMBER_OR_NONE,
+        "rejected?": (int, NoneType),
+        "events?": (int, NoneType),
+        "evaluations?": (int, NoneType),
+        "loops_solved?": (int, NoneType),
+        "loop_iterations?": (int, NoneType),
+        "loops_rescued?": (int, NoneType),
+        "seconds?": _NUMBER_OR_NONE,
+        "initialization_seconds?": _NUMBER_OR_NONE,
+        "real_time_factor?": _NUMBER_OR_NONE,
+    },
     "versions?": Mapping,
 }
 """What those who read a manifest rely on: key (with `?`: it may be missing) → type, alternatives, or content."""

@@ -1,0 +1,80 @@
+"""Small files cannot make work without end: each limit is named with the value that is beyond it."""
+
+import shutil
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+
+from ssptool.studies.expressions import DEEPEST, BadExpression, Expression
+from tests.safety.command_line import typed
+
+SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
+
+
+@pytest.mark.parametrize(
+    ("text", "bits"),
+    [
+        ("9**3999999 % 7**3999999", 3 * 3999999 + 1),
+        ("9**9**9", 3 * 9**9 + 1),
+        ("(2**1000) * (2**1000)", 1001 + 1001 - 1),
+        ("1 << 5000", 5001),
+        ("a * a", 801 + 801 - 1),
+    ],
+)
+def test_integers_of_expressions_have_a_limit(text, bits):
+    with pytest.raises(BadExpression, match=f"an integer would have {bits} bits or more, at most 1024"):
+        Expression(text).evaluate({"a": 2**800})
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("2**10 * 3", 3072), ("2**1000", 2**1000), ("2**-2", 0.25), ("(-2)**3", -8), ("2.5**3", 15.625)]
+)
+def test_ordinary_powers_and_products_have_their_value(text, value):
+    assert Expression(text).evaluate({}) == value
+
+
+def test_levels_of_expressions_have_a_limit():
+    assert Expression("+".join(["1"] * DEEPEST)).evaluate({}) == DEEPEST
+    with pytest.raises(BadExpression, match=f"2000 levels .* at most {DEEPEST}"):
+        Expression("+".join(["1"] * 2000))
+
+
+@pytest.mark.parametrize("command", [["info"], ["graph"], ["explain", "--all"], ["plan"]], ids=lambda line: line[0])
+def test_systems_that_multiply_by_reference_end(tmp_path, command):
+    """Thirty systems, each of which refers to the next twice: 2³⁰ places."""
+    namespaces = "".join(
+        f' xmlns:{prefix}="http://ssp-standard.org/SSP1/SystemStructure{name}"'
+        for prefix, name in (("ssc", "Common"), ("ssd", "Description"))
+    )
+    systems = "".join(
+        f'<ssd:System name="s{i}" id="s{i}"><ssd:Elements>'
+        f'<ssd:Component name="a" type="application/x-ssp-definition" source="#s{i + 1}"/>'
+        f'<ssd:Component name="b" type="application/x-ssp-definition" source="#s{i + 1}"/></ssd:Elements></ssd:System>'
+        for i in range(30)
+    )
+    (tmp_path / "b.ssd").write_text(
+        f'<ssd:SystemStructureDescription{namespaces} version="2.0" name="b"><ssd:System name="r"><ssd:Elements>'
+        f"{systems}</ssd:Elements></ssd:System></ssd:SystemStructureDescription>"
+    )
+    assert typed(*command[:1], tmp_path / "b.ssd", *command[1:]).code in (0, 1)
+
+
+def chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def test_an_icon_that_declares_too_many_pixels_is_refused(tmp_path):
+    """109 kB of it took 4.5 GB of memory as a picture."""
+    shutil.copytree(SYSTEM, tmp_path / "system")
+    size = struct.pack(">IIBBBBB", 30_000, 30_000, 1, 0, 0, 0, 0)
+    (tmp_path / "system/resources/icon.png").write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", size))
+    structure = tmp_path / "system/SystemStructure.ssd"
+    structure.write_text(
+        structure.read_text().replace("<ssd:ElementGeometry ", '<ssd:ElementGeometry iconSource="resources/icon.png" ')
+    )
+    done = typed("draw", tmp_path / "system", "--output", tmp_path / "d.svg")
+    assert done.code != 0
+    assert "resources/icon.png has 30000 x 30000 pixels" in " ".join(done.err.split())
+    assert not (tmp_path / "d.svg").exists()
