@@ -212,7 +212,7 @@ def zipped(folder: Path, path: Path, chance: random.Random) -> None:
 def prepare(case: Path, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     if case.is_dir():
-        shutil.copytree(case, folder)
+        shutil.copytree(case, folder, ignore_dangling_symlinks=True)  # a case of PKG-101 has one
     else:
         folder.mkdir()
         shutil.copy(case, folder / "SystemStructure.ssd")
