@@ -25,15 +25,17 @@ SAID = re.compile(r"the run had reached t = (\S+) s; (\d+) rows until then are i
 
 
 class InterruptAtLine:
-    """Raises SIGINT before the n-th line of the modules that follow a run is executed."""
+    """Raises SIGINT before the n-th line of the modules that follow a run is executed; counts the lines."""
 
     def __init__(self, n):
         self.left = n
+        self.seen = 0
 
     def __call__(self, frame, event, _argument):
         if frame.f_code.co_filename not in WATCHED:
             return None
         if event == "line":
+            self.seen += 1
             self.left -= 1
             if self.left == 0:
                 signal.raise_signal(signal.SIGINT)
@@ -42,20 +44,23 @@ class InterruptAtLine:
 
 @pytest.fixture
 def interrupted_at(tmp_path):
-    """Run a system that takes some blocks of rows and interrupt it; gives what was said, None if it had ended."""
+    """Run a system that takes some blocks of rows and interrupt it.
+
+    Gives the file, what was said (None if it had ended), and the number of lines until then.
+    """
     plan = make_plan(oscillator(), Settings(stop_time=20.0, step_size=1e-3))
     path = tmp_path / "run.csv"
 
     def interrupted(line, **options):
         path.unlink(missing_ok=True)
-        sys.settrace(InterruptAtLine(line))
+        sys.settrace(at := InterruptAtLine(line))
         try:
             run(plan, Folder(), recording=Recording(path, keep=False, **options), isolated=True)
         except KeyboardInterrupt as stopped:
-            return path, getattr(stopped, "__notes__", [])
+            return path, getattr(stopped, "__notes__", []), at.seen
         finally:
             sys.settrace(None)
-        return path, None
+        return path, None, at.seen
 
     return interrupted
 
@@ -63,8 +68,9 @@ def interrupted_at(tmp_path):
 @pytest.mark.parametrize("options", [{}, {"every": 7}, {"output_step": 0.0137}], ids=str)
 def test_the_last_row_in_the_file_is_the_one_that_is_named(interrupted_at, options):
     named = 0
-    for line in [150, *range(211, 360, 13)]:
-        path, notes = interrupted_at(line, **options)
+    _, _, lines = interrupted_at(sys.maxsize, **options)
+    for line in range(lines // 5, lines, lines // 20):
+        path, notes, _ = interrupted_at(line, **options)
         if not notes or "had not begun" in notes[0]:
             continue
         time, rows = SAID.fullmatch(notes[0]).groups()

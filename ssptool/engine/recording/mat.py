@@ -225,18 +225,29 @@ def _values(doubles: Floats, kind: str) -> NDArray[Any]:
     return integers_of(doubles, machine_type(kind)) if holds_integer(kind) else doubles
 
 
-_MOST_COMPRESSED = 1100
-"""Bytes that one byte compressed by DEFLATE (level 5 of the format) can stand for, and somewhat more."""
+_VERSIONS = {1: "5 to 7", 2: "7.3"}
+"""Versions of MATLAB's format by the number that SciPy gives them."""
 
 
 def _loaded(path: Path) -> dict[str, Any]:
     require_file(path)
-    # A damaged header declares arrays that no memory holds.
-    declared = sum(math.prod(shape) for _, shape, _ in whosmat(path))
-    most = path.stat().st_size * (_MOST_COMPRESSED if matfile_version(path)[0] else 1)
-    if declared > most:
+    # A damaged header declares names and arrays that no memory holds, and places before the beginning: bytes in memory
+    # give what is there, and refuse the places with an error that is not one of the disk.
+    stored = path.read_bytes()
+
+    def stream() -> Any:  # SciPy's stubs know paths only
+        return io.BytesIO(stored)
+
+    # The reader of later versions ends the process at some damage.
+    if (version := matfile_version(stream())[0]) != 0:
+        raise UnreadableTrace(
+            path,
+            f"it is a MAT file of version {_VERSIONS[version]}; trajectories are in version 4 (in MATLAB: save -v4)",
+        )
+    declared = sum(math.prod(shape) for _, shape, _ in whosmat(stream()))
+    if declared > len(stored):
         raise UnreadableTrace(path, f"it declares {declared} values, more than a file of this size can have")
-    content: dict[str, Any] = loadmat(path, chars_as_strings=False)
+    content: dict[str, Any] = loadmat(stream(), chars_as_strings=False)
     layout = "".join(content["Aclass"][3]).strip()
     if layout not in ("binTrans", "binNormal"):
         raise UnreadableTrace(path, f"the last row of Aclass must be 'binTrans' or 'binNormal', found {layout!r}")

@@ -196,6 +196,14 @@ def test_a_damaged_file_is_told_as_one(tmp_path, ending):
                 read(path)
 
 
+def test_mat_files_of_later_versions_are_refused_with_the_version_that_is_read(tmp_path):
+    """SciPy's reader of them ends the process at some damage."""
+    path = tmp_path / "trace.mat"
+    savemat(path, {"data_2": np.eye(2)}, format="5")
+    with pytest.raises(UnreadableTrace, match=r"trace\.mat: it is a MAT file of version 5 to 7.*save -v4"):
+        read_trace(path)
+
+
 # -- choice of the format ------------------------------------------------------------------------------------
 
 
