@@ -8,7 +8,7 @@ from ssptool.api.check import open_archive, validate
 from ssptool.arguments import count, texts, word
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
-from ssptool.drawing.diagram.arrange import arranged, expanded
+from ssptool.drawing.diagram.arrange import arranged
 from ssptool.drawing.diagram.drawing import DRAWINGS, Drawing
 from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
 from ssptool.drawing.plot_model import check_plot_name
@@ -70,6 +70,8 @@ def draw(
         The ending is another, or the depth is negative.
     NoSuchSystem
         There is no nested system of this name.
+    TooManySystems
+        A picture or page would show more than 1 000 systems.
     PlotUnavailable
         A library that draws is not installed.
     """
@@ -81,13 +83,11 @@ def draw(
         structure = archive.structure(variant)
         stated = stated_sheets(archive, structure)
         chosen = _chosen(list(stated), level)
-        sheets = [arranged(stated, each) for each in stated]
-        remarks = marked(sheets, _remarks(system, variant, archive, structure, wanted))
+        remarks = marked(list(stated.values()), _remarks(system, variant, archive, structure, wanted))
         drawing = Drawing(
             title=structure.structure.name,
             sheet=arranged(stated, chosen, depth),
-            sheets=sheets,
-            expanded=expanded(stated),
+            stated=stated,
             remarks=remarks,
         )
     if output is not None:

@@ -1,6 +1,6 @@
 """HTML reports of runs and of studies."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,8 @@ from ssptool.api.draw import loop_remarks
 from ssptool.arguments import texts
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
-from ssptool.drawing.diagram.arrange import arranged
-from ssptool.drawing.diagram.model import Sheet
+from ssptool.drawing.diagram.arrange import MOST_SHEETS, all_arranged, arranged
+from ssptool.drawing.diagram.model import StatedSheet
 from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
 from ssptool.drawing.diagram.svg import sheet_svg
 from ssptool.drawing.plot import page_markup
@@ -105,7 +105,7 @@ def _loops(archive: Archive, variant: str | None) -> list[Remark]:
         return []  # The findings say why.
 
 
-def _failed(sheets: Sequence[Sheet], manifest: Mapping[str, Any]) -> Iterator[Remark]:
+def _failed(sheets: Iterable[StatedSheet], manifest: Mapping[str, Any]) -> Iterator[Remark]:
     """Remark at the component in which the run failed, if it was one."""
     failure = manifest.get("failure") or {}
     for block in (block for sheet in sheets for block in sheet.blocks):
@@ -122,13 +122,17 @@ def diagrams_and_findings(
     diagnostics = validate(system, variant=variant).diagnostics
     with Archive.open(system) as archive:
         stated = stated_sheets(archive, archive.structure(variant))
-        sheets = [arranged(stated, path) for path in stated]
-        remarks = marked(sheets, [*findings(diagnostics), *_loops(archive, variant), *_failed(sheets, manifest)])
-        anchors = {sheet.path: f"#{sheet_identity(sheet)}" for sheet in sheets}
-        diagrams = [
-            ReportPicture(sheet.name, sheet_svg(sheet, remarks, anchors.__getitem__), sheet_identity(sheet))
-            for sheet in sheets
-        ]
+        told = [*findings(diagnostics), *_loops(archive, variant), *_failed(stated.values(), manifest)]
+        remarks = marked(list(stated.values()), told)
+    if len(stated) > MOST_SHEETS:
+        title = f"The outermost of {len(stated)} systems, of which at most {MOST_SHEETS} are drawn"
+        return [ReportPicture(title, sheet_svg(arranged(stated), remarks))], diagnostics
+    sheets = all_arranged(stated)
+    anchors = {sheet.path: f"#{sheet_identity(sheet)}" for sheet in sheets}
+    diagrams = [
+        ReportPicture(sheet.name, sheet_svg(sheet, remarks, anchors.__getitem__), sheet_identity(sheet))
+        for sheet in sheets
+    ]
     return diagrams, diagnostics
 
 

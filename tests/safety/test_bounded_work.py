@@ -1,5 +1,6 @@
 """Small files cannot make work without end: each limit is named with the value that is beyond it."""
 
+import json
 import shutil
 import struct
 import zlib
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import ssptool
 from ssptool.studies.expressions import DEEPEST, BadExpression, Expression
 from tests.safety.command_line import typed
 
@@ -41,8 +43,8 @@ def test_levels_of_expressions_have_a_limit():
         Expression("+".join(["1"] * 2000))
 
 
-@pytest.mark.parametrize("command", [["info"], ["graph"], ["explain", "--all"], ["plan"]], ids=lambda line: line[0])
-def test_systems_that_multiply_by_reference_end(tmp_path, command):
+@pytest.fixture
+def multiplying(tmp_path):
     """Thirty systems, each of which refers to the next twice: 2³⁰ places."""
     namespaces = "".join(
         f' xmlns:{prefix}="http://ssp-standard.org/SSP1/SystemStructure{name}"'
@@ -58,7 +60,27 @@ def test_systems_that_multiply_by_reference_end(tmp_path, command):
         f'<ssd:SystemStructureDescription{namespaces} version="2.0" name="b"><ssd:System name="r"><ssd:Elements>'
         f"{systems}</ssd:Elements></ssd:System></ssd:SystemStructureDescription>"
     )
-    assert typed(*command[:1], tmp_path / "b.ssd", *command[1:]).code in (0, 1)
+    return tmp_path / "b.ssd"
+
+
+@pytest.mark.parametrize("command", [["info"], ["graph"], ["explain", "--all"], ["plan"]], ids=lambda line: line[0])
+def test_systems_that_multiply_by_reference_end(multiplying, command):
+    assert typed(*command[:1], multiplying, *command[1:]).code in (0, 1)
+
+
+def test_one_of_them_is_drawn_and_all_of_them_are_refused(multiplying, tmp_path):
+    assert typed("draw", multiplying, "-o", tmp_path / "one.svg").code == 0
+    for arguments in (["-o", tmp_path / "all.html"], ["--depth", "40", "-o", tmp_path / "all.svg"]):
+        refused = typed("draw", multiplying, *arguments)
+        assert refused.code == 2
+        assert "systems would be drawn, at most 1000; draw one of them as .svg or .png: --level NAME" in refused.err
+        assert not arguments[-1].exists()
+    results = tmp_path / "r.csv"
+    ssptool.simulate(SYSTEM, stop_time=0.01, step_size=0.01, output=results)
+    manifest = results.with_name("r.csv.json")
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "system": "b"}))
+    assert typed("report", multiplying, results, "-o", tmp_path / "report.html").code == 0
+    assert "of which at most 1000 are drawn" in (tmp_path / "report.html").read_text()
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """Arrange a system as a drawing: stated positions are kept, elements without one get a place."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
@@ -31,6 +32,7 @@ from ssptool.drawing.diagram.read import (
     shown,
 )
 from ssptool.drawing.diagram.routing import Router, merged, nets_of
+from ssptool.errors import WrongUsage
 from ssptool.network.tree import ElementPath
 
 End: TypeAlias = tuple[str, str]
@@ -45,25 +47,74 @@ _LANE = 0.45
 """Between lines that run beside each other, as a part of the height of letters."""
 
 
+MOST_SHEETS = 1_000
+"""Maximum number of systems of one picture or page: each takes milliseconds, and references can multiply them."""
+
+
+class TooManySystems(WrongUsage):
+    """More systems would be drawn than a person can look at."""
+
+    def __init__(self, found: int) -> None:
+        super().__init__(
+            f"{found} systems would be drawn, at most {MOST_SHEETS}; "
+            "draw one of them as .svg or .png: --level NAME, with a smaller --depth"
+        )
+        self.found = found
+
+
 def arranged(stated: Mapping[ElementPath, StatedSheet], path: ElementPath = (), depth: int = 0) -> Sheet:
-    """The drawing of a system with the content of its elements, up to a number of levels."""
-    return _arranged(stated, path, depth, nested=False)
+    """The drawing of a system with the content of its elements, up to a number of levels.
+
+    Raises
+    ------
+    TooManySystems
+        There are more than `MOST_SHEETS`.
+    """
+    _check_number(sum(path == each[: len(path)] and len(each) <= len(path) + depth for each in stated))
+    return _Arranger(stated).sheet(path, depth)
+
+
+def all_arranged(stated: Mapping[ElementPath, StatedSheet]) -> list[Sheet]:
+    """The drawings of all systems without the content of their elements. Raises TooManySystems."""
+    _check_number(len(stated))
+    arranger = _Arranger(stated)
+    return [arranger.sheet(path, 0) for path in stated]
 
 
 def expanded(stated: Mapping[ElementPath, StatedSheet]) -> list[Sheet]:
-    """The drawings of all systems with nested systems, which are drawn inside."""
+    """The drawings of all systems with nested systems, which are drawn inside. Raises TooManySystems."""
+    _check_number(len(stated))
     around = [path for path, sheet in stated.items() if any(block.path in stated for block in sheet.blocks)]
-    return [arranged(stated, path, len(stated)) for path in around]
+    arranger = _Arranger(stated)
+    return [arranger.sheet(path, math.inf) for path in around]
 
 
-def _arranged(stated: Mapping[ElementPath, StatedSheet], path: ElementPath, depth: int, *, nested: bool) -> Sheet:
-    sheet = stated[path]
-    inside = {
-        block.name: _arranged(stated, block.path, depth - 1, nested=True)
-        for block in sheet.blocks
-        if depth > 0 and block.path in stated
-    }
-    return _Arrangement(sheet, inside, nested).sheet()
+def _check_number(sheets: int) -> None:
+    if sheets > MOST_SHEETS:
+        raise TooManySystems(sheets)
+
+
+class _Arranger:
+    """Keeps what is drawn inside of elements, as each is inside of all systems around it."""
+
+    def __init__(self, stated: Mapping[ElementPath, StatedSheet]) -> None:
+        self._stated = stated
+        self._insides: dict[tuple[ElementPath, float], Sheet] = {}
+
+    def sheet(self, path: ElementPath, depth: float, *, nested: bool = False) -> Sheet:
+        stated = self._stated[path]
+        inside = {
+            block.name: self._inside(block.path, depth - 1)
+            for block in stated.blocks
+            if depth > 0 and block.path in self._stated
+        }
+        return _Arrangement(stated, inside, nested).sheet()
+
+    def _inside(self, path: ElementPath, depth: float) -> Sheet:
+        key = path, depth
+        if key not in self._insides:
+            self._insides[key] = self.sheet(path, depth, nested=True)
+        return self._insides[key]
 
 
 class _Arrangement:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from ssptool.drawing.diagram.arrange import arranged
+from ssptool.drawing.diagram.arrange import all_arranged, arranged, expanded
 from ssptool.drawing.diagram.model import (
     Sheet,
     Span,
@@ -130,22 +130,19 @@ class Drawing:
     ----------
     sheet
         The system of the picture, with the content of its elements as far as requested.
-    sheets
-        All systems, the root first.
-    expanded
-        Systems with nested systems, which are drawn in the boxes of their elements.
+    stated
+        All systems as their documents state them, the root first.
     remarks
         What stands out.
     """
 
     title: str
     sheet: Sheet
-    sheets: Sequence[Sheet]
-    expanded: Sequence[Sheet]
+    stated: Mapping[ElementPath, StatedSheet]
     remarks: Remarks
 
     def __repr__(self) -> str:
-        return f"<Drawing of {self.title}: {counted(len(self.sheets), 'system')}: save(FILE) writes it>"
+        return f"<Drawing of {self.title}: {counted(len(self.stated), 'system')}: save(FILE) writes it>"
 
     @property
     def svg(self) -> str:
@@ -153,8 +150,8 @@ class Drawing:
 
     @property
     def page(self) -> str:
-        """An HTML page that zooms, opens nested systems, and needs no network."""
-        return sheets_page(self.sheets, self.expanded, self.remarks, self.title)
+        """An HTML page that zooms, opens nested systems, and needs no network. Raises TooManySystems."""
+        return sheets_page(all_arranged(self.stated), expanded(self.stated), self.remarks, self.title)
 
     def save(self, path: Path | str) -> None:
         """Write an .svg or .png picture or an .html page.
@@ -165,6 +162,8 @@ class Drawing:
             The file name has another ending.
         PlotUnavailable
             The library for PNG is not installed.
+        TooManySystems
+            The page would have more of them than a person can look at.
         """
         path = Path(path)
         check_plot_name(path, DRAWINGS)

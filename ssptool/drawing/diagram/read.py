@@ -366,7 +366,7 @@ def findings(diagnostics: Iterable[Diagnostic]) -> Iterator[Remark]:
         yield Remark(Mark(one.severity.value), one.position.file, one.position.line, f"{one.code}: {one.message}")
 
 
-def marked(sheets: Sequence[Sheet], remarks: Iterable[Remark]) -> Mapping[Span, tuple[Remark, ...]]:
+def marked(sheets: Sequence[StatedSheet], remarks: Iterable[Remark]) -> Mapping[Span, tuple[Remark, ...]]:
     """Remarks by drawn thing: each belongs to the smallest thing that contains its line.
 
     An element with a sheet of its own gets the number of remarks inside.
@@ -386,7 +386,7 @@ def marked(sheets: Sequence[Sheet], remarks: Iterable[Remark]) -> Mapping[Span, 
     return {span: tuple(sorted(group, key=strength)) for span, group in found.items()}
 
 
-def _inside(sheet: Sheet, found: Mapping[Span, Sequence[Remark]]) -> Remark | None:
+def _inside(sheet: StatedSheet, found: Mapping[Span, Sequence[Remark]]) -> Remark | None:
     """One remark for all that there are in a system."""
     there = [remark for span in dict.fromkeys(_spans(sheet)) for remark in found.get(span, ())]
     if not there:
@@ -395,11 +395,10 @@ def _inside(sheet: Sheet, found: Mapping[Span, Sequence[Remark]]) -> Remark | No
     return replace(strongest, text=there[0].text if len(there) == 1 else f"inside: {len(there)} remarks")
 
 
-def _spans(sheet: Sheet) -> Iterator[Span]:
+def _spans(sheet: StatedSheet) -> Iterator[Span]:
     for block in sheet.blocks:
         yield block.span
-        yield from (span for line in block.feedthrough for span in line.spans)
-    yield from (span for line in sheet.lines for span in line.spans)
+    yield from (line.span for line in sheet.lines)
 
 
 def strength(remark: Remark) -> int:

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ssptool.documents.csv_columns import sidecar
 from ssptool.documents.foreign_files import read_text
 from ssptool.engine.recording.writer import UnreadableTrace, Writer
@@ -176,11 +178,13 @@ def read_trace(path: Path | str) -> Trace:
     UnknownFormat, MissingExtra
         As `check_output`.
     UnreadableTrace
-        The file is not a trace.
+        The file is not a trace, or has points in time that are no numbers.
     """
     path = Path(path)
     format = _format(path)
     trace: Trace = format.load(path, format.reader)(path)
+    if (wrong := np.flatnonzero(~np.isfinite(trace.t))).size:
+        raise UnreadableTrace(path, f"the time of row {wrong[0] + 1} is {trace.t[wrong[0]]}; it must be finite")
     return trace
 
 

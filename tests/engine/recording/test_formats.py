@@ -41,8 +41,12 @@ def some_rows(first=0, count=5):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-@given(rows=arrays(float, (3, 4), elements=st.floats(allow_nan=True, allow_infinity=True)))
-def test_numbers_come_back_with_the_same_bits(rows, ending, tmp_path_factory):
+@given(
+    times=arrays(float, 3, elements=st.floats(allow_nan=False, allow_infinity=False)),
+    values=arrays(float, (3, 3), elements=st.floats(allow_nan=True, allow_infinity=True)),
+)
+def test_numbers_come_back_with_the_same_bits(times, values, ending, tmp_path_factory):
+    rows = np.column_stack([times, values])
     path = tmp_path_factory.mktemp("files") / f"trace{ending}"
     writer = open_writer(path, COLUMNS)
     writer.write(rows)
@@ -201,6 +205,19 @@ def test_mat_files_of_later_versions_are_refused_with_the_version_that_is_read(t
     path = tmp_path / "trace.mat"
     savemat(path, {"data_2": np.eye(2)}, format="5")
     with pytest.raises(UnreadableTrace, match=r"trace\.mat: it is a MAT file of version 5 to 7.*save -v4"):
+        read_trace(path)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("time", [np.nan, np.inf])
+def test_a_time_that_is_no_number_is_refused_with_its_row(tmp_path, ending, time):
+    path = tmp_path / f"trace{ending}"
+    writer = open_writer(path, COLUMNS)
+    rows = some_rows()
+    rows[2, 0] = time
+    writer.write(rows)
+    writer.close(MANIFEST)
+    with pytest.raises(UnreadableTrace, match=f"trace{ending}: the time of row 3 is {time}; it must be finite"):
         read_trace(path)
 
 
