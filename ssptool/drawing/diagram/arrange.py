@@ -6,7 +6,7 @@ from dataclasses import replace
 from statistics import median
 from typing import TypeAlias
 
-from ssptool.drawing.diagram.layout import Edge, Layout, LayoutBox, Spacing, lay_out, straightened
+from ssptool.drawing.diagram.layout import Edge, Layout, LayoutBox, Spacing, lay_out, on_grid, straightened
 from ssptool.drawing.diagram.model import (
     DrawnBlock,
     Line,
@@ -177,7 +177,7 @@ class _Arrangement:
 
     def _stub(self, pin: StatedPin) -> LayoutBox:
         """A connector of the system in the layout; its label has room over the line if it will stand in a box."""
-        side = {pin.name: self._text}
+        side = {pin.name: on_grid(self._text)}
         width = text_width(pin.name, PIN_TEXT * self._text) if self._nested else 0.0
         inflow = pin.kind in INFLOWS
         name = _stub_name(pin.name)

@@ -200,6 +200,18 @@ Hop: TypeAlias = tuple[Edge, Station, Station]
 _SWEEPS = 12
 """They settle in a few."""
 
+_GRID = 2.0**-8
+"""Heights [mm] are multiples of it, so that their sums are exact, and a line between equal heights is straight."""
+
+
+def on_grid(height: float) -> float:
+    """The nearest height whose sums with others of the kind are exact."""
+    return round(height / _GRID) * _GRID
+
+
+Pulls: TypeAlias = list[tuple[Edge, Station]]
+"""What a station is connected to: by which edge, and where that goes."""
+
 
 class Heights:
     """Heights of the lower edges of stations.
@@ -212,6 +224,8 @@ class Heights:
         The height at which an edge meets a station, above its lower edge.
     apart
         How far the lower edge of a station is above that of the one below it, at least.
+    reach
+        How far a station is moved from where its lines pull it, so that more of them are straight.
     """
 
     def __init__(
@@ -220,19 +234,23 @@ class Heights:
         hops: Iterable[Hop],
         pin: Callable[[Edge, Station], float],
         apart: Callable[[Station, Station], float],
+        reach: float,
     ) -> None:
         self._pin = pin
         self._apart = apart
         self._of: dict[Station, float] = {}
         for row in rows:
             self._of |= self._nearest(row, [0.0] * len(row))
-        pulls: Mapping[Station, list[tuple[Edge, Station]]] = defaultdict(list)
+        pulls: dict[Station, Pulls] = defaultdict(list)
         for edge, one, other in hops:
             pulls[one].append((edge, other))
             pulls[other].append((edge, one))
         for sweep in range(_SWEEPS):
             for row in rows if sweep % 2 == 0 else rows[::-1]:
                 self._of |= self._nearest(row, [self._wanted(station, pulls[station]) for station in row])
+        for row in [*rows, *rows[::-1]]:
+            for place in range(len(row)):
+                self._straighten(row, place, pulls, reach)
 
     def __getitem__(self, station: Station) -> float:
         return self._of[station]
@@ -245,18 +263,54 @@ class Heights:
         for station in stations:
             self._of[station] += up
 
-    def _wanted(self, station: Station, pulls: Sequence[tuple[Edge, Station]]) -> float:
+    def _wanted(self, station: Station, pulls: Pulls) -> float:
         """The height at which its lines would be straight, on average."""
         shifts = [self.at(edge, other) - self.at(edge, station) for edge, other in pulls]
         return self._of[station] + (sum(shifts) / len(shifts) if shifts else 0.0)
+
+    def _straighten(self, row: Sequence[Station], place: int, pulls: Mapping[Station, Pulls], reach: float) -> None:
+        """Move a station up or down to where most lines are straight, if that is near; neighbours make room."""
+        station = row[place]
+        shifts = {self.at(edge, other) - self.at(edge, station) for edge, other in pulls[station]}
+        best, most = dict[Station, float](), 0
+        for shift in sorted(shifts, key=lambda shift: (abs(shift), shift)):
+            if 0.0 < abs(shift) <= reach:
+                moved = self._moved(row, place, shift)
+                gain = sum(self._straight(one, moved[one], pulls[one]) for one in moved)
+                gain -= sum(self._straight(one, self._of[one], pulls[one]) for one in moved)
+                if gain > most:
+                    best, most = moved, gain
+        self._of |= best
+
+    def _straight(self, station: Station, height: float, pulls: Pulls) -> int:
+        return sum(self.at(edge, other) == height + self._pin(edge, station) for edge, other in pulls)
+
+    def _moved(self, row: Sequence[Station], place: int, shift: float) -> dict[Station, float]:
+        """New heights of a station that is moved, and of those that it pushes."""
+        height = self._of[row[place]] + shift
+        moved = {row[place]: height}
+        if shift < 0.0:
+            for above, below in pairwise(row[place::-1]):
+                height = min(self._of[below], height - self._step(below, above))
+                moved[below] = height
+        else:
+            for below, above in pairwise(row[place:]):
+                height = max(self._of[above], height + self._step(below, above))
+                moved[above] = height
+        return {station: height for station, height in moved.items() if height != self._of[station]}
+
+    def _step(self, below: Station, above: Station) -> float:
+        """On the grid, and not less than the distance demanded."""
+        return math.ceil(self._apart(below, above) / _GRID) * _GRID
 
     def _nearest(self, row: Sequence[Station], wanted: Sequence[float]) -> dict[Station, float]:
         """The heights nearest to the wanted ones (least squares) that keep order and gaps."""
         offsets = np.zeros(len(row))
         for place in range(1, len(row)):
-            offsets[place] = offsets[place - 1] + self._apart(row[place - 1], row[place])
+            offsets[place] = offsets[place - 1] + self._step(row[place - 1], row[place])
         free = isotonic_regression(np.asarray(wanted) - offsets).x if len(row) else offsets
-        return dict(zip(row, (free + offsets).tolist(), strict=True))
+        # Rounding keeps order, and so the gaps.
+        return dict(zip(row, (np.round(free / _GRID) * _GRID + offsets).tolist(), strict=True))
 
 
 _ASPECT = 1.5
@@ -366,12 +420,12 @@ class _Drawing:
         self._hops = [(edge, *hop) for edge, way in self._layers.stations.items() for hop in pairwise(way)]
         self._lanes = [self._bundles(layer) for layer in range(len(self._layers.rows))]
         self._strip_of = dict.fromkeys(range(len(layers.rows)), 0)
-        self._heights = Heights(layers.rows, self._hops, self._pin, self._apart)
+        self._heights = Heights(layers.rows, self._hops, self._pin, self._apart, spacing.row)
         self._strips = in_strips([self._size(layer) for layer in self._strip_of], 3 * spacing.row)
         if len(self._strips) > 1:
             self._strip_of = {layer: strip for strip, layers in enumerate(self._strips) for layer in layers}
             within = [hop for hop in self._hops if not self._crosses(hop)]
-            self._heights = Heights(layers.rows, within, self._pin, self._apart)
+            self._heights = Heights(layers.rows, within, self._pin, self._apart, spacing.row)
         self._turns: dict[tuple[Edge, Station], float] = {}
         self._leaves: dict[Edge, float] = {}
         self._enters: dict[Edge, float] = {}
@@ -423,7 +477,7 @@ class _Drawing:
         for number, strip in enumerate(self._strips):
             stations = [station for layer in strip for station in self._layers.rows[layer]]
             top = max(self._heights[station] + self._tall(station) for station in stations)
-            self._heights.move(stations, floor - top)
+            self._heights.move(stations, on_grid(floor - top))
             lows = {layer: min(map(self._heights.__getitem__, self._layers.rows[layer])) for layer in strip}
             placed: list[tuple[range, float]] = []
             for user, below in self._users(number, strip):

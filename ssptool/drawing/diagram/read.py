@@ -12,7 +12,7 @@ from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
-from ssptool.drawing.diagram.layout import LayoutBox
+from ssptool.drawing.diagram.layout import LayoutBox, on_grid
 from ssptool.drawing.diagram.model import (
     MIXED,
     DrawnBlock,
@@ -468,8 +468,8 @@ def _heights(side: Sequence[StatedPin], inside: Callable[[str], float | None], h
     found = [inside(pin.name) for pin in side]
     apart = len({round(y, 6) for y in found if y is not None}) == len(side)
     if apart and all(y is not None and 0.0 < y < height for y in found):
-        return {pin.name: y for pin, y in zip(side, found, strict=True) if y is not None}
-    return {pin.name: height * (1 - (place + 0.5) / len(side)) for place, pin in enumerate(side)}
+        return {pin.name: on_grid(y) for pin, y in zip(side, found, strict=True) if y is not None}
+    return {pin.name: on_grid(height * (1 - (place + 0.5) / len(side))) for place, pin in enumerate(side)}
 
 
 def _sides(pins: Sequence[StatedPin]) -> tuple[list[StatedPin], list[StatedPin]]:

@@ -1,7 +1,7 @@
 """Ways of lines between boxes: no two signals share a part of a way or meet at a corner."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
@@ -344,6 +344,40 @@ def _directions(point: Point, one: Point, other: Point) -> Iterator[tuple[int, i
         yield from ((0, (y > point.y) - (y < point.y)) for y in (one.y, other.y) if y != point.y)
     elif one.y == other.y == point.y and min(one.x, other.x) <= point.x <= max(one.x, other.x):
         yield from (((x > point.x) - (x < point.x), 0) for x in (one.x, other.x) if x != point.x)
+
+
+def crossings(lines: Sequence[Line]) -> Mapping[int, list[Point]]:
+    """By the number of a line: points of its level parts at which it crosses upright parts of other signals."""
+    nets = nets_of((line.points[0], line.points[-1]) for line in lines)
+    parts = [(n, *part) for n, line in enumerate(lines) for part in pairwise(line.points)]
+    upright = sorted((a.x, min(a.y, b.y), max(a.y, b.y), nets[n]) for n, a, b in parts if a.x == b.x and a.y != b.y)
+    xs, lows, highs, owners = np.array(upright, dtype=float).reshape(-1, 4).T
+    found: dict[int, list[Point]] = defaultdict(list)
+    for n, a, b in parts:
+        if a.y != b.y:
+            continue
+        there = _between(xs, min(a.x, b.x) + _SAME, max(a.x, b.x) - _SAME)
+        across = (lows[there] + _SAME < a.y) & (a.y < highs[there] - _SAME) & (owners[there] != nets[n])
+        found[n] += [Point(x, a.y) for x in np.unique(xs[there][across]).tolist()]
+    return {n: points for n, points in found.items() if points}
+
+
+def interrupted(way: Sequence[Point], at: Collection[Point], width: float) -> Iterator[list[Point]]:
+    """The parts of a way with gaps around points of its level parts; gaps end before corners and before other gaps."""
+    run = [way[0]]
+    for one, other in pairwise(way):
+        low, high = sorted((one.x, other.x))
+        places = [low, *sorted({p.x for p in at if p.y == one.y == other.y and low < p.x < high}), high]
+        gaps = [
+            (x - half, x + half)
+            for before, x, after in zip(places, places[1:], places[2:], strict=False)
+            if (half := min(width / 2, 0.4 * (x - before), 0.4 * (after - x)))
+        ]
+        for gap in gaps if one.x < other.x else [gap[::-1] for gap in gaps[::-1]]:
+            yield [*run, Point(gap[0], one.y)]
+            run = [Point(gap[1], one.y)]
+        run.append(other)
+    yield run
 
 
 def merged(lines: Iterator[Line]) -> Iterator[Line]:

@@ -3,7 +3,7 @@
 import base64
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from lxml import etree
 
@@ -24,7 +24,7 @@ from ssptool.drawing.diagram.model import (
     text_width,
 )
 from ssptool.drawing.diagram.read import INFLOWS, MEANINGS, Mark, Remark, strength
-from ssptool.drawing.diagram.routing import branches
+from ssptool.drawing.diagram.routing import branches, crossings, interrupted
 from ssptool.foreign_text import joined_lines, one_line
 from ssptool.network.tree import ElementPath
 
@@ -54,6 +54,9 @@ _STYLE = """
 .sheet .info > .frame, .sheet .info.wire { stroke: #1664b0; }
 .sheet a:focus .frame, .sheet a:hover .frame { stroke: #1664b0; }
 """
+
+_GAP = 0.36
+"""Gap of a line at a crossing, over the height of letters; lines beside each other are 0.45 apart."""
 
 _WIDER = 2.0
 """Width of the lines of what is marked or can be opened, over that of others."""
@@ -114,8 +117,9 @@ class _Picture:
         self._use(sheet)
         for note in sheet.notes:
             self._note(note)
-        for line in sheet.lines:
-            self._line(self.root, line)
+        crossed = crossings(sheet.lines)
+        for number, line in enumerate(sheet.lines):
+            self._line(self.root, line, gaps=crossed.get(number, ()))
         for point in branches(sheet.lines):
             at = self._at(point)
             dot = {"class": "pin", "cx": f"{at.x:g}", "cy": f"{at.y:g}", "r": f"{0.17 * self._text:g}"}
@@ -232,12 +236,16 @@ class _Picture:
         glyph.set("transform", f"translate({at.x:g} {at.y:g}) rotate({angle:g})")
         glyph.set("stroke-width", f"{self._stroke:g}")
 
-    def _line(self, parent: etree._Element, line: Line, css: str = "", *, dashed: bool = False) -> None:
+    def _line(
+        self, parent: etree._Element, line: Line, css: str = "", *, dashed: bool = False, gaps: Collection[Point] = ()
+    ) -> None:
+        """A line with a gap where a line of another signal crosses it."""
         remarks = [remark for span in line.spans for remark in self._remarks.get(span, ())]
         remarks.sort(key=strength)
         classes = " ".join(filter(None, ["wire", css, *(remark.mark.value for remark in remarks[:1])]))
-        points = " ".join(f"{x:g},{y:g}" for x, y in map(self._at, line.points))
-        node = etree.SubElement(parent, "polyline", {"class": classes}, points=points)
+        runs = interrupted(line.points, gaps, _GAP * self._text)
+        way = " ".join(f"M{' '.join(f'{x:g},{y:g}' for x, y in map(self._at, run))}" for run in runs)
+        node = etree.SubElement(parent, "path", {"class": classes}, d=way)
         stands_out = remarks or css in list(Mark)
         node.set("stroke-width", f"{self._stroke * (_WIDER if stands_out else 1.0):g}")
         if dashed:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ssptool.drawing.diagram.arrange import arranged
 from ssptool.drawing.diagram.model import Point, Rectangle, Sheet
-from ssptool.drawing.diagram.routing import Router, crosses, nets_of
+from ssptool.drawing.diagram.routing import Router, crosses, crossings, interrupted, nets_of
 from tests.drawing.sheets.random_systems import sheet
 
 EVERYWHERE = Rectangle(-1000.0, -1000.0, 1000.0, 1000.0)
@@ -62,8 +62,52 @@ def test_two_signals_that_cross_are_drawn_so(places):
     """With pins at equal heights both lines would take the same way, and read as the opposite."""
     drawn = system(CROSSED, TWO, places)
     check_wiring(drawn)
-    heights = {line.points[0].y > line.points[-1].y for line in drawn.lines}
-    assert heights == {True, False}
+    assert gaps_of(drawn) == 1
+
+
+def gaps_of(drawn: Sheet) -> int:
+    """Checks each crossing of two signals: the level line has a gap there, and the upright one none."""
+    nets = nets_of((line.points[0], line.points[-1]) for line in drawn.lines)
+    crossed = crossings(drawn.lines)
+    ways = [list(interrupted(line.points, crossed.get(n, ()), 0.36 * drawn.text)) for n, line in enumerate(drawn.lines)]
+    seen = 0
+    for (n, line), (m, other) in product(enumerate(drawn.lines), repeat=2):
+        if nets[n] == nets[m]:
+            continue
+        for (a, b), (c, d) in product(pairwise(line.points), pairwise(other.points)):
+            between = min(a.x, b.x) < c.x < max(a.x, b.x) and min(c.y, d.y) < a.y < max(c.y, d.y)
+            if a.y == b.y and c.x == d.x and between:
+                at = Point(c.x, a.y)
+                level, upright = ([part for run in ways[k] for part in pairwise(run) if _on(at, *part)] for k in (n, m))
+                assert not level
+                assert upright
+                seen += 1
+    return seen
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, 5, 7])
+def test_a_line_has_a_gap_where_another_signal_crosses_it(seed: int):
+    assert gaps_of(arranged(random_system(Random(seed), 12, seed % 2 == 1))) > 0
+
+
+def test_two_crossing_lines_have_one_gap_and_keep_their_corners():
+    drawn = system(CROSSED, TWO)
+    assert gaps_of(drawn) == 1
+    crossed = crossings(drawn.lines)
+    for number, line in enumerate(drawn.lines):
+        runs = list(interrupted(line.points, crossed.get(number, ()), 0.36 * drawn.text))
+        assert {*line.points} <= {point for run in runs for point in run}
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_gaps_close_to_each_other_and_to_corners_stay_apart(turned: bool):
+    way = [Point(0.0, 0.0), Point(10.0, 0.0), Point(10.0, 5.0)]
+    at = [Point(x, 0.0) for x in (0.01, 5.0, 5.1, 9.99)]
+    runs = list(interrupted(way[::-1] if turned else way, at, 1.0))
+    assert len(runs) == 5
+    points = [point for run in (runs[::-1] if turned else runs) for point in (run[::-1] if turned else run)]
+    assert points == sorted(points)
+    assert not any(_on(place, *part) for run in runs for part in pairwise(run) for place in at)
 
 
 def random_system(chance: Random, components: int, placed: bool):

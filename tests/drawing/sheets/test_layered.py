@@ -28,6 +28,11 @@ def graphs(draw) -> tuple[list[LayoutBox], list[Edge]]:
     return boxes, [edge(*pair) for pair in pairs]
 
 
+def _meets_another(line: Edge, edges: list[Edge]) -> bool:
+    """Whether it shares a pin with another: two lines that end at one pin can have no lanes apart from each other."""
+    return any(line.destination == other.destination or line.source == other.source for other in edges if other != line)
+
+
 @given(graphs())
 @settings(max_examples=60)
 def test_boxes_do_not_touch_and_lines_run_from_pin_to_pin(graph):
@@ -40,12 +45,32 @@ def test_boxes_do_not_touch_and_lines_run_from_pin_to_pin(graph):
         above = a.y + one.height + SPACING.row <= b.y + 1e-6 or b.y + other.height + SPACING.row <= a.y + 1e-6
         assert beside or above
     by_name = {box.name: box for box in boxes}
-    for line in edges:
-        way, source, destination = layout.ways[line], by_name[line.source[0]], by_name[line.destination[0]]
+    assert all(_meets_another(line, edges) for line in edges if line not in layout.ways)
+    for line, way in layout.ways.items():
+        source, destination = by_name[line.source[0]], by_name[line.destination[0]]
         begin, end = layout.corners[source.name], layout.corners[destination.name]
         assert way[0] == pytest.approx((begin.x + source.width, begin.y + source.outlets["out"]))
         assert way[-1] == pytest.approx((end.x, end.y + destination.inlets["in"]))
         assert all(p.x == q.x or p.y == q.y for p, q in pairwise(way))
+
+
+def corners_of(edges: list[Edge], boxes: list[LayoutBox]) -> list[int]:
+    ways = lay_out(boxes, edges, SPACING).ways
+    return [len(ways[one]) - 2 for one in edges]
+
+
+def test_boxes_in_a_row_have_straight_lines_whatever_their_heights():
+    chain = [box(f"n{k}", height) for k, height in enumerate([15.0, 60.0, 33.5])]
+    assert corners_of([edge("n0", "n1"), edge("n1", "n2")], chain) == [0, 0]
+
+
+@pytest.mark.parametrize("beside", range(1, 5))
+def test_a_line_is_straight_beside_boxes_that_pull_their_neighbours_off_it(beside: int):
+    """The single line stays straight between fans of two, which are symmetric about their source."""
+    fans = range(beside)
+    boxes = [box("s"), box("a"), *(box(f"{name}{k}") for k in fans for name in ("hub", "b", "c"))]
+    pairs = [edge("s", "a"), *(edge(f"hub{k}", f"{end}{k}") for k in fans for end in "bc")]
+    assert corners_of(pairs, boxes)[0] == 0
 
 
 @given(graphs())

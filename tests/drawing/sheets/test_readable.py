@@ -122,8 +122,10 @@ def test_everything_is_on_the_page(stated, depth):
     for rect in root.iterfind(".//{*}rect[@x]"):
         x, y, w, h = (float(rect.get(name)) for name in ("x", "y", "width", "height"))
         assert x >= 0 and y >= 0 and x + w <= width and y + h <= height
-    for line in root.iterfind(".//{*}polyline"):
-        for x, y in (map(float, point.split(",")) for point in line.get("points").split()):
+    for line in root.iterfind(".//{*}path[@d]"):
+        if "wire" not in line.get("class").split():
+            continue
+        for x, y in (map(float, point.split(",")) for point in line.get("d").replace("M", " ").split()):
             assert 0 <= x <= width and 0 <= y <= height
 
 

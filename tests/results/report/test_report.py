@@ -112,7 +112,7 @@ def test_a_run_that_crashed_says_where_and_what_to_try(broken, tmp_path, when, r
 
 
 def test_algebraic_loops_stand_out_in_the_diagram(run, tmp_path):
-    loud = page(*run, tmp_path).xpath("//*[name()='polyline'][contains(@class, 'wire loop')]")
+    loud = page(*run, tmp_path).xpath("//*[name()='path'][contains(@class, 'wire loop')]")
     assert {line.xpath("./*[name()='title']")[0].text.splitlines()[0] for line in loud} >= {
         "System1.a1 – System2.a1",
         "System2.F – System1.F",
