@@ -8,7 +8,7 @@ from ssptool.api.check import open_archive, validate
 from ssptool.arguments import count, texts, word
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
-from ssptool.drawing.diagram.arrange import arranged
+from ssptool.drawing.diagram.arrange import Wires, arranged
 from ssptool.drawing.diagram.drawing import DRAWINGS, Drawing
 from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
 from ssptool.drawing.plot_model import check_plot_name
@@ -45,6 +45,7 @@ def draw(
     level: str = "",
     depth: int = 0,
     highlight: str | Sequence[str] = (),
+    wires: str = Wires.BUNDLED.value,
 ) -> Drawing:
     """A system as a diagram: a picture of one system, or a page with all of them.
 
@@ -63,11 +64,14 @@ def draw(
     highlight
         What is to stand out: `loops`, the connections of algebraic loops; `findings`, elements and connections that
         have findings.
+    wires
+        `bundled`: more than 8 connections from one component to another are one line with their number; `all`: each is
+        drawn.
 
     Raises
     ------
     ValueError
-        The ending is another, or the depth is negative.
+        The ending is another, the depth is negative, or a word is none of those above.
     NoSuchSystem
         There is no nested system of this name.
     TooManySystems
@@ -78,6 +82,7 @@ def draw(
     if output is not None:
         check_plot_name(Path(output), DRAWINGS)
     count("depth", depth, 0)
+    chosen_wires = word("wires", wires, Wires)
     wanted = [word("highlight", one, Highlight) for one in texts("highlight", highlight, "loops, findings")]
     with open_archive(system) as archive:
         structure = archive.structure(variant)
@@ -86,9 +91,10 @@ def draw(
         remarks = marked(list(stated.values()), _remarks(system, variant, archive, structure, wanted))
         drawing = Drawing(
             title=structure.structure.name,
-            sheet=arranged(stated, chosen, depth),
+            sheet=arranged(stated, chosen, depth, chosen_wires),
             stated=stated,
             remarks=remarks,
+            wires=chosen_wires,
         )
     if output is not None:
         drawing.save(output)

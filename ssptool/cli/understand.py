@@ -107,6 +107,11 @@ def graph_command(
     say(ssptool.GRAPH_RENDERERS[format.value](graph))
 
 
+class WiresOption(StrEnum):
+    BUNDLED = "bundled"
+    ALL = "all"
+
+
 class HighlightOption(StrEnum):
     LOOPS = "loops"
     FINDINGS = "findings"
@@ -132,6 +137,10 @@ def draw_command(
     highlight: Annotated[
         list[HighlightOption] | None, typer.Option("--highlight", help="Marks; may be given twice.")
     ] = None,
+    wires: Annotated[
+        WiresOption,
+        typer.Option("--wires", help="Draw more than 8 connections of two components as one line, or each."),
+    ] = WiresOption.BUNDLED,
 ) -> None:
     """Draw a system as a diagram.
 
@@ -141,9 +150,8 @@ def draw_command(
     For example `ssptool draw plant --output plant.html --highlight loops --highlight findings`.
     """
     path = output or own_output(Path(f"{system.resolve().stem}.svg"))
-    ssptool.draw(
-        system, path, variant=variant, level=level, depth=depth, highlight=[one.value for one in highlight or ()]
-    )
+    marks = [one.value for one in highlight or ()]
+    ssptool.draw(system, path, variant=variant, level=level, depth=depth, highlight=marks, wires=wires.value)
     say(f"drawing: {path}")
 
 

@@ -1,13 +1,16 @@
 """Arrange a system as a drawing: stated positions are kept, elements without one get a place."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import StrEnum
 from statistics import median
 from typing import TypeAlias
 
 from ssptool.drawing.diagram.layout import Edge, Layout, LayoutBox, Spacing, lay_out, on_grid, straightened
 from ssptool.drawing.diagram.model import (
+    MOST_APART,
     DrawnBlock,
     Line,
     Pin,
@@ -62,7 +65,52 @@ class TooManySystems(WrongUsage):
         self.found = found
 
 
-def arranged(stated: Mapping[ElementPath, StatedSheet], path: ElementPath = (), depth: int = 0) -> Sheet:
+class Wires(StrEnum):
+    """Which connections are drawn as one line: those of two components if there are many, or none."""
+
+    BUNDLED = "bundled"
+    ALL = "all"
+
+
+def bundled(stated: StatedSheet, open_ones: Collection[str] = ()) -> StatedSheet:
+    """The sheet with one line for many connections from one component to another.
+
+    Connectors of which nothing else is drawn give way to one with their number. Lines with a way of their own,
+    connectors with a place, and elements in `open_ones`, in which more is drawn, stay as they are.
+    """
+    pins = {(block.name, pin.name): pin for block in stated.blocks for pin in block.pins if pin.place is None}
+    groups: dict[tuple[str, str], list[StatedLine]] = defaultdict(list)
+    for line in stated.lines:
+        ends = sorted((line.start, line.end), key=lambda end: end in pins and pins[end].kind == "input")
+        kinds = [pins[end].kind for end in ends if end in pins and end[0] not in open_ones]
+        if line.way is None and kinds == ["output", "input"] and ends[0][0] != ends[1][0]:
+            groups[ends[0][0], ends[1][0]].append(line)
+    bundles = {pair: lines for pair, lines in groups.items() if len(lines) > MOST_APART}
+    inside = {line for lines in bundles.values() for line in lines}
+    others = [line for line in stated.lines if line not in inside]
+    needed = {end for line in others for end in (line.start, line.end)}
+    replaced = {end for line in inside for end in (line.start, line.end)} - needed
+    new: dict[str, list[StatedPin]] = defaultdict(list)
+    for (source, destination), lines in bundles.items():
+        described = "\n".join(text for line in lines for text in line.described)
+        start, end = (source, f"{len(lines)} to {destination}"), (destination, f"{len(lines)} from {source}")
+        new[source].append(StatedPin(start[1], "output", None, None, described))
+        new[destination].append(StatedPin(end[1], "input", None, None, described))
+        texts = tuple(text for line in lines for text in line.described)
+        others.append(StatedLine(start, end, None, texts, tuple(span for line in lines for span in line.spans)))
+    blocks = (
+        replace(block, pins=(*(p for p in block.pins if (block.name, p.name) not in replaced), *new[block.name]))
+        for block in stated.blocks
+    )
+    return replace(stated, blocks=tuple(blocks), lines=tuple(others)) if bundles else stated
+
+
+def arranged(
+    stated: Mapping[ElementPath, StatedSheet],
+    path: ElementPath = (),
+    depth: int = 0,
+    wires: Wires = Wires.ALL,
+) -> Sheet:
     """The drawing of a system with the content of its elements, up to a number of levels.
 
     Raises
@@ -71,21 +119,21 @@ def arranged(stated: Mapping[ElementPath, StatedSheet], path: ElementPath = (), 
         There are more than `MOST_SHEETS`.
     """
     _check_number(sum(path == each[: len(path)] and len(each) <= len(path) + depth for each in stated))
-    return _Arranger(stated).sheet(path, depth)
+    return _Arranger(stated, wires).sheet(path, depth)
 
 
-def all_arranged(stated: Mapping[ElementPath, StatedSheet]) -> list[Sheet]:
+def all_arranged(stated: Mapping[ElementPath, StatedSheet], wires: Wires) -> list[Sheet]:
     """The drawings of all systems without the content of their elements. Raises TooManySystems."""
     _check_number(len(stated))
-    arranger = _Arranger(stated)
+    arranger = _Arranger(stated, wires)
     return [arranger.sheet(path, 0) for path in stated]
 
 
-def expanded(stated: Mapping[ElementPath, StatedSheet]) -> list[Sheet]:
+def expanded(stated: Mapping[ElementPath, StatedSheet], wires: Wires) -> list[Sheet]:
     """The drawings of all systems with nested systems, which are drawn inside. Raises TooManySystems."""
     _check_number(len(stated))
     around = [path for path, sheet in stated.items() if any(block.path in stated for block in sheet.blocks)]
-    arranger = _Arranger(stated)
+    arranger = _Arranger(stated, wires)
     return [arranger.sheet(path, math.inf) for path in around]
 
 
@@ -97,8 +145,9 @@ def _check_number(sheets: int) -> None:
 class _Arranger:
     """Keeps what is drawn inside of elements, as each is inside of all systems around it."""
 
-    def __init__(self, stated: Mapping[ElementPath, StatedSheet]) -> None:
+    def __init__(self, stated: Mapping[ElementPath, StatedSheet], wires: Wires) -> None:
         self._stated = stated
+        self._wires = wires
         self._insides: dict[tuple[ElementPath, float], Sheet] = {}
 
     def sheet(self, path: ElementPath, depth: float, *, nested: bool = False) -> Sheet:
@@ -108,6 +157,8 @@ class _Arranger:
             for block in stated.blocks
             if depth > 0 and block.path in self._stated
         }
+        if self._wires is Wires.BUNDLED:
+            stated = bundled(stated, inside)
         return _Arrangement(stated, inside, nested).sheet()
 
     def _inside(self, path: ElementPath, depth: float) -> Sheet:
@@ -316,7 +367,7 @@ class _Arrangement:
         if missing:
             ways |= self._routed(missing, ways, ends, canvas)
         for place, line in enumerate(shown):
-            yield Line(ways[place], (line.described,), (line.span,))
+            yield Line(ways[place], line.described, line.spans)
 
     def _routed(
         self, missing: Sequence[int], ways: Mapping[int, Sequence[Point]], ends: Sequence[_Ends], canvas: Rectangle

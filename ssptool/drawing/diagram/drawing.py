@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from ssptool.drawing.diagram.arrange import all_arranged, arranged, expanded
+from ssptool.drawing.diagram.arrange import Wires, all_arranged, arranged, expanded
 from ssptool.drawing.diagram.model import (
     Sheet,
     Span,
@@ -134,12 +134,15 @@ class Drawing:
         All systems as their documents state them, the root first.
     remarks
         What stands out.
+    wires
+        Which lines stand for several connections.
     """
 
     title: str
     sheet: Sheet
     stated: Mapping[ElementPath, StatedSheet]
     remarks: Remarks
+    wires: Wires
 
     def __repr__(self) -> str:
         return f"<Drawing of {self.title}: {counted(len(self.stated), 'system')}: save(FILE) writes it>"
@@ -151,7 +154,9 @@ class Drawing:
     @property
     def page(self) -> str:
         """An HTML page that zooms, opens nested systems, and needs no network. Raises TooManySystems."""
-        return sheets_page(all_arranged(self.stated), expanded(self.stated), self.remarks, self.title)
+        return sheets_page(
+            all_arranged(self.stated, self.wires), expanded(self.stated, self.wires), self.remarks, self.title
+        )
 
     def save(self, path: Path | str) -> None:
         """Write an .svg or .png picture or an .html page.
@@ -205,7 +210,9 @@ def _stated(graph: SystemGraph, spans: Mapping[tuple[Signal, Signal], Span]) -> 
         canvas=None,
         blocks=tuple(_block(graph, component, spans) for component in components.values()),
         lines=tuple(
-            StatedLine(_end(source), _end(destination), None, f"{source} → {destination}", spans[source, destination])
+            StatedLine(
+                _end(source), _end(destination), None, (f"{source} → {destination}",), (spans[source, destination],)
+            )
             for source, destination in connected(network)
         ),
         notes=(),

@@ -115,15 +115,22 @@ class StatedBlock:
         return self.path[-1]
 
 
+MOST_APART = 8
+"""Connections from one component to another that are drawn one by one; more are a bundle."""
+
+
 @dataclass(frozen=True, slots=True)
 class StatedLine:
-    """A connection between (element, connector), "" being the system itself; `way` are the points between its ends."""
+    """A connection between (element, connector), "" being the system itself; `way` are the points between its ends.
+
+    A bundle of connections has the descriptions and lines of all of them.
+    """
 
     start: tuple[str, str]
     end: tuple[str, str]
     way: tuple[tuple[float, float], ...] | None
-    described: str
-    span: Span
+    described: tuple[str, ...]
+    spans: tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)

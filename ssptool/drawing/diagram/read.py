@@ -111,8 +111,8 @@ class _Reader:
             start=connection.start,
             end=connection.end,
             way=None if geometry is None else _way(geometry),
-            described=f"{connection.start} – {connection.end}",
-            span=self._span(connection),
+            described=(f"{connection.start} – {connection.end}",),
+            spans=(self._span(connection),),
         )
 
     def _span(self, element: Element) -> Span:
@@ -398,7 +398,7 @@ def _inside(sheet: StatedSheet, found: Mapping[Span, Sequence[Remark]]) -> Remar
 def _spans(sheet: StatedSheet) -> Iterator[Span]:
     for block in sheet.blocks:
         yield block.span
-    yield from (line.span for line in sheet.lines)
+    yield from (span for line in sheet.lines for span in line.spans)
 
 
 def strength(remark: Remark) -> int:

@@ -9,6 +9,7 @@ from lxml import etree
 
 from ssptool.drawing.diagram.labels import lettered
 from ssptool.drawing.diagram.model import (
+    MOST_APART,
     DrawnBlock,
     DrawnNote,
     Icon,
@@ -57,6 +58,9 @@ _STYLE = """
 
 _GAP = 0.36
 """Gap of a line at a crossing, over the height of letters; lines beside each other are 0.45 apart."""
+
+_BUNDLE = 2.2
+"""Width of a line that stands for many connections, over that of others."""
 
 _WIDER = 2.0
 """Width of the lines of what is marked or can be opened, over that of others."""
@@ -247,7 +251,8 @@ class _Picture:
         way = " ".join(f"M{' '.join(f'{x:g},{y:g}' for x, y in map(self._at, run))}" for run in runs)
         node = etree.SubElement(parent, "path", {"class": classes}, d=way)
         stands_out = remarks or css in list(Mark)
-        node.set("stroke-width", f"{self._stroke * (_WIDER if stands_out else 1.0):g}")
+        width = _WIDER if stands_out else 1.0
+        node.set("stroke-width", f"{self._stroke * width * (_BUNDLE if len(line.spans) > MOST_APART else 1.0):g}")
         if dashed:
             node.set("stroke-dasharray", f"{0.3 * self._text:g} {0.25 * self._text:g}")
         _tell(node, [*line.described, *(remark.text for remark in remarks)])

@@ -67,7 +67,7 @@ def sheet(
             )
             for name, face in faces.items()
         ),
-        lines=tuple(StatedLine(start, end, None, "", Span("s", 2, 2)) for start, end in ends),
+        lines=tuple(StatedLine(start, end, None, ("",), (Span("s", 2, 2),)) for start, end in ends),
         notes=(),
         pins=tuple(map(_pin, own)),
     )
