@@ -8,7 +8,7 @@ from ssptool.api.check import open_archive, validate
 from ssptool.arguments import count, texts, word
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
-from ssptool.drawing.diagram.arrange import Wires, arranged
+from ssptool.drawing.diagram.arrange import Wires
 from ssptool.drawing.diagram.drawing import DRAWINGS, Drawing
 from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
 from ssptool.drawing.plot_model import check_plot_name
@@ -91,7 +91,8 @@ def draw(
         remarks = marked(list(stated.values()), _remarks(system, variant, archive, structure, wanted))
         drawing = Drawing(
             title=structure.structure.name,
-            sheet=arranged(stated, chosen, depth, chosen_wires),
+            path=chosen,
+            depth=depth,
             stated=stated,
             remarks=remarks,
             wires=chosen_wires,

@@ -1,12 +1,14 @@
 """The command, called as a user calls it but in this process."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ssptool.cli.app import command
+from tests.cli.browser import CHROMIUM
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -25,3 +27,18 @@ def ssptool(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
         return int(ending.value.code or 0), printed.out, printed.err
 
     return call
+
+
+@pytest.fixture
+def page() -> Iterator[Any]:
+    """A page of headless Chromium, which collects errors of scripts in `page.errors`."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as engines:
+        chromium = engines.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page: Any = chromium.new_page(viewport={"width": 1200, "height": 900})
+        page.errors = []
+        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        page.on("request", lambda request: request.url.startswith("http") and page.errors.append(request.url))
+        yield page
+        chromium.close()

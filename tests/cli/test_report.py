@@ -1,17 +1,12 @@
-"""Reports, plots and diagrams in a browser: they work, and a checker of accessibility has no complaint."""
+"""Reports and plots in a browser: they work, and a checker of accessibility has no complaint."""
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-SYSTEMS = Path(__file__).parents[2] / "systems"
-CHROMIUM = os.environ.get("SSPTOOL_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+from tests.cli.browser import browser, violations
 
-browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (SSPTOOL_CHROMIUM names it)")
+SYSTEMS = Path(__file__).parents[2] / "systems"
 
 
 @pytest.fixture
@@ -30,27 +25,6 @@ def test_results_that_are_not_there_are_told(ssptool):
     status, _, err = ssptool("report", SYSTEMS / "dual_mass_oscillator", "none.csv")
     assert status == 2
     assert "none.csv" in err
-
-
-@pytest.fixture
-def page() -> Iterator[Any]:
-    """A page of headless Chromium, which collects errors of scripts in `page.errors`."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as engines:
-        chromium = engines.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page: Any = chromium.new_page(viewport={"width": 1200, "height": 900})
-        page.errors = []
-        page.on("pageerror", lambda error: page.errors.append(str(error)))
-        page.on("request", lambda request: request.url.startswith("http") and page.errors.append(request.url))
-        yield page
-        chromium.close()
-
-
-def violations(page: Any) -> list[str]:
-    from axe_playwright_python.sync_playwright import Axe
-
-    return [violation["id"] for violation in Axe().run(page).response["violations"]]
 
 
 @browser
@@ -175,40 +149,4 @@ def test_zooming_into_one_panel_zooms_all(ssptool, results, tmp_path, page):
     page.wait_for_function(f"before => ({ranges})().every((now, k) => now[0] !== before[k][0])", arg=before)
     for begin, end in page.evaluate(ranges):
         assert (begin, end) == pytest.approx((0.25, 0.5), abs=0.02)
-    assert page.errors == []
-
-
-@browser
-def test_a_diagram_opens_nested_systems_and_zooms(ssptool, tmp_path, page):
-    ssptool("draw", SYSTEMS / "mass_spring_damper", "--output", tmp_path / "d.html")
-    page.goto((tmp_path / "d.html").as_uri())
-    assert violations(page) == []
-    page.get_by_role("link", name="Open first").click()
-    assert page.locator("section.shown").get_attribute("id") == "system/first"
-    drawing = page.locator("section.shown svg.sheet")
-    before = drawing.get_attribute("viewBox")
-    page.get_by_role("button", name="Zoom in").click()
-    assert drawing.get_attribute("viewBox") != before
-    page.get_by_role("button", name="Fit").click()
-    assert [float(n) for n in drawing.get_attribute("viewBox").split()] == [float(n) for n in before.split()]
-    page.go_back()
-    assert page.locator("section.shown").get_attribute("id") == "system"
-    assert violations(page) == []
-    assert page.errors == []
-
-
-@browser
-def test_a_diagram_shows_what_is_inside_in_place(ssptool, tmp_path, page):
-    ssptool("draw", SYSTEMS / "mass_spring_damper", "--output", tmp_path / "d.html")
-    page.goto((tmp_path / "d.html").as_uri())
-    mass = page.locator("section.shown text", has_text="mass").first
-    assert not mass.is_visible()
-    page.get_by_label("Show what is inside").check()
-    assert page.locator("section.shown .inside text", has_text="mass").first.is_visible()
-    before = page.locator("section.shown .inside svg").get_attribute("viewBox")
-    page.get_by_role("button", name="Zoom in").click()
-    assert page.locator("section.shown .inside svg").get_attribute("viewBox") != before
-    page.get_by_role("link", name="Open first").and_(page.locator(":visible")).click(position={"x": 20, "y": 20})
-    assert page.locator("section.shown").get_attribute("id") == "system/first"
-    assert violations(page) == []
     assert page.errors == []

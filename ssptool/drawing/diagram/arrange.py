@@ -176,12 +176,11 @@ class _Arrangement:
         self._inside = inside
         self._nested = nested
         self._text = _text_height(stated)
-        connected = {*stated.connected(), *stated.fed_through()}
-        self._pins = {
-            block.name: shown(block.pins, {name for element, name in connected if element == block.name})
-            for block in stated.blocks
-        }
-        self._own = shown(stated.pins, {name for element, name in connected if element == ""})
+        connected: dict[str, set[str]] = defaultdict(set)
+        for element, name in (*stated.connected(), *stated.fed_through()):
+            connected[element].add(name)
+        self._pins = {block.name: shown(block.pins, connected[block.name]) for block in stated.blocks}
+        self._own = shown(stated.pins, connected[""])
         self._kinds = {(name, pin.name): pin.kind for name, pins in self._pins.items() for pin in pins}
         self._kinds |= {("", pin.name): pin.kind for pin in self._own}
         self._homeless = {
@@ -367,7 +366,7 @@ class _Arrangement:
         if missing:
             ways |= self._routed(missing, ways, ends, canvas)
         for place, line in enumerate(shown):
-            yield Line(ways[place], line.described, line.spans)
+            yield Line(ways[place], line.described, line.spans, (line.start[0], line.end[0]))
 
     def _routed(
         self, missing: Sequence[int], ways: Mapping[int, Sequence[Point]], ends: Sequence[_Ends], canvas: Rectangle

@@ -83,8 +83,12 @@ def sheets_page(sheets: Sequence[Sheet], expanded: Sequence[Sheet], remarks: Rem
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<style>{_resource('page.css')}{dark_style()}</style>\n</head>\n<body>\n<header><h1>{heading}</h1>"
         '<button id="in" aria-label="Zoom in">+</button><button id="out" aria-label="Zoom out">−</button>'
-        f'<button id="fit">Fit</button>{toggle}</header>\n'
-        f"<main>\n{sections}\n</main>\n{script}\n</body>\n</html>\n"
+        f'<button id="fit">Fit</button>{toggle}'
+        '<input type="search" id="find" placeholder="Find (/)" aria-label="Find an element or connector">'
+        '<output id="found" for="find"></output></header>\n'
+        f"<main>\n{sections}\n</main>\n"
+        '<aside id="facts" aria-label="What is traced" aria-live="polite" tabindex="0" hidden></aside>\n'
+        f"{script}\n</body>\n</html>\n"
     )
 
 
@@ -128,8 +132,8 @@ class Drawing:
 
     Attributes
     ----------
-    sheet
-        The system of the picture, with the content of its elements as far as requested.
+    path, depth
+        The system of the picture, and how many levels of systems inside it shows.
     stated
         All systems as their documents state them, the root first.
     remarks
@@ -139,7 +143,8 @@ class Drawing:
     """
 
     title: str
-    sheet: Sheet
+    path: ElementPath
+    depth: int
     stated: Mapping[ElementPath, StatedSheet]
     remarks: Remarks
     wires: Wires
@@ -148,7 +153,13 @@ class Drawing:
         return f"<Drawing of {self.title}: {counted(len(self.stated), 'system')}: save(FILE) writes it>"
 
     @property
+    def sheet(self) -> Sheet:
+        """The system of the picture, arranged. Raises TooManySystems."""
+        return arranged(self.stated, self.path, self.depth, self.wires)
+
+    @property
     def svg(self) -> str:
+        """The picture. Raises TooManySystems."""
         return sheet_svg(self.sheet, self.remarks)
 
     @property

@@ -209,8 +209,8 @@ def on_grid(height: float) -> float:
     return round(height / _GRID) * _GRID
 
 
-Pulls: TypeAlias = list[tuple[Edge, Station]]
-"""What a station is connected to: by which edge, and where that goes."""
+Pulls: TypeAlias = list[tuple[Station, float]]
+"""What a station is connected to, and how much higher than that it has to be for a straight line."""
 
 
 class Heights:
@@ -243,8 +243,9 @@ class Heights:
             self._of |= self._nearest(row, [0.0] * len(row))
         pulls: dict[Station, Pulls] = defaultdict(list)
         for edge, one, other in hops:
-            pulls[one].append((edge, other))
-            pulls[other].append((edge, one))
+            higher = pin(edge, other) - pin(edge, one)
+            pulls[one].append((other, higher))
+            pulls[other].append((one, -higher))
         for sweep in range(_SWEEPS):
             for row in rows if sweep % 2 == 0 else rows[::-1]:
                 self._of |= self._nearest(row, [self._wanted(station, pulls[station]) for station in row])
@@ -265,39 +266,40 @@ class Heights:
 
     def _wanted(self, station: Station, pulls: Pulls) -> float:
         """The height at which its lines would be straight, on average."""
-        shifts = [self.at(edge, other) - self.at(edge, station) for edge, other in pulls]
-        return self._of[station] + (sum(shifts) / len(shifts) if shifts else 0.0)
+        if not pulls:
+            return self._of[station]
+        return sum([self._of[other] + higher for other, higher in pulls]) / len(pulls)
 
     def _straighten(self, row: Sequence[Station], place: int, pulls: Mapping[Station, Pulls], reach: float) -> None:
         """Move a station up or down to where most lines are straight, if that is near; neighbours make room."""
         station = row[place]
-        shifts = {self.at(edge, other) - self.at(edge, station) for edge, other in pulls[station]}
+        shifts = {self._of[other] + higher - self._of[station] for other, higher in pulls[station]}
         best, most = dict[Station, float](), 0
         for shift in sorted(shifts, key=lambda shift: (abs(shift), shift)):
             if 0.0 < abs(shift) <= reach:
                 moved = self._moved(row, place, shift)
-                gain = sum(self._straight(one, moved[one], pulls[one]) for one in moved)
-                gain -= sum(self._straight(one, self._of[one], pulls[one]) for one in moved)
+                gain = sum(self._straight(moved[one], pulls[one]) for one in moved)
+                gain -= sum(self._straight(self._of[one], pulls[one]) for one in moved)
                 if gain > most:
                     best, most = moved, gain
         self._of |= best
 
-    def _straight(self, station: Station, height: float, pulls: Pulls) -> int:
-        return sum(self.at(edge, other) == height + self._pin(edge, station) for edge, other in pulls)
+    def _straight(self, height: float, pulls: Pulls) -> int:
+        return sum([self._of[other] + higher == height for other, higher in pulls])
 
     def _moved(self, row: Sequence[Station], place: int, shift: float) -> dict[Station, float]:
         """New heights of a station that is moved, and of those that it pushes."""
         height = self._of[row[place]] + shift
         moved = {row[place]: height}
-        if shift < 0.0:
-            for above, below in pairwise(row[place::-1]):
-                height = min(self._of[below], height - self._step(below, above))
-                moved[below] = height
-        else:
-            for below, above in pairwise(row[place:]):
-                height = max(self._of[above], height + self._step(below, above))
-                moved[above] = height
-        return {station: height for station, height in moved.items() if height != self._of[station]}
+        side = -1 if shift < 0.0 else 1
+        for station in row[place + 1 :] if side > 0 else row[:place][::-1]:
+            step = self._step(row[place], station) if side > 0 else self._step(station, row[place])
+            height += side * step
+            if (self._of[station] - height) * side >= 0.0:
+                break
+            moved[station] = height
+            place += side
+        return moved
 
     def _step(self, below: Station, above: Station) -> float:
         """On the grid, and not less than the distance demanded."""
@@ -418,7 +420,7 @@ class _Drawing:
         self._layers = layers
         self._layer_of = {station: layer for layer, row in enumerate(self._layers.rows) for station in row}
         self._hops = [(edge, *hop) for edge, way in self._layers.stations.items() for hop in pairwise(way)]
-        self._lanes = [self._bundles(layer) for layer in range(len(self._layers.rows))]
+        self._lanes = self._bundles()
         self._strip_of = dict.fromkeys(range(len(layers.rows)), 0)
         self._heights = Heights(layers.rows, self._hops, self._pin, self._apart, spacing.row)
         self._strips = in_strips([self._size(layer) for layer in self._strip_of], 3 * spacing.row)
@@ -545,13 +547,12 @@ class _Drawing:
             turns |= {(edge, one): place for edge, one, _ in bundle}
         return turns, 1 + max((place for place, _, _ in reaches), default=-1)
 
-    def _bundles(self, layer: int) -> list[list[Hop]]:
-        """Lines from one layer to the next, grouped by the pin at which they begin."""
-        bundles: dict[tuple[str, str], list[Hop]] = defaultdict(list)
+    def _bundles(self) -> list[list[list[Hop]]]:
+        """For each layer the lines to the next one, grouped by the pin at which they begin."""
+        bundles: list[dict[tuple[str, str], list[Hop]]] = [defaultdict(list) for _ in self._layers.rows]
         for hop in self._hops:
-            if self._layer_of[hop[1]] == layer:
-                bundles[hop[0].source].append(hop)
-        return list(bundles.values())
+            bundles[self._layer_of[hop[1]]][hop[0].source].append(hop)
+        return [list(of_layer.values()) for of_layer in bundles]
 
     def _in_order(self, bundles: Sequence[Sequence[Hop]]) -> Iterator[Sequence[Hop]]:
         """From left to right. Of two lines of one height the one that begins there is first: they do not touch."""

@@ -250,11 +250,15 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One or more connections that take the same way; or a dependence inside an element."""
+    """One or more connections that take the same way; or a dependence inside an element.
+
+    `elements` are the names of those at its ends; "" is the system itself.
+    """
 
     points: tuple[Point, ...]
     described: tuple[str, ...]
     spans: tuple[Span, ...]
+    elements: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)

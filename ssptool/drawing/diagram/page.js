@@ -1,48 +1,168 @@
-// Zooming, panning, which sheet is shown (the one that the address names), and whether with what is inside.
-const sections = [...document.querySelectorAll('section')];
+// Zooming, panning, which sheet is shown, whether with what is inside, finding, and tracing what is connected.
+// The address keeps all of that: #SHEET?view=X+Y+W+H&at=ELEMENT&inside=1
+const sections = [...document.querySelectorAll('main > section')];
 const home = new Map([...document.querySelectorAll('.picture > svg')].map(s => [s, s.getAttribute('viewBox')]));
 const inside = document.getElementById('inside');
-let shown;
+const find = document.getElementById('find'), found = document.getElementById('found');
+const facts = document.getElementById('facts');
+const STEPS = {ArrowLeft: [-.1, 0], ArrowRight: [.1, 0], ArrowUp: [0, -.1], ArrowDown: [0, .1]};
+let shown, traced = null, later = 0;
+
+// -- what is shown
+function named(text) {
+  try { return document.getElementById(decodeURIComponent(text)); } catch { return null; }
+}
+function addressed() {
+  const text = location.hash.slice(1), mark = text.lastIndexOf('?');
+  const whole = named(text);
+  if (whole || mark < 0) return [whole || sections[0], new URLSearchParams()];
+  return [named(text.slice(0, mark)) || sections[0], new URLSearchParams(text.slice(mark + 1))];
+}
 function show() {
-  shown = document.getElementById(decodeURIComponent(location.hash.slice(1))) || sections[0];
+  const [section, state] = addressed();
+  if (section !== shown) trace(null);
+  shown = section;
+  if (inside && state.has('inside')) inside.checked = state.get('inside') === '1';
   for (const s of sections) {
     s.classList.toggle('shown', s === shown);
     s.classList.toggle('open', Boolean(inside && inside.checked && s.querySelector('.inside')));
   }
+  const view = (state.get('view') || '').split(' ').map(Number);
+  if (view.length === 4 && view.every(Number.isFinite) && view[2] > 0 && view[3] > 0) look(...view);
+  if (state.has('at')) trace([...picture().querySelectorAll('[data-of]')].find(b => b.dataset.of === state.get('at')));
+}
+function remember() {
+  clearTimeout(later);
+  later = setTimeout(() => {
+    const state = new URLSearchParams({view: box().map(v => +v.toFixed(3)).join(' ')});
+    if (traced && traced.dataset.of) state.set('at', traced.dataset.of);
+    if (inside) state.set('inside', inside.checked ? '1' : '0');
+    history.replaceState(null, '', '#' + encodeURIComponent(shown.id) + '?' + state);
+  }, 150);
 }
 function picture() { return shown.querySelector(shown.matches('.open') ? '.inside > svg' : '.picture > svg'); }
 function box() { return picture().getAttribute('viewBox').split(' ').map(Number); }
-function look(x, y, w, h) { picture().setAttribute('viewBox', [x, y, w, h].join(' ')); }
+function look(x, y, w, h) { picture().setAttribute('viewBox', [x, y, w, h].join(' ')); remember(); }
 function zoom(factor, px = .5, py = .5) {
   const [x, y, w, h] = box();
   look(x + w * px * (1 - factor), y + h * py * (1 - factor), w * factor, h * factor);
 }
+function fit() { look(...home.get(picture()).split(' ').map(Number)); }
 function place(event) {
   const p = new DOMPoint(event.clientX, event.clientY).matrixTransform(picture().getScreenCTM().inverse());
   const [x, y, w, h] = box();
   return [(p.x - x) / w, (p.y - y) / h];
 }
+
+// -- tracing: an element with its lines and neighbours, or a line with its ends; all else is pale
+function told(node) { const t = node.querySelector(':scope > title'); return t ? t.textContent : ''; }
+function trace(node) {
+  for (const old of document.querySelectorAll('.traced, .near')) old.classList.remove('traced', 'near');
+  traced = node || null;
+  facts.hidden = !traced;
+  if (!traced) return;
+  const svg = traced.ownerSVGElement, of = traced.dataset.of;
+  const wires = of === undefined ? [traced]
+    : [...svg.querySelectorAll('[data-from]')].filter(w => w.dataset.from === of || w.dataset.to === of);
+  const ends = new Set(wires.flatMap(w => [w.dataset.from, w.dataset.to]).concat(of === undefined ? [] : [of]));
+  const blocks = [...svg.querySelectorAll('[data-of]')].filter(b => ends.has(b.dataset.of));
+  for (const node of [...wires, ...blocks]) node.classList.add('near');
+  svg.classList.add('traced');
+  const own = told(traced).split('\n'), all = nodes => nodes.flatMap(node => told(node).split('\n')).filter(Boolean);
+  if (of === undefined) list([['Connections', own]]);
+  else list([[own[0], own.slice(1)], ['Connectors', all([...traced.querySelectorAll('.connector')])], ['Connections', all(wires)]]);
+}
+function list(parts) {
+  facts.replaceChildren(...parts.filter(([heading, lines], k) => k === 0 || lines.length).map(([heading, lines]) => {
+    const part = document.createElement('section'), title = document.createElement('h2'), items = document.createElement('ul');
+    title.textContent = heading;
+    items.append(...lines.map(text => Object.assign(document.createElement('li'), {textContent: text})));
+    part.append(title, items);
+    return part;
+  }));
+}
+const AROUND = [[0, 0], ...[1, 2, 3, 4].flatMap(d => [[d, 0], [-d, 0], [0, d], [0, -d]])];
+function near(event) {  // lines are thin
+  for (const [dx, dy] of AROUND) {
+    const there = document.elementFromPoint(event.clientX + dx, event.clientY + dy);
+    const node = there && there.closest('[data-of], [data-from]');
+    if (node) return node;
+  }
+  return null;
+}
+
+// -- finding: the next match for each Enter, in all sheets
+let matches = [], at = -1;
+function search() {
+  const words = find.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  matches = words.length === 0 ? [] : [...document.querySelectorAll('.picture:first-of-type [data-of]')].filter(b => {
+    const text = (b.dataset.of + '\n' + [told(b), ...[...b.querySelectorAll('.connector')].map(told)].join('\n')).toLowerCase();
+    return words.every(word => text.includes(word));
+  });
+  const apart = node => words.every(word => node.dataset.of.toLowerCase().includes(word)) ? 0 : 1;
+  matches.sort((one, other) => apart(one) - apart(other));  // those that are called so come first
+  at = -1;
+  found.textContent = words.length ? `${matches.length} found` : '';
+}
+function next(step) {
+  if (!matches.length) return;
+  at = (at + step + matches.length) % matches.length;
+  const node = matches[at], section = node.closest('section');
+  if (inside) inside.checked = false;
+  history.pushState(null, '', '#' + encodeURIComponent(section.id));
+  show();
+  const [, , w, h] = home.get(picture()).split(' ').map(Number), b = node.getBBox();
+  const wide = Math.min(w, 5 * b.width), high = wide * h / w;
+  look(b.x + b.width / 2 - wide / 2, b.y + b.height / 2 - high / 2, wide, high);
+  trace(node);
+  found.textContent = `${at + 1} of ${matches.length}: ${node.dataset.of}`;
+}
+
 document.getElementById('in').onclick = () => zoom(0.8);
 document.getElementById('out').onclick = () => zoom(1.25);
-document.getElementById('fit').onclick = () => look(...home.get(picture()).split(' ').map(Number));
-if (inside) inside.onchange = show;
+document.getElementById('fit').onclick = fit;
+if (inside) inside.onchange = () => {
+  shown.classList.toggle('open', inside.checked && Boolean(shown.querySelector('.inside')));
+  trace(null);
+  remember();
+};
+find.oninput = search;
+find.onkeydown = e => { if (e.key === 'Enter') { e.preventDefault(); next(e.shiftKey ? -1 : 1); } };
+addEventListener('keydown', e => {
+  if (e.ctrlKey || e.metaKey || e.altKey) return;
+  if (e.key === 'Escape') { find.blur(); trace(null); remember(); return; }
+  if (e.target === find) return;
+  if (e.key === '/') { e.preventDefault(); find.focus(); find.select(); }
+  else if (e.key === '+') zoom(0.8);
+  else if (e.key === '-') zoom(1.25);
+  else if (e.key === '0') fit();
+  else if (STEPS[e.key]) {
+    const [x, y, w, h] = box(), [dx, dy] = STEPS[e.key];
+    e.preventDefault();
+    look(x + dx * w, y + dy * h, w, h);
+  }
+});
 for (const svg of home.keys()) {
   svg.addEventListener('wheel', e => {
     e.preventDefault();
     zoom(e.deltaY > 0 ? 1.1 : 1 / 1.1, ...place(e));
   }, {passive: false});
-  let from = null;
+  let from = null, pressed = null;
   svg.addEventListener('pointerdown', e => {
     if (e.target.closest('a')) return;
     from = place(e);
+    pressed = [e.clientX, e.clientY];
     svg.setPointerCapture(e.pointerId);
   });
   svg.addEventListener('pointermove', e => {
-    if (!from) return;
+    if (!from || Math.hypot(e.clientX - pressed[0], e.clientY - pressed[1]) < 3) return;
     const [px, py] = place(e), [x, y, w, h] = box();
     look(x - (px - from[0]) * w, y - (py - from[1]) * h, w, h);
   });
-  svg.addEventListener('pointerup', () => { from = null; });
+  svg.addEventListener('pointerup', e => {
+    if (from && Math.hypot(e.clientX - pressed[0], e.clientY - pressed[1]) < 3) { trace(near(e)); remember(); }
+    from = null;
+  });
 }
 addEventListener('hashchange', show);
 show();

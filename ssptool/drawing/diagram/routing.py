@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -387,4 +387,5 @@ def merged(lines: Iterator[Line]) -> Iterator[Line]:
         way = line.points if line.points[::-1] not in together else line.points[::-1]
         together.setdefault(way, []).append(line)
     for way, group in together.items():
-        yield Line(way, tuple(d for one in group for d in one.described), tuple(s for one in group for s in one.spans))
+        described = tuple(text for one in group for text in one.described)
+        yield replace(group[0], points=way, described=described, spans=tuple(s for one in group for s in one.spans))

@@ -123,7 +123,9 @@ class _Picture:
             self._note(note)
         crossed = crossings(sheet.lines)
         for number, line in enumerate(sheet.lines):
-            self._line(self.root, line, gaps=crossed.get(number, ()))
+            node = self._line(self.root, line, gaps=crossed.get(number, ()))
+            for end, element in zip(("from", "to"), line.elements, strict=True):
+                self._identify(node, end, (*sheet.path, element) if element else sheet.path)
         for point in branches(sheet.lines):
             at = self._at(point)
             dot = {"class": "pin", "cx": f"{at.x:g}", "cy": f"{at.y:g}", "r": f"{0.17 * self._text:g}"}
@@ -187,6 +189,7 @@ class _Picture:
         remarks = self._remarks.get(block.span, ())
         css = " ".join(["block", *(["opens"] if block.opens else []), *(remark.mark.value for remark in remarks[:1])])
         group = etree.SubElement(parent, "g", {"class": css})
+        self._identify(group, "of", block.path)
         _tell(group, [block.name, block.source, block.described, *(remark.text for remark in remarks)])
         frame = self._rect(group, block.extent, "frame", block.rotation)
         if block.opens:
@@ -242,7 +245,7 @@ class _Picture:
 
     def _line(
         self, parent: etree._Element, line: Line, css: str = "", *, dashed: bool = False, gaps: Collection[Point] = ()
-    ) -> None:
+    ) -> etree._Element:
         """A line with a gap where a line of another signal crosses it."""
         remarks = [remark for span in line.spans for remark in self._remarks.get(span, ())]
         remarks.sort(key=strength)
@@ -256,6 +259,12 @@ class _Picture:
         if dashed:
             node.set("stroke-dasharray", f"{0.3 * self._text:g} {0.25 * self._text:g}")
         _tell(node, [*line.described, *(remark.text for remark in remarks)])
+        return node
+
+    def _identify(self, node: etree._Element, role: str, path: ElementPath) -> None:
+        """For the script of a page, which finds and traces what is drawn."""
+        if self._link is not None:
+            node.set(f"data-{role}", one_line("/".join(path)))
 
     def _note(self, note: DrawnNote) -> None:
         group = etree.SubElement(self.root, "g")
