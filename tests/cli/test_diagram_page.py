@@ -112,6 +112,13 @@ def test_a_click_traces_an_element_with_its_neighbours_or_one_line(diagram):
     assert page.errors == []
 
 
+ADDRESS_FOLLOWS = """() => {
+  const state = new URLSearchParams(location.hash.split('?')[1]);
+  const view = document.querySelector('section.shown .picture > svg').getAttribute('viewBox').split(' ');
+  return state.has('at') && state.get('view') === view.map(v => +(+v).toFixed(3)).join(' ');
+}"""
+
+
 @browser
 def test_the_address_keeps_view_and_trace(diagram):
     page = diagram("mass_spring_damper")
@@ -119,8 +126,7 @@ def test_the_address_keeps_view_and_trace(diagram):
     page.locator("section.shown .picture:visible .block[data-of='second/mass']").click(force=True)
     for key in ("+", "+", "ArrowRight"):
         page.keyboard.press(key)
-    page.wait_for_function("location.hash.includes('at=')")
-    page.wait_for_timeout(300)
+    page.wait_for_function(ADDRESS_FOLLOWS)
     drawing = page.locator("section.shown .picture:visible svg.sheet")
     view, address = numbers(drawing.get_attribute("viewBox")), page.url
     page.goto("about:blank")
