@@ -4,6 +4,7 @@ import csv
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -163,7 +164,7 @@ def _check_header(header: list[str], find: Any) -> bool:
         return False
     if len(header) == 1:
         find(1, "", "the file has no column besides time")
-    for name in sorted({name for name in header if header.count(name) > 1}):
+    for name in sorted(name for name, times in Counter(header).items() if times > 1):
         find(1, name, "several columns have this name")
     return len(header) == len(set(header))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import ssptool
+from ssptool.documents.csv_columns import read_columns
 from ssptool.studies.expressions import DEEPEST, BadExpression, Expression
 from tests.safety.command_line import typed
 
@@ -81,6 +82,26 @@ def test_one_of_them_is_drawn_and_all_of_them_are_refused(multiplying, tmp_path)
     manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "system": "b"}))
     assert typed("report", multiplying, results, "-o", tmp_path / "report.html").code == 0
     assert "of which at most 1000 are drawn" in (tmp_path / "report.html").read_text()
+
+
+def test_a_header_of_many_columns_is_read_in_time_that_grows_with_their_number(tmp_path):
+    """The names were counted one by one for each of them: a day for a million."""
+    names = [f"a{number}" for number in range(1_000_000)]
+    table = tmp_path / "u.csv"
+    table.write_text(f"time,{','.join(names)},a7\n0{',1' * 1_000_001}\n")
+    _, findings = read_columns(table)
+    assert [finding.column for finding in findings] == ["a7"]
+
+
+@pytest.mark.parametrize("command", ["plot", "compare", "report"])
+def test_results_with_a_name_as_long_as_a_book_are_refused(tmp_path, command):
+    """Pictures and pages of one of 50 MB had no end."""
+    results = tmp_path / "r.csv"
+    results.write_text(f"time,{'a' * 5_000}\n0,1\n1,2\n")
+    arguments = {"plot": [results], "compare": [results, results], "report": [SYSTEM, results]}[command]
+    done = typed(command, *arguments)
+    assert done.code in (1, 2)
+    assert "r.csv: the name of a signal has 5000 characters, at most 4000" in done.err
 
 
 def chunk(kind: bytes, data: bytes) -> bytes:

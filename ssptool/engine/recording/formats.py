@@ -170,6 +170,10 @@ def open_writer(path: Path, columns: Sequence[Column], contents: StringTable = (
     return GuardedWriter(path, lambda: begin(place, columns, contents))
 
 
+LONGEST_NAME = 4_000
+"""Characters of the name of a signal in results: pictures and pages of a longer one have no end."""
+
+
 def read_trace(path: Path | str) -> Trace:
     """The trace in a file of results: CSV, Parquet or MAT by its ending. Also of a run that was interrupted.
 
@@ -178,11 +182,13 @@ def read_trace(path: Path | str) -> Trace:
     UnknownFormat, MissingExtra
         As `check_output`.
     UnreadableTrace
-        The file is not a trace, or has points in time that are no numbers.
+        The file is not a trace, or has points in time that are no numbers or names longer than `LONGEST_NAME`.
     """
     path = Path(path)
     format = _format(path)
     trace: Trace = format.load(path, format.reader)(path)
+    if (longest := max((len(column.signal) for column in trace.columns), default=0)) > LONGEST_NAME:
+        raise UnreadableTrace(path, f"the name of a signal has {longest} characters, at most {LONGEST_NAME}")
     if (wrong := np.flatnonzero(~np.isfinite(trace.t))).size:
         raise UnreadableTrace(path, f"the time of row {wrong[0] + 1} is {trace.t[wrong[0]]}; it must be finite")
     return trace
