@@ -276,3 +276,22 @@ def test_numbers_agree_with_their_nouns(ssptool, tmp_path):
     assert not re.search(rf"\b1 ({things})\b", said)
     assert [counted(number, "file") for number in (0, 1, 2)] == ["0 files", "1 file", "2 files"]
     assert [counted(number, "entry", "entries") for number in (1, 2)] == ["1 entry", "2 entries"]
+
+
+def test_a_run_that_records_nothing_says_so_and_its_advice_records(ssptool, tmp_path):
+    """Components without connectors, as some tools write them."""
+    (tmp_path / "bare" / "resources").mkdir(parents=True)
+    shutil.copy(SYSTEM / "resources/System1.fmu", tmp_path / "bare/resources")
+    (tmp_path / "bare/SystemStructure.ssd").write_text(
+        '<ssd:SystemStructureDescription xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription"'
+        ' version="1.0" name="bare"><ssd:System name="bare"><ssd:Elements><ssd:Component name="A"'
+        ' source="resources/System1.fmu"/></ssd:Elements></ssd:System></ssd:SystemStructureDescription>'
+    )
+    run = ["run", "bare", "--stop-time", 0.1, "--step-size", 0.01, "-o", "r.csv"]
+    status, out, _ = ssptool(*run)
+    assert status == 0
+    assert out.count("no signal is recorded: no component has connectors for outputs (--record 'NAME.*'") == 1
+    status, out, _ = ssptool(*run, "--record", "A.*")
+    assert status == 0
+    assert "no signal is recorded" not in out
+    assert (tmp_path / "r.csv").read_text().startswith("time,A.")

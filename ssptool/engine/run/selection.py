@@ -16,11 +16,13 @@ from ssptool.fmu.description import Causality, Value, Variability, Variable, ele
 from ssptool.network.network import IDENTITY, Conversion, Port, Signal, Wire
 
 RECORDABLE = "signal or variable that can be recorded"
+NOTHING_RECORDED = "no signal is recorded: no component has connectors for outputs (--record 'NAME.*' records others)"
 _SETTLED_KINDS = frozenset({"parameter", "structuralParameter", "calculatedParameter", "constant"})
 
 
 def select(plan: Plan, patterns: Sequence[str]) -> Plan:
-    """The plan with only those signals recorded that one of the patterns fits; without patterns, as it is.
+    """The plan with only those signals recorded that one of the patterns fits; without patterns, all of them,
+    with a note if there is none.
 
     Besides the signals that are exchanged, these may be all variables of the FMUs, and the connectors of systems
     inside: `component.variable`, with the full path of nested systems. A pattern leaves out parameters and constants if
@@ -32,7 +34,8 @@ def select(plan: Plan, patterns: Sequence[str]) -> Plan:
         A pattern fits none of them.
     """
     if not patterns:
-        return plan
+        silent = not plan.recorded and NOTHING_RECORDED not in plan.notes
+        return replace(plan, notes=(*plan.notes, NOTHING_RECORDED)) if silent else plan
     inside = Inside(plan)
     exchanged, shown = inside.chosen(patterns)
     plan = replace(
