@@ -8,7 +8,7 @@ from ssptool.api.check import open_archive, validate
 from ssptool.arguments import count, texts, word
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
-from ssptool.drawing.diagram.arrange import Wires
+from ssptool.drawing.diagram.arrange import DrawnWires
 from ssptool.drawing.diagram.drawing import DRAWINGS, Drawing
 from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
 from ssptool.drawing.plot_model import check_plot_name
@@ -45,7 +45,7 @@ def draw(
     level: str = "",
     depth: int = 0,
     highlight: str | Sequence[str] = (),
-    wires: str = Wires.BUNDLED.value,
+    wires: str = DrawnWires.BUNDLED.value,
 ) -> Drawing:
     """A system as a diagram: a picture of one system, or a page with all of them.
 
@@ -82,7 +82,7 @@ def draw(
     if output is not None:
         check_plot_name(Path(output), DRAWINGS)
     count("depth", depth, 0)
-    chosen_wires = word("wires", wires, Wires)
+    chosen_wires = word("wires", wires, DrawnWires)
     wanted = [word("highlight", one, Highlight) for one in texts("highlight", highlight, "loops, findings")]
     with open_archive(system) as archive:
         structure = archive.structure(variant)

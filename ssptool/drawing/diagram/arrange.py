@@ -65,7 +65,7 @@ class TooManySystems(WrongUsage):
         self.found = found
 
 
-class Wires(StrEnum):
+class DrawnWires(StrEnum):
     """Which connections are drawn as one line: those of two components if there are many, or none."""
 
     BUNDLED = "bundled"
@@ -109,7 +109,7 @@ def arranged(
     stated: Mapping[ElementPath, StatedSheet],
     path: ElementPath = (),
     depth: int = 0,
-    wires: Wires = Wires.ALL,
+    wires: DrawnWires = DrawnWires.ALL,
 ) -> Sheet:
     """The drawing of a system with the content of its elements, up to a number of levels.
 
@@ -122,14 +122,14 @@ def arranged(
     return _Arranger(stated, wires).sheet(path, depth)
 
 
-def all_arranged(stated: Mapping[ElementPath, StatedSheet], wires: Wires) -> list[Sheet]:
+def all_arranged(stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires) -> list[Sheet]:
     """The drawings of all systems without the content of their elements. Raises TooManySystems."""
     _check_number(len(stated))
     arranger = _Arranger(stated, wires)
     return [arranger.sheet(path, 0) for path in stated]
 
 
-def expanded(stated: Mapping[ElementPath, StatedSheet], wires: Wires) -> list[Sheet]:
+def expanded(stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires) -> list[Sheet]:
     """The drawings of all systems with nested systems, which are drawn inside. Raises TooManySystems."""
     _check_number(len(stated))
     around = [path for path, sheet in stated.items() if any(block.path in stated for block in sheet.blocks)]
@@ -145,7 +145,7 @@ def _check_number(sheets: int) -> None:
 class _Arranger:
     """Keeps what is drawn inside of elements, as each is inside of all systems around it."""
 
-    def __init__(self, stated: Mapping[ElementPath, StatedSheet], wires: Wires) -> None:
+    def __init__(self, stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires) -> None:
         self._stated = stated
         self._wires = wires
         self._insides: dict[tuple[ElementPath, float], Sheet] = {}
@@ -157,7 +157,7 @@ class _Arranger:
             for block in stated.blocks
             if depth > 0 and block.path in self._stated
         }
-        if self._wires is Wires.BUNDLED:
+        if self._wires is DrawnWires.BUNDLED:
             stated = bundled(stated, inside)
         return _Arrangement(stated, inside, nested).sheet()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from ssptool.drawing.diagram.arrange import Wires, all_arranged, arranged, expanded
+from ssptool.drawing.diagram.arrange import DrawnWires, all_arranged, arranged, expanded
 from ssptool.drawing.diagram.model import (
     Sheet,
     Span,
@@ -147,7 +147,7 @@ class Drawing:
     depth: int
     stated: Mapping[ElementPath, StatedSheet]
     remarks: Remarks
-    wires: Wires
+    wires: DrawnWires
 
     def __repr__(self) -> str:
         return f"<Drawing of {self.title}: {counted(len(self.stated), 'system')}: save(FILE) writes it>"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 import ssptool
-from ssptool.drawing.diagram.arrange import Wires, arranged, bundled
+from ssptool.drawing.diagram.arrange import DrawnWires, arranged, bundled
 from ssptool.drawing.diagram.model import MOST_APART, StatedSheet
 from tests.drawing.sheets.random_systems import sheet
 from tests.drawing.sheets.test_lanes import check_wiring
@@ -52,7 +52,7 @@ def test_no_connection_is_lost_and_what_is_drawn_keeps_its_wiring(stated):
         assert (bundle in {(line.start, line.end) for line in made.lines}) is (number > MOST_APART)
     pins = {(block.name, pin.name) for block in made.blocks for pin in block.pins}
     assert {end for line in made.lines for end in (line.start, line.end)} <= pins
-    check_wiring(arranged({(): named}, wires=Wires.BUNDLED))
+    check_wiring(arranged({(): named}, wires=DrawnWires.BUNDLED))
 
 
 def pair(folder, number: int, places: str = ""):
