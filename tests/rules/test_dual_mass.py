@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ssptool.rules.renderers import RENDERERS
+from ssptool import REPORT_RENDERERS
 from ssptool.rules.runner import check_path
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
@@ -78,7 +78,7 @@ def test_a_broken_copy_is_told_by_rule_file_and_line(kind: str, copy: Path):
     told = [(one.position.file, one.position.line) for one in report.diagnostics if one.code == change.code]
     assert (change.file, line) in told
     assert report.errors or report.warnings
-    assert f"{change.code} {change.file}:{line}" in RENDERERS["text"](report)
+    assert f"{change.code} {change.file}:{line}" in REPORT_RENDERERS["text"](report)
 
 
 def both_ends(copy: Path) -> int:

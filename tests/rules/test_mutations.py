@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from ssptool.rules.renderers import RENDERERS
+from ssptool import REPORT_RENDERERS
 from ssptool.rules.runner import check_path
 
 HERE = Path(__file__).parent
@@ -52,4 +52,4 @@ def test_no_rule_fails_over_a_damaged_document(seed: int, package, tmp_path: Pat
         case.write_bytes(etree.tostring(root, xml_declaration=True, encoding="UTF-8"))
         shutil.rmtree(tmp_path / "package", ignore_errors=True)
         report = check_path(package(case), unguarded=True)
-        assert all(render(report) for render in RENDERERS.values())
+        assert all(render(report) for render in REPORT_RENDERERS.values())

@@ -14,10 +14,9 @@ from jsonschema import Draft4Validator
 from junitparser import Failure, JUnitXml
 from lxml import etree
 
-from ssptool import Report
+from ssptool import PLAIN_REPORT_RENDERERS, REPORT_RENDERERS, Report
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.rules.catalogue import RULES
-from ssptool.rules.renderers import PLAIN_RENDERERS, RENDERERS
 from ssptool.rules.report import Skipped, excerpt
 from ssptool.rules.runner import check_path
 from tests.rules.wrapping import zipped
@@ -60,7 +59,7 @@ def sarif_schema() -> Draft4Validator:
 
 def parsed_sarif(shown: Report) -> dict[str, Any]:
     """The log, after all that is demanded of any: by the schema, and by what it says of itself."""
-    log = json.loads(RENDERERS["sarif"](shown))
+    log = json.loads(REPORT_RENDERERS["sarif"](shown))
     assert [f"{list(wrong.absolute_path)}: {wrong.message}" for wrong in sarif_schema().iter_errors(log)] == []
     run = log["runs"][0]
     rules = run["tool"]["driver"]["rules"]
@@ -113,10 +112,10 @@ def test_every_format_shows_every_finding_of_every_failing_package(
     assert [one["ruleId"] for one in results] == [one.code for one in shown.diagnostics]
     for result in results:
         assert_region_is_in_its_file(result["locations"][0]["physicalLocation"], subject.parent)
-    commands = RENDERERS["github"](shown).split("\n")[:-1]
+    commands = REPORT_RENDERERS["github"](shown).split("\n")[:-1]
     assert len(commands) == len(shown.diagnostics) + len(shown.skipped)
     assert [command for command in commands if not COMMAND.fullmatch(command)] == []
-    suites = JUnitXml.fromstring(RENDERERS["junit"](shown).encode())
+    suites = JUnitXml.fromstring(REPORT_RENDERERS["junit"](shown).encode())
     failures = [one for suite in suites for case in suite for one in case.result if isinstance(one, Failure)]
     assert sorted(failure.type for failure in failures) == sorted(one.code for one in shown.errors)
 
@@ -133,7 +132,7 @@ def assert_region_is_in_its_file(physical: dict[str, Any], root: Path) -> None:
 
 
 def test_sarif_names_files_on_disk_and_suppresses_what_is_ignored():
-    first, _, _, _, ignored = json.loads(RENDERERS["sarif"](report()))["runs"][0]["results"]
+    first, _, _, _, ignored = json.loads(REPORT_RENDERERS["sarif"](report()))["runs"][0]["results"]
     physical = first["locations"][0]["physicalLocation"]
     assert physical["artifactLocation"]["uri"] == "a/b/resources/v%201.ssv"
     region = physical["region"]
@@ -145,14 +144,14 @@ def test_sarif_names_files_on_disk_and_suppresses_what_is_ignored():
 
 
 def test_sarif_of_a_zip_names_the_package_and_says_where_inside():
-    first = json.loads(RENDERERS["sarif"](report(None)))["runs"][0]["results"][0]
+    first = json.loads(REPORT_RENDERERS["sarif"](report(None)))["runs"][0]["results"][0]
     location = first["locations"][0]
     assert location["physicalLocation"] == {"artifactLocation": {"uri": "a/b.ssp", "uriBaseId": "%SRCROOT%"}}
     assert location["logicalLocations"] == [{"fullyQualifiedName": f"resources/v 1.ssv:3#{PLACE.address}"}]
 
 
 def test_junit_counts_cases_failures_and_skips():
-    root = etree.fromstring(RENDERERS["junit"](report()).encode())
+    root = etree.fromstring(REPORT_RENDERERS["junit"](report()).encode())
     assert root.tag == "testsuites"
     for element in (root, *root):
         cases = list(element.iter("testcase"))
@@ -169,12 +168,12 @@ def test_junit_counts_cases_failures_and_skips():
 
 
 def test_junit_of_names_that_xml_cannot_hold_is_well_formed():
-    root = etree.fromstring(RENDERERS["junit"](report()).encode())
+    root = etree.fromstring(REPORT_RENDERERS["junit"](report()).encode())
     assert root.find(r"testsuite[@name='resources/\x01.fmu']") is not None
 
 
 def test_github_annotations_are_escaped_and_name_files_on_disk():
-    lines = RENDERERS["github"](report()).split("\n")
+    lines = REPORT_RENDERERS["github"](report()).split("\n")
     assert lines[0] == (
         "::error file=a/b/resources/v 1.ssv,line=3,endLine=3,col=18,endColumn=26,title=SSV-001::"
         "100 %25 wrong:\\nfirst, second%0Arename it"
@@ -183,17 +182,19 @@ def test_github_annotations_are_escaped_and_name_files_on_disk():
     assert lines[2].startswith(r"::notice file=a/b/resources/\x01.fmu,title=PKG-022::")
     assert "1 error, 2 warnings, 1 info" in lines[-1]
     odd = Diagnostic("URI-002", Severity.ERROR, Position("a,b:c.ssd", 1), "x")
-    assert RENDERERS["github"](Report("p", (odd,), folder="p")).startswith("::error file=p/a%2Cb%3Ac.ssd,line=1,")
+    assert REPORT_RENDERERS["github"](Report("p", (odd,), folder="p")).startswith(
+        "::error file=p/a%2Cb%3Ac.ssd,line=1,"
+    )
 
 
 def test_github_annotations_of_a_zip_are_at_the_package():
-    first = RENDERERS["github"](report(None)).split("\n")[0]
+    first = REPORT_RENDERERS["github"](report(None)).split("\n")[0]
     assert first.startswith("::error file=a/b.ssp,title=SSV-001::resources/v 1.ssv:3: 100 %25 wrong")
 
 
 def test_plain_renderings_have_no_colours(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    assert all("\x1b" not in render(report()) for render in PLAIN_RENDERERS.values())
+    assert all("\x1b" not in render(report()) for render in PLAIN_REPORT_RENDERERS.values())
 
 
 def test_paths_on_disk_can_be_opened(package: Callable[[Path], Path], tmp_path: Path):

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ssptool import Report
+from ssptool import REPORT_RENDERERS, Report
 from ssptool.documents import ssd
 from ssptool.documents.archive import UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.rules.catalogue import ERROR, INFO, MUST, RULES, WARNING, Chapter, Finding, near, rules_over
-from ssptool.rules.renderers import RENDERERS
 from ssptool.rules.report import Skipped, excerpt
 from ssptool.rules.report_text import render_text
 from ssptool.rules.runner import check_path
@@ -199,7 +198,7 @@ def test_a_clean_report_says_so():
 
 
 def test_json_holds_everything_with_sorted_keys():
-    text = RENDERERS["json"](report())
+    text = REPORT_RENDERERS["json"](report())
     content = json.loads(text)
     assert text == json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
     assert content["ok"] is False
