@@ -10,6 +10,10 @@ MODULES := build/modules-$(shell find ssptool -name '*.py' | LC_ALL=C sort | cks
 MODEL_SOURCES := $(shell find systems/models -type f -not -name '*.md')
 CXX_SOURCES := $(shell find ssptool systems tests benchmarks -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.hpp')
 
+# Options of pip for what it builds from here; .ci/run has what is needed for that installed already.
+PIP_OPTIONS ?=
+BUILD := 'scikit-build-core>=0.11' 'nanobind>=2.4' 'cmake>=3.25' 'ninja>=1.11'
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -28,7 +32,8 @@ $(MODULES):
 
 # The command and the plot; cmake and ninja build the example FMUs.
 $(VENV)/.ready-run: $(VENV)/pyvenv.cfg pyproject.toml $(KERNEL_SOURCES) $(MODULES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cmake>=3.25' 'ninja>=1.11' -e '.[plot]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS) 'cmake>=3.25' 'ninja>=1.11' \
+	    -e '.[plot]'
 	touch $@
 
 $(VENV)/.ready-dev: $(VENV)/.ready-run
@@ -95,6 +100,15 @@ docs: $(VENV)/.ready-run  ## docs/rules.md from the rules, the drawing in docs/a
 fuzz: build/models/.ready $(VENV)/.ready-dev  ## Damaged files of every kind (N=10000): a message each, never a crash, hang, or file outside its place
 	$(BIN)/python -m tests.safety.campaign --cases $(or $(N),10000) --seed $(or $(SEED),1)
 
+pins: $(VENV)/.ready-dev  ## write .ci/constraints.txt: the newest packages that pyproject.toml allows, with hashes
+	$(BIN)/python -m pip install --quiet --dry-run --ignore-installed --report build/pins.json pip $(BUILD) -e '.[plot]' \
+	    --group dev --group audit
+	$(BIN)/python .ci/pins.py < build/pins.json > .ci/constraints.txt
+
+audit: $(VENV)/.ready-dev  ## whether the packages of .ci/constraints.txt have known vulnerabilities
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group audit
+	$(BIN)/python .ci/audit.py
+
 leaks: build/models/.ready $(VENV)/.ready-dev  ## 5 000 cycles of create, run and free in one process
 	SSPTOOL_CYCLES=5000 $(BIN)/python -m pytest tests/engine/test_cycles.py
 
@@ -111,4 +125,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test verify figures lint types bench docs fuzz leaks freeze format clean sanitize
+.PHONY: help setup run test verify figures lint types audit bench docs fuzz leaks pins freeze format clean sanitize
