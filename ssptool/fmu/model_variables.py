@@ -203,6 +203,8 @@ def _measure(variable: RawVariable, by_reference: Mapping[int, RawVariable]) -> 
     if variable.dimensions:
         extents = (one.start if one.start is not None else one.variable.start for one in variable.dimensions)
         variable.shape = tuple(map(int, extents))
+        if min(variable.shape) < 0:
+            raise ValueError(f'variable "{variable.name}": a dimension has {min(variable.shape)} elements')
 
 
 def _alias(variable: RawVariable, stated: "VariableAlias") -> RawVariable:

@@ -65,7 +65,10 @@ def description_from_xml(content: bytes) -> FmuDescription:
 
 
 _FMI3_TYPE = {"Real": "Float64", "Integer": "Int32"}
+_INTEGERS = frozenset(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
+_TYPES = _INTEGERS | {"Float32", "Float64", "Boolean", "String", "Enumeration", "Binary", "Clock"}
 _INFINITY = float("inf")
+_INT32 = 2**31
 _OSMP_BINARY = "{*}osmp-binary-variable"
 
 
@@ -168,6 +171,9 @@ def _unit(raw: Any) -> PhysicalUnit:
     if base is None:
         return PhysicalUnit(raw.name, None)
     exponents = Exponents(base.kg, base.m, base.s, base.A, base.K, base.mol, base.cd, base.rad)
+    for symbol, exponent in zip(exponents._fields, exponents, strict=True):
+        if not -_INT32 <= exponent < _INT32:
+            raise ValueError(f'unit "{raw.name}": {symbol}="{exponent}" is not an integer of 32 bits')
     return PhysicalUnit(raw.name, exponents, base.factor, base.offset)
 
 
@@ -204,6 +210,8 @@ def _is_true(text: str | None) -> bool:
 
 def _variable(raw: RawVariable) -> Variable:
     kind = _FMI3_TYPE.get(raw.type, raw.type)
+    if kind not in _TYPES:
+        raise ValueError(f'variable "{raw.name}": <{raw.type}> is not a type of FMI')
     declared: Any = raw.declaredType
     starts = () if raw.start is None and raw.starts is None else _starts(_start_texts(raw), kind)
     unit, nominal, minimum, maximum = _quantities(raw)
