@@ -286,6 +286,7 @@ def test_an_fmi1_fmu_is_read_with_its_internal_variables_as_local(tmp_path):
     ("found", "replaced", "expected"),
     [
         ('<Dimension start="2"/>', '<Dimension start="-2"/>', 'variable "a": a dimension has -2 elements'),
+        ('<Dimension start="2"/>', f'<Dimension start="{2**64}"/>', f'variable "a": a dimension has {2**64} elements'),
         ("<Float32", "<CoSimulation", 'variable "a": <CoSimulation> is not a type of FMI'),
     ],
 )
