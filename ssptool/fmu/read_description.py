@@ -68,7 +68,7 @@ _FMI3_TYPE = {"Real": "Float64", "Integer": "Int32"}
 _INTEGERS = frozenset(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
 _TYPES = _INTEGERS | {"Float32", "Float64", "Boolean", "String", "Enumeration", "Binary", "Clock"}
 _INFINITY = float("inf")
-_INT32 = 2**31
+_INT32, _INT64 = 2**31, 2**63
 _OSMP_BINARY = "{*}osmp-binary-variable"
 
 
@@ -258,7 +258,11 @@ _TRUE = ("true", "1")
 
 
 def _items(declared: Any) -> Mapping[str, int]:
-    return MappingProxyType({item.name: int(item.value) for item in declared.items})
+    items = {item.name: int(item.value) for item in declared.items}
+    for name, value in items.items():
+        if not -_INT64 <= value < _INT64:
+            raise ValueError(f'enumeration "{declared.name}": {name}="{value}" is not an integer of 64 bits')
+    return MappingProxyType(items)
 
 
 def _name(derivative: Any) -> str | None:

@@ -252,6 +252,7 @@ def test_an_archive_without_model_description_says_so(tmp_path):
         ('variability="tunable"', 'variability="constant"', 'illegal combination of causality="parameter"'),
         ('declaredType="Length"', 'declaredType="Width"', "Width"),
         ('causality="input"', 'causality="inlet"', "inlet"),
+        ('value="7"', f'value="{2**63}"', f'enumeration "Mode": on="{2**63}" is not an integer of 64 bits'),
         ('<BaseUnit m="1"', '<BaseUnit m="4294967296"', 'unit "mm": m="4294967296" is not an integer of 32 bits'),
     ],
 )
