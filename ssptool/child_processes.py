@@ -17,7 +17,7 @@ import struct
 import subprocess
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from enum import Enum
@@ -130,6 +130,30 @@ def scrub() -> None:
 def _import_path() -> list[str]:
     """Without the current folder, and without entries that another working directory would change."""
     return [entry for entry in sys.path if Path(entry).is_absolute()]
+
+
+_STDERR = 2
+
+
+def close_descriptors(kept: Collection[int]) -> None:
+    """Close what a fork of the parent has inherited from it, but for these descriptors and the standard streams.
+
+    The null device takes the place of each: a file object of the parent that is destroyed here writes to nothing else.
+    """
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in _open_descriptors():
+        if descriptor > _STDERR and descriptor not in kept and descriptor != null:
+            with suppress(OSError):
+                os.fstat(descriptor)  # that of the list is no longer open
+                os.dup2(null, descriptor, inheritable=False)
+    os.close(null)
+
+
+def _open_descriptors() -> list[int]:
+    for folder in (Path("/proc/self/fd"), Path("/dev/fd")):
+        with suppress(OSError):
+            return [int(entry.name) for entry in folder.iterdir()]
+    return list(range(os.sysconf("SC_OPEN_MAX")))
 
 
 _START = """import sys

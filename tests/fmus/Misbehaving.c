@@ -3,9 +3,11 @@
  */
 #include "model.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +38,10 @@ typedef enum {
     SEND_GARBAGE, /* likewise: a message of noise */
     SEND_LENGTH,  /* likewise: the length of a message that does not come */
     REACH_OUT,    /* aborts if it can write a file "reached", or read the one that is called "secret" */
-    CLOSE_ALL     /* descriptors but the streams, and hangs */
+    CLOSE_ALL,    /* descriptors but the streams, and hangs */
+    SCRIBBLE,     /* over the memory that its process shares with another one, from a thread, without end */
+    TRUNCATE,     /* the files of such memory */
+    LOOK_AROUND   /* aborts if its process has a file open whose name contains "secret" */
 } Misbehaviour;
 
 static const Variable variables[COUNT] = {
@@ -127,6 +132,79 @@ static void reach_out(void)
         abort();
 }
 
+/* Do something with the beginning of each memory that is shared with another process, and its place in the list. */
+static void with_shared_memory(void (*act)(uint64_t *begin, const char *place))
+{
+    FILE *const list = fopen("/proc/self/maps", "r");
+    char line[512];
+    while (list && fgets(line, sizeof line, list)) {
+        if (!strstr(line, "memfd:ssptool"))
+            continue;
+        char *end;
+        uint64_t *const begin = (uint64_t *)strtoull(line, &end, 16);
+        *strchr(line, ' ') = 0;
+        act(begin, line);
+    }
+    if (list)
+        fclose(list);
+}
+
+/* The first page, with counters and the header, and some data. */
+static void fill_with_noise(uint64_t *begin, const char *place)
+{
+    static uint64_t noise = 88172645463325252u;
+    (void)place;
+    for (size_t i = 0; i < 512; ++i) {
+        noise ^= noise << 13;
+        noise ^= noise >> 7;
+        noise ^= noise << 17;
+        ((volatile uint64_t *)begin)[i] = noise;
+    }
+}
+
+static volatile int rounds;
+
+static void *scribble_for_ever(void *nothing)
+{
+    for (;; ++rounds)
+        with_shared_memory(fill_with_noise);
+    return nothing;
+}
+
+static void scribble(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, scribble_for_ever, NULL);
+    while (rounds < 3)
+        sleep_for(1e-4);
+}
+
+static void truncate_file(uint64_t *begin, const char *place)
+{
+    char path[600];
+    (void)begin;
+    snprintf(path, sizeof path, "/proc/self/map_files/%s", place);
+    const int descriptor = open(path, O_RDWR);
+    if (descriptor >= 0 && ftruncate(descriptor, 0) == 0)
+        abort();
+}
+
+/* The target of the link at an open descriptor contains this. */
+static int leads_to(int descriptor, const char *part)
+{
+    char path[64], target[512] = {0};
+    snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+    return readlink(path, target, sizeof target - 1) > 0 && strstr(target, part);
+}
+
+static void truncate_all(void)
+{
+    for (int descriptor = 3; descriptor < 256; ++descriptor)
+        if (leads_to(descriptor, "memfd:") && ftruncate(descriptor, 0) == 0)
+            abort();
+    with_shared_memory(truncate_file);
+}
+
 static void misbehave(Misbehaviour kind)
 {
     switch (kind) {
@@ -167,6 +245,13 @@ static void misbehave(Misbehaviour kind)
             close(descriptor);
         for (;;)
             sleep_for(1);
+    case SCRIBBLE: scribble(); break;
+    case TRUNCATE: truncate_all(); break;
+    case LOOK_AROUND:
+        for (int descriptor = 3; descriptor < 256; ++descriptor)
+            if (leads_to(descriptor, "secret"))
+                abort();
+        break;
     default: break;
     }
 }

@@ -29,7 +29,10 @@ FOLDER = HERE.parents[1] / "build" / "test-fmus"
     SEND_LENGTH,
     REACH_OUT,
     CLOSE_ALL,
-) = range(20)
+    SCRIBBLE,
+    TRUNCATE,
+    LOOK_AROUND,
+) = range(23)
 """What `Misbehaving` does from time `when` on, by its parameter `what`."""
 
 

@@ -1,8 +1,10 @@
 """Processes of FMUs: what they import, what they see of the environment, and what the parent believes of them."""
 
+import faulthandler
 import json
 import os
 import pickle
+import signal
 import struct
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from ssptool.child_processes import (
     BadMessage,
     NotInEnvironment,
     child_environment,
+    close_descriptors,
     decoded,
     encoded,
     error_data,
@@ -32,6 +35,7 @@ from ssptool.engine.isolation.child import Committed, Finished, InitializedMessa
 from ssptool.engine.run.execution import Counts, Execution
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.fmu.instance import FmiError
+from ssptool.fmu.processes import AVAILABLE
 from tests.engine.systems import write_system
 from tests.fmus import build as fmus
 
@@ -190,6 +194,65 @@ def test_an_fmu_that_closes_the_connection_and_goes_on_is_not_waited_for(sending
     result = ssptool.simulate(sending, isolated=True, start_values=start)
     assert result.failure.ending is Ending.EXITED and "closed the connection" in result.failure.message
     assert 0.4 < result.last_time < 1.0
+
+
+LOOKING = {"Bad.what": float(fmus.LOOK_AROUND), "Bad.when": 0.5}
+"""The FMU aborts at the sight of an open file called "secret"."""
+
+
+@pytest.fixture
+def secret(tmp_path):
+    """A file that this process has open, and that others inherit."""
+    with (tmp_path / "secret").open("w", encoding="utf-8") as file:
+        os.set_inheritable(file.fileno(), True)
+        yield file
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="Linux only")
+@pytest.mark.parametrize("fork", [True, False])
+@pytest.mark.parametrize(("isolated", "processes"), [(True, None), (True, "each"), (False, "each")])
+def test_an_fmu_does_not_see_files_that_the_caller_has_open(sending, secret, fork, isolated, processes, monkeypatch):
+    monkeypatch.setattr(child, "_may_fork", lambda _: fork)
+    result = ssptool.simulate(sending, isolated=isolated, processes=processes, start_values=LOOKING)
+    assert result.ok, result.failure
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="Linux only")
+def test_it_sees_them_in_the_process_of_the_caller(sending, secret):
+    """So that the test above cannot pass because it never looks."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            faulthandler.disable()
+            ssptool.simulate(sending, isolated=False, start_values=LOOKING)
+        finally:
+            os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGABRT
+
+
+@pytest.mark.skipif(not AVAILABLE, reason="Linux only")
+def test_a_fork_keeps_the_descriptors_that_it_needs(tmp_path):
+    """The null device is in the place of all others: what is closed later closes nothing else."""
+    (theirs, ours), file = os.pipe(), (tmp_path / "open").open("w", encoding="utf-8")
+    os.set_inheritable(file.fileno(), True)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            close_descriptors([ours])
+            file.write("not written by a fork")
+            file.close()
+            links = [entry.resolve() for entry in Path("/proc/self/fd").iterdir() if int(entry.name) > 2]
+            os.write(ours, json.dumps([str(link) for link in links]).encode())
+        finally:
+            os._exit(0)
+    os.close(ours)
+    file.close()
+    with os.fdopen(theirs) as pipe:
+        links = [Path(link).name.partition(":")[0] for link in json.load(pipe)]
+    assert os.waitpid(pid, 0)[1] == 0
+    assert links.count("pipe") == 1  # and the folder that is listed is no longer there
+    assert {link for link in links if not link.isdigit()} == {"null", "pipe"}
+    assert (tmp_path / "open").read_text(encoding="utf-8") == ""
 
 
 # -- the messages themselves

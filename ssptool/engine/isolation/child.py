@@ -28,6 +28,7 @@ import numpy as np
 from ssptool.child_processes import (
     BadMessage,
     Pickler,
+    close_descriptors,
     encoded,
     error_data,
     error_from,
@@ -48,9 +49,15 @@ from ssptool.errors import is_own
 from ssptool.sandbox import close_files, system_paths
 from ssptool.working_directory import absolute
 
+if sys.platform == "linux":
+    import fcntl
+
 
 class SharedMemory:
-    """Some bytes behind a file descriptor that a child process inherits; zero at first."""
+    """Some bytes behind a file descriptor that a child process inherits; zero at first.
+
+    A child cannot change their number (Linux): the parent reads all of them, whatever an FMU does.
+    """
 
     def __init__(self, descriptor: int, size: int) -> None:
         self.descriptor = descriptor
@@ -59,12 +66,14 @@ class SharedMemory:
     @classmethod
     def create(cls, size: int) -> "SharedMemory":
         if sys.platform == "linux":
-            descriptor = os.memfd_create("ssptool")
+            descriptor = os.memfd_create("ssptool", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         else:
             with tempfile.TemporaryFile() as file:
                 descriptor = os.dup(file.fileno())
         try:
             os.ftruncate(descriptor, max(1, size))
+            if sys.platform == "linux":
+                fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
         except OSError as error:  # such as a limit of the sizes of files
             os.close(descriptor)
             wanted = f"no {size} bytes of memory to share with a child process"
@@ -210,6 +219,8 @@ def _attempt(assignment: ChildTask, memory: SharedMemory, connection: Connection
     with suppress(OSError):  # it is no longer there
         os.chdir(assignment.folder)
     watch, ring = assignment.watch_and_ring(memory)
+    if sys.platform == "linux":  # copies of this process, with FMUs in them, do not need it
+        memory.buffer.madvise(mmap.MADV_DONTFORK)
     if assignment.sandbox:
         instances = assignment.job.plan.instances
         own = {assignment.job.sources.local_path(instance.source) for instance in instances}
@@ -342,7 +353,7 @@ class _Fork:
             warnings.simplefilter("ignore", DeprecationWarning)
             self.pid = os.fork()
         if self.pid == 0:
-            self.connection.close()
+            close_descriptors([theirs.fileno()])
             work(assignment, memory, theirs, parent)
         theirs.close()
         limit_waiting(self.connection)

@@ -83,5 +83,4 @@ def _curves(trace: Trace, patterns: Sequence[str], run: str) -> Iterator[Curve]:
     for column in trace.columns:
         if column.type not in NUMBERED and (fits_any(patterns, column.signal) if patterns else column.real):
             values = trace[column.signal].astype(np.float64, copy=False)
-            net = column.carried_from or column.signal
-            yield Curve(column.signal, column.unit, trace.t, values, column.held, run, net)
+            yield Curve(column.signal, column.unit, trace.t, values, column.held, run)

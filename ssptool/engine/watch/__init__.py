@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import InstanceTable
+from ssptool.foreign_text import one_line
 
 try:
     from ssptool.engine.watch._watch import functions as _found
@@ -128,6 +129,11 @@ def _tenths(amounts: Sequence[float]) -> list[int]:
     return rounded
 
 
+def _stated(called: bytes) -> str:
+    """A function that a process has noted, or what an FMU has written there instead."""
+    return one_line(called.decode(errors="replace"))
+
+
 class Watch:
     """Notes of the calls to some instances.
 
@@ -218,7 +224,7 @@ class Watch:
         native, called = self._records["in_flight"], self._notes["called"]
         for instance in np.flatnonzero((native != 0) | (called != b"")):
             inner = _NAMES.get(int(native[instance]) - 1)
-            found.append((self.names[instance], inner or called[instance].decode()))
+            found.append((self.names[instance], inner or _stated(called[instance])))
         return tuple(found)
 
     def seconds(self) -> dict[str, float]:

@@ -9,7 +9,7 @@ LOG_FORMATTED: int
 
 class Client:
     def __init__(self, descriptor: int) -> None:
-        """Of a file in memory, as yet empty."""
+        """Of a file in memory, as yet empty, that can be sealed."""
 
     def process(self, number: int) -> None:
         """Which process answers: one that this one has started."""
@@ -21,15 +21,20 @@ class Client:
     def remotes(self) -> int:
         """How many FMUs there are."""
 
-    def request(self, content: bytes) -> bytes:
-        """The answer of who has called `Host.next`. Raises RuntimeError where the process has ended."""
+    def request(self, content: bytes, patience: float = 0.0) -> bytes:
+        """The answer of who has called `Host.next`. Raises RuntimeError where the process is lost, or gives no answer
+        for so long [s]; 0: any time."""
+
+    def distrust(self, wrong: str) -> None:
+        """Believe nothing of the process any more, and end it: what it has sent cannot be right."""
 
     def close(self) -> None:
         """From now on calls are answered by fatal."""
 
     @property
-    def lost(self) -> tuple[int, str] | None:
-        """The FMU and the function that were called when it turned out that the process has ended; −1: none."""
+    def lost(self) -> tuple[int, str, str] | None:
+        """The FMU and the function that were called when it turned out that the process has ended; −1: none. At last,
+        what it has sent that cannot be right and was ended for, if anything."""
 
 class Host:
     def __init__(self, descriptor: int) -> None:

@@ -22,14 +22,22 @@ from ssptool.fmu.instance import FATAL, Fmi1Instance, Fmi1Slave, Fmi2Instance, F
 from ssptool.fmu.messages import MessageLog
 from ssptool.fmu.processes._proxy import FUNCTIONS, Client
 from ssptool.fmu.processes.serving import EndInstance, Free, Instantiate, Request, serve_as_copy
+from ssptool.foreign_text import one_line
 
 _ENTRY = "ssptool.fmu.processes.serving:main"
-_END_SECONDS = 1.0
-"""Time that a process has to end when asked [s]."""
+_ANSWER_SECONDS, _END_SECONDS = 10.0, 1.0
+"""Time that a process has to answer when asked to end, and then to end [s]."""
+
+
+class LostProcess(Exception):
+    """A process for FMUs has ended, or was ended because of what it has sent; `FmuProcess.ended_by` has the reason."""
 
 
 class FmuProcess:
-    """A running process for FMUs. `number` is unique in a run."""
+    """A running process for FMUs. `number` is unique in a run.
+
+    It runs foreign code: what cannot be right of what it sends ends it, as if it had ended by itself.
+    """
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -37,7 +45,7 @@ class FmuProcess:
         """Names of its instances, in the order in which they were made."""
         self._status: int | None = None
         self._closed = False
-        memory = os.memfd_create("ssptool-fmu")
+        memory = os.memfd_create("ssptool-fmu", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         try:
             self.client = Client(memory)
             # A copy is at work at once; threads other than the one that copies would not be in it.
@@ -48,17 +56,29 @@ class FmuProcess:
             os.close(memory)
         self.client.process(self._child.pid)
 
-    def request(self, request: Request) -> frozenset[str]:
+    def request(self, request: Request, patience: float = 0.0) -> frozenset[str]:
         """Send a request and return the names of functions that it is answered with.
 
-        Raises its exceptions, BadMessage, and RuntimeError if it has ended.
+        `patience`: time for the answer [s]; 0: any.
+
+        Raises its exceptions, and LostProcess.
         """
-        answer = parsed(self.client.request(dumps(request)))
-        if type(answer) is dict and list(answer) == ["error"]:
-            raise error_from(answer["error"])
-        if type(answer) is not list or not all(type(name) is str for name in answer):
-            raise BadMessage("no list of functions")
-        return frozenset(answer)
+        try:
+            content = self.client.request(dumps(request), patience)
+        except RuntimeError:
+            raise LostProcess from None
+        try:
+            answer = parsed(content)
+            if type(answer) is dict and list(answer) == ["error"]:
+                error = _error_from(answer["error"])
+            elif type(answer) is list and all(type(name) is str for name in answer):
+                return frozenset(answer)
+            else:
+                raise BadMessage("no list of functions")
+        except BadMessage as bad:
+            self.client.distrust(one_line(f"an answer is not understood ({bad.reason})"))
+            raise LostProcess from None
+        raise error
 
     @property
     def pid(self) -> int:
@@ -69,13 +89,19 @@ class FmuProcess:
         """The component and the function whose call detected that the process has ended."""
         if self._closed or (lost := self.client.lost) is None:
             return None
-        index, function = lost
+        index, function, _ = lost
         return (self.names[index] if index >= 0 else self.names[-1], function)
 
     @property
     def exited(self) -> bool:
-        """Whether a lost process has exited by itself; otherwise a signal has ended it."""
-        return self._exit_status() >= 0
+        """Whether a lost process has exited by itself, or was ended because of what it has sent; otherwise a signal has
+        ended it.
+        """
+        return bool(self._wrong) or self._exit_status() >= 0
+
+    @property
+    def _wrong(self) -> str:
+        return "" if self.client.lost is None else self.client.lost[2]
 
     def _exit_status(self) -> int:
         if self._status is None:
@@ -85,6 +111,8 @@ class FmuProcess:
     @property
     def ended_by(self) -> str:
         """The reason for the end of a lost process, as text."""
+        if self._wrong:
+            return f"was ended, because what it sent cannot be right: {self._wrong}"
         status = self._exit_status()
         if status >= 0:
             return f"exited with status {status}"
@@ -97,11 +125,24 @@ class FmuProcess:
             return
         lost = self.client.lost is not None
         if not lost:
-            with contextlib.suppress(RuntimeError):
-                self.request(EndInstance())
+            with contextlib.suppress(LostProcess):
+                self.request(EndInstance(), _ANSWER_SECONDS)
+            lost = self.client.lost is not None
         self._closed = True
         self.client.close()
         self._child.end(0.0 if lost else _END_SECONDS)
+
+
+def _error_from(data: Any) -> BaseException:
+    """The error that a process has sent, fit to be raised. Raises BadMessage."""
+    error = error_from(data)
+    if isinstance(error, LostProcess):
+        raise BadMessage("an error of another process")
+    if isinstance(error, FmiError):
+        facts = error.__dict__
+        if type(facts.get("function")) is not str or type(facts.get("status")) is not int:
+            raise BadMessage("an error of no function")
+    return error
 
 
 class _ForkedProcess:
@@ -206,7 +247,7 @@ class RemoteBinary(FmuBinary):
             present = self.process.request(request)
         except FmiError as error:  # here is what it has said
             raise FmiError(name, error.function, error.status, log.latest()) from None
-        except RuntimeError:
+        except LostProcess:
             function = instantiation(self.description.fmi_major, self.interface)
             said = f"the process of the component {self.process.ended_by}"
             raise FmiError(name, function, FATAL, (*log.latest(), said)) from None
@@ -256,7 +297,7 @@ def _remote_class(kind: type) -> type:
         self._process, self._index, self._callback = process, index, callback
 
     def free_instance(self: Any) -> None:
-        with contextlib.suppress(RuntimeError):  # it has ended, and all of it is free
+        with contextlib.suppress(LostProcess):  # it has ended, and all of it is free
             self._process.request(Free(self._index))
 
     return type(kind.__name__, (kind,), {"__init__": begin, "freeInstance": free_instance})

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from fmpy import calloc, fmi1, fmi2, fmi3, free
 
-from ssptool.child_processes import encoded, error_data, scrub
+from ssptool.child_processes import close_descriptors, encoded, error_data, scrub
 from ssptool.fmu.binary import FmuBinary
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FmuInstance
@@ -22,7 +22,6 @@ from ssptool.fmu.messages import LATEST, MessageLog
 from ssptool.fmu.processes._proxy import LOG, LOG_FORMATTED, UPDATE, Host
 
 _PR_SET_PDEATHSIG = 1
-_STDERR = 2
 
 
 class Instantiate(NamedTuple):
@@ -103,6 +102,7 @@ class _Served:
 
     def __init__(self, descriptor: int) -> None:
         self._host = Host(descriptor)
+        os.close(descriptor)
         self._binaries: dict[tuple[Path, InterfaceType], FmuBinary] = {}
         self._instances: dict[int, tuple[FmuBinary, FmuInstance]] = {}
 
@@ -161,7 +161,7 @@ def serve(descriptor: int, parent: int) -> NoReturn:
 def serve_as_copy(descriptor: int, parent: int) -> NoReturn:
     """The same in a fork of the parent's main thread."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    _close_descriptors(descriptor)
+    close_descriptors([descriptor])
     scrub()
     serve(descriptor, parent)
 
@@ -179,11 +179,3 @@ def _end_after(pipe: int) -> None:
     # The system's own notice would come when the thread ends that has started this process.
     os.read(pipe, 1)
     os._exit(1)
-
-
-def _close_descriptors(kept: int) -> None:
-    """Close descriptors of the parent; otherwise pipes would stay open."""
-    for descriptor in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
-        if descriptor > _STDERR and descriptor != kept:
-            with contextlib.suppress(OSError):
-                os.close(descriptor)

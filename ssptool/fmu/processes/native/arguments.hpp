@@ -3,9 +3,12 @@
 // Each argument has a slot of the message: the value itself, or the place of the data (0: a null pointer). The client
 // writes it (`note`, `write`) and takes over what has come back (`take`); the host reads it (`read`), calls the FMU and
 // appends to the data what was not known before (`append`). A number of elements is that of another argument.
+//
+// Slots that the client works with are its own, and no longer those of the message, which the host can change.
 #pragma once
 
 #include <cstring>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -28,6 +31,12 @@ std::size_t number(const std::uint64_t* slots) noexcept {
 // Memory that an FMU lends until the next call of the same instance.
 using Lent = std::vector<char>;
 
+// What a call has given to the client: the channel, and where the data end that the client has sent.
+struct Returned {
+  const Channel& channel;
+  std::uint64_t end;
+};
+
 // What most kinds do, which is nothing.
 template <class Type>
 struct Kind {
@@ -37,7 +46,8 @@ struct Kind {
   static std::uint64_t bytes(C, const std::uint64_t*, const std::size_t*) noexcept { return 0; }
   static void write(C, Channel&, std::uint64_t*, std::uint64_t&, std::uint64_t, const std::size_t*) noexcept {}
   static bool append(Channel&, const std::uint64_t*, std::uint64_t, bool) noexcept { return true; }
-  static void take(C, Channel&, const std::uint64_t*, std::uint64_t, Lent&) noexcept {}
+  // False: what has come back cannot be right.
+  static bool take(C, const Returned&, const std::uint64_t*, std::uint64_t, const std::size_t*, Lent&) { return true; }
 };
 
 template <class T>
@@ -71,20 +81,39 @@ template <class T, int count = one>
 struct Out : In<T, count> {
   using C = T*;
 
-  static void take(T* values, Channel& channel, const std::uint64_t* slots, std::uint64_t slot, Lent&) noexcept {
-    if (slot != 0) std::memcpy(values, channel.data(slot), number<count>(slots) * sizeof(T));
+  static bool take(T* values, const Returned& returned, const std::uint64_t* slots, std::uint64_t slot,
+                   const std::size_t*, Lent&) noexcept {
+    if (slot == 0) return true;
+    std::memcpy(values, returned.channel.data(slot), number<count>(slots) * sizeof(T));
+    if constexpr (std::is_same_v<T, bool>) {  // which has two values, whatever is in its byte
+      auto* const bytes = reinterpret_cast<unsigned char*>(values);
+      for (std::size_t i = 0; i < number<count>(slots); ++i) bytes[i] = bytes[i] != 0;
+    }
+    return true;
   }
 };
 
-// How long the content behind a pointer is.
+// How long the content behind a pointer is; `found`: how long one in the channel is, and none if it does not end there.
 struct OfText {
+  static constexpr bool ends_with_zero = true;
   static std::size_t length(const char* text, const std::size_t*, std::size_t) noexcept {
     return std::strlen(text) + 1;
   }
+  static std::optional<std::size_t> found(const Channel& channel, std::uint64_t place, const std::size_t*,
+                                          std::size_t) noexcept {
+    if (!channel.holds(place, 1)) return std::nullopt;
+    const std::size_t room = channel.capacity() - place, length = strnlen(channel.at<char>(place), room);
+    return length == room ? std::nullopt : std::optional(length + 1);
+  }
 };
 struct OfBytes {
+  static constexpr bool ends_with_zero = false;
   static std::size_t length(const std::uint8_t*, const std::size_t* lengths, std::size_t i) noexcept {
     return lengths[i];
+  }
+  static std::optional<std::size_t> found(const Channel& channel, std::uint64_t place, const std::size_t* lengths,
+                                          std::size_t i) noexcept {
+    return channel.holds(place, lengths[i]) ? std::optional(lengths[i]) : std::nullopt;
   }
 };
 
@@ -145,29 +174,32 @@ struct OutContents : Kind<const T**> {
       table[i] = 0;
       if (content == nullptr) continue;
       const std::size_t length = Length::length(content, known(channel, slots), i);
-      if (!channel.reserve(used + padded(length))) return false;
+      if (!channel.holds(used, padded(length))) return false;
       std::memcpy(channel.data(used), content, length);
       table[i] = used;
       used += padded(length);
     }
     return true;
   }
-  static void take(const T** values, Channel& channel, const std::uint64_t* slots, std::uint64_t slot, Lent& lent) {
-    const std::uint64_t* const table = channel.at<std::uint64_t>(slot);
-    if (table == nullptr) return;
+  // The contents come in their order behind all else, so that together they are no larger than the channel.
+  static bool take(const T** values, const Returned& returned, const std::uint64_t* slots, std::uint64_t slot,
+                   const std::size_t* lengths, Lent& lent) {
+    if (slot == 0) return true;
     const std::size_t n = number<count>(slots);
-    const auto length = [&](std::size_t i) {
-      return table[i] == 0 ? 0 : Length::length(channel.at<T>(table[i]), known(channel, slots), i);
-    };
-    std::uint64_t total = 0;
-    for (std::size_t i = 0; i < n; ++i) total += padded(length(i));
-    lent.resize(total + 1);  // so that there is an address, whatever there is to lend
-    std::uint64_t next = 0;
+    std::vector<std::uint64_t> places(n), extents(n);
+    std::memcpy(places.data(), returned.channel.data(slot), n * sizeof(std::uint64_t));
+    std::uint64_t total = 0, next = returned.end;
     for (std::size_t i = 0; i < n; ++i) {
-      values[i] = table[i] == 0 ? nullptr : reinterpret_cast<const T*>(lent.data() + next);
-      if (table[i] != 0) std::memcpy(lent.data() + next, channel.data(table[i]), length(i));
-      next += padded(length(i));
+      if (places[i] == 0) continue;
+      const auto found = Length::found(returned.channel, places[i], lengths, i);
+      if (places[i] < next || !found) return false;
+      extents[i] = *found;
+      total += padded(*found);
+      next = places[i] + padded(*found);
     }
+    lent.assign(total + 1, '\0');  // so that there is an address, whatever there is to lend
+    copy(values, returned, places, extents, lent);
+    return true;
   }
 
  private:
@@ -176,6 +208,18 @@ struct OutContents : Kind<const T**> {
       return nullptr;
     else
       return channel.at<std::size_t>(slots[sizes]);
+  }
+
+  static void copy(const T** values, const Returned& returned, const std::vector<std::uint64_t>& places,
+                   const std::vector<std::uint64_t>& extents, Lent& lent) noexcept {
+    char* next = lent.data();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      values[i] = places[i] == 0 ? nullptr : reinterpret_cast<const T*>(next);
+      if (places[i] == 0) continue;
+      std::memcpy(next, returned.channel.data(places[i]), extents[i]);
+      if constexpr (Length::ends_with_zero) next[extents[i] - 1] = '\0';  // it may have become longer meanwhile
+      next += padded(extents[i]);
+    }
   }
 };
 

@@ -1,11 +1,12 @@
 #include "channel.hpp"
 
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <ctime>
@@ -18,8 +19,8 @@ namespace {
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "both processes use the same words");
 static_assert(sizeof(Header) <= 4096);
 
+// What nobody has written to takes no memory, only addresses; there may be limits on these and on sizes of files.
 constexpr std::size_t most_mapped = std::size_t{1} << 32, least_mapped = std::size_t{1} << 20;
-constexpr std::uint64_t first_size = 1 << 16;
 
 // Some microseconds: a short call is answered before a process would have been put to sleep and woken again. Longer
 // looking would take the processor away from who is to answer, where all of them are busy.
@@ -49,42 +50,40 @@ void wake(std::atomic<std::uint32_t>& word) noexcept {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+void* mapped(int descriptor, std::size_t size) noexcept {
+  return mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
+}
+
+[[noreturn]] void refuse(int reason) {
+  throw std::system_error(reason, std::generic_category(), "no memory to share with another process");
+}
+
 }  // namespace
 
-Channel::Channel(int descriptor, bool create) : descriptor_(dup(descriptor)), memory_(MAP_FAILED), mapped_(0) {
-  // What is mapped beyond the end of the file costs addresses only; there may be a limit on these.
-  for (std::size_t size = most_mapped; memory_ == MAP_FAILED && size >= least_mapped; size /= 2) {
-    memory_ = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor_, 0);
-    mapped_ = size;
+Channel::Channel(int descriptor, bool create) : memory_(MAP_FAILED), mapped_(0), process_(getpid()) {
+  if (create) {
+    for (std::size_t size = most_mapped; memory_ == MAP_FAILED && size >= least_mapped; size /= 2)
+      if (ftruncate(descriptor, static_cast<off_t>(size)) == 0) memory_ = mapped(descriptor, mapped_ = size);
+  } else if (struct stat facts{}; fstat(descriptor, &facts) == 0) {
+    memory_ = mapped(descriptor, mapped_ = static_cast<std::size_t>(facts.st_size));
   }
-  if (memory_ == MAP_FAILED) {
-    close(descriptor_);
-    throw std::system_error(errno, std::generic_category(), "no memory to share with another process");
-  }
-  if (create && ftruncate(descriptor_, static_cast<off_t>(page + first_size)) != 0) {
-    const int reason = errno;
-    munmap(memory_, mapped_);
-    close(descriptor_);
-    throw std::system_error(reason, std::generic_category(), "no memory to share with another process");
-  }
-  if (create) header().size = first_size;
+  if (memory_ == MAP_FAILED) refuse(errno);
+  madvise(memory_, mapped_, MADV_DONTDUMP);  // a dump would fill all of it
+  if (!create) return;
+  // A copy of this process has foreign code in it, and other channels are not its business.
+  if (madvise(memory_, mapped_, MADV_DONTFORK) == 0 &&
+      fcntl(descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+    return;
+  const int reason = errno;
+  munmap(memory_, mapped_);
+  refuse(reason);
 }
 
 Channel::~Channel() {
-  munmap(memory_, mapped_);
-  close(descriptor_);
+  if (own()) munmap(memory_, mapped_);
 }
 
-bool Channel::reserve(std::uint64_t bytes) noexcept {
-  std::uint64_t& size = header().size;
-  if (bytes <= size) return true;
-  const std::uint64_t most = mapped_ - page;
-  if (bytes > most) return false;
-  const std::uint64_t wanted = std::min(most, std::max(bytes, 2 * size));
-  if (ftruncate(descriptor_, static_cast<off_t>(page + wanted)) != 0) return false;
-  size = wanted;
-  return true;
-}
+bool Channel::own() const noexcept { return getpid() == process_; }
 
 void Channel::post(Side reader) noexcept {
   Header::Mailbox& mailbox = header().mailboxes[static_cast<std::size_t>(reader)];
@@ -92,7 +91,7 @@ void Channel::post(Side reader) noexcept {
   if (mailbox.sleeping.exchange(0) != 0) wake(mailbox.posted);
 }
 
-bool Channel::wait(Side reader, const std::function<bool()>& there) noexcept {
+Arrival Channel::wait(Side reader, const std::function<bool()>& there) noexcept {
   Header::Mailbox& mailbox = header().mailboxes[static_cast<std::size_t>(reader)];
   const auto arrived = [&] { return mailbox.posted.load() != seen_; };
   for (int look = looks_here(); look > 0 && !arrived(); --look) pause();
@@ -100,10 +99,9 @@ bool Channel::wait(Side reader, const std::function<bool()>& there) noexcept {
     mailbox.sleeping.store(1);
     if (!arrived()) sleep_while(mailbox.posted, seen_);
     mailbox.sleeping.store(0);
-    if (!arrived() && !there() && !arrived()) return false;
+    if (!arrived() && !there() && !arrived()) return Arrival::gone;
   }
-  ++seen_;
-  return true;
+  return mailbox.posted.load() == ++seen_ ? Arrival::message : Arrival::uncounted;
 }
 
 }  // namespace ssptool::processes

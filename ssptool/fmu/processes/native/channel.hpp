@@ -1,4 +1,8 @@
 // Shared memory through which two processes talk: one asks, the other answers, in turn.
+//
+// The process that answers runs foreign code, which may write anything there at any time, and the one that asks
+// believes nothing of it: it reads each word once (`once`), checks what it has read against what it knows by itself,
+// and copies contents before it looks at them. The file has one size for ever, so that no page of it can be taken away.
 #pragma once
 
 #include <atomic>
@@ -29,12 +33,22 @@ struct Header {
   std::int32_t status;
   Arguments arguments;
   std::uint64_t used;  // bytes of data in this message and in those that it is nested in
-  std::uint64_t size;  // bytes of data that the file has room for
 };
+
+// A word that the other process may change meanwhile.
+template <class T>
+[[nodiscard]] T once(const T& word) noexcept {
+  return *static_cast<const volatile T*>(&word);
+}
+
+// How waiting for a message has ended: `uncounted` is one that is not the next one, so that somebody has written to the
+// counter who should not.
+enum class Arrival { message, uncounted, gone };
 
 class Channel {
  public:
-  // Maps a file in memory, with room to grow without being moved. `create`: its header is empty as yet.
+  // Maps a file in memory. `create`: it is empty as yet, gets its size, and is sealed: nobody can shrink it, and a copy
+  // of this process does not have this mapping.
   Channel(int descriptor, bool create);
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
@@ -49,20 +63,26 @@ class Channel {
     return offset == 0 ? nullptr : reinterpret_cast<T*>(data(offset));
   }
 
-  // Make sure that so many bytes of data can be written; false: there is no room for that.
-  [[nodiscard]] bool reserve(std::uint64_t bytes) noexcept;
+  // Bytes that there is room for.
+  [[nodiscard]] std::uint64_t capacity() const noexcept { return mapped_ - page; }
+  [[nodiscard]] bool holds(std::uint64_t place, std::uint64_t bytes) const noexcept {
+    return place <= capacity() && bytes <= capacity() - place;
+  }
+
+  // Whether this process has made it, and is no copy of the one that has.
+  [[nodiscard]] bool own() const noexcept;
 
   // Tell the reader that there is a message.
   void post(Side reader) noexcept;
-  // Wait for a message; false: `there` said of the writer that it is not there any more. It is asked now and then.
-  [[nodiscard]] bool wait(Side reader, const std::function<bool()>& there) noexcept;
+  // Wait for a message, or until `there` says of the writer that it is not there any more. It is asked now and then.
+  [[nodiscard]] Arrival wait(Side reader, const std::function<bool()>& there) noexcept;
 
  private:
   static constexpr std::size_t page = 4096;
 
-  int descriptor_;
   void* memory_;
   std::size_t mapped_;
+  int process_;
   std::uint32_t seen_ = 0;
 };
 

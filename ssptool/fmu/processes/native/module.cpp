@@ -28,11 +28,11 @@ std::uintptr_t remote(Client& client, std::uintptr_t update, std::uintptr_t upda
                       reinterpret_cast<LogMessage*>(log), reinterpret_cast<void*>(log_environment)}));
 }
 
-nb::bytes request(Client& client, const nb::bytes& question) {
+nb::bytes request(Client& client, const nb::bytes& question, double patience) {
   std::optional<std::string> answer;
   {
     const nb::gil_scoped_release released;
-    answer = client.request(content(question));
+    answer = client.request(content(question), patience);
   }
   if (!answer) throw std::runtime_error("the process has ended");
   return nb::bytes(answer->data(), answer->size());
@@ -40,7 +40,8 @@ nb::bytes request(Client& client, const nb::bytes& question) {
 
 nb::object lost(const Client& client) {
   if (!client.lost()) return nb::none();
-  return nb::make_tuple(client.lost()->instance, std::string(client.lost()->function));
+  const Client::Lost& lost = *client.lost();
+  return nb::make_tuple(lost.instance, std::string(lost.function), lost.wrong);
 }
 
 nb::bytes next(Host& host) {
@@ -73,7 +74,8 @@ NB_MODULE(_proxy, module) {
       .def("process", &Client::process, "number"_a)
       .def_prop_ro("remotes", &Client::remotes)
       .def("remote", &remote, "update"_a, "update_environment"_a, "log"_a, "log_environment"_a)
-      .def("request", &request, "content"_a)
+      .def("request", &request, "content"_a, "patience"_a = 0.0)
+      .def("distrust", &Client::distrust, "wrong"_a)
       .def("close", &Client::close)
       .def_prop_ro("lost", &lost);
   nb::class_<Host>(module, "Host")

@@ -1,9 +1,12 @@
 #include "proxy.hpp"
 
+#include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <new>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +15,9 @@ namespace ssptool::processes {
 namespace {
 
 constexpr int warning = 1, error = 3, fatal = 4;
+
+constexpr std::size_t most_logged = std::size_t{1} << 20;    // bytes of a text that is logged; no log keeps as much
+constexpr std::size_t most_answered = std::size_t{1} << 26;  // bytes of an answer to a request
 
 // fmi2EventInfo
 struct EventInfo {
@@ -69,10 +75,12 @@ struct Signature {
       place += Kinds::bytes(std::get<i>(values), slots, lengths<Kinds::lengths>(values))),
      ...);
   }
+  // Lengths come before what they are the lengths of, and are the client's own by then.
   template <std::size_t... i>
-  static void take(const Values& values, Channel& channel, const std::uint64_t* slots, Lent& lent,
-                   std::index_sequence<i...>) {
-    (Kinds::take(std::get<i>(values), channel, slots, slots[i], lent), ...);
+  static bool take(const Values& values, const Returned& returned, [[maybe_unused]] const std::uint64_t* slots,
+                   [[maybe_unused]] Lent& lent, std::index_sequence<i...>) {
+    return (true && ... &&
+            Kinds::take(std::get<i>(values), returned, slots, slots[i], lengths<Kinds::lengths>(values), lent));
   }
   template <std::size_t... i>
   static int call(void* component, std::uintptr_t function, Channel& channel, const std::uint64_t* slots,
@@ -96,25 +104,32 @@ int call_remote(Remote* remote, typename Kinds::C... given) {
   constexpr typename Message::Indices indices;
   Client& client = *remote->client;
   const std::lock_guard lock(client.mutex_);
-  if (client.lost_) return fatal;
+  if (!client.usable()) return fatal;
   Channel& channel = client.channel_;
   const typename Message::Values values{given...};
   std::uint64_t slots[most_arguments];
   Message::note(values, slots, indices);
   const std::uint64_t begin = client.base_, end = begin + Message::bytes(values, slots, indices);
-  if (!channel.reserve(end)) return error;
+  if (!channel.holds(0, end)) return error;
   Message::write(values, channel, slots, begin, indices);
   Header& header = channel.header();
   std::memcpy(header.arguments, slots, sizeof(std::uint64_t) * sizeof...(Kinds));
   header.instance = remote->index;
   header.function = function;
   header.used = client.base_ = end;
+  const std::int64_t outer = std::exchange(client.stepping_, function == place_fmi3DoStep ? remote->index : -1);
   const bool answered = client.transact(What::call, What::reply, remote->index, function_names[function]);
+  client.stepping_ = outer;
   client.base_ = begin;
   if (!answered) return fatal;
-  const int status = header.status;
-  Message::take(values, channel, slots, remote->lent, indices);
-  return status;
+  const int status = once(header.status);
+  try {
+    if (Message::take(values, {channel, end}, slots, remote->lent, indices)) return status;
+  } catch (const std::bad_alloc&) {
+    return error;
+  }
+  client.lose({remote->index, function_names[function], "a value lies outside of the memory for messages"});
+  return fatal;
 }
 
 namespace {
@@ -179,57 +194,96 @@ Remote& Client::remote(const Callbacks& callbacks) {
   return remotes_.emplace_back(Remote{this, static_cast<std::uint32_t>(remotes_.size()), callbacks, {}});
 }
 
-std::optional<std::string> Client::request(std::string_view content) {
+std::optional<std::string> Client::request(std::string_view content, double patience) {
   const std::lock_guard lock(mutex_);
-  if (lost_ || !channel_.reserve(base_ + content.size())) return std::nullopt;
+  if (!usable()) return std::nullopt;
+  if (!channel_.holds(base_, content.size())) throw std::bad_alloc();
   Header& header = channel_.header();
   std::memcpy(channel_.data(base_), content.data(), content.size());
   header.arguments[0] = base_;
   header.arguments[1] = content.size();
   header.used = base_ + padded(content.size());
-  if (!transact(What::request, What::answer, -1, "")) return std::nullopt;
-  return std::string(channel_.at<char>(header.arguments[0]), header.arguments[1]);
+  const std::chrono::duration<double> seconds(patience);
+  const auto now = std::chrono::steady_clock::now();
+  const Deadline deadline(now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(seconds));
+  if (!transact(What::request, What::answer, -1, "", patience > 0 ? deadline : Deadline())) return std::nullopt;
+  const std::uint64_t place = once(header.arguments[0]), size = once(header.arguments[1]);
+  if (size <= most_answered && channel_.holds(place, size)) return std::string(channel_.at<char>(place), size);
+  distrust("an answer lies outside of the memory for messages");
+  return std::nullopt;
 }
 
 void Client::close() noexcept {
   const std::lock_guard lock(mutex_);
-  if (!lost_) lost_ = Lost{-1, ""};
+  if (!lost_) lost_ = Lost{-1, "", ""};
 }
 
-bool Client::transact(What what, What answer, std::int64_t instance, std::string_view function) {
+void Client::lose(Lost lost) {
+  const std::lock_guard lock(mutex_);
+  if (lost_) return;
+  // It stays to be waited for, so that the number is still its own.
+  if (!lost.wrong.empty() && process_ > 0) kill(process_, SIGKILL);
+  lost_ = std::move(lost);
+}
+
+bool Client::transact(What what, What answer, std::int64_t instance, std::string_view function, Deadline deadline) {
+  const auto in_time = [&] { return !deadline || std::chrono::steady_clock::now() < *deadline; };
   channel_.header().what = what;
   channel_.post(Side::host);
   for (;;) {
-    if (!channel_.wait(Side::client, [this] { return at_work(process_); })) {
-      if (!lost_) lost_ = Lost{instance, function};
-      return false;
-    }
-    if (channel_.header().what == answer) return true;
-    called_back();
+    const Arrival arrival = channel_.wait(Side::client, [&] { return in_time() && at_work(process_); });
+    const What asked = once(channel_.header().what);
+    if (arrival == Arrival::message && asked == answer) return true;
+    if (arrival == Arrival::uncounted)
+      lose({instance, function, "the number of messages is wrong"});
+    else if (!in_time())
+      lose({instance, function, "no answer within the time allowed"});
+    else if (arrival == Arrival::gone)
+      lose({instance, function, ""});
+    else if (!called_back(asked))
+      lose({instance, function, "a message is none that it may send now"});
     if (lost_) return false;
     channel_.header().what = What::updated;
     channel_.post(Side::host);
   }
 }
 
-void Client::called_back() {
+bool Client::called_back(What what) {
   Header& header = channel_.header();
-  const Remote& remote = remotes_[header.instance];
-  const Callbacks& callbacks = remote.callbacks;
-  if (header.what == What::update)
-    update(remote, header);
-  else if (callbacks.log != nullptr)
-    callbacks.log(callbacks.log_environment, header.status, channel_.at<char>(header.arguments[0]),
-                  channel_.at<char>(header.arguments[1]));
+  const std::uint32_t instance = once(header.instance);
+  if (instance >= remotes_.size()) return false;
+  const Remote& remote = remotes_[instance];
+  if (what == What::update) {
+    update(remote, header, stepping_ == instance);
+    return true;
+  }
+  return what == What::log && log(remote, header);
 }
 
-// Whoever is asked for inputs may call functions of the same FMU.
-void Client::update(const Remote& remote, Header& header) {
+bool Client::log(const Remote& remote, const Header& header) const {
+  const std::optional<std::string> category = text(once(header.arguments[0])), said = text(once(header.arguments[1]));
+  if (!category || !said) return false;
+  if (const Callbacks& callbacks = remote.callbacks; callbacks.log != nullptr)
+    callbacks.log(callbacks.log_environment, once(header.status), category->c_str(), said->c_str());
+  return true;
+}
+
+// A text of the data, cut where it is too long; none: there is no such place.
+std::optional<std::string> Client::text(std::uint64_t place) const {
+  if (!channel_.holds(place, 1)) return std::nullopt;
+  const std::size_t room = std::min<std::uint64_t>(channel_.capacity() - place, most_logged);
+  const auto* const begin = reinterpret_cast<const char*>(channel_.data(place));
+  return std::string(begin, strnlen(begin, room));
+}
+
+// Whoever is asked for inputs may call functions of the same FMU. Outside of a step nobody is asked: what the
+// environment belongs to may be gone.
+void Client::update(const Remote& remote, Header& header, bool allowed) {
   Arguments given;
-  std::memcpy(given, header.arguments, sizeof given);
+  for (std::size_t i = 0; i < most_arguments; ++i) given[i] = once(header.arguments[i]);
   bool early = given[update_return] != 0;
   double early_time = as_real(given[update_return_time]);
-  if (const Callbacks& callbacks = remote.callbacks; callbacks.update != nullptr)
+  if (const Callbacks& callbacks = remote.callbacks; allowed && callbacks.update != nullptr)
     callbacks.update(callbacks.update_environment, as_real(given[update_time]), given[update_set] != 0,
                      given[update_get] != 0, given[update_finished] != 0, given[update_can_return] != 0, &early,
                      &early_time);
@@ -272,7 +326,7 @@ std::string_view Host::next() {
 void Host::answer(std::string_view content) {
   forward_late();
   Header& header = channel_.header();
-  const bool fits = channel_.reserve(header.used + content.size());
+  const bool fits = channel_.holds(header.used, content.size());
   header.arguments[0] = header.used;
   header.arguments[1] = fits ? content.size() : 0;
   if (fits) std::memcpy(channel_.data(header.used), content.data(), content.size());
@@ -366,7 +420,7 @@ void Host::forward_late() {
 void Host::forward(std::uint32_t index, int status, std::string_view category, std::string_view text) {
   Header& header = channel_.header();
   const std::uint64_t used = header.used, text_place = used + padded(category.size() + 1);
-  if (!channel_.reserve(text_place + text.size() + 1)) return;
+  if (!channel_.holds(text_place, text.size() + 1)) return;
   std::memcpy(channel_.data(used), category.data(), category.size());
   *channel_.data(used + category.size()) = std::byte{0};
   std::memcpy(channel_.data(text_place), text.data(), text.size());

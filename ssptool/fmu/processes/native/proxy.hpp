@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -56,15 +57,19 @@ class Client {
   Remote& remote(const Callbacks& callbacks);
   [[nodiscard]] std::size_t remotes() const noexcept { return remotes_.size(); }
 
-  // Have somebody there answer who is not an FMU; none: the process has ended.
-  std::optional<std::string> request(std::string_view content);
+  // Have somebody there answer, within so many seconds, who is not an FMU; none: the process is lost.
+  std::optional<std::string> request(std::string_view content, double patience);
 
-  // The call in which it turned out that the process has ended; an instance of −1: it was not one of an FMU.
+  // The call in which it turned out that the process has ended; an instance of −1: it was not one of an FMU. `wrong`:
+  // what it has sent that cannot be right, whereupon it was ended; empty if it has ended by itself.
   struct Lost {
     std::int64_t instance;
     std::string_view function;
+    std::string wrong;
   };
   [[nodiscard]] const std::optional<Lost>& lost() const noexcept { return lost_; }
+  // Believe nothing of the process any more, and end it.
+  void distrust(std::string wrong) { lose({-1, "", std::move(wrong)}); }
   // Nothing is asked any more.
   void close() noexcept;
 
@@ -72,10 +77,18 @@ class Client {
   template <std::uint32_t function, class... Kinds>
   friend int call_remote(Remote* remote, typename Kinds::C... given);
 
-  // Post a message and do what is asked for until it is answered; false: there is nobody.
-  bool transact(What what, What answer, std::int64_t instance, std::string_view function);
-  void called_back();
-  static void update(const Remote& remote, Header& header);
+  using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+  // A copy of this process has no part in this.
+  [[nodiscard]] bool usable() const noexcept { return !lost_ && channel_.own(); }
+  // Post a message and do what is asked for until it is answered; false: the process is lost.
+  bool transact(What what, What answer, std::int64_t instance, std::string_view function, Deadline deadline = {});
+  // Do what is asked for; false: it cannot be.
+  bool called_back(What what);
+  static void update(const Remote& remote, Header& header, bool allowed);
+  bool log(const Remote& remote, const Header& header) const;
+  [[nodiscard]] std::optional<std::string> text(std::uint64_t place) const;
+  void lose(Lost lost);
 
   Channel channel_;
   int process_ = 0;
@@ -83,6 +96,7 @@ class Client {
   std::uint64_t base_ = 8;      // where the data of the next message begin
   std::optional<Lost> lost_;
   std::deque<Remote> remotes_;
+  std::int64_t stepping_ = -1;  // the FMU that may ask for its inputs, because it is doing a step
 };
 
 // Of the functions, in the same order, the addresses of those to be called with a `Remote`.
