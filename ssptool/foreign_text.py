@@ -73,12 +73,29 @@ def json_text(content: object, **options: Any) -> str:
     return _COMMAND.sub(_json_command, _UNSEEN_IN_LINES.sub(_json_escape, text))
 
 
+MOST_LEVELS = 100
+"""Of lists and tables within each other, in a file of JSON, TOML or YAML."""
+TOO_DEEP = f"it is nested deeper than the limit of {MOST_LEVELS} levels; state it with fewer"
+
+
 def json_content(text: str | bytes) -> Any:
-    """The content of JSON. Raises ValueError, also where it is nested deeper than Python can follow."""
+    """The content of JSON. Raises ValueError, also where it has more than `MOST_LEVELS`."""
     try:
-        return json.loads(text)
+        content = json.loads(text)
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise ValueError(TOO_DEEP) from None
+    if too_deep(content):
+        raise ValueError(TOO_DEEP)
+    return content
+
+
+def too_deep(content: object) -> bool:
+    """Whether lists and dictionaries within each other have more than `MOST_LEVELS`."""
+    level = [content] if isinstance(content, dict | list) else []
+    for _ in range(MOST_LEVELS):
+        inner = [value for one in level for value in (one.values() if isinstance(one, dict) else one)]
+        level = [value for value in inner if isinstance(value, dict | list)]
+    return bool(level)
 
 
 def _json_escape(match: re.Match[str]) -> str:

@@ -45,8 +45,8 @@ def plot_command(
 ) -> None:
     """Plot results over time, or the results of a study.
 
-    One panel per unit; signals differ by colour, runs by dashes. Of a study: results over factors, the effects of
-    factors one at a time, or the envelope of all traces.
+    One panel per unit, and more where curves differ much in size; signals differ by colour, runs by dashes. Of a
+    study: results over factors, the effects of factors one at a time, or the envelope of all traces.
 
     For example `ssptool plot a.csv b.parquet --signals 'Motor.*' --output runs.html`.
     """

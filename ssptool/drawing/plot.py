@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ssptool.drawing.plot_model import FORMATS, PAGES, PICTURES, Curve, Panel, Size, Styled, check_plot_name, panels
-from ssptool.errors import PlotUnavailable
+from ssptool.errors import PlotUnavailable, WrongValue
 from ssptool.foreign_text import html_text, one_line, several_lines
 
 _DASHES: Sequence[Any] = ("-", "--", ":", "-.")
@@ -71,6 +71,7 @@ def _plot_figure(panels: Sequence[Panel], title: str, size: Size | None = None) 
     """A figure of panels over a common time axis that covers all curves."""
     runs = _runs_of_all(panels)
     rows = sum(_rows_of_legend(panel, runs) for panel in panels)
+    _require_room(len(panels), size)
     figure = new_figure(len(panels), size, rows)
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
     for axis, panel in zip(axes, panels, strict=True):
@@ -83,6 +84,20 @@ def _plot_figure(panels: Sequence[Panel], title: str, size: Size | None = None) 
     figure.suptitle(title)
     figure.align_ylabels()
     return figure
+
+
+def _require_room(panels: int, size: Size | None) -> None:
+    """Raises WrongValue if panels in a picture of this size leave nothing to the curves."""
+    least = _LEAST_PANEL * panels + _AROUND
+    if size is not None and size.height < least:
+        raise WrongValue(
+            f"{panels} panels do not fit into a height of {25.4 * size.height:g} mm: choose signals (--signals), "
+            f"or a height of at least {math.ceil(25.4 * least)} mm"
+        )
+
+
+_LEAST_PANEL, _AROUND = 0.45, 0.4
+"""Height of a panel with its labels and legend, and of title and time axis, in a picture for print [inches]."""
 
 
 def new_figure(panels: int, size: Size | None = None, rows_of_legends: int = 0) -> Any:
@@ -101,20 +116,44 @@ def new_figure(panels: int, size: Size | None = None, rows_of_legends: int = 0) 
     return Figure(figsize=(size.width, size.height), dpi=120, layout="constrained")
 
 
-def _columns(names: Sequence[str], width: float, points: float) -> int:
-    """Number of legend entries that fit side by side into a width [inches]."""
-    letters = max(map(len, names)) + 6
-    return max(1, int(width * 72 / (0.6 * 0.83 * points * letters)))
+class _Legend(NamedTuple):
+    """Names of entries, long ones in several lines, and how many entries stand side by side."""
+
+    names: list[str]
+    columns: int
+
+    @property
+    def rows(self) -> int:
+        """Lines of text."""
+        lines = max((name.count("\n") + 1 for name in self.names), default=1)
+        return lines * math.ceil(len(self.names) / self.columns)
+
+
+def _fitted(names: Sequence[str], width: float, points: float) -> _Legend:
+    """A legend above axes, in a picture of this width [inches] with letters of this size."""
+    letters = max(_SHORTEST, int((width - _MARGINS) * 72 / (0.6 * 0.83 * points)) - _HANDLE)
+    lines = [[name[start : start + letters] for start in range(0, len(name), letters)] or [""] for name in names]
+    longest = max((len(line) for parts in lines for line in parts), default=1)
+    return _Legend(["\n".join(parts) for parts in lines], max(1, (letters + _HANDLE) // (longest + _HANDLE)))
+
+
+_MARGINS, _HANDLE, _SHORTEST = 0.9, 6, 8
+"""Beside the axes [inches]; a line in a legend with its distances, and the least for a name [letters]."""
 
 
 def _rows_of_legend(panel: Panel, runs: _Runs) -> int:
     """Rows of the legend of a picture without a given size."""
     names = list(_entries(panel, runs).values())
-    return math.ceil(len(names) / _columns(names, _WIDTH, 10.0)) if len(names) <= _LEGIBLE else 1
+    return _fitted(names, _WIDTH, 10.0).rows if len(names) <= _LEGIBLE else 1
 
 
 def _runs_of_all(panels: Sequence[Panel]) -> _Runs:
-    """The styles of several runs in all panels: dashes, and also colours if each panel has only one signal."""
+    """The styles of several runs in all panels: dashes, and also colours if each panel has only one signal.
+
+    Empty where a panel has more signals and runs than colours and dashes: it names each curve itself.
+    """
+    if not all(panel.dashes_tell_runs for panel in panels):
+        return {}
     dashes = {one.curve.run: one.dash for panel in panels for one in panel.curves}
     alone = all(_has_one_signal(panel) for panel in panels)
     runs = {run: (f"C{dash % 10}" if alone else "black", dash) for run, dash in dashes.items()}
@@ -146,8 +185,8 @@ def _name_runs(figure: Any, runs: _Runs) -> None:
     if runs:
         styles = runs.values()
         lines = [Line2D([], [], color=colour, linestyle=_DASHES[dash % len(_DASHES)]) for colour, dash in styles]
-        columns = _columns(list(runs), figure.get_figwidth(), 12.0)  # its letters are larger than small
-        figure.legend(lines, list(runs), loc="outside lower center", ncols=columns, frameon=False, handlelength=2.8)
+        names, columns = _fitted(list(runs), figure.get_figwidth(), 12.0)  # its letters are larger than small
+        figure.legend(lines, names, loc="outside lower center", ncols=columns, frameon=False, handlelength=2.8)
 
 
 def _draw_panel(axis: Any, panel: Panel, runs: _Runs) -> None:
@@ -162,13 +201,24 @@ def _draw_panel(axis: Any, panel: Panel, runs: _Runs) -> None:
             drawstyle="steps-post" if one.curve.held else "default",
         )
     axis.set_ylabel(panel.axis_label)
+    # Numbers as they are; the power of ten that large and small ones share stands where no legend is.
+    axis.ticklabel_format(axis="y", useOffset=False)
+    axis.yaxis.set_offset_position("right")
     axis.grid(visible=True, alpha=0.3)
-    if len(entries) > _LEGIBLE:
-        axis.set_title(f"{len(panel.curves)} curves", loc="right", fontsize="small")
+    if len(entries) > _LEGIBLE or not _has_room(axis, list(entries.values())):
+        axis.set_title(f"{len(panel.curves)} curves, named in a page (.html)", loc="right", fontsize="small")
     elif runs and len(entries) == 1:
         axis.set_title(*entries.values(), loc="left", fontsize="small")
     else:
         _put_legend(axis, entries)
+
+
+def _has_room(axis: Any, names: Sequence[str]) -> bool:
+    """Whether a legend leaves at least half of the height of a panel to the curves."""
+    points = axis.yaxis.label.get_size()
+    height = axis.figure.get_figheight() / len(axis.figure.axes)
+    rows = _fitted(names, axis.figure.get_figwidth(), points).rows
+    return bool(rows * _ROW * points / 10.0 <= height / 2)
 
 
 def _put_legend(axis: Any, entries: dict[int, str]) -> None:
@@ -176,13 +226,13 @@ def _put_legend(axis: Any, entries: dict[int, str]) -> None:
 
     Each curve with its name, whatever that is: of labels of curves, matplotlib leaves out those that begin with `_`.
     """
-    names = list(entries.values())
+    names, columns = _fitted(list(entries.values()), axis.figure.get_figwidth(), axis.yaxis.label.get_size())
     axis.legend(
         [axis.lines[place] for place in entries],
         names,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
-        ncols=_columns(names, axis.figure.get_figwidth(), axis.yaxis.label.get_size()),
+        ncols=columns,
         fontsize="small",
         frameon=False,
         borderaxespad=0.2,
@@ -192,8 +242,8 @@ def _put_legend(axis: Any, entries: dict[int, str]) -> None:
 
 _WIDTH, _ROW = 9.0, 0.18
 """Of a picture whose size is not given, and height of a row of a legend [inches]."""
-_LEGIBLE = 12
-"""Maximum number of legend entries that leaves room for the curves."""
+_LEGIBLE = 30
+"""Maximum number of entries of a legend: as many curves as colour and dash tell apart at a glance."""
 
 
 _PLOT_STYLE = """

@@ -2,8 +2,9 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,8 @@ class Curve:
         Draw steps (discrete signals); else lines.
     run
         Name of the run.
+    net
+        Signals with the same one are connected: their values are the same, unless time passes in between.
     """
 
     label: str
@@ -36,6 +39,7 @@ class Curve:
     y: Floats
     held: bool = False
     run: str = ""
+    net: str = ""
 
     @property
     def name(self) -> str:
@@ -54,10 +58,11 @@ class Styled:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Curves of one unit over a common axis of time."""
+    """Curves of one unit over a common axis of time. `dashes_tell_runs`: one legend of runs serves all panels."""
 
     unit: str
     curves: tuple[Styled, ...]
+    dashes_tell_runs: bool = True
 
     @property
     def axis_label(self) -> str:
@@ -66,6 +71,8 @@ class Panel:
 
 def panels(curves: Sequence[Curve]) -> tuple[Panel, ...]:
     """The curves in panels by unit, in the order in which the units first occur.
+
+    Curves of one unit share a panel while each of them takes at least 1/`READABLE` of its height.
 
     Raises
     ------
@@ -77,20 +84,75 @@ def panels(curves: Sequence[Curve]) -> tuple[Panel, ...]:
     curves = [curve for curve in curves if curve.t.size]
     if not curves:
         raise WrongValue("there is nothing to draw: the results have no rows")
-    units = dict.fromkeys(curve.unit or "" for curve in curves)
-    return tuple(
-        Panel(unit, tuple(_styled(list(_merged(curve for curve in curves if (curve.unit or "") == unit)))))
-        for unit in units
-    )
+    by_unit: dict[str, list[Curve]] = {}
+    for curve in _merged(curves):
+        by_unit.setdefault(curve.unit or "", []).append(curve)
+    groups = [(unit, group) for unit, same in by_unit.items() for group in _readable(same)]
+    together = all(_few(group) for _, group in groups)
+    return tuple(Panel(unit, tuple(_styled(group, together)), together) for unit, group in groups)
 
 
 def _merged(curves: Iterable[Curve]) -> Iterator[Curve]:
-    """Curves of a run with equal values as one curve with all labels, because they would hide each other."""
-    by_values: dict[tuple[str, bytes], list[Curve]] = {}
+    """Connected curves of a run with equal values as one curve with all labels, because they would hide each other."""
+    by_values: dict[tuple[str, str, bytes], list[Curve]] = {}
     for curve in curves:
-        by_values.setdefault((curve.run, curve.y.tobytes()), []).append(curve)
+        by_values.setdefault((curve.run, curve.net or curve.label, curve.y.tobytes()), []).append(curve)
     for same in by_values.values():
         yield replace(same[0], label=_label([curve.label for curve in same]))
+
+
+READABLE = 30.0
+"""Height of a panel over that of the flattest curve in it, at most."""
+_FLAT = 1e-9
+"""Height of a curve that counts as constant, over its values or over the highest curve of its unit."""
+
+
+def _readable(curves: Sequence[Curve]) -> list[list[Curve]]:
+    """Groups of curves that can be read on one axis, in their order; a signal of several runs stays together."""
+    signals: dict[str, list[Curve]] = {}
+    for curve in curves:
+        signals.setdefault(curve.label, []).append(curve)
+    extents = {label: _extent(same) for label, same in signals.items()}
+    highest = max((high - low for low, high in extents.values()), default=0.0)
+    groups: list[_Group] = []
+    for label in sorted(signals, key=lambda label: extents[label][0] - extents[label][1]):
+        low, high = extents[label]
+        constant = high - low <= _FLAT * max(highest, abs(low), abs(high))
+        flattest = math.inf if constant else high - low
+        group = next((one for one in groups if one.takes(low, high, flattest)), None)
+        if group is None:
+            groups.append(group := _Group())
+        group.add(label, low, high, flattest)
+    home = {label: number for number, one in enumerate(groups) for label in one.labels}
+    found: dict[int, list[Curve]] = {}
+    for curve in curves:
+        found.setdefault(home[curve.label], []).append(curve)
+    return list(found.values())
+
+
+def _extent(curves: Sequence[Curve]) -> tuple[float, float]:
+    """Smallest and largest finite value; 0 without one."""
+    values = np.concatenate([curve.y for curve in curves])
+    finite = values[np.isfinite(values)]
+    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
+
+
+@dataclass(slots=True)
+class _Group:
+    """Labels of the signals of one panel, with its extent and the height of its flattest curve."""
+
+    labels: list[str] = field(default_factory=list)
+    low: float = math.inf
+    high: float = -math.inf
+    flattest: float = math.inf
+
+    def takes(self, low: float, high: float, flattest: float) -> bool:
+        return max(self.high, high) - min(self.low, low) < READABLE * min(self.flattest, flattest)
+
+    def add(self, label: str, low: float, high: float, flattest: float) -> None:
+        self.labels.append(label)
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        self.flattest = min(self.flattest, flattest)
 
 
 def _label(labels: Sequence[str]) -> str:
@@ -103,13 +165,34 @@ def _label(labels: Sequence[str]) -> str:
 _NAMES = 8
 
 
-def _styled(curves: Sequence[Curve]) -> Iterator[Styled]:
-    """Styles of curves: signals differ by colour, runs by dashes; the runs of a single signal by both."""
+COLOURS, DASHES = 10, 4
+
+
+def _few(curves: Sequence[Curve]) -> bool:
+    """Whether colours are enough for the signals of a panel, and dashes for its runs."""
+    signals, runs = len({curve.label for curve in curves}), len({curve.run for curve in curves})
+    return signals == 1 or runs == 1 or (signals <= COLOURS and runs <= DASHES)
+
+
+def _styled(curves: Sequence[Curve], together: bool) -> Iterator[Styled]:
+    """Styles, all different up to 40 curves: signals differ by colour, runs by dashes, runs of a single signal by both.
+
+    Beyond the ten colours, and where dashes cannot tell the runs, each curve has the next pair of both.
+    """
     labels = {label: number for number, label in enumerate(dict.fromkeys(curve.label for curve in curves))}
     runs = {run: number for number, run in enumerate(dict.fromkeys(curve.run for curve in curves))}
-    for curve in curves:
+    hidden: Counter[bytes] = Counter()
+    for number, curve in enumerate(curves):
         label, run = labels[curve.label], runs[curve.run]
-        yield Styled(curve, label, run) if len(labels) > 1 else Styled(curve, run, run)
+        if len(runs) == 1 or not together:
+            # Of curves that hide each other, those that are drawn later have gaps.
+            values = curve.y.tobytes()
+            yield Styled(curve, number, number // COLOURS if len(curves) > COLOURS else hidden[values])
+            hidden[values] += 1
+        elif len(labels) > 1:
+            yield Styled(curve, label, run)
+        else:
+            yield Styled(curve, run, run if len(runs) <= COLOURS else run // COLOURS)
 
 
 MOST_POINTS = 4000

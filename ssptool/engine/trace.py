@@ -248,7 +248,8 @@ Values = NDArray[Any]
 @dataclass(frozen=True, slots=True)
 class Column:
     """Description of a recorded signal. `type` has FMI 3.0's spelling; `unit` None: not stated; `discrete`: it changes
-    at events only, though its type is one of real numbers.
+    at events only, though its type is one of real numbers; `carried_from`: the signal whose value a connection carries
+    here unchanged, "" for none.
     """
 
     signal: str
@@ -256,6 +257,7 @@ class Column:
     type: str = "Float64"
     description: str = ""
     discrete: bool = False
+    carried_from: str = ""
 
     @property
     def real(self) -> bool:
@@ -275,11 +277,11 @@ def column_of(facts: Any) -> Column:
     unit, kind, known = facts.get("unit"), facts.get("type", "Float64"), [*_MACHINE, *NUMBERED]
     if kind not in known:
         raise ValueError(f"a column has the type {kind!r}; expected {', '.join(known)}")
-    signal, description = facts.get("signal"), facts.get("description", "")
-    texts = (signal, description) if unit is None else (signal, description, unit)
+    signal, description, source = facts.get("signal"), facts.get("description", ""), facts.get("carried_from", "")
+    texts = (signal, description, source, *(() if unit is None else (unit,)))
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"a column is called {signal!r}, in {unit!r}: texts are expected")
-    return Column(str(signal), unit, kind, description, facts.get("discrete") is True)
+    return Column(str(signal), unit, kind, description, facts.get("discrete") is True, source)
 
 
 def time_name(signals: Collection[str]) -> str:
@@ -497,7 +499,10 @@ def trace_html(trace: "Trace") -> str:
     continuous = [column for column in trace.columns if column.real]
     if not len(trace) or not 0 < len(continuous) <= MOST_CURVES:
         return told + f"<p>{html_text(', '.join(trace.signals))}</p>"
-    curves = [thinned(Curve(one.signal, one.unit, trace.t, trace[one.signal], one.held)) for one in continuous]
+    curves = [
+        thinned(Curve(one.signal, one.unit, trace.t, trace[one.signal], one.held, net=one.carried_from or one.signal))
+        for one in continuous
+    ]
     try:
         return told + picture_svg(panels(curves))
     except PlotUnavailable as problem:

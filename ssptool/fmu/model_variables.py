@@ -195,6 +195,9 @@ def _variability(variable: RawVariable) -> str:
     return "continuous" if variable.type in _FLOATS else "discrete"
 
 
+_UINT64 = 2**64
+
+
 def _measure(variable: RawVariable, by_reference: Mapping[int, RawVariable]) -> None:
     """Compute the extents of an array from start values of structural parameters."""
     for dimension in variable.dimensions:
@@ -203,6 +206,9 @@ def _measure(variable: RawVariable, by_reference: Mapping[int, RawVariable]) -> 
     if variable.dimensions:
         extents = (one.start if one.start is not None else one.variable.start for one in variable.dimensions)
         variable.shape = tuple(map(int, extents))
+        for extent in variable.shape:
+            if not 0 <= extent < _UINT64:
+                raise ValueError(f'variable "{variable.name}": a dimension has {extent} elements')
 
 
 def _alias(variable: RawVariable, stated: "VariableAlias") -> RawVariable:

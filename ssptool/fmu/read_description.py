@@ -65,7 +65,10 @@ def description_from_xml(content: bytes) -> FmuDescription:
 
 
 _FMI3_TYPE = {"Real": "Float64", "Integer": "Int32"}
+_INTEGERS = frozenset(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
+_TYPES = _INTEGERS | {"Float32", "Float64", "Boolean", "String", "Enumeration", "Binary", "Clock"}
 _INFINITY = float("inf")
+_INT32, _INT64 = 2**31, 2**63
 _OSMP_BINARY = "{*}osmp-binary-variable"
 
 
@@ -168,6 +171,9 @@ def _unit(raw: Any) -> PhysicalUnit:
     if base is None:
         return PhysicalUnit(raw.name, None)
     exponents = Exponents(base.kg, base.m, base.s, base.A, base.K, base.mol, base.cd, base.rad)
+    for symbol, exponent in zip(exponents._fields, exponents, strict=True):
+        if not -_INT32 <= exponent < _INT32:
+            raise ValueError(f'unit "{raw.name}": {symbol}="{exponent}" is not an integer of 32 bits')
     return PhysicalUnit(raw.name, exponents, base.factor, base.offset)
 
 
@@ -204,6 +210,8 @@ def _is_true(text: str | None) -> bool:
 
 def _variable(raw: RawVariable) -> Variable:
     kind = _FMI3_TYPE.get(raw.type, raw.type)
+    if kind not in _TYPES:
+        raise ValueError(f'variable "{raw.name}": <{raw.type}> is not a type of FMI')
     declared: Any = raw.declaredType
     starts = () if raw.start is None and raw.starts is None else _starts(_start_texts(raw), kind)
     unit, nominal, minimum, maximum = _quantities(raw)
@@ -250,7 +258,11 @@ _TRUE = ("true", "1")
 
 
 def _items(declared: Any) -> Mapping[str, int]:
-    return MappingProxyType({item.name: int(item.value) for item in declared.items})
+    items = {item.name: int(item.value) for item in declared.items}
+    for name, value in items.items():
+        if not -_INT64 <= value < _INT64:
+            raise ValueError(f'enumeration "{declared.name}": {name}="{value}" is not an integer of 64 bits')
+    return MappingProxyType(items)
 
 
 def _name(derivative: Any) -> str | None:

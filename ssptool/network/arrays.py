@@ -5,11 +5,12 @@ element."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 from ssptool.fmu.description import FmuDescription, Shape, element_names, shape_text
 from ssptool.network.connectors import ConnectorKey, Extents, FlatConnector, flat_connectors
 from ssptool.network.network import FlatComponent, Leg, Network, Port, Signal, Wire
-from ssptool.network.tree import ComponentPlace, Tree, dotted, sized
+from ssptool.network.tree import MOST_ELEMENTS, ComponentPlace, Tree, dotted, sized
 
 
 def elements(array: Signal, shape: Shape) -> tuple[Signal, ...]:
@@ -158,7 +159,23 @@ def shapes(
     for key, known in extents.items():
         if None in known:
             tree.refuse(connectors[key].position, f"the array {str(key.signal)!r} of unknown size")
-    return {key: tuple(int(extent or 0) for extent in known) for key, known in extents.items()}
+    found = {key: tuple(int(extent or 0) for extent in known) for key, known in extents.items()}
+    return _bounded(tree, connectors, found)
+
+
+def _bounded(
+    tree: Tree, connectors: Mapping[ConnectorKey, FlatConnector], known: dict[ConnectorKey, Shape]
+) -> dict[ConnectorKey, Shape]:
+    """Without elements where there would be too many: the largest are refused, until the rest is within the limit."""
+    total = sum(map(prod, known.values()))
+    for key, shape in sorted(known.items(), key=lambda item: -prod(item[1])):
+        if total <= MOST_ELEMENTS:
+            break
+        what = f"the connector {str(key.signal)!r} with its {prod(shape)} elements ({shape_text(shape)})"
+        tree.refuse(connectors[key].position, f"{what}: connectors may have {MOST_ELEMENTS} in total")
+        total -= prod(shape)
+        known[key] = tuple(0 for _ in shape)
+    return known
 
 
 def element_key(key: ConnectorKey, name: str) -> ConnectorKey:

@@ -109,7 +109,9 @@ class Tree:
 
 
 MOST_ELEMENTS = 10_000_000
-"""Maximum number of array elements of one component, because a parameter could demand any amount of memory."""
+"""Maximum number of array elements of one component, and of all connectors, because a parameter or a stated size could
+demand any amount of memory.
+"""
 
 
 def sized(fmu: FmuDescription, sizes: Mapping[str, int], entry: str, tree: Tree) -> FmuDescription:

@@ -16,6 +16,7 @@ from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.foreign_files import read_bytes, require_file
 from ssptool.documents.vocabulary import SETTINGS_FILE
 from ssptool.errors import WrongUsage, counted
+from ssptool.foreign_text import TOO_DEEP, too_deep
 from ssptool.rules.catalogue import RULES, TOOLS, UnknownRule, near
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS
 from ssptool.rules.report import Report
@@ -297,7 +298,9 @@ def _stated(path: Path, text: str) -> RuleChoice | None:
         line = int(place[1]) if place else text.count("\n") + 1
         raise InvalidSettings(path, line, f"not valid TOML: {problem}") from None
     except RecursionError:
-        raise InvalidSettings(path, 1, "it is nested too deeply") from None
+        raise InvalidSettings(path, 1, TOO_DEEP) from None
+    if too_deep(content):
+        raise InvalidSettings(path, 1, TOO_DEEP)
     if path.name == PROJECT_FILE or "tool" in content:
         # Our own file may have the header that pyproject.toml needs.
         tool = content.get("tool", {})

@@ -178,9 +178,11 @@ class Dataset:
             wanted = columns or ("run", "number", "status", "message", *definition["factors"], *definition["results"])
             if missing := [name for name in wanted if name not in table.column_names]:
                 raise ValueError(f"it has no column {missing[0]}")
-            for name in definition.get("results", ()):
+            for name in wanted:
                 kind = table.schema.field(name).type
-                if not (types.is_floating(kind) or types.is_integer(kind) or types.is_null(kind)):
+                number = types.is_floating(kind) or types.is_integer(kind) or types.is_null(kind)
+                text = types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind)
+                if not (number or (text and name not in definition.get("results", ()))):
                     raise ValueError(f"the column {name} is of type {kind}")
             return table
 

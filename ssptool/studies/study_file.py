@@ -15,6 +15,7 @@ from typing import Any
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.documents.foreign_files import SpecialFile, read_text
 from ssptool.engine.settings import Settings
+from ssptool.foreign_text import TOO_DEEP, too_deep
 from ssptool.studies.definition import Factor, FactorRole, RunEffort, Study, Traces
 from ssptool.studies.designs import (
     Computed,
@@ -191,6 +192,8 @@ def read_toml(path: Path) -> tuple[dict[str, Any], dict[Key, int]]:
     try:
         text = read_text(path)
         content = tomllib.loads(text)
+        if too_deep(content):
+            raise BadStudy([DataFinding(str(path), 1, "", TOO_DEEP)])
         if large := next(_beyond_64_bits(content), None):
             raise BadStudy([DataFinding(str(path), 1, large, "the integer has more than 64 bits, which TOML forbids")])
         return content, key_lines(text)
@@ -201,7 +204,7 @@ def read_toml(path: Path) -> tuple[dict[str, Any], dict[Key, int]]:
     except UnicodeDecodeError as error:
         raise BadStudy([DataFinding(str(path), 1, "", f"it is not UTF-8: {error}")]) from None
     except RecursionError:
-        raise BadStudy([DataFinding(str(path), 1, "", "it is nested too deeply")]) from None
+        raise BadStudy([DataFinding(str(path), 1, "", TOO_DEEP)]) from None
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
         raise BadStudy([DataFinding(str(path), int(line[1]) if line else 1, "", f"it is no TOML: {error}")]) from None

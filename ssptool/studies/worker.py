@@ -109,10 +109,10 @@ def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
 
 def unpack(content: bytes, folder: Path) -> tuple[Study, tuple[str, ...]]:
     """The study in a folder that gets its files, and the signals that are recorded."""
-    with zipfile.ZipFile(io.BytesIO(content)) as packed:
-        packed.extractall(folder)
     study: Study
-    study, signals = pickle.loads((folder / _STUDY).read_bytes())
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        study, signals = pickle.loads(packed.read(_STUDY))  # not from a folder that others may write to
+        packed.extractall(folder, [name for name in packed.namelist() if name != _STUDY])
     return (
         replace(
             study,

@@ -8,8 +8,8 @@ import pytest
 from lxml import etree
 
 from ssptool import check_plot_name
-from ssptool.drawing.plot import plot_signals
-from ssptool.drawing.plot_model import Curve, Size
+from ssptool.drawing.plot import _plot_figure, _style, plot_signals
+from ssptool.drawing.plot_model import Curve, Size, panels
 
 T = np.linspace(0.0, 1.0, 11)
 
@@ -29,12 +29,13 @@ def test_each_unit_has_its_panel_and_each_signal_its_label(tmp_path):
 
 
 def test_both_ends_of_a_wire_are_one_curve_with_two_names(tmp_path):
-    plot_signals([Curve("a.x", "m", T, T), Curve("b.u", "m", T, T.copy())], tmp_path / "p.svg")
+    ends = [Curve("a.x", "m", T, T, net="a.x"), Curve("b.u", "m", T, T.copy(), net="a.x")]
+    plot_signals(ends, tmp_path / "p.svg")
     assert "a.x = b.u" in texts(tmp_path / "p.svg")
 
 
 def test_of_thousands_of_signals_that_are_one_curve_some_are_named(tmp_path):
-    plot_signals([Curve(f"a.x{k}", "m", T, T) for k in range(5000)], tmp_path / "p.svg")
+    plot_signals([Curve(f"a.x{k}", "m", T, T, net="a") for k in range(5000)], tmp_path / "p.svg")
     (label,) = (text for text in texts(tmp_path / "p.svg") if text.startswith("a.x"))
     assert label == "a.x0 = a.x1 = a.x2 = a.x3 = a.x4 = a.x5 = a.x6 = … (5000 signals)"
 
@@ -132,3 +133,95 @@ def test_a_poster_has_fewer_pixels_per_inch_than_a_figure():
 def test_a_page_has_no_size(tmp_path):
     with pytest.raises(ValueError, match=r"\.png, \.svg, \.pdf"):
         plot_signals([Curve("a.x", "m", T, T)], tmp_path / "p.html", size=Size(3.0, 2.0))
+
+
+def test_equal_signals_that_are_not_connected_are_two_curves_of_which_both_are_seen(tmp_path):
+    curves = [Curve("a.x", "m", T, T), Curve("b.x", "m", T, T.copy())]
+    plot_signals(curves, tmp_path / "p.svg")
+    assert {"a.x", "b.x"} <= set(texts(tmp_path / "p.svg"))
+    (panel,) = panels(curves)
+    assert [one.dash for one in panel.curves] == [0, 1]
+
+
+@pytest.mark.parametrize(("signals", "runs"), [(30, 1), (15, 2), (5, 6), (1, 20), (1, 30), (11, 2)])
+def test_up_to_thirty_curves_differ_in_colour_or_dash_and_are_all_named(tmp_path, signals, runs):
+    names = [f"a.x{k}" for k in range(signals)]
+    curves = [
+        Curve(name, "m", T, T + 0.5 * k + 0.1 * r, run=f"run {r}") for r in range(runs) for k, name in enumerate(names)
+    ]
+    (panel,) = panels(curves)
+    styles = {(one.colour % 10, one.dash % 4) for one in panel.curves}
+    assert len(styles) == signals * runs
+    plot_signals(curves, tmp_path / "p.svg")
+    told = " ".join(texts(tmp_path / "p.svg"))
+    assert all(name in told for name in [*names, *(f"run {r}" for r in range(runs))])
+
+
+def test_more_curves_than_that_are_named_in_a_page(tmp_path):
+    curves = [Curve(f"a.x{k}", "m", T, T + 0.5 * k) for k in range(31)]
+    plot_signals(curves, tmp_path / "p.svg")
+    assert "31 curves, named in a page (.html)" in texts(tmp_path / "p.svg")
+    plot_signals(curves, tmp_path / "p.html")
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert all(f'"name":"a.x{k}"' in page for k in range(31))
+
+
+@pytest.mark.parametrize("size", ["85x60mm", "60x40mm"])
+@pytest.mark.parametrize("count", [2, 12, 30])
+def test_a_legend_leaves_half_of_a_panel_to_its_curves(size, count):
+    """Where it cannot, the picture says where the names are."""
+    named = [Curve(f"component.signal{k}", "m", T, T + 0.5 * k) for k in range(count)]
+    with _style(Size.parse(size)):
+        figure = _plot_figure(panels(named), "", Size.parse(size))
+        figure.draw_without_rendering()
+    (axis,) = figure.axes
+    assert axis.get_position().width >= 0.5
+    legend = axis.get_legend()
+    if legend is None:
+        assert axis.get_title("right") == f"{count} curves, named in a page (.html)"
+    else:
+        assert len(legend.get_texts()) == count
+        assert legend.get_window_extent().height <= figure.bbox.height / 2
+
+
+@pytest.mark.parametrize(("ratio", "expected"), [(29.0, 1), (31.0, 2), (1e6, 2)])
+def test_signals_of_one_unit_share_a_panel_while_the_flattest_can_be_read(ratio, expected):
+    found = panels([Curve("a", "m", T, T), Curve("b", "m", T, ratio * T), Curve("c", "m", T, 2 * T)])
+    assert len(found) == expected
+    homes = {one.curve.label: number for number, panel in enumerate(found) for one in panel.curves}
+    assert (homes["a"] == homes["c"]) is (ratio != 31)  # 2 and 31 fit as well as 1 and 2 do
+
+
+def test_a_signal_far_from_the_others_does_not_flatten_them():
+    """An angle around 1 000 rad and one around 0, each of a height of 1; a constant flattens as well."""
+    near, far, constant = Curve("a", "rad", T, T), Curve("b", "rad", T, 1000.0 + T), Curve("c", "rad", T, 0 * T + 50.0)
+    assert [[one.curve.label for one in panel.curves] for panel in panels([near, far, constant])] == [
+        ["a"],
+        ["b"],
+        ["c"],
+    ]
+    zero = Curve("c", "rad", T, 0 * T)
+    assert [[one.curve.label for one in panel.curves] for panel in panels([near, zero])] == [["a", "c"]]
+
+
+def test_rounding_noise_gets_no_panel_of_its_own():
+    noise = Curve("b", "m", T, 1e-17 * T)
+    assert len(panels([Curve("a", "m", T, T), noise])) == 1
+
+
+def test_the_runs_of_a_signal_stay_together():
+    """Also where one of them has grown without end."""
+    (panel,) = panels([Curve("a", "m", T, T, run="fine"), Curve("a", "m", T, 1e9 * T, run="coarse")])
+    assert len(panel.curves) == 2
+
+
+def test_panels_without_room_are_refused_and_the_height_that_is_told_is_enough(tmp_path):
+    curves = [Curve(f"a.x{k}", f"unit{k}", T, T) for k in range(10)]
+    with pytest.raises(ValueError, match="10 panels do not fit into a height of 80 mm") as caught:
+        plot_signals(curves, tmp_path / "p.png", size=Size.parse("85x80mm"))
+    (height,) = re.findall(r"at least (\d+) mm", str(caught.value))
+    size = Size.parse(f"85x{height}mm")
+    with _style(size):
+        figure = _plot_figure(panels(curves), "title", size)
+        figure.draw_without_rendering()
+    assert all(axis.get_position().height * figure.get_figheight() > 0.05 for axis in figure.axes)

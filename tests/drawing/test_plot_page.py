@@ -21,10 +21,9 @@ def test_a_page_needs_nothing_from_elsewhere(tmp_path):
 def test_signals_differ_by_colour_and_runs_by_dashes():
     (panel,) = panels(
         [
-            Curve(label, "m", T, T + n, run=run)
-            for n, run in enumerate("pq")
-            for label in ("x", "y")
-            for n in [10 * n + ord(label)]
+            Curve(label, "m", T, T + 2 * number + place, run=run)
+            for number, run in enumerate("pq")
+            for place, label in enumerate("xy")
         ]
     )
     assert [(one.curve.name, one.colour, one.dash) for one in panel.curves] == [

@@ -252,6 +252,8 @@ def test_an_archive_without_model_description_says_so(tmp_path):
         ('variability="tunable"', 'variability="constant"', 'illegal combination of causality="parameter"'),
         ('declaredType="Length"', 'declaredType="Width"', "Width"),
         ('causality="input"', 'causality="inlet"', "inlet"),
+        ('value="7"', f'value="{2**63}"', f'enumeration "Mode": on="{2**63}" is not an integer of 64 bits'),
+        ('<BaseUnit m="1"', '<BaseUnit m="4294967296"', 'unit "mm": m="4294967296" is not an integer of 32 bits'),
     ],
 )
 def test_a_bad_model_description_names_what_is_bad(tmp_path, found, replaced, expected):
@@ -279,3 +281,23 @@ def test_an_fmi1_fmu_is_read_with_its_internal_variables_as_local(tmp_path):
     assert description.fmi_major == 1
     assert description.variables["p"].causality is Causality.PARAMETER
     assert description.variables["x"].causality is Causality.LOCAL
+
+
+@pytest.mark.parametrize(
+    ("found", "replaced", "expected"),
+    [
+        ('<Dimension start="2"/>', '<Dimension start="-2"/>', 'variable "a": a dimension has -2 elements'),
+        ('<Dimension start="2"/>', f'<Dimension start="{2**64}"/>', f'variable "a": a dimension has {2**64} elements'),
+        ("<Float32", "<CoSimulation", 'variable "a": <CoSimulation> is not a type of FMI'),
+    ],
+)
+def test_a_bad_variable_of_fmi3_is_named(tmp_path, found, replaced, expected):
+    text = """<fmiModelDescription fmiVersion="3.0" modelName="M" instantiationToken="{1}">
+        <CoSimulation modelIdentifier="m"/><ModelVariables>
+        <Float32 name="a" valueReference="1" causality="local"><Dimension start="2"/></Float32>
+        </ModelVariables><ModelStructure/></fmiModelDescription>"""
+    assert read_description(fmu(tmp_path, text)).variables["a"].shape == (2,)
+    altered = text.replace(found, replaced).replace(
+        "</Float32>", f"</{replaced.strip('<')}>" if replaced[1] == "C" else "</Float32>"
+    )
+    assert expected in reason(fmu(tmp_path, altered))

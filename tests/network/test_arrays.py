@@ -123,6 +123,15 @@ def test_a_number_of_elements_beyond_all_bounds_is_refused(flat):
     assert refused(network) == ["arrays with 1000007000008 elements in total, more than the limit of 10000000"]
 
 
+@pytest.mark.parametrize("size", [10**9, 2**64 - 1])
+def test_a_connector_with_elements_beyond_all_bounds_is_refused(flat, size):
+    network = flat([part("A")], [], connectors=[connector("u", "input", size), connector("v", "input", 3)])
+    assert refused(network) == [
+        f"the connector 'u' with its {size} elements (an array [{size}]): connectors may have 10000000 in total"
+    ]
+    assert network.arrays[Signal("", "v")] == (3,)
+
+
 def test_start_values_for_another_size_say_nothing(flat):
     network = flat([part("A", "sized.fmu", None, None)], [], values("A.n", [3], type="UInt64"))
     variables = network.components["A"].description.variables

@@ -4,12 +4,14 @@ import json
 import shutil
 import struct
 import zlib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import ssptool
 from ssptool.documents.csv_columns import read_columns
+from ssptool.foreign_text import MOST_LEVELS
 from ssptool.studies.expressions import DEEPEST, BadExpression, Expression
 from tests.safety.command_line import typed
 
@@ -121,3 +123,61 @@ def test_an_icon_that_declares_too_many_pixels_is_refused(tmp_path):
     assert done.code != 0
     assert "resources/icon.png has 30000 x 30000 pixels" in " ".join(done.err.split())
     assert not (tmp_path / "d.svg").exists()
+
+
+def levels(brackets, inner, count):
+    """So many lists or tables within each other."""
+    return brackets[0] * count + inner + brackets[1] * count
+
+
+@pytest.mark.parametrize("count", [MOST_LEVELS + 1, 5_000, 200_000])
+@pytest.mark.parametrize(
+    ("name", "head", "arguments"),
+    [
+        ("study.toml", "a = ", ["study"]),
+        ("settings.toml", "[tool.ssptool]\nselect = ", ["validate", str(SYSTEM), "--settings"]),
+        ("scenario.json", "", ["run", str(SYSTEM), "--scenario"]),
+        ("trace.csv.json", "", ["reproduce"]),
+    ],
+)
+def test_levels_of_data_have_a_limit_that_the_message_names(tmp_path, name, head, arguments, count):
+    (tmp_path / name).write_text(head + levels("[]", "", count), encoding="utf-8")
+    (tmp_path / "trace.csv").write_text("time,x\n0,1\n1,2\n", encoding="utf-8")
+    file = tmp_path / (name.removesuffix(".json") if name.startswith("trace") else name)
+    done = typed(*arguments, file)
+    assert done.code in (1, 2)
+    assert "nested deeper than the limit of 100 levels" in " ".join((done.out + done.err).split())
+
+
+@pytest.mark.parametrize("key", ["description", "defaults", "events", "end", "events: [{time: 1, value: *m}] #"])
+def test_aliases_of_a_scenario_are_not_multiplied(tmp_path, key):
+    """Each list has the one before it nine times: 9¹³ texts."""
+    names = "abcdefghijklm"
+    lists = [f"{two}: &{two} [{','.join(['*' + one] * 9)}]" for one, two in pairwise(names)]
+    text = "\n".join(["a: &a [x, x, x, x, x, x, x, x, x]", *lists, f"{key}: *m" if "#" not in key else key])
+    (tmp_path / "s.yaml").write_text(text, encoding="utf-8")
+    done = typed("run", str(SYSTEM), "--scenario", tmp_path / "s.yaml")
+    assert done.code == 1
+    assert "the scenario cannot be used" in (done.out + done.err)
+    assert len(done.out + done.err) < 10_000
+
+
+BEYOND = "<a>" * 100_000
+ENTITIES = "".join(f'<!ENTITY e{k + 1} "{f"&e{k};" * 10}">' for k in range(9))
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (BEYOND, "XML-001"),
+        (f'<!DOCTYPE a [<!ENTITY e0 "x">{ENTITIES}]><a>&e9;</a>', "XML-011"),
+        ('<!DOCTYPE a [<!ENTITY e SYSTEM "file:///etc/passwd">]><a>&e;</a>', "XML-011"),
+    ],
+    ids=["depth", "entities", "external entity"],
+)
+@pytest.mark.parametrize("name", ["SystemStructure.ssd", "values.ssv"])
+def test_depth_and_entities_of_xml_are_refused(tmp_path, text, code, name):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    done = typed("validate", tmp_path / name)
+    assert done.code == 1
+    assert code in (done.out + done.err) and "root:" not in (done.out + done.err)

@@ -1,6 +1,7 @@
 """Damaged files get messages that say what is wrong: a short campaign, and faults that `make fuzz` has found."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -80,7 +81,7 @@ def test_a_manifest_nested_without_end_is_refused(simulated, tmp_path):
     (tmp_path / "r.csv.json").write_text("[" * DEEP)
     done = typed("report", SYSTEM, tmp_path / "r.csv", "--output", tmp_path / "r.html")
     assert done.code == 1
-    assert "nested too deeply" in done.err
+    assert "nested deeper than the limit of 100 levels" in done.err
 
 
 def test_a_mat_file_that_declares_more_than_it_can_hold_is_not_read(simulated, tmp_path):
@@ -121,7 +122,21 @@ def test_a_saved_state_with_an_array_of_another_shape_is_refused(tmp_path):
             restored(path)
 
 
-@pytest.mark.parametrize("facts", [b"[]", b"{}", b"[" * DEEP, b'{"format": 5, "plan": 1}'], ids=range(4))
+@pytest.mark.parametrize("change", [{"steps": 1.5}, {"steps": []}, {"loops": {"0": [1.0]}}, {"loops": {}}], ids=str)
+def test_a_saved_state_with_another_description_is_refused(tmp_path, change):
+    """A number of steps that is none was noticed one step later only, as a fault of ssptool."""
+    path = tmp_path / "state.npz"
+    arrays = saved(path)
+    facts = json.loads(arrays["facts"].tobytes())
+    assert set(change) <= set(facts)
+    arrays["facts"] = np.frombuffer(json.dumps({**facts, **change}).encode(), dtype=np.uint8)
+    with path.open("wb") as file:
+        np.savez_compressed(file, **arrays)
+    with pytest.raises(NotASavedSimulation, match="not the one that was saved"):
+        restored(path)
+
+
+@pytest.mark.parametrize("facts", [b"[]", b"{}", b"[" * DEEP, b'{"format": 6, "plan": 1}'], ids=range(4))
 def test_a_saved_state_with_a_damaged_description_is_refused(tmp_path, facts):
     path = tmp_path / "state.npz"
     arrays = {**saved(path), "facts": np.frombuffer(facts, dtype=np.uint8)}
@@ -134,7 +149,7 @@ def test_a_saved_state_with_a_damaged_description_is_refused(tmp_path, facts):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (f"x = {'[' * DEEP}", "nested too deeply"),
+        (f"x = {'[' * DEEP}", "nested deeper than the limit of 100 levels"),
         (f"x = 1{'0' * 400}", "more than 64 bits"),
         (f"[settings]\nstep_size = 1{'0' * 400}", "more than 64 bits"),
     ],
@@ -193,6 +208,19 @@ class TestStudyFolder:
         done = typed("study", "results", tmp_path / "s.study")
         assert done.code == 1
         assert f"it has no column {column}" in done.err
+
+    @pytest.mark.parametrize("column", ["run", "status", "peak", "System2.k2"])
+    def test_runs_whose_column_has_lists_are_refused(self, folder, tmp_path, column):
+        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        shutil.copytree(folder, tmp_path / "s.study")
+        part = next((tmp_path / "s.study/runs").glob("*.parquet"))
+        table = parquet.read_table(part)
+        lists = arrow.array([[value] for value in table[column].to_pylist()])
+        parquet.write_table(table.set_column(table.column_names.index(column), column, lists), part)
+        for arguments in (["study", "results"], ["plot", "--output", tmp_path / "p.svg"]):
+            done = typed(*arguments, tmp_path / "s.study")
+            assert done.code in (1, 2), done
+            assert f"{part.name} is damaged: the column {column} is of type list" in done.err
 
 
 def test_a_mapping_with_a_value_of_another_type_is_a_finding(tmp_path):

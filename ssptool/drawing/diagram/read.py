@@ -377,11 +377,14 @@ def marked(sheets: Sequence[StatedSheet], remarks: Iterable[Remark]) -> Mapping[
         around = [span for span in spans if span.has(remark.file, remark.line)]
         if around:
             found.setdefault(min(around, key=lambda span: span.last - span.first), []).append(remark)
-    # Inner sheets come after outer ones, so that what is deep inside shows in all that is around it.
+    # Inner sheets come after outer ones, so that what is deep inside shows in all that is around it. An element that
+    # references place several times has the same inside everywhere.
     by_path = {sheet.path: sheet for sheet in sheets}
-    for sheet in reversed(sheets):
-        for block in sheet.blocks:
-            if block.path in by_path and (inside := _inside(by_path[block.path], found)) is not None:
+    looked_into: set[Span] = set()
+    for block in (block for sheet in reversed(sheets) for block in sheet.blocks if block.path in by_path):
+        if block.span not in looked_into:
+            looked_into.add(block.span)
+            if (inside := _inside(by_path[block.path], found)) is not None:
                 found.setdefault(block.span, []).append(replace(inside, file=block.span.file, line=block.span.first))
     return {span: tuple(sorted(group, key=strength)) for span, group in found.items()}
 
@@ -401,9 +404,12 @@ def _spans(sheet: StatedSheet) -> Iterator[Span]:
     yield from (span for line in sheet.lines for span in line.spans)
 
 
+_STRENGTHS = {mark: number for number, mark in enumerate(Mark)}
+
+
 def strength(remark: Remark) -> int:
     """The strongest is 0."""
-    return list(Mark).index(remark.mark)
+    return _STRENGTHS[remark.mark]
 
 
 PIN_TEXT = 0.85

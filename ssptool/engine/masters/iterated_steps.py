@@ -3,7 +3,7 @@
 Groups without special needs iterate inside the kernel, which returns to Python only for the next iterate."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -299,7 +299,7 @@ class IteratedGroup:
             settled.note_damped(self.t)
             return iterations + damped
         if failure := self._anew(self._predict(1)):
-            return failure
+            return self._after_unconverged(failure)
         settled.note_unrepeated(self.t)
         return iterations + 1
 
@@ -356,13 +356,23 @@ class IteratedGroup:
     def _carried_away(self, failure: Failure, iteration: int) -> int | Failure:
         """A component failed: at an iterate, and not at a value that is part of the solution, unless at the first."""
         if iteration == 1 or (failure.ending is Ending.FMI and not failure.recoverable):
-            return failure
+            return self._after_unconverged(failure)
         names = ", ".join(self.group.names)
         why = (
             f"the iteration of the step from t = {self.t:g} s for the inputs of {names} left the domain of a "
             f"component in iteration {iteration}: {failure.message}"
         )
         return self._retry(iteration, lambda: self._gives_up(why, self._remedy(), failure.messages))
+
+    def _after_unconverged(self, failure: Failure) -> Failure:
+        """A failure that earlier steps without iterations may have led to says so."""
+        if not self.settled.unrepeated:
+            return failure
+        more = f"--max-iterations {2 * self.master.max_iterations}"
+        cause = f"steps since t = {self.settled.unrepeated_from:.6g} s that did not converge may have led to this"
+        return replace(
+            failure, advice=f"{cause}: allow more iterations with {more}, {self._remedy()}; {failure.advice}"
+        )
 
     def _remedy(self) -> str:
         strong = ("IQN-ILS", "interface Newton")

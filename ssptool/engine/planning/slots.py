@@ -14,7 +14,7 @@ from ssptool.engine.stimuli.stimuli import Stimuli, source_signal
 from ssptool.engine.trace import Column
 from ssptool.fmu.description import Causality, InterfaceType, Value, Variability
 from ssptool.network.arrays import whole, wholes
-from ssptool.network.network import Network, Port, Signal, Wire
+from ssptool.network.network import IDENTITY, Network, Port, Signal, Wire
 
 
 class SlotTable:
@@ -203,7 +203,9 @@ class SlotTable:
         events = known is not None and known.variability is not Variability.CONTINUOUS
         kind = _exchanged_as(port)
         discrete = events and not holds_integer(kind)
-        return Column(str(port.signal), port.unit, kind, port.description, discrete)
+        wire = self.sources.get(port.signal)
+        source = "" if wire is None or wire.conversion != IDENTITY else str(wire.source)
+        return Column(str(port.signal), port.unit, kind, port.description, discrete, source)
 
     def notes(self) -> Iterable[str]:
         for parameter in self.network.unmatched:

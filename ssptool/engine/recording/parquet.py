@@ -356,7 +356,7 @@ _TRUE = "true"
 
 
 def _field(column: Column) -> Any:
-    told = {"unit": column.unit, "type": column.type, "description": column.description}
+    told = {name: getattr(column, name) for name in ("unit", "type", "description", "carried_from")}
     facts = {name: fact for name, fact in told.items() if fact}
     if column.discrete:
         facts["discrete"] = _TRUE

@@ -83,4 +83,5 @@ def _curves(trace: Trace, patterns: Sequence[str], run: str) -> Iterator[Curve]:
     for column in trace.columns:
         if column.type not in NUMBERED and (fits_any(patterns, column.signal) if patterns else column.real):
             values = trace[column.signal].astype(np.float64, copy=False)
-            yield Curve(column.signal, column.unit, trace.t, values, column.held, run)
+            net = column.carried_from or column.signal
+            yield Curve(column.signal, column.unit, trace.t, values, column.held, run, net)

@@ -186,7 +186,9 @@ class Inside:
         if variable is not None:
             discrete = variable.variability is not Variability.CONTINUOUS and not holds_integer(kind)
             return Column(str(signal), variable.unit, kind, variable.description, discrete)
-        return Column(str(signal), self.unit(signal), kind, self.connectors[signal].description)
+        route = self.route(signal)
+        source = "" if route is None or route.conversion != IDENTITY else str(route.source)
+        return Column(str(signal), self.unit(signal), kind, self.connectors[signal].description, carried_from=source)
 
 
 def _passed(wire: Wire) -> Iterator[tuple[Signal, Conversion]]:

@@ -25,8 +25,8 @@ from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.instance import FmiError
 from ssptool.foreign_text import json_content
 
-_FORMAT = 5
-_FACTS, _MEMORY = "facts", "master"
+_FORMAT = 6
+_FACTS, _MEMORY, _CHECKSUM = "facts", "master", "sha256"
 
 
 class NotASavedSimulation(Exception):
@@ -123,8 +123,8 @@ class SavedSimulation:
             "plan": _identity(plan),
             "steps": self.steps,
             "loops": {str(number): loop.rtol for number, loop in self.loops.items()},
-            "sha256": _digest(arrays),
         }
+        facts[_CHECKSUM] = _digest(arrays, facts)
         arrays[_FACTS] = _bytes(json.dumps(facts).encode())
         with replaced_atomically(path) as file:
             np.savez_compressed(file, **arrays)
@@ -167,13 +167,13 @@ class SavedSimulation:
     @classmethod
     def _of(cls, arrays: dict[str, Any], facts: dict[str, Any], plan: Plan) -> "SavedSimulation":
         return cls(
-            steps=facts["steps"],
+            steps=_count(facts["steps"]),
             values=arrays["values"],
             input_value=arrays["input_value"],
             input_rates=arrays["input_rates"],
             history=arrays["history"],
             last=arrays["last"],
-            loops={int(n): SavedLoop(rtol, arrays[f"chord_{n}"]) for n, rtol in facts["loops"].items()},
+            loops={int(n): SavedLoop(float(rtol), arrays[f"chord_{n}"]) for n, rtol in facts["loops"].items()},
             contents=tuple(_parts(arrays["contents"].tobytes(), arrays["content_sizes"])),
             state=part_of(arrays, _MEMORY),
             states=tuple(arrays[f"state_{index}"].tobytes() for index in range(len(plan.instances))),
@@ -186,18 +186,25 @@ def _require_intact(path: Path, arrays: Mapping[str, Any], facts: Any) -> None:
         raise NotASavedSimulation(path, "it is damaged: its description is no JSON object with a plan")
     if facts.get("format") != _FORMAT:
         raise NotASavedSimulation(path, f"its format is {facts.get('format')!r}, must be {_FORMAT}")
-    if facts.get("sha256") != _digest(arrays):
+    if facts.get(_CHECKSUM) != _digest(arrays, facts):
         raise NotASavedSimulation(path, "it is damaged: its content is not the one that was saved")
 
 
-def _digest(arrays: Mapping[str, Any]) -> str:
-    """SHA-256 of all arrays but the description: masters rely on the shapes of what they have saved."""
-    digest = hashlib.sha256()
+def _digest(arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    """SHA-256 of all arrays and the description: masters rely on the shapes of what they have saved."""
+    stated = {name: fact for name, fact in facts.items() if name != _CHECKSUM}
+    digest = hashlib.sha256(json.dumps(stated, sort_keys=True).encode())
     for name in sorted(arrays.keys() - {_FACTS}):
         array = np.asarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
+
+
+def _count(stated: Any) -> int:
+    if type(stated) is not int or stated < 0:
+        raise ValueError(f"its number of steps is {stated!r}")
+    return stated
 
 
 def _bytes(content: bytes) -> Any:

@@ -3,7 +3,9 @@
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -13,6 +15,7 @@ from ssptool.documents.foreign_files import read_text
 from ssptool.engine.failure import BadScenario
 from ssptool.engine.stimuli.scenario import Event, Scalar, Scenario
 from ssptool.engine.stimuli.time_signals import Action
+from ssptool.foreign_text import MOST_LEVELS, TOO_DEEP
 from ssptool.working_directory import absolute
 
 _KEYS = ("description", "defaults", "events", "end")
@@ -45,8 +48,23 @@ def read_scenario(path: Path) -> Scenario:
     except yaml.YAMLError as error:
         raise BadScenario([DataFinding(source, 1, "", f"it is no YAML: {error}")]) from None
     except RecursionError:
-        raise BadScenario([DataFinding(source, 1, "", "it is nested too deeply")]) from None
+        raise BadScenario([DataFinding(source, 1, "", TOO_DEEP)]) from None
+    if _too_deep(root):
+        raise BadScenario([DataFinding(source, 1, "", TOO_DEEP)])
     return _Reading(source).scenario(root)
+
+
+def _too_deep(root: yaml.Node | None) -> bool:
+    """Whether lists and mappings within each other have more than `MOST_LEVELS`; an alias is looked into once."""
+    seen: set[int] = set()
+    nodes: list[Any] = [root]
+    for _ in range(MOST_LEVELS + 1):
+        level = [one for one in nodes if isinstance(one, yaml.CollectionNode) and id(one) not in seen]
+        seen |= set(map(id, level))
+        nodes = [
+            value for one in level for value in (chain(*one.value) if isinstance(one, yaml.MappingNode) else one.value)
+        ]
+    return bool(level)
 
 
 class _Reading:

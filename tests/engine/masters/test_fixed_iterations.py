@@ -61,6 +61,16 @@ def test_more_iterations_are_advised_only_where_they_help():
         assert "--master jacobi" not in lost.advice  # it runs away here
 
 
+def test_an_fmu_that_steps_without_iterations_have_led_astray_is_not_blamed_alone():
+    """What is advised then was tried: twice the iterations, and the other acceleration."""
+    governor = SYSTEM.parent / "flyball_governor"
+    astray = ssptool.simulate(governor, implementation="cs", max_iterations=5, stop_time=0.05).failure
+    assert astray.function == "fmi2DoStep"
+    more, acceleration = re.search(r"--max-iterations (\d+), use --acceleration (\w+)", astray.advice).groups()
+    assert ssptool.simulate(governor, implementation="cs", max_iterations=int(more), stop_time=0.05).ok
+    assert ssptool.simulate(governor, implementation="cs", acceleration=acceleration, stop_time=0.05).ok
+
+
 def commands():
     """Every command and subcommand."""
     waiting = [typer.main.get_command(app)]
