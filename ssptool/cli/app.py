@@ -334,7 +334,7 @@ def _explain(error: Exception) -> int:
         complain(_text(error), rendered=getattr(error, "rendered", False))
         return 1
     if isinstance(error, OSError) and not _in_package(str(error.filename or "")):
-        complain(_sentence(error))
+        complain(sentence(error))
         return 2
     if isinstance(error, MemoryError):
         complain(f"there is not enough memory for this{f': {error}' if error.args else ''}")
@@ -375,7 +375,7 @@ def _as_typed(name: str) -> str:
     return f"{option} {match[2]}" if match[2] else option
 
 
-def _sentence(error: OSError) -> str:
+def sentence(error: OSError) -> str:
     """Python's message, without number and brackets of the operating system."""
     if isinstance(error, FileNotFoundError) and error.filename is not None:
         path = shown(Path(os.fsdecode(error.filename)))

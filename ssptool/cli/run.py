@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import ssptool
-from ssptool.cli.app import complain, progress_bar, say
+from ssptool.cli.app import complain, progress_bar, say, sentence
 from ssptool.cli.options import (
     WHAT_IS_COMPILED,
     Accept,
@@ -451,6 +451,7 @@ def _draw(result: "Result", path: Path) -> bool:
     try:
         ssptool.plot(result.trace, path, title=result.name)
     except (ValueError, OSError, PlotUnavailable) as problem:
-        complain(f"{path} was not drawn: {problem}")
+        reason = sentence(problem) if isinstance(problem, OSError) else problem
+        complain(f"{path} was not drawn: {reason}")
         return False
     return True

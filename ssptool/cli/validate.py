@@ -10,6 +10,7 @@ import typer
 import ssptool
 from ssptool.cli.app import complain, say
 from ssptool.cli.options import AllowOutside, NoSettings, SettingsFile, bundled, codes, judged_by
+from ssptool.documents.saving import save_file
 from ssptool.foreign_text import direct, without_commands
 
 if TYPE_CHECKING:
@@ -118,10 +119,7 @@ def _show(report: "Report", form: str, output: Path | None) -> None:
     if output is None:
         _print(ssptool.REPORT_RENDERERS[form](report), form)
     else:
-        try:
-            output.write_text(ssptool.PLAIN_REPORT_RENDERERS[form](report) + "\n", encoding="utf-8")
-        except OSError as problem:
-            raise OSError(problem.errno, problem.strerror, str(output)) from None  # a full disk does not name the file
+        save_file(output, ssptool.PLAIN_REPORT_RENDERERS[form](report) + "\n")
         say(f"{ssptool.report_summary(report)}; report in {output}")
 
 

@@ -73,6 +73,17 @@ def replaced_atomically(target: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
+def save_file(target: Path, content: bytes | str) -> None:
+    """Write all of a file or nothing; what is no file, such as /dev/stdout, is written to. Errors name the target."""
+    data = content.encode() if isinstance(content, str) else content
+    if target.exists() and not target.is_file():
+        with _naming(target), target.open("wb") as device:
+            device.write(data)
+        return
+    with replaced_atomically(target) as file:
+        file.write(data)
+
+
 class AtomicReplacement:
     """Files to write and files to delete, as a context manager: at its end everything happens, in the given order.
 

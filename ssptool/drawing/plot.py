@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ssptool.documents.saving import save_file
 from ssptool.drawing.plot_model import FORMATS, PAGES, PICTURES, Curve, Panel, Size, Styled, check_plot_name, panels
 from ssptool.errors import PlotUnavailable, WrongValue
 from ssptool.foreign_text import html_text, one_line, several_lines
@@ -39,9 +40,11 @@ def picture_svg(panels: Sequence[Panel]) -> str:
 
 def save(figure: Any, path: Path) -> None:
     """Write a figure of matplotlib in the format of its name: the same bytes for the same figure."""
-    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    ending, content = path.suffix.lower().removeprefix("."), io.BytesIO()
     with _style(None):
-        _literal(figure).savefig(path, metadata=dates.get(path.suffix.lower()))
+        _literal(figure).savefig(content, format=ending, metadata=dates.get(ending))
+    save_file(path, content.getvalue())
 
 
 def _literal(figure: Any) -> Any:
@@ -309,7 +312,7 @@ _HEIGHT = 240
 
 def draw_page(panels: Sequence[Panel], path: Path, title: str) -> None:
     """Write a page in which all panels zoom together, and a click on the legend hides a curve."""
-    path.write_text(plot_html(title, page_markup(panels)), encoding="utf-8")
+    save_file(path, plot_html(title, page_markup(panels)))
 
 
 def page_markup(panels: Sequence[Panel]) -> str:
@@ -416,7 +419,6 @@ def plot_signals(curves: Sequence[Curve], path: Path, title: str = "", size: Siz
     if size is not None:
         check_plot_name(path, PICTURES)
     contents = panels(curves)
-    path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix.lower() in PAGES:
         draw_page(contents, path, title)
     else:

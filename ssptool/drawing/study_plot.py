@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.documents.saving import save_file
 from ssptool.drawing.plot import plot_html, plotly_text, save
 from ssptool.errors import PlotUnavailable
 
@@ -194,7 +195,7 @@ def _envelope(chart: Envelope) -> Any:
 
 def draw_chart_page(chart: Chart, path: Path, title: str) -> None:
     """Raises PlotUnavailable."""
-    path.write_text(plot_html(title, chart_markup(chart)), encoding="utf-8")
+    save_file(path, plot_html(title, chart_markup(chart)))
 
 
 def chart_markup(chart: Chart, *, library: bool = True) -> str:

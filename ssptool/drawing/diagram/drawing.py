@@ -9,6 +9,7 @@ from pathlib import Path
 
 from lxml import etree
 
+from ssptool.documents.saving import save_file
 from ssptool.drawing.diagram.arrange import DrawnWires, all_arranged, arranged, expanded
 from ssptool.drawing.diagram.model import (
     Sheet,
@@ -183,8 +184,7 @@ class Drawing:
         """
         path = Path(path)
         check_plot_name(path, DRAWINGS)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(self._content(path.suffix.lower()))
+        save_file(path, self._content(path.suffix.lower()))
 
     def _content(self, ending: str) -> bytes:
         match ending:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.foreign_files import open_bytes
+from ssptool.documents.saving import save_file
 from ssptool.drawing.diagram.model import Sheet
 from ssptool.drawing.plot import content_policy, dark_style
 from ssptool.engine.run.manifest import value_text
@@ -230,8 +231,7 @@ class ReportPage:
     html: str
 
     def save(self, path: Path | str) -> None:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(self.html, encoding="utf-8")
+        save_file(Path(path), self.html)
 
     def _repr_html_(self) -> str:
         """The page in a frame, which isolates its styles and scripts from the notebook."""
