@@ -114,8 +114,13 @@ def test_a_timeout_may_be_as_long_as_one_likes(ssptool, limit):
 
 
 def test_a_folder_that_is_not_there_is_told_as_such(ssptool, tmp_path):
-    status, _, err = ssptool("validate", SYSTEM, "--output", "nowhere/report.txt")
+    status, _, err = ssptool("run", SYSTEM, "--stop-time", "0.01", "--fmu-log", "nowhere/log.csv")
     assert (status, err) == (2, "error: nowhere: no such folder; make it first\n")
+
+
+def test_the_folder_of_a_report_is_made(ssptool, tmp_path):
+    assert ssptool("validate", SYSTEM, "--output", tmp_path / "made/report.txt")[0] == 0
+    assert (tmp_path / "made/report.txt").is_file()
 
 
 def test_a_file_that_is_no_system_is_told_what_one_is(ssptool, tmp_path):

@@ -30,9 +30,8 @@ class ResultsNotWritten(Exception):
 
     def __init__(self, path: Path, reason: str, time: float | None) -> None:
         since, kept = ("", "") if time is None else (f" at t = {time:g} s", "the file keeps what is in it; ")
-        super().__init__(
-            f"{path}: results cannot be written{since}: {reason}; {kept}make room or get access, or choose another --output"
-        )
+        remedy = "make room, get access, or choose another --output"
+        super().__init__(f"{path}: results cannot be written{since}: {reason}; {kept}{remedy}")
         self.path = path
         self.reason = reason
         self.time = time
