@@ -1,11 +1,13 @@
 """Rules on the dimensions of arrays and on clocks."""
 
 from collections.abc import Iterator, Mapping
+from math import prod
 
 from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.documents.vocabulary import IntervalVariability
 from ssptool.network.conversion import is_integer
+from ssptool.network.tree import MOST_ELEMENTS
 from ssptool.rules.catalogue import (
     DERIVED,
     ERROR,
@@ -105,6 +107,24 @@ def not_empty(dimension: ssc.Dimension, structure: Structure) -> Iterator[Findin
     """
     if dimension.size == 0:
         yield Finding(dimension, "the size is zero", "", "size")
+
+
+@DIMENSIONS.rule(
+    "DIM-101", severity=ERROR, basis=POLICY, source="ssptool: limit of memory", versions=["2.0"], blocks_run=True
+)
+def bounded_arrays(typed: ssd.Connector | ssb.DictionaryEntry, structure: Structure) -> Iterator[Finding]:
+    """A connector or dictionary entry has at most 10 000 000 elements.
+
+    ssptool has a signal for each element. The connectors of a system together have the same limit, which `plan` and
+    `run` check.
+
+    Fix: correct the sizes.
+    """
+    sizes = [dimension.size for dimension in typed.dimensions if dimension.size is not None]
+    if prod(sizes) > MOST_ELEMENTS:
+        shape = " × ".join(map(str, sizes))
+        what = f"'{typed.name}' has {prod(sizes)} elements ({shape}), the limit is {MOST_ELEMENTS}"
+        yield Finding(typed.dimensions[0], what, "", "size")
 
 
 def _siblings(dimension: ssc.Dimension, structure: Structure) -> Mapping[str, Declared] | None:

@@ -71,6 +71,30 @@ def test_systems_that_multiply_by_reference_end(multiplying, command):
     assert typed(*command[:1], multiplying, *command[1:]).code in (0, 1)
 
 
+@pytest.fixture
+def vast(tmp_path):
+    """A connector with 10⁹ elements in its sixth line."""
+    namespaces = "".join(
+        f'\n xmlns:{prefix}="http://ssp-standard.org/SSP1/SystemStructure{name}"'
+        for prefix, name in (("ssc", "Common"), ("ssd", "Description"))
+    )
+    (tmp_path / "vast.ssd").write_text(
+        f'<ssd:SystemStructureDescription{namespaces} version="2.0" name="v">\n<ssd:System name="r"><ssd:Connectors>\n'
+        '<ssd:Connector name="u" kind="input"><ssc:Float64/>\n<ssc:Dimension size="1000000000"/></ssd:Connector>\n'
+        "</ssd:Connectors></ssd:System></ssd:SystemStructureDescription>"
+    )
+    return tmp_path / "vast.ssd"
+
+
+@pytest.mark.parametrize("command", ["validate", "plan", "run"])
+def test_a_connector_with_too_many_elements_is_named_with_its_place_and_the_limit(vast, command):
+    done = typed(command, vast)
+    assert done.code == 1
+    said = done.out + done.err
+    assert "DIM-101" in said and "vast.ssd:6" in said
+    assert "'u' has 1000000000 elements (1000000000), the limit is 10000000" in said
+
+
 def test_one_of_them_is_drawn_and_all_of_them_are_refused(multiplying, tmp_path):
     assert typed("draw", multiplying, "-o", tmp_path / "one.svg").code == 0
     for arguments in (["-o", tmp_path / "all.html"], ["--depth", "40", "-o", tmp_path / "all.svg"]):
