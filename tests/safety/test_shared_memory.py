@@ -13,17 +13,22 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int, c_size_t, c_uint32, c_void_p
+from typing import Any
 
+import numpy as np
 import pytest
 
 from ssptool import Settings
 from ssptool.engine.failure import Ending
 from ssptool.engine.isolation import child
+from ssptool.engine.isolation.child import Committed, SharedRows
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
+from ssptool.engine.trace import NewEntries
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.processes import AVAILABLE
 from tests.engine.dual_mass import Folder, network
+from tests.engine.small.fmus import Var, make_fmu
 from tests.fmus import build as fmus
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="FMUs have processes of their own on Linux only")
@@ -465,3 +470,62 @@ def test_an_fmu_cannot_truncate_the_memory(start, isolated, processes):
     quiet, loud = (run_with(what, isolated=isolated, processes=processes) for what in (fmus.NOTHING, fmus.TRUNCATE))
     assert loud.status is Ending.COMPLETED
     assert loud.trace["Bad.y"].tolist() == quiet.trace["Bad.y"].tolist()
+
+
+def number(value: int) -> Callable[[Any, int], NewEntries]:
+    """Rows that refer to the text of this number."""
+
+    def forge(rows: Any, _: int) -> NewEntries:
+        rows[:, 1].view(np.int64)[:] = value
+        return NewEntries((b"text",))
+
+    return forge
+
+
+FORGED = {
+    "a text that was not sent": (number(2), "texts that it has not sent"),
+    "a negative number": (number(-1), "texts that it has not sent"),
+    "a huge number": (number(2**63 - 1), "texts that it has not sent"),
+    "the end of no text": (lambda rows, _: NewEntries((), (7,)), "the end of texts"),
+    "the end of the empty text": (lambda rows, _: NewEntries((), (0,)), "the end of texts"),
+    "the end of a text, twice": (lambda rows, _: NewEntries((b"text",), (1, 1)), "the end of texts"),
+    "no time": (lambda rows, _: rows[:, 0].fill(np.inf) or NewEntries(), "without a time"),
+}
+
+
+@pytest.mark.parametrize(("forge", "words"), FORGED.values(), ids=FORGED)
+def test_rows_that_cannot_be_of_the_run_end_it(tmp_path, monkeypatch, forge, words):
+    def commit(self: SharedRows, count: int, _: NewEntries) -> None:
+        entries = forge(self._ring[self._turn % len(self._ring)][:count], count)
+        send(self._connection, Committed(count, entries))
+
+    send = child._send
+    monkeypatch.setattr(child, "_may_fork", lambda _: True)
+    monkeypatch.setattr(SharedRows, "commit", commit)
+    make_fmu(tmp_path / "A.fmu", [Var("s", "output", "String", start="")], calc="")
+    plan = make_plan(network({"A": "A.fmu"}, [], folder=tmp_path), Settings(stop_time=1.0, step_size=0.1))
+    result = run(plan, Folder(tmp_path), isolated=True)
+    assert result.status is Ending.EXITED and words in result.failure.message
+    assert set(result.trace["A.s"]) <= {""}
+
+
+def test_texts_that_were_forgotten_are_not_referred_to_again(tmp_path, monkeypatch):
+    turns = iter([(NewEntries((b"text",), (1,)), 1), (NewEntries(), 1)])
+
+    def commit(self: SharedRows, count: int, _: NewEntries) -> None:
+        entries, reference = next(turns)
+        self._ring[self._turn % len(self._ring)][:count, 1].view(np.int64)[:] = reference
+        send(self._connection, Committed(count, entries))
+        self._turn += 1
+        self._unread += 1
+
+    send = child._send
+    monkeypatch.setattr(child, "_may_fork", lambda _: True)
+    monkeypatch.setattr(SharedRows, "commit", commit)
+    make_fmu(tmp_path / "A.fmu", [Var("s", "output", "String", start="")], calc="")
+    net = network({"A": "A.fmu"}, [], folder=tmp_path)
+    plan = make_plan(net, Settings(stop_time=1.0, step_size=1e-4))
+    result = run(plan, Folder(tmp_path), isolated=True)
+    assert result.status is Ending.EXITED and "texts that it has not sent" in result.failure.message
+    assert 0 < result.rows < 10_001
+    assert set(result.trace["A.s"]) == {"text"}

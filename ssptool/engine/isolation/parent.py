@@ -26,6 +26,7 @@ from ssptool.engine.isolation.child import (
     message_from,
     start_child,
 )
+from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.recording.writer import blocks_at_once, rows_at_once
 from ssptool.engine.run.execution import Counts, Execution, Job
 from ssptool.engine.run.initialization import InitializationReport
@@ -193,6 +194,8 @@ class _Parent:
         self.watch: Watch
         self.watch, self.ring = assignment.watch_and_ring(memory)
         self.turn = 0
+        self.contents = {0}
+        """Numbers of the contents that rows may refer to."""
         job = assignment.job
         self.settings = job.plan.settings
         self.components = {instance.name for instance in job.plan.instances}
@@ -264,25 +267,36 @@ class _Parent:
             case InitializedMessage(kernel, report):
                 self.recorder.initialized(kernel, report)
             case Committed(count, entries):
-                self._take(count, entries)
+                self._take(self._committed(count, entries), entries)
                 self._answer()
         return message
 
     def _check(self, message: Message) -> None:
         """Refuse what cannot be of this run. Raises BadMessage."""
         match message:
-            case Committed(count):
-                times = self.ring[self.turn % len(self.ring)][: max(count, 0), 0]
-                if not 0 <= count <= self.ring.shape[1] or not np.all(np.isfinite(times)):
-                    raise BadMessage(f"{count} rows of at most {self.ring.shape[1]}, {len(times)} of them with a time")
-                if self.recorder.report is None:
-                    raise BadMessage("rows before the end of initialization")
+            case Committed() if self.recorder.report is None:
+                raise BadMessage("rows before the end of initialization")
             case InitializedMessage() if self.recorder.report is not None:
                 raise BadMessage("a second end of initialization")
             case Finished(execution):
                 failure = execution.failure
                 if failure is not None and failure.component and failure.component not in self.components:
                     raise BadMessage(f"a failure of a component {failure.component!r}, which the system does not have")
+
+    def _committed(self, count: int, entries: NewEntries) -> Floats:
+        """A copy of the next rows, which an FMU may change meanwhile. Raises BadMessage."""
+        rows: Floats = self.ring[self.turn % len(self.ring)][: max(count, 0)].copy()
+        if not 0 <= count <= self.ring.shape[1] or not np.all(np.isfinite(rows[:, 0])):
+            raise BadMessage(f"{count} rows of at most {self.ring.shape[1]}, some of them without a time")
+        first = self.recorder.contents.told
+        self.contents.update(range(first, first + len(entries.new)))
+        if not self.contents.issuperset(np.unique(self.recorder.references(rows)).tolist()):
+            raise BadMessage("rows with texts that it has not sent")
+        forgotten = set(entries.forgotten)
+        if len(forgotten) != len(entries.forgotten) or not forgotten <= self.contents - {0}:
+            raise BadMessage("the end of texts that it has not sent")
+        self.contents -= forgotten
+        return rows
 
     def _drain(self) -> None:
         """End the child, and take all rows that it has finished."""
@@ -293,12 +307,11 @@ class _Parent:
                     pass
                 self._salvage()
 
-    def _take(self, count: int, entries: NewEntries = NO_ENTRIES) -> None:
-        slot = self.ring[self.turn % len(self.ring)]
+    def _take(self, rows: Floats, entries: NewEntries = NO_ENTRIES) -> None:
         try:
-            self.recorder.add(slot[:count], entries)
+            self.recorder.add(rows, entries)
         finally:  # whoever is told of the progress may end the run
-            slot[:, 0] = np.nan
+            self.ring[self.turn % len(self.ring), :, 0] = np.nan
             self.turn += 1
 
     def _answer(self) -> None:
@@ -311,10 +324,11 @@ class _Parent:
 
         It tells of new contents when it commits, so that none is known of these rows.
         """
-        slot = self.ring[self.turn % len(self.ring)]
-        finished = slot[: _leading_numbers(slot[:, 0])]
+        rows = self.ring[self.turn % len(self.ring)].copy()
+        strange = ~np.isfinite(rows[:, 0])
+        strange |= ~np.isin(self.recorder.references(rows), list(self.contents)).all(axis=1)
         with interrupts_deferred():
-            self._take(len(self.recorder.known(finished)))
+            self._take(rows[: np.argmax(strange)] if strange.any() else rows)
 
     # -- how it ended ----------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.planning.interval import check_step
@@ -211,11 +212,9 @@ class Recorder:
             tell(min((self.last_time - interval.start) / (interval.stop - interval.start or 1.0), 1.0))
             self._progress = tell
 
-    def known(self, rows: Floats) -> Floats:
-        """The first of these rows, up to one that refers to an unknown content."""
-        numbers = rows[:, self._numbered].view(np.int64)
-        strange = (numbers >= self.contents.told).any(axis=1)
-        return rows[: np.argmax(strange)] if strange.any() else rows
+    def references(self, rows: Floats) -> NDArray[np.int64]:
+        """The numbers of contents in these rows."""
+        return rows[:, self._numbered].view(np.int64)
 
     def finish(self) -> None:
         """Finish after the last row."""
