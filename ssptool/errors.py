@@ -3,6 +3,7 @@
 Such phrases are similar names for a wrong one, the first of many things, and a number with its noun.
 """
 
+import errno
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from importlib import import_module
@@ -23,6 +24,22 @@ class WrongValue(WrongUsage, ValueError):
 def is_own(error: BaseException) -> bool:
     """Whether the class of an error or one of its bases is of this package, so that its message is for the user."""
     return any(kind.__module__.partition(".")[0] == "ssptool" for kind in type(error).__mro__)
+
+
+_WAYS_OUT = {
+    errno.ENOSPC: "make room, or choose another place",
+    errno.EDQUOT: "make room, or choose another place",
+    errno.EFBIG: "raise the limit of the size of files (ulimit -f), or write less",
+    errno.EROFS: "choose a place that can be written",
+    errno.EACCES: "change the permissions of the file or of its folder, or choose another",
+    errno.EPERM: "change the permissions of the file or of its folder, or choose another",
+}
+
+
+def disk_trouble(error: OSError) -> str:
+    """What the operating system says, begun with a small letter, and what can be done about it where that is known."""
+    said = f"{error.strerror[:1].lower()}{error.strerror[1:]}" if error.strerror else str(error)
+    return "; ".join(filter(None, [said, _WAYS_OUT.get(error.errno or 0)]))
 
 
 _PACKAGES = {"simpleeval": "simpleeval", "distributed": "dask[distributed]", "pyarrow": "pyarrow", "psutil": "psutil"}

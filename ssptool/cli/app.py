@@ -22,7 +22,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import ssptool
-from ssptool.errors import WrongUsage, is_own
+from ssptool.errors import WrongUsage, disk_trouble, is_own
 from ssptool.foreign_text import direct, indented, several_lines, without_commands
 from ssptool.working_directory import shown
 
@@ -376,11 +376,11 @@ def _as_typed(name: str) -> str:
 
 
 def sentence(error: OSError) -> str:
-    """Python's message, without number and brackets of the operating system."""
+    """File, what is wrong, and the way out, without number and brackets of the operating system."""
     if isinstance(error, FileNotFoundError) and error.filename is not None:
         path = shown(Path(os.fsdecode(error.filename)))
         folder = path.parent
         return f"{path} does not exist" if folder.is_dir() else f"{folder}: no such folder; make it first"
     if error.filename is not None and error.strerror:
-        return f"{shown(Path(os.fsdecode(error.filename)))}: {error.strerror[0].lower()}{error.strerror[1:]}"
-    return str(error)
+        return f"{shown(Path(os.fsdecode(error.filename)))}: {disk_trouble(error)}"
+    return disk_trouble(error)

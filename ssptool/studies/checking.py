@@ -15,6 +15,7 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.run.selection import Inside, select
 from ssptool.engine.settings import Settings
+from ssptool.errors import disk_trouble
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.conversion import InvalidValue
 from ssptool.rules.catalogue import UnknownRule
@@ -324,7 +325,8 @@ class _StudyCheck:
             self.findings.found += problem.findings
         except OSError as problem:
             if not any(map(self.findings.about, ("parameters", "inputs", "scenario"))):
-                self.findings.add(("system",), str(problem))
+                file = "" if problem.filename is None else f"{problem.filename}: "
+                self.findings.add(("system",), f"{file}{disk_trouble(problem)}")
         except (Unsupported, InvalidDocument, LookupError, ValueError) as problem:
             self.findings.add(key or (stated,), f"{described}{problem}")
         return None

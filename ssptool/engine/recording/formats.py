@@ -14,7 +14,7 @@ from ssptool.documents.csv_columns import sidecar
 from ssptool.documents.foreign_files import read_text
 from ssptool.engine.recording.writer import UnreadableTrace, Writer
 from ssptool.engine.trace import Column, Floats, StringTable, Trace
-from ssptool.errors import WrongUsage
+from ssptool.errors import WrongUsage, disk_trouble
 from ssptool.foreign_text import json_content
 from ssptool.working_directory import absolute
 
@@ -29,9 +29,8 @@ class ResultsNotWritten(Exception):
     """
 
     def __init__(self, path: Path, reason: str, time: float | None) -> None:
-        since, kept = ("", "") if time is None else (f" at t = {time:g} s", "the file keeps what is in it; ")
-        remedy = "make room, get access, or choose another --output"
-        super().__init__(f"{path}: results cannot be written{since}: {reason}; {kept}{remedy}")
+        since, kept = ("", "") if time is None else (f" at t = {time:g} s", "; the file keeps what is in it")
+        super().__init__(f"{path}: results cannot be written{since}: {reason}{kept}")
         self.path = path
         self.reason = reason
         self.time = time
@@ -80,7 +79,7 @@ class GuardedWriter:
             yield
         except OSError as error:
             self._failed = True
-            raise ResultsNotWritten(self._path, error.strerror or str(error), time) from error
+            raise ResultsNotWritten(self._path, disk_trouble(error), time) from error
 
 
 class UnknownFormat(WrongUsage, ValueError):

@@ -111,7 +111,7 @@ def test_a_file_that_can_grow_no_more_keeps_the_rows_that_are_in_it(tmp_path, mo
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_file_that_cannot_be_begun_is_named(tmp_path, ending):
     path = tmp_path / "none" / f"trace{ending}"
-    with pytest.raises(ResultsNotWritten, match=rf"trace{ending}: results cannot be written: No such file") as caught:
+    with pytest.raises(ResultsNotWritten, match=rf"trace{ending}: results cannot be written: no such file") as caught:
         open_writer(path, COLUMNS)
     assert caught.value.time is None
 
