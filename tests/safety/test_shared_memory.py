@@ -7,6 +7,7 @@ import fcntl
 import json
 import mmap
 import os
+import resource
 import signal
 import struct
 import time
@@ -396,6 +397,19 @@ def test_the_memory_cannot_be_taken_away(attacked):
 
     assert attacked(attack).call("fmi2Terminate") == 4  # as many refusals
     assert attacked(lambda forger: forger.wait()).client.lost is None
+
+
+def test_the_memory_fits_the_limit_of_sizes_of_files():
+    descriptor = os.memfd_create("limited", os.MFD_ALLOW_SEALING)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
+            Client(descriptor)
+        finally:
+            os._exit(os.fstat(descriptor).st_size >> 16)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 4  # times 64 KiB
+    os.close(descriptor)
 
 
 def test_a_copy_of_this_process_has_no_part_in_the_memory(attacked):

@@ -20,7 +20,7 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free, "both processes u
 static_assert(sizeof(Header) <= 4096);
 
 // What nobody has written to takes no memory, only addresses; there may be limits on these and on sizes of files.
-constexpr std::size_t most_mapped = std::size_t{1} << 32, least_mapped = std::size_t{1} << 20;
+constexpr std::size_t most_mapped = std::size_t{1} << 32, least_mapped = std::size_t{1} << 17;
 
 // Some microseconds: a short call is answered before a process would have been put to sleep and woken again. Longer
 // looking would take the processor away from who is to answer, where all of them are busy.
