@@ -129,3 +129,21 @@ def test_any_bytes_are_a_document_or_refused(data):
         assert Document("a", bytes(source)).to_bytes() == bytes(source)
     except InvalidDocument as refused:
         assert refused.diagnostics
+
+
+@pytest.mark.parametrize(
+    ("source", "limit"),
+    [
+        (b"<a>" * 300 + b"</a>" * 300, "elements are nested deeper than the limit of 256 levels"),
+        (b"<a>" + b"x" * 11_000_000 + b"</a>", "the document exceeds a limit of the XML reader: "),
+    ],
+    ids=["deep", "long"],
+)
+def test_a_limit_of_the_reader_is_not_told_as_wrong_syntax(source, limit):
+    with pytest.raises(InvalidDocument) as caught:
+        Document("a.ssd", source)
+    found = caught.value.diagnostics[0]
+    assert (found.code, found.message.startswith(limit)) == ("XML-001", True)
+    assert found.advice
+    assert "syntax" not in str(found)
+    assert "XML_PARSE_HUGE" not in found.message
