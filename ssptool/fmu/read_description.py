@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from lxml import etree
 
+from ssptool.errors import abbreviated
 from ssptool.fmu.description import (
     Causality,
     Dependencies,
@@ -566,4 +567,18 @@ def _schema(major: str) -> etree.XMLSchema:
 
 def _problem(message: str) -> DescriptionProblem:
     place = _LINE.search(message)
-    return DescriptionProblem(int(place[1]) if place else 0, _LINE.sub("", message))
+    return DescriptionProblem(int(place[1]) if place else 0, _only_differences(_LINE.sub("", message)))
+
+
+_TWO_SETS = re.compile(r"(?s)(ModelStructure/\w+) does not contain .*? Expected \{(.*)\} but was \{(.*)\}\.")
+
+
+def _only_differences(message: str) -> str:
+    """In the place of two sets of names, which may be thousands, what one of them has alone."""
+    sets = _TWO_SETS.fullmatch(message)
+    if sets is None:
+        return message
+    expected, found = (set(filter(None, names.split(", "))) for names in sets.group(2, 3))
+    missing, surplus = sorted(expected - found), sorted(found - expected)
+    told = [f"lacks {abbreviated(missing)}"] * bool(missing) + [f"must not list {abbreviated(surplus)}"] * bool(surplus)
+    return f"{sets[1]} {' and '.join(told)}" if told else message
