@@ -146,6 +146,7 @@ _CAPTIONS = {
     "scatter": "Results over factors",
     "tornado": "What each factor does alone",
     "envelope": "Signals over time in all runs",
+    "sensitivity": "What results depend on",
 }
 
 

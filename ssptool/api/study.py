@@ -269,7 +269,8 @@ def plot_study(
     ----------
     kind
         `scatter`: results over factors. `tornado`: what each factor does alone, in a one-at-a-time design. `envelope`:
-        signals over time in all runs, with quantiles, if the study keeps traces. None: what fits to the study.
+        signals over time in all runs, with quantiles, if the study keeps traces. `sensitivity`: how results depend on
+        the factors, in a saltelli or morris design. None: what fits to the study.
     signals
         One pattern or several, of results or of signals; else all.
     title

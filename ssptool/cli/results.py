@@ -35,7 +35,11 @@ def plot_command(
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option("--kind", metavar="KIND", help="Of a study: scatter, tornado or envelope; else what fits to it."),
+        typer.Option(
+            "--kind",
+            metavar="KIND",
+            help="Of a study: scatter, tornado, envelope or sensitivity; else what fits to it.",
+        ),
     ] = None,
     size: Annotated[
         str | None,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +79,22 @@ class Envelope:
     runs: int
 
 
-Chart: TypeAlias = Scatter | Tornado | Envelope
+class Marked(NamedTuple):
+    """A number and the ends of its interval, nan where it has none."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Influences:
+    """For each result the names of measures, and of each factor its measures, the most influential first."""
+
+    results: tuple[tuple[Axis, tuple[str, ...], tuple[tuple[str, tuple[Marked, ...]], ...]], ...]
+
+
+Chart: TypeAlias = Scatter | Tornado | Envelope | Influences
 
 
 LOW_COLOUR, HIGH_COLOUR = "#1f77b4", "#d95f02"
@@ -95,6 +110,8 @@ def draw_chart(chart: Chart, path: Path, title: str) -> None:
             figure = _tornado(chart)
         case Envelope():
             figure = _envelope(chart)
+        case Influences():
+            figure = _influences(chart)
     figure.suptitle(title)
     save(figure, path)
 
@@ -193,6 +210,62 @@ def _envelope(chart: Envelope) -> Any:
     return figure
 
 
+_MEASURES = ("#1f77b4", "#d95f02", "#7570b3")
+"""Colours of measures."""
+
+
+def _influences(chart: Influences) -> Any:
+    heights = [0.8 + 0.22 * len(names) * len(rows) for _, names, rows in chart.results]
+    figure = _figure(8.0, 0.9 + sum(heights))
+    axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for axis, (result, names, rows) in zip(axes, chart.results, strict=True):
+        height = 0.8 / len(names)
+        for number, name in enumerate(names):
+            measures = [measured[number] for _, measured in rows]
+            places = [place + (number - (len(names) - 1) / 2) * height for place in range(len(rows))]
+            errors = np.nan_to_num([[m.value - m.low for m in measures], [m.high - m.value for m in measures]])
+            axis.barh(places, [m.value for m in measures], height, color=_MEASURES[number], label=name)
+            if errors.any():
+                axis.errorbar(
+                    [m.value for m in measures], places, xerr=abs(errors), fmt="none", color="black", capsize=2
+                )
+        axis.set_yticks(range(len(rows)), [factor for factor, _ in rows])
+        axis.invert_yaxis()
+        axis.axvline(0.0, color="black", linewidth=0.8)
+        axis.set_xlabel(result.title)
+        axis.grid(visible=True, axis="x", alpha=0.3)
+        axis.set_axisbelow(True)
+    handles, names_shown = axes[0].get_legend_handles_labels()
+    figure.legend(handles, names_shown, loc="outside lower center", ncols=len(names_shown), frameon=False)
+    return figure
+
+
+def _influences_page(chart: Influences) -> Any:
+    figure = _subplots(len(chart.results), 1, 300, vertical_spacing=0.4 / (len(chart.results) + 1))
+    for row, (result, names, rows) in enumerate(chart.results, 1):
+        for number, name in enumerate(names):
+            measures = [measured[number] for _, measured in rows]
+            up = np.nan_to_num([m.high - m.value for m in measures])
+            down = np.nan_to_num([m.value - m.low for m in measures])
+            figure.add_bar(
+                x=[m.value for m in measures],
+                y=[plotly_text(factor) for factor, _ in rows],
+                error_x={"array": up, "arrayminus": down, "visible": bool(up.any())},
+                orientation="h",
+                marker_color=_MEASURES[number],
+                name=name,
+                offsetgroup=name,
+                legendgroup=name,
+                showlegend=row == 1,
+                row=row,
+                col=1,
+            )
+        figure.update_xaxes(title_text=plotly_text(result.title), row=row, col=1)
+        figure.update_yaxes(autorange="reversed", row=row, col=1)
+    figure.update_layout(barmode="group", legend={"orientation": "h", "y": 1.0, "yanchor": "bottom"})
+    return figure
+
+
 def draw_chart_page(chart: Chart, path: Path, title: str) -> None:
     """Raises PlotUnavailable."""
     save_file(path, plot_html(title, chart_markup(chart)))
@@ -213,6 +286,8 @@ def chart_markup(chart: Chart, *, library: bool = True) -> str:
             figure = _tornado_page(chart)
         case Envelope():
             figure = _envelope_page(chart)
+        case Influences():
+            figure = _influences_page(chart)
     figure.update_layout(template="plotly_white", margin={"t": 40, "l": 90})
     options = {"responsive": True, "displaylogo": False}
     height = f"{figure.layout.height}px"

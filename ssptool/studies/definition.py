@@ -253,7 +253,24 @@ def cycle(factors: Sequence[Factor]) -> tuple[str, ...]:
 
 
 def make_points(study: Study, nominal: Mapping[str, FactorValue]) -> Points:
-    """All points. Raises BadExpression where an expression has no value."""
+    """All points, each once. Raises BadExpression where an expression has no value."""
+    ordered, ids = rows_of_design(study, nominal)
+    count = len(ids)
+    first = {each: k for k, each in reversed(list(enumerate(ids)))}
+    if len(first) == count:
+        return Points(ordered, ids)
+    kept = sorted(first.values())
+    unique = {name: [column[k] for k in kept] for name, column in ordered.items()}
+    return Points(unique, tuple(ids[k] for k in kept), count - len(kept))
+
+
+def rows_of_design(
+    study: Study, nominal: Mapping[str, FactorValue]
+) -> tuple[dict[str, Sequence[FactorValue]], tuple[str, ...]]:
+    """Columns by factor, as the design has them, and the names of the runs: equal rows are one run.
+
+    Raises BadExpression where an expression has no value.
+    """
     sources = {f.name: f.source for f in study.factors if not isinstance(f.source, Computed)}
     columns: dict[str, Sequence[FactorValue]] = dict(study.design.columns(sources, nominal))
     count = len(next(iter(columns.values()))) if columns else 1
@@ -262,13 +279,7 @@ def make_points(study: Study, nominal: Mapping[str, FactorValue]) -> Points:
         assert isinstance(source, Computed)
         columns[name] = [_computed(name, source, columns, k) for k in range(count)]
     ordered = {factor.name: columns[factor.name] for factor in study.factors}
-    ids = [run_id({name: column[k] for name, column in ordered.items()}) for k in range(count)]
-    first = {each: k for k, each in reversed(list(enumerate(ids)))}
-    if len(first) == count:
-        return Points(ordered, tuple(ids))
-    kept = sorted(first.values())
-    unique = {name: [column[k] for k in kept] for name, column in ordered.items()}
-    return Points(unique, tuple(ids[k] for k in kept), count - len(kept))
+    return ordered, tuple(run_id({name: column[k] for name, column in ordered.items()}) for k in range(count))
 
 
 def _computed(name: str, source: Computed, columns: Mapping[str, Sequence[FactorValue]], number: int) -> FactorValue:

@@ -326,7 +326,7 @@ class LatinHypercube:
         u = qmc.LatinHypercube(len(sources), rng=random).random(self.runs)
         if self.correlations:
             u = iman_conover(u, list(sources), self.correlations, random)
-        return _columns(u, sources)
+        return quantiles(u, sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +358,7 @@ class Sobol:
         u = qmc.Sobol(len(sources), scramble=True, rng=np.random.default_rng(self.seed)).random(self.runs)
         if self.correlations:
             u = copula(u, list(sources), self.correlations)
-        return _columns(u, sources)
+        return quantiles(u, sources)
 
 
 def _problems(design: LatinHypercube | Sobol, sources: Mapping[str, FactorSource]) -> Iterator[tuple[str, str]]:
@@ -370,7 +370,8 @@ def _problems(design: LatinHypercube | Sobol, sources: Mapping[str, FactorSource
         yield "runs", f"{design.runs} runs are too few to correlate {len(sources)} factors"
 
 
-def _columns(u: Floats, sources: Mapping[str, FactorSource]) -> Columns:
+def quantiles(u: Floats, sources: Mapping[str, FactorSource]) -> Columns:
+    """The values of factors at points (n, factors) of the unit cube."""
     inside = np.clip(u, _INSIDE, 1 - _INSIDE)
     return {name: random_values(source, inside[:, k]) for k, (name, source) in enumerate(sources.items())}
 

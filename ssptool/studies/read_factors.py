@@ -31,6 +31,7 @@ from ssptool.studies.designs import (
 from ssptool.studies.entries import StudyEntries
 from ssptool.studies.expressions import BadExpression, Expression
 from ssptool.studies.prepared import setting_problem
+from ssptool.studies.sensitivity import LEVELS, Morris, Saltelli
 
 _ROLES = (
     FactorRole.VARIABLE,
@@ -225,7 +226,7 @@ def listed_files(values: tuple[FactorValue, ...], folder: Path) -> tuple[str, ..
     return tuple(found)
 
 
-DESIGNS = ("grid", "table", "latin-hypercube", "sobol", "one-at-a-time")
+DESIGNS = ("grid", "table", "latin-hypercube", "sobol", "one-at-a-time", "saltelli", "morris")
 PARAMETER_SET = "parameters"
 """The column of a table of parameter sets."""
 
@@ -242,6 +243,13 @@ def read_design(entries: StudyEntries, folder: Path, factors: Mapping[str, Facto
         design = OneAtATime()
     elif kind == "table":
         design, known = _table(entries, folder, factors), ("kind", "file", "files", "rows")
+    elif kind == "saltelli":
+        runs, seed = _needed(entries, kind, "runs", "seed")
+        design, known = Saltelli(runs or 1, seed), ("kind", "runs", "seed")
+    elif kind == "morris":
+        trajectories, seed = _needed(entries, kind, "trajectories", "seed")
+        levels = entries.count("levels", 2) or LEVELS
+        design, known = Morris(trajectories or 1, seed, levels), ("kind", "trajectories", "seed", "levels")
     elif kind != "grid":
         design, known = _random(entries, kind, factors), ("kind", "runs", "seed", "correlations")
     entries.rest(f"key of a {kind} design", known)
@@ -258,12 +266,18 @@ def tabled_factors(design: Design, factors: Mapping[str, Factor]) -> tuple[Facto
 
 
 def _random(entries: StudyEntries, kind: str, factors: Mapping[str, Factor]) -> Design:
-    runs, seed = entries.count("runs"), entries.count("seed", 0)
-    for name, value in (("runs", runs), ("seed", seed)):
-        if value is None and name not in entries:
-            entries.find("", f"a {kind} design needs {name}" + (", so that it can be repeated" * (name == "seed")))
+    runs, seed = _needed(entries, kind, "runs", "seed")
     correlations = _correlations(entries, factors)
-    return (Sobol if kind == "sobol" else LatinHypercube)(runs or 1, seed or 0, correlations)
+    return (Sobol if kind == "sobol" else LatinHypercube)(runs or 1, seed, correlations)
+
+
+def _needed(entries: StudyEntries, kind: str, size: str, seed: str) -> tuple[int, int]:
+    """Two numbers that a random design cannot do without; 0 where one is wrong."""
+    numbers = {size: entries.count(size), seed: entries.count(seed, 0)}
+    for name, value in numbers.items():
+        if value is None and name not in entries:
+            entries.find("", f"a {kind} design needs {name}" + (", so that it can be repeated" * (name == seed)))
+    return numbers[size] or 0, numbers[seed] or 0
 
 
 def _correlations(entries: StudyEntries, factors: Mapping[str, Factor]) -> Correlations:

@@ -35,6 +35,7 @@ from ssptool.studies.entries import BadStudy, Findings, Key, StudyEntries
 from ssptool.studies.expressions import BadExpression, Expression
 from ssptool.studies.prepared import read_settings
 from ssptool.studies.read_factors import PARAMETER_SET, read_design, read_factor, tabled_factors
+from ssptool.studies.sensitivity import Morris, Saltelli
 
 
 def study_table(study: Study) -> dict[str, Any]:
@@ -109,6 +110,9 @@ def _design_table(study: Study) -> dict[str, Any]:
     if isinstance(design, LatinHypercube | Sobol):
         correlations = [list(each) for each in design.correlations]
         return {"kind": design.word, "runs": design.runs, "seed": design.seed, "correlations": correlations}
+    if isinstance(design, Saltelli | Morris):
+        stated = {one.name: getattr(design, one.name) for one in fields(design)}
+        return {"kind": design.word, **stated}
     if not isinstance(design, TableDesign):
         return {"kind": design.word}
     if design.file not in ("", PARAMETER_SET):

@@ -1,9 +1,12 @@
 """Results of a study so far, read from its folder."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ssptool.documents.saving import replaced_atomically
 from ssptool.engine.recording.formats import read_trace
@@ -11,7 +14,19 @@ from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue, studies_need
 from ssptool.foreign_text import joined_lines
 from ssptool.studies.dataset import Dataset, NotResults
+from ssptool.studies.definition import RunStatus, rows_of_design
+from ssptool.studies.designs import Computed
 from ssptool.studies.run import StudyStatus, study_status
+from ssptool.studies.sensitivity import (
+    SENSITIVITY_DESIGNS,
+    Morris,
+    Saltelli,
+    Sensitivity,
+    headings_of,
+    rows_of,
+    sensitivity,
+)
+from ssptool.studies.study_file import study_from
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -82,6 +97,25 @@ class StudyResults:
             raise NotResults(self.folder, f"there is no trace of the run {run!r}; does the study have [traces]?")
         return read_trace(path)
 
+    def sensitivity(self) -> tuple[Sensitivity, ...]:
+        """How each result depends on the factors, as far as the runs have finished; none without a design for that.
+
+        Sobol' indices of a `saltelli` design, elementary effects of a `morris` design.
+        """
+        if self.definition.get("design") not in SENSITIVITY_DESIGNS:
+            return ()
+        study = study_from(self.definition["study"])
+        assert isinstance(study.design, Saltelli | Morris)
+        _, ids = rows_of_design(study, {})
+        factors = [factor.name for factor in study.factors if not isinstance(factor.source, Computed)]
+        rows = {row["run"]: row for row in self.rows() if row["status"] == RunStatus.COMPLETED}
+        found = []
+        for name in self.results:
+            values = (rows[run][name] if run in rows else None for run in ids)
+            numbers = np.array([np.nan if value is None else value for value in values], dtype=float)
+            found.append(sensitivity(study.design, factors, name, numbers))
+        return tuple(one for one in found if one is not None)
+
     def write(self, path: Path) -> None:
         """Write the table into one file, CSV or Parquet by its ending. Raises ValueError for another."""
         arrow_csv, parquet = studies_need("pyarrow.csv"), studies_need("pyarrow.parquet")
@@ -99,18 +133,24 @@ class StudyResults:
         table = self.table()
         shown = table.slice(0, rows).to_pylist()
         names = ["number", *self.factors, *self.results, "status"]
-        cells = [names, *([_cell(row[name]) for name in names] for row in shown)]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
+        lines = _aligned([names, *([_cell(row[name]) for name in names] for row in shown)])
         if len(table) > rows:
             lines.append(f"… and {len(table) - rows} more")
         failures = Counter(row["message"] for row in table.to_pylist() if row["status"] != "completed")
         lines += [f"{count} failed: {message}" for message, count in failures.most_common(SHOWN)]
+        for one in self.sensitivity():
+            lines += ["", *_aligned([[f"{one.result} depends on", *headings_of(one)], *rows_of(one)])]
+            lines += [f"{one.lost} of {one.used + one.lost} are left out: without a value"] if one.lost else []
         return joined_lines(lines)
 
     def _repr_html_(self) -> str:
         """For notebooks."""
         return str(self.to_pandas()._repr_html_())
+
+
+def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
 
 
 def _cell(value: Any) -> str:

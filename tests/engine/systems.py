@@ -19,10 +19,11 @@ def write_system(
     for fmu in set(components.values()):
         shutil.copy(fmus / f"{fmu}.fmu", resources)
     elements = "".join(_component(name, resources / f"{fmu}.fmu") for name, fmu in components.items())
+    connected = "".join(map(_connection, connections))
     (folder / "SystemStructure.ssd").write_text(
         f'<?xml version="1.0" encoding="UTF-8"?>\n<ssd:SystemStructureDescription xmlns:ssd="{_SSD}" '
         f'xmlns:ssc="{_SSC}" version="1.0" name="test">\n<ssd:System name="test">\n<ssd:Elements>{elements}'
-        f"</ssd:Elements>\n<ssd:Connections>{''.join(map(_connection, connections))}</ssd:Connections>\n"
+        f"</ssd:Elements>\n{f'<ssd:Connections>{connected}</ssd:Connections>' if connected else ''}\n"
         f'</ssd:System>\n<ssd:DefaultExperiment startTime="0" stopTime="1"/></ssd:SystemStructureDescription>\n',
         encoding="utf-8",
     )

@@ -38,6 +38,8 @@ ALL = {
         {},
         {"kind": "one-at-a-time"},
         {"kind": "sobol", "runs": 8, "seed": 3},
+        {"kind": "saltelli", "runs": 8, "seed": 3},
+        {"kind": "morris", "trajectories": 8, "seed": 3, "levels": 6},
         {"kind": "latin-hypercube", "runs": 8, "seed": 3, "correlations": [["zeta", "tau", 0.5]]},
     ],
     ids=str,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ssptool.documents.diagnostics import Diagnostic
-from ssptool.drawing.study_plot import Axis, Band, Bar, Chart, Envelope, Floats, Scatter, Tornado
+from ssptool.drawing.study_plot import Axis, Band, Bar, Chart, Envelope, Floats, Influences, Marked, Scatter, Tornado
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.errors import WrongValue, counted
 from ssptool.foreign_text import json_text
@@ -21,6 +21,7 @@ from ssptool.studies.calibration import Fit
 from ssptool.studies.dataset import Dataset, NotResults
 from ssptool.studies.definition import RunStatus
 from ssptool.studies.run import StudyStatus
+from ssptool.studies.sensitivity import SENSITIVITY_DESIGNS, Sensitivity, headings_of, rows_of
 from ssptool.studies.study_results import StudyResults
 
 MOST_PANELS = 8
@@ -36,6 +37,7 @@ class ChartKind(StrEnum):
     SCATTER = "scatter"
     TORNADO = "tornado"
     ENVELOPE = "envelope"
+    SENSITIVITY = "sensitivity"
 
 
 def chart(results: StudyResults, kind: ChartKind | str | None, patterns: Sequence[str]) -> Chart:
@@ -57,6 +59,8 @@ def chart(results: StudyResults, kind: ChartKind | str | None, patterns: Sequenc
         raise WrongValue(f"the kind of a plot of a study is one of {', '.join(ChartKind)}; found {kind!r}")
     if kind == ChartKind.ENVELOPE:
         return _envelope(results, patterns)
+    if kind == ChartKind.SENSITIVITY:
+        return _influences(results, patterns)
     rows = [row for row in results.rows() if row["status"] == "completed"]
     if not rows:
         raise NotResults(results.folder, "no run has completed")
@@ -76,6 +80,7 @@ def every_chart(results: StudyResults, patterns: Sequence[str]) -> tuple[dict[st
     notes: list[str] = []
     wanted = [ChartKind.SCATTER] if results.results else []
     wanted += [ChartKind.TORNADO] if results.definition["design"] == "one-at-a-time" else []
+    wanted += [ChartKind.SENSITIVITY] if results.definition["design"] in SENSITIVITY_DESIGNS else []
     wanted += [ChartKind.ENVELOPE] if results.traced else []
     for kind in wanted:
         try:
@@ -89,6 +94,8 @@ def every_chart(results: StudyResults, patterns: Sequence[str]) -> tuple[dict[st
 def _fitting(results: StudyResults) -> ChartKind:
     if results.definition["design"] == "one-at-a-time":
         return ChartKind.TORNADO
+    if results.definition["design"] in SENSITIVITY_DESIGNS:
+        return ChartKind.SENSITIVITY
     return ChartKind.SCATTER if results.results or not results.traced else ChartKind.ENVELOPE
 
 
@@ -110,6 +117,25 @@ def _scatter(results: StudyResults, rows: Sequence[dict[str, Any]], chosen: Sequ
     for name in chosen:
         values[name] = np.array([np.nan if row[name] is None else row[name] for row in rows])
     return Scatter(tuple(axes), tuple(Axis(name, results.units.get(name)) for name in chosen), values)
+
+
+def _influences(results: StudyResults, patterns: Sequence[str]) -> Influences:
+    check_patterns(patterns, results.results, "result")
+    found = [one for one in results.sensitivity() if not patterns or fits_any(patterns, one.result)]
+    if not found:
+        raise NotResults(
+            results.folder, "sensitivities need a saltelli or morris design, with a result that varies in finished runs"
+        )
+    shown = []
+    for one in found:
+        measures = [tuple(Marked(*measure) for measure in each) for each in zip(*one.measures.values(), strict=True)]
+        rows = sorted(
+            zip(one.factors, measures, strict=True),
+            key=lambda row: -abs(row[1][-1 if "ST" in one.measures else 0].value),
+        )
+        what = "part of the variance of" if "ST" in one.measures else "elementary effects on"
+        shown.append((Axis(f"{what} {one.result}"), tuple(one.measures), tuple(rows)))
+    return Influences(tuple(shown))
 
 
 def _tornado(results: StudyResults, rows: Sequence[dict[str, Any]], chosen: Sequence[str]) -> Tornado:
@@ -199,6 +225,7 @@ class StudyReportContent:
     failures: ReportTable
     valueless: ReportTable
     results: ReportTable
+    sensitivities: Sequence[ReportTable]
     plots: Sequence[ReportPicture]
     notes: Sequence[str]
     calibration: CalibrationContent | None
@@ -240,6 +267,7 @@ def study_report_content(
             [row for row in rows if row["status"] == RunStatus.COMPLETED and row["message"]],
         ),
         results=_results(results, rows),
+        sensitivities=list(map(_sensitivity, results.sensitivity())) if rows else (),
         plots=plots,
         notes=notes,
         calibration=calibration,
@@ -309,6 +337,13 @@ def _results(results: StudyResults, rows: Sequence[Mapping[str, Any]]) -> Report
         shown.append((name, text, *numbers, str(len(values))))
     headings = ("result", "is", "min", "mean", "median", "max", "runs with a value")
     return ReportTable("What was computed of each run", headings, shown, frozenset({2, 3, 4, 5, 6}))
+
+
+def _sensitivity(found: Sensitivity) -> ReportTable:
+    lost = f" ({found.lost} of {found.used + found.lost} left out: without a value)" if found.lost else ""
+    headings = ("factor", *headings_of(found))
+    rows = [tuple(row) for row in rows_of(found)]
+    return ReportTable(f"What {found.result} depends on{lost}", headings, rows, frozenset(range(1, len(headings))))
 
 
 def calibration_content(fit: Fit) -> CalibrationContent:
