@@ -58,7 +58,10 @@ def resolves(structure: Structure) -> Iterator[Finding]:
             fix = renamed(element, "source", alike) if at_root and NESTING_MARK not in reference.entry else None
             read = not isinstance(element, ssc.MetaData | ssc.Signature)
             known = same or (() if structure.archive.is_generated else names)
-            yield Finding(element, message, near(uri, known), "source", ERROR if read else WARNING, fix=fix)
+            advice = near(uri, known)
+            if not same and not advice.startswith("did you mean"):  # files of other kinds are none that it could mean
+                advice = "add the file, or correct the reference"
+            yield Finding(element, message, advice, "source", ERROR if read else WARNING, fix=fix)
 
 
 @SOURCES.rule("URI-003", severity=ERROR, basis=XSD, source="SSP 2.0 §5.4, RFC 3986", blocks_run=True)

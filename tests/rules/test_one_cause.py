@@ -93,3 +93,21 @@ def test_inline_content_of_1_0_that_uses_2_0_is_told_to_declare_it(outer: str, t
     assert found.advice == f'write version="2.0" in {" and ".join(roots)}'
     with Archive.open(path) as archive:
         assert fix(archive).report.errors == ()
+
+
+@pytest.mark.parametrize(
+    ("there", "advice"),
+    [
+        (["a.ssv"], "add the file, or correct the reference"),
+        (["a.ssv", "Motor2.fmu"], "did you mean 'Motor2.fmu'?"),
+        (["Motor.ssv"], "did you mean 'Motor.ssv'?"),
+    ],
+)
+def test_for_a_missing_file_none_of_another_kind_is_offered_unless_its_name_is_near(tmp_path, there, advice):
+    for name in there:
+        (tmp_path / name).touch()
+    path = tmp_path / "SystemStructure.ssd"
+    component = '<ssd:Elements><ssd:Component name="M" source="Motor.fmu"/></ssd:Elements>'
+    path.write_text(SSD.format(version="2.0", content=component), encoding="utf-8")
+    found = [one.advice for one in check_path(tmp_path, unguarded=True).diagnostics if one.code == "URI-002"]
+    assert found == [advice]
