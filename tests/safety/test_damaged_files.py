@@ -136,6 +136,19 @@ def test_a_saved_state_with_another_description_is_refused(tmp_path, change):
         restored(path)
 
 
+def test_a_saved_state_with_an_encrypted_entry_is_refused(tmp_path):
+    path = tmp_path / "state.npz"
+    saved(path)
+    content = bytearray(path.read_bytes())
+    for signature, flags in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
+        place = content.index(b"facts.npy", content.index(signature))
+        start = content.rindex(signature, 0, place)
+        content[start + flags] |= 1
+    path.write_bytes(content)
+    with pytest.raises(NotASavedSimulation, match=r"state\.npz"):
+        restored(path)
+
+
 @pytest.mark.parametrize("facts", [b"[]", b"{}", b"[" * DEEP, b'{"format": 6, "plan": 1}'], ids=range(4))
 def test_a_saved_state_with_a_damaged_description_is_refused(tmp_path, facts):
     path = tmp_path / "state.npz"

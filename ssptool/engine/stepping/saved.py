@@ -58,10 +58,9 @@ class SavedLoop:
 _DAMAGED = (
     ValueError,
     KeyError,
-    RecursionError,
     EOFError,
     AttributeError,
-    NotImplementedError,
+    RuntimeError,  # of encrypted entries, and of compressions that zipfile does not know
     struct.error,
     zlib.error,
     zipfile.BadZipFile,
