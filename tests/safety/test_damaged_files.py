@@ -210,6 +210,18 @@ class TestStudyFolder:
         assert "study.json is damaged" in done.err
         assert next(iter(damage)) in done.err
 
+    @pytest.mark.parametrize("key", ["units", "design", "study", "files", "version", "nominal"])
+    def test_a_definition_that_lacks_something_is_refused(self, folder, tmp_path, key):
+        """`plot` read one without units as a bug of ssptool."""
+        shutil.copytree(folder, tmp_path / "s.study")
+        content = json.loads((folder / "study.json").read_text())
+        del content[key]
+        (tmp_path / "s.study/study.json").write_text(json.dumps(content))
+        for arguments in (["study", "results"], ["plot", "--output", tmp_path / "p.svg"], ["report"]):
+            done = typed(*arguments, tmp_path / "s.study")
+            assert done.code in (1, 2), done
+            assert "study.json is damaged" in done.err and key in done.err
+
     @pytest.mark.parametrize("column", ["run", "status", "peak", "System2.k2"])
     def test_runs_without_a_column_are_refused(self, folder, tmp_path, column):
         parquet = pytest.importorskip("pyarrow.parquet")
