@@ -38,6 +38,7 @@ $(VENV)/.ready-run: $(VENV)/pyvenv.cfg pyproject.toml $(KERNEL_SOURCES) $(MODULE
 
 $(VENV)/.ready-dev: $(VENV)/.ready-run
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	$(BIN)/python .ci/stubs.py
 	touch $@
 
 build/models/.ready: $(VENV)/.ready-run $(MODEL_SOURCES)

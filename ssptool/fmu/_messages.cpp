@@ -36,6 +36,7 @@
 #endif
 
 namespace nb = nanobind;
+using namespace nb::literals;
 using namespace std::string_view_literals;
 
 namespace {
@@ -445,31 +446,37 @@ NB_MODULE(_messages, module) {
       .def_prop_rw("time", &Clock::now, &Clock::set);
 
   nb::class_<LogFile>(module, "LogFile")
-      .def(nb::new_([](int descriptor, bool json) { return std::make_shared<LogFile>(descriptor, json); }))
+      .def(nb::new_([](int descriptor, bool json) { return std::make_shared<LogFile>(descriptor, json); }),
+           "descriptor"_a, "json"_a)
       .def("close", &LogFile::close)
       .def_prop_ro("lost", &LogFile::lost)
       .def_prop_ro("error", &LogFile::error);
 
   nb::class_<Log>(module, "Log")
-      .def(nb::new_([](std::string component) { return std::make_shared<Log>(std::move(component)); }))
+      .def(nb::new_([](std::string component) { return std::make_shared<Log>(std::move(component)); }), "component"_a)
       .def_prop_ro("key", &Log::key)
-      .def("answer_to", &Log::answer_to)
+      .def("answer_to", &Log::answer_to, "key"_a)
       .def("begin", &Log::begin)
       .def("end", &Log::end)
       .def("close", &Log::close)
       .def("clear", &Log::clear)
-      .def("follow", &Log::follow)
-      .def("write_to", &Log::write_to)
+      .def("follow", &Log::follow, "clock"_a)
+      .def("write_to", &Log::write_to, "file"_a, "level"_a, "categories"_a, "names"_a, "references"_a)
       .def("counts", &Log::counts)
-      .def("messages",
-           [](const Log& log) {
-             nb::list found;
-             for (const Message& message : log.messages()) found.append(facts(message));
-             return found;
-           })
-      .def("kinds", [](const Log& log) {
-        nb::list found;
-        for (const Kind& kind : log.kinds()) found.append(nb::make_tuple(kind.count, facts(kind.first)));
-        return found;
-      });
+      .def(
+          "messages",
+          [](const Log& log) {
+            nb::list found;
+            for (const Message& message : log.messages()) found.append(facts(message));
+            return found;
+          },
+          nb::sig("def messages(self) -> list[tuple[float, int, bytes, bytes]]"))
+      .def(
+          "kinds",
+          [](const Log& log) {
+            nb::list found;
+            for (const Kind& kind : log.kinds()) found.append(nb::make_tuple(kind.count, facts(kind.first)));
+            return found;
+          },
+          nb::sig("def kinds(self) -> list[tuple[int, tuple[float, int, bytes, bytes]]]"));
 }

@@ -35,7 +35,7 @@ from tests.fmus import build as fmus
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="FMUs have processes of their own on Linux only")
 if AVAILABLE:
     from ssptool.fmu.processes import process as fmu_process
-    from ssptool.fmu.processes._proxy import FUNCTIONS, Client
+    from ssptool.fmu.processes._proxy import Client, functions
 
 OK, FATAL = 0, 4
 CALL, REPLY, UPDATE, LOG, REQUEST, ANSWER = 0, 1, 2, 4, 5, 6
@@ -98,7 +98,7 @@ class Attacked:
 
     def call(self, name: str, *arguments: object) -> int:
         kinds = [type(one) if isinstance(one, c_double | c_bool | c_size_t) else c_void_p for one in arguments]
-        return ctypes.CFUNCTYPE(c_int, c_void_p, *kinds)(FUNCTIONS[name])(self.instance, *arguments)
+        return ctypes.CFUNCTYPE(c_int, c_void_p, *kinds)(functions()[name])(self.instance, *arguments)
 
     def text(self, count: int = 1) -> tuple[int, list[bytes | None]]:
         texts = (c_char_p * count)()

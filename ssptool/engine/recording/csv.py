@@ -64,7 +64,8 @@ class Lines:
         if any(self._places.values()):
             rows = self._renumbered(rows)
         if self._native and rows.size:
-            return _csv(np.ascontiguousarray(rows), self._kinds, self._written[TEXT], self._written[BYTES])
+            lines: bytes = _csv(np.ascontiguousarray(rows), self._kinds, self._written[TEXT], self._written[BYTES])
+            return lines
         return self._plain(rows)
 
     def _renumbered(self, rows: Floats) -> Floats:

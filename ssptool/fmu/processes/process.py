@@ -20,7 +20,7 @@ from ssptool.fmu.binary import FmuBinary, instantiation, prototypes, standard_na
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FATAL, Fmi1Instance, Fmi1Slave, Fmi2Instance, Fmi3Instance, FmiError, FmuInstance
 from ssptool.fmu.messages import MessageLog
-from ssptool.fmu.processes._proxy import FUNCTIONS, Client
+from ssptool.fmu.processes._proxy import Client, functions
 from ssptool.fmu.processes.serving import EndInstance, Free, Instantiate, Request, serve_as_copy
 from ssptool.foreign_text import one_line
 
@@ -260,9 +260,9 @@ class RemoteBinary(FmuBinary):
         major, exchange = self.description.fmi_major, self.interface is InterfaceType.MODEL_EXCHANGE
         kind = (_EXCHANGE if exchange else _SIMULATION)[major]
         slave = _remote_class(kind)(self.process, index, component, callback=log)
-        functions = {name: address for name, address in FUNCTIONS.items() if name in present}
-        slave._functions = {own: f for own, f in _functions(kind).items() if standard_name(own) in functions}
-        instance: FmuInstance = _INSTANCE[major](name, self.description, slave, functions, log)
+        addresses = {name: address for name, address in functions().items() if name in present}
+        slave._functions = {own: f for own, f in _functions(kind).items() if standard_name(own) in addresses}
+        instance: FmuInstance = _INSTANCE[major](name, self.description, slave, addresses, log)
         instance.process = self.process
         return instance
 
@@ -307,8 +307,9 @@ def _remote_class(kind: type) -> type:
 def _functions(kind: type) -> dict[str, Any]:
     """FMPy's name → function that forwards calls."""
     found: dict[str, Any] = {}
+    addresses = functions()
     for prototype in prototypes(kind):
-        if address := FUNCTIONS.get(standard_name(prototype.name)):
+        if address := addresses.get(standard_name(prototype.name)):
             function: Any = ctypes.CFUNCTYPE(prototype.result, *prototype.types)(address)
             function.argnames = list(prototype.arguments)
             found[prototype.name] = function

@@ -42,14 +42,17 @@ auto operation(Part Kernel::* part, Result (Part::*own)(Arguments...)) {
 void bind_kernel(nb::module_& module) {
   using Self = NativeKernel;
   nb::class_<Self>(module, "NativeKernel")
-      .def(nb::init<std::size_t, nb::handle>(), "slots"_a, "integers"_a = nb::tuple())
+      .def(nb::init<std::size_t, nb::handle>(), "slots"_a, "integers"_a = nb::tuple(),
+           nb::sig("def __init__(self, slots: int, integers: ssptool.engine.kernel.interface.Slots = ()) -> None"))
       .def_prop_ro("name", [](const Self&) { return "native"; })
       .def_prop_ro(
           "values",
-          [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().slot_values.values, 1); })
+          [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().slot_values.values, 1); },
+          nb::sig("def values(self) -> ssptool.engine.kernel.interface.Floats"))
       .def_prop_ro(
           "integers",
-          [](nb::handle_t<Self> self) { return integer_view(self, nb::cast<Self&>(self).core().slot_values.values); })
+          [](nb::handle_t<Self> self) { return integer_view(self, nb::cast<Self&>(self).core().slot_values.values); },
+          nb::sig("def integers(self) -> ssptool.engine.kernel.interface.Integers"))
       .def_prop_ro("loops_solved", [](Self& self) { return self.core().loops.solved(); })
       .def_prop_ro("loop_iterations", [](Self& self) { return self.core().loops.iterations(); })
       .def_prop_ro("contents", [](Self& self) { return self.core().slot_values.contents.size(); })
@@ -77,10 +80,12 @@ void bind_kernel(nb::module_& module) {
           "needed"_a)
       .def_prop_ro(
           "input_value",
-          [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().slot_values.input_value, 1); })
+          [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().slot_values.input_value, 1); },
+          nb::sig("def input_value(self) -> ssptool.engine.kernel.interface.Floats"))
       .def_prop_ro(
           "input_rates",
-          [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().slot_values.input_rates, 2); })
+          [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().slot_values.input_rates, 2); },
+          nb::sig("def input_rates(self) -> ssptool.engine.kernel.interface.Floats"))
       .def("environment",
            [](Self& self) { return reinterpret_cast<std::uintptr_t>(self.core().members.make_environment()); })
       .def("report_time",
@@ -89,59 +94,74 @@ void bind_kernel(nb::module_& module) {
            [](const Self&) { return reinterpret_cast<std::uintptr_t>(&ssptool_intermediate_update); })
       .def(
           "add", [](Self& self, nb::handle table) { return self.core().add(member_from(table, self.core())); },
-          "table"_a)
+          "table"_a, nb::sig("def add(self, table: ssptool.engine.kernel.interface.InstanceTable) -> int"))
       .def(
           "connect",
           [](Self& self, nb::handle sources, nb::handle destinations, nb::handle factors, nb::handle offsets,
              nb::handle tables) { self.core().connect(wires_from(sources, destinations, factors, offsets, tables)); },
-          "sources"_a, "destinations"_a, "factors"_a, "offsets"_a, "tables"_a = nb::dict())
+          "sources"_a, "destinations"_a, "factors"_a, "offsets"_a, "tables"_a = nb::dict(),
+          nb::sig("def connect(self, sources: ssptool.engine.kernel.interface.Slots, destinations: "
+                  "ssptool.engine.kernel.interface.Slots, factors: collections.abc.Sequence[float], offsets: "
+                  "collections.abc.Sequence[float], tables: ssptool.engine.kernel.interface.Tables = ...) -> None"))
       .def(
           "group", [](Self& self, nb::handle instances) { return self.core().groups.add(indices<Index>(instances)); },
-          "instances"_a)
+          "instances"_a, nb::sig("def group(self, instances: collections.abc.Sequence[int]) -> int"))
       .def(
-          "loop", [](Self& self, nb::handle loop) { return self.core().loops.add(loop_from(loop)); }, "loop"_a)
-      .def("time_tables", &Self::time_tables, "tables"_a)
+          "loop", [](Self& self, nb::handle loop) { return self.core().loops.add(loop_from(loop)); }, "loop"_a,
+          nb::sig("def loop(self, loop: ssptool.engine.kernel.interface.LoopCalls) -> int"))
+      .def("time_tables", &Self::time_tables, "tables"_a,
+           nb::sig("def time_tables(self, tables: ssptool.engine.kernel.interface.TimeTables) -> None"))
       .def(
           "table_column",
           [](nb::handle_t<Self> self, Number column) {
             return view(self, nb::cast<Self&>(self).core().driven.column(index(column)), 1);
           },
-          "column"_a)
+          "column"_a, nb::sig("def table_column(self, column: int) -> ssptool.engine.kernel.interface.Floats"))
       .def(
           "override_column",
           [](Self& self, Number column, nb::handle value) {
             self.core().driven.override_column(index(column), override_from(value));
           },
-          "column"_a, "override"_a)
+          "column"_a, "override"_a,
+          nb::sig(
+              "def override_column(self, column: int, override: ssptool.engine.kernel.interface.SlotOverride) -> None"))
       .def("between", operation(&Kernel::driven, &DrivenInputs::between), "begin"_a, "end"_a)
       .def("write", operation(&Kernel::driven, &DrivenInputs::write), "t"_a)
       .def("drive", operation(&Kernel::driven, &DrivenInputs::drive), "t"_a, "h"_a)
-      .def("override_wires", &Self::override_wires, "wires"_a)
+      .def("override_wires", &Self::override_wires, "wires"_a,
+           nb::sig("def override_wires(self, wires: "
+                   "collections.abc.Sequence[ssptool.engine.kernel.interface.OverriddenWire]) -> None"))
       .def(
           "iteration", [](Self& self, nb::handle calls) { return self.core().iterations.add(iteration_from(calls)); },
-          "calls"_a)
-      .def("iterate", operation(&Kernel::iterations, &Iterations::iterate), "iteration"_a, "t"_a, "h"_a, "first"_a)
+          "calls"_a, nb::sig("def iteration(self, calls: ssptool.engine.kernel.interface.IterationCalls) -> int"))
+      .def("iterate", operation(&Kernel::iterations, &Iterations::iterate), "iteration"_a, "t"_a, "h"_a, "first"_a,
+           nb::sig("def iterate(self, iteration: int, t: float, h: float, first: bool) -> "
+                   "ssptool.engine.kernel.interface.Outcome"))
       .def(
           "guess",
           [](nb::handle_t<Self> self, Number iteration) {
             return view(self, nb::cast<Self&>(self).core().iterations.guess(index(iteration)), 1);
           },
-          "iteration"_a)
-      .def("iterations",
-           [](Self& self) {
-             const auto counts = self.core().iterations.counts();  // the next run changes them
-             return array(std::vector<std::int64_t>(counts.begin(), counts.end()));
-           })
-      .def_prop_ro("retreats",
-                   [](Self& self) {
-                     nb::list found;
-                     for (Index i = 0; const Following* const one = self.core().members.following(i); ++i)
-                       if (one->order < 2) {
-                         const char* const function = one->function == nullptr ? "" : one->function;
-                         found.append(nb::make_tuple(i, one->order, one->since, function, one->status));
-                       }
-                     return nb::tuple(found);
-                   })
+          "iteration"_a, nb::sig("def guess(self, iteration: int) -> ssptool.engine.kernel.interface.Floats"))
+      .def(
+          "iterations",
+          [](Self& self) {
+            const auto counts = self.core().iterations.counts();  // the next run changes them
+            return array(std::vector<std::int64_t>(counts.begin(), counts.end()));
+          },
+          nb::sig("def iterations(self) -> ssptool.engine.kernel.interface.Integers"))
+      .def_prop_ro(
+          "retreats",
+          [](Self& self) {
+            nb::list found;
+            for (Index i = 0; const Following* const one = self.core().members.following(i); ++i)
+              if (one->order < 2) {
+                const char* const function = one->function == nullptr ? "" : one->function;
+                found.append(nb::make_tuple(i, one->order, one->since, function, one->status));
+              }
+            return nb::tuple(found);
+          },
+          nb::sig("def retreats(self) -> tuple[tuple[int, int, float, str, int], ...]"))
       .def(
           "limit_inputs",
           [](Self& self, Number instance, int order) {
@@ -156,39 +176,58 @@ void bind_kernel(nb::module_& module) {
             self.core().stepper.use_threads(static_cast<std::size_t>(std::max<Number>(count, 0)));
           },
           "count"_a)
-      .def("schedule", &Self::schedule, "steps"_a)
+      .def("schedule", &Self::schedule, "steps"_a,
+           nb::sig("def schedule(self, steps: collections.abc.Sequence[ssptool.engine.kernel.interface.Call | "
+                   "ssptool.engine.kernel.interface.SolveLoop]) -> int"))
       .def(
           "record_slots", [](Self& self, nb::handle slots) { self.core().recorder.record_slots(indices<Slot>(slots)); },
-          "slots"_a)
+          "slots"_a, nb::sig("def record_slots(self, slots: ssptool.engine.kernel.interface.Slots) -> None"))
       .def(
           "record",
           [](Self& self, double t, const Numbers& row) {
             return self.unlocked([&](Kernel& core) { return core.recorder.record(t, {row.data(), row.size()}); });
           },
-          "t"_a, "row"_a.noconvert())
+          "t"_a, "row"_a.noconvert(),
+          nb::sig("def record(self, t: float, row: ssptool.engine.kernel.interface.Floats) -> "
+                  "ssptool.engine.kernel.interface.Outcome"))
       .def("exchange", operation(&Kernel::inputs, &Inputs::exchange), "group"_a)
       .def("hold", operation(&Kernel::inputs, &Inputs::hold), "group"_a)
       .def("extrapolate", operation(&Kernel::inputs, &Inputs::extrapolate), "group"_a, "order"_a)
       .def("interpolate", operation(&Kernel::inputs, &Inputs::interpolate), "group"_a, "order"_a, "h"_a)
-      .def("advance", operation(&Kernel::stepper, &Stepper::advance), "group"_a, "t"_a, "h"_a)
-      .def("evaluate", operation(&Kernel::schedules, &Schedules::evaluate), "schedule"_a)
+      .def("advance", operation(&Kernel::stepper, &Stepper::advance), "group"_a, "t"_a, "h"_a,
+           nb::sig("def advance(self, group: int, t: float, h: float) -> ssptool.engine.kernel.interface.Outcome"))
+      .def("evaluate", operation(&Kernel::schedules, &Schedules::evaluate), "schedule"_a,
+           nb::sig("def evaluate(self, schedule: int) -> ssptool.engine.kernel.interface.Outcome"))
       .def("accept", operation(&Kernel::history, &History::accept), "t"_a)
       .def("discard_point", operation(&Kernel::history, &History::discard_point))
-      .def("save", operation(&Kernel::stepper, &Stepper::save), "group"_a)
-      .def("restore", operation(&Kernel::stepper, &Stepper::restore), "group"_a)
+      .def("save", operation(&Kernel::stepper, &Stepper::save), "group"_a,
+           nb::sig("def save(self, group: int) -> ssptool.engine.kernel.interface.Outcome"))
+      .def("restore", operation(&Kernel::stepper, &Stepper::restore), "group"_a,
+           nb::sig("def restore(self, group: int) -> ssptool.engine.kernel.interface.Outcome"))
       .def(
           "release", [](Self& self) { self.core().stepper.release(); }, nb::call_guard<Unlocked>())
-      .def("run_through", &Self::run_through, "step"_a, "jump"_a, "points"_a, "rows"_a.noconvert())
-      .def("run", &Self::run, "program"_a, "start"_a, "h"_a, "first"_a, "rows"_a.noconvert())
+      .def("run_through", &Self::run_through, "step"_a, "jump"_a, "points"_a, "rows"_a.noconvert(),
+           nb::sig("def run_through(self, step: collections.abc.Sequence[ssptool.engine.kernel.interface.Instruction], "
+                   "jump: collections.abc.Sequence[ssptool.engine.kernel.interface.Instruction], points: "
+                   "ssptool.engine.kernel.interface.Floats, rows: ssptool.engine.kernel.interface.Floats) -> "
+                   "ssptool.engine.kernel.interface.Outcome"))
+      .def("run", &Self::run, "program"_a, "start"_a, "h"_a, "first"_a, "rows"_a.noconvert(),
+           nb::sig("def run(self, program: collections.abc.Sequence[ssptool.engine.kernel.interface.Instruction], "
+                   "start: float, h: float, first: int, rows: ssptool.engine.kernel.interface.Floats) -> "
+                   "ssptool.engine.kernel.interface.Outcome"))
       .def(
           "residual", [](Self& self, Number loop, const Vector& x) { return self.on_loop(&Loops::residual, loop, x); },
-          "loop"_a, "x"_a)
+          "loop"_a, "x"_a,
+          nb::sig("def residual(self, loop: int, x: ssptool.engine.kernel.interface.Floats) -> "
+                  "tuple[ssptool.engine.kernel.interface.Outcome, ssptool.engine.kernel.interface.Floats]"))
       .def(
           "jacobian_product",
           [](Self& self, Number loop, const Vector& seed) {
             return self.on_loop(&Loops::jacobian_product, loop, seed);
           },
-          "loop"_a, "seed"_a)
+          "loop"_a, "seed"_a,
+          nb::sig("def jacobian_product(self, loop: int, seed: ssptool.engine.kernel.interface.Floats) -> "
+                  "tuple[ssptool.engine.kernel.interface.Outcome, ssptool.engine.kernel.interface.Floats]"))
       .def("update_frozen", operation(&Kernel::loops, &Loops::update_frozen), "loop"_a)
       .def(
           "set_chord",

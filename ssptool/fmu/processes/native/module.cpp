@@ -53,9 +53,9 @@ nb::bytes next(Host& host) {
   return nb::bytes(question.data(), question.size());
 }
 
-nb::dict functions() {
-  nb::dict found;
-  for (std::size_t i = 0; i < names().size(); ++i) found[nb::str(names()[i].data(), names()[i].size())] = stubs()[i];
+std::map<std::string, std::uintptr_t> functions() {
+  std::map<std::string, std::uintptr_t> found;
+  for (std::size_t i = 0; i < names().size(); ++i) found[std::string(names()[i])] = stubs()[i];
   return found;
 }
 
@@ -65,23 +65,32 @@ nb::dict functions() {
 
 NB_MODULE(_proxy, module) {
   using namespace ssptool::processes;
-  module.attr("FUNCTIONS") = functions();
+  module.def("functions", &functions,
+             "FMI function → address of the one that passes calls on; it takes what `Client.remote` returns as the "
+             "instance.");
+  // Addresses of the callbacks of FMUs in a `Host`; their environment is what `Host.place` returns.
   module.attr("UPDATE") = address(&Host::update);
   module.attr("LOG") = address(&Host::log);
   module.attr("LOG_FORMATTED") = address(&Host::log_formatted);
   nb::class_<Client>(module, "Client")
-      .def(nb::init<int>(), "descriptor"_a)
-      .def("process", &Client::process, "number"_a)
-      .def_prop_ro("remotes", &Client::remotes)
-      .def("remote", &remote, "update"_a, "update_environment"_a, "log"_a, "log_environment"_a)
-      .def("request", &request, "content"_a, "patience"_a = 0.0)
-      .def("distrust", &Client::distrust, "wrong"_a)
-      .def("close", &Client::close)
-      .def_prop_ro("lost", &lost);
+      .def(nb::init<int>(), "descriptor"_a, "Of a file in memory, as yet empty, that can be sealed.")
+      .def("process", &Client::process, "number"_a, "Which process answers: one that this one has started.")
+      .def_prop_ro("remotes", &Client::remotes, "How many FMUs there are.")
+      .def("remote", &remote, "update"_a, "update_environment"_a, "log"_a, "log_environment"_a,
+           "The address of one more FMU, with its fmi3IntermediateUpdateCallback and fmi3LogMessageCallback.")
+      .def("request", &request, "content"_a, "patience"_a = 0.0,
+           "The answer of who has called `Host.next`. Raises RuntimeError where the process is lost, or gives no "
+           "answer for so long [s]; 0: any time.")
+      .def("distrust", &Client::distrust, "wrong"_a,
+           "Believe nothing of the process any more, and end it: what it has sent cannot be right.")
+      .def("close", &Client::close, "From now on calls are answered by fatal.")
+      .def_prop_ro("lost", &lost, nb::sig("def lost(self) -> tuple[int, str, str] | None"),
+                   "The FMU and the function that were called when it turned out that the process has ended; −1: none. "
+                   "At last, what it has sent that cannot be right and was ended for, if anything.");
   nb::class_<Host>(module, "Host")
-      .def(nb::init<int>(), "descriptor"_a)
-      .def("place", &Host::place, "index"_a)
+      .def(nb::init<int>(), "descriptor"_a, "Of the file that a `Client` has.")
+      .def("place", &Host::place, "index"_a, "The environment for the callbacks of an FMU that is made next.")
       .def("define", &Host::define, "index"_a, "component"_a, "functions"_a)
-      .def("next", &next)
+      .def("next", &next, "Call FMUs until something else is asked for.")
       .def("answer", [](Host& host, const nb::bytes& bytes) { host.answer(content(bytes)); }, "content"_a);
 }
