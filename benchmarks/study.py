@@ -14,10 +14,11 @@ from pathlib import Path
 from time import perf_counter
 
 import ssptool
+from ssptool.studies.bundle import pack, unpack
 from ssptool.studies.checking import check_study
 from ssptool.studies.definition import Task
 from ssptool.studies.study_file import study_from
-from ssptool.studies.worker import Bounds, LocalWorkers, pack, unpack
+from ssptool.studies.worker import Bounds, LocalWorkers
 
 SYSTEM = Path(__file__).parents[1] / "systems" / "dual_mass_oscillator"
 RUNS = 10_000

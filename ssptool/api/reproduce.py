@@ -36,12 +36,13 @@ from ssptool.results.reproduction import (
 from ssptool.results.reproduction import CannotReproduce as CannotReproduce
 from ssptool.results.reproduction import Reproduction as Reproduction
 from ssptool.results.tolerance import Tolerance
+from ssptool.studies.bundle import pack
 from ssptool.studies.checking import CheckedStudy, check_study
 from ssptool.studies.dataset import DEFINITION, Dataset
 from ssptool.studies.definition import RunOutcome, Task
 from ssptool.studies.study_file import study_from
 from ssptool.studies.study_results import read_results
-from ssptool.studies.worker import Bounds, Runner, StudyWorker, pack
+from ssptool.studies.worker import Bounds, Runner, StudyWorker
 from ssptool.version import __version__
 
 

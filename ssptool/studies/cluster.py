@@ -13,8 +13,9 @@ import distributed as _distributed
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from ssptool.child_processes import dumps
+from ssptool.studies.bundle import unpack
 from ssptool.studies.definition import RunOutcome, Study, Task, failed
-from ssptool.studies.worker import Bounds, Runner, unpack
+from ssptool.studies.worker import Bounds, Runner
 from ssptool.version import __version__
 
 distributed: Any = _distributed  # most of it is not typed

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ssptool.errors import WrongUsage, counted, studies_need
+from ssptool.studies.bundle import Bundle, pack, unpack
 from ssptool.studies.checking import CheckedStudy
 from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset
 from ssptool.studies.definition import Points, RunOutcome, RunStatus, Samples, Study, Task
 from ssptool.studies.designs import FactorValue
 from ssptool.studies.study_file import study_table
-from ssptool.studies.worker import Bounds, Bundle, LocalWorkers, Runner, pack, unpack
+from ssptool.studies.worker import Bounds, LocalWorkers, Runner
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.version import __version__
 

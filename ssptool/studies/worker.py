@@ -1,4 +1,4 @@
-"""Runs of a study in processes of their own, and the bundle of files that travels to workers on other machines.
+"""Runs of a study in processes of their own.
 
 In a process systems stay open, libraries loaded and instances alive between runs. A run that crashes or hangs costs
 that run alone; the next one has a new process. The process tells its parent that it is ready, and then one outcome per
@@ -6,19 +6,15 @@ task, in order.
 """
 
 import contextlib
-import hashlib
-import io
 import math
 import os
 import pickle
-import posixpath
 import signal
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from hashlib import blake2b
@@ -34,9 +30,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ssptool.child_processes import BadMessage, decoded, dumps, encoded, limit_waiting, received, start_interpreter
-from ssptool.documents.archive import Archive
-from ssptool.documents.storage import NESTING_MARK
-from ssptool.documents.uri import UP
 from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.failure import Failure
 from ssptool.engine.isolation.child import settle
@@ -52,119 +45,11 @@ from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Floats, Trace
-from ssptool.network.tree import fmu_entry
-from ssptool.rules.load import load
-from ssptool.rules.selection import EVERYTHING
-from ssptool.studies.definition import FactorRole, Points, RunOutcome, RunStatus, Samples, Study, Task, failed
+from ssptool.studies.definition import RunOutcome, RunStatus, Samples, Study, Task, failed
 from ssptool.studies.designs import FactorValue
 from ssptool.studies.expressions import BadExpression, NoValue, functions_of
 from ssptool.studies.prepared import Configuration, PreparedSystem, configuration, fmu_log_of_run
 from ssptool.tempfiles import TemporaryFolder
-
-_STUDY = "study.pickle"
-_EARLIEST = (1980, 1, 1, 0, 0, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class Bundle:
-    """`digest` is the SHA-256 of the content; `files` has those of the files in it, by name."""
-
-    content: bytes
-    digest: str
-    files: dict[str, str]
-
-
-def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
-    """Everything that a run needs. Raises OSError for a file that cannot be read."""
-    with Archive.open(study.system, outside=study.switches.outside) as archive:
-        files = dict(_system_files(archive, study))
-        # So deep that files around the system have their place around it there.
-        root = "/".join(["system", *["in"] * max(name.count(UP) for name in files)])
-        named = {posixpath.normpath(f"{root}/{name}"): path for name, path in files.items()}
-        system = archive.default if study.system.suffix.lower() == ".ssd" else ""
-        moved = {"parameters": study.parameters, "inputs": study.inputs}
-        moved["scenario"] = () if study.scenario is None else (study.scenario,)
-        places: dict[str, tuple[Path, ...]] = {}
-        for key, paths in moved.items():
-            places[key] = tuple(Path(f"{key}/{number}/{path.name}") for number, path in enumerate(paths))
-            named |= {str(place): path for place, path in zip(places[key], paths, strict=True)}
-        values = {text: f"values/{number}/{Path(text).name}" for number, text in enumerate(_value_files(study, points))}
-        named |= {place: study.file(text) for text, place in values.items()}
-        moved_study = replace(
-            study,
-            system=Path(root) / system,
-            parameters=places["parameters"],
-            inputs=places["inputs"],
-            scenario=places["scenario"][0] if places["scenario"] else None,
-            source="",
-            lines={},
-            switches=EVERYTHING,
-            files=values,
-            # The points come with the tasks.
-            factors=study.factors,
-            design=type(study.design)() if study.design.word == "table" else study.design,
-        )
-        return _packed(named, dumps((moved_study, signals)))
-
-
-def unpack(content: bytes, folder: Path) -> tuple[Study, tuple[str, ...]]:
-    """The study in a folder that gets its files, and the signals that are recorded."""
-    study: Study
-    with zipfile.ZipFile(io.BytesIO(content)) as packed:
-        study, signals = pickle.loads(packed.read(_STUDY))  # not from a folder that others may write to
-        packed.extractall(folder, [name for name in packed.namelist() if name != _STUDY])
-    return (
-        replace(
-            study,
-            system=folder / study.system,
-            parameters=tuple(folder / path for path in study.parameters),
-            inputs=tuple(folder / path for path in study.inputs),
-            scenario=None if study.scenario is None else folder / study.scenario,
-            source=str(folder / "study.toml"),
-        ),
-        signals,
-    )
-
-
-def _system_files(archive: Archive, study: Study) -> Iterator[tuple[str, Path]]:
-    """By name: the entries of the archive, and what lies around it; of a lone SSD what that needs."""
-    names = set(archive.names())
-    package = load(archive, study.variant)
-    needed = {fmu_entry(archive, entry) for structure in package.structures for entry in structure.fmus}
-    needed |= {file.name for file in package.files}
-    needed |= {entry for structure in package.structures for entry in structure.tables()}
-    lone = study.system.suffix.lower() == ".ssd"
-    names |= {name for name in needed if NESTING_MARK not in name and (lone or name.startswith(UP))}
-    for name in sorted(names):
-        yield name, archive.local_path(name)
-
-
-def _value_files(study: Study, points: Points) -> Iterable[str]:
-    roles = (FactorRole.FMU, FactorRole.PARAMETERS)
-    columns = (points.columns[factor.name] for factor in study.factors if factor.role in roles)
-    return dict.fromkeys(str(value) for column in columns for value in column)
-
-
-def _packed(named: dict[str, Path], study: bytes) -> Bundle:
-    buffer, digests = io.BytesIO(), {}
-    with zipfile.ZipFile(buffer, "w") as packed:
-        for name, path in sorted(_files(named)):
-            content = path.read_bytes()
-            digests[name] = hashlib.sha256(content).hexdigest()
-            packed.writestr(zipfile.ZipInfo(name, _EARLIEST), content)
-        packed.writestr(zipfile.ZipInfo(_STUDY, _EARLIEST), study)
-    content = buffer.getvalue()
-    return Bundle(content, hashlib.sha256(content).hexdigest(), digests)
-
-
-def _files(named: dict[str, Path]) -> Iterator[tuple[str, Path]]:
-    """Files, and those of folders (FMUs may be unpacked)."""
-    for name, path in named.items():
-        if path.is_dir():
-            yield from ((f"{name}/{p.relative_to(path).as_posix()}", p) for p in path.rglob("*") if p.is_file())
-        else:
-            yield name, path
-
 
 OPEN = 8
 """Configurations that are kept open; of more the one that was not used for longest is closed."""

@@ -3,9 +3,10 @@
 import pytest
 
 from ssptool.engine.watch import NATIVE
+from ssptool.studies.bundle import pack, unpack
 from ssptool.studies.checking import check_study
 from ssptool.studies.definition import RunStatus, Task
-from ssptool.studies.worker import Bounds, Runner, pack, unpack
+from ssptool.studies.worker import Bounds, Runner
 from tests.fmus import build as fmus
 
 stand_ins = pytest.mark.skipif(not NATIVE, reason="the stand-ins are not built")

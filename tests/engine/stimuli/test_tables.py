@@ -10,7 +10,7 @@ from pytest import approx
 import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.engine.stepping.values import NotSettable
-from ssptool.studies.worker import _system_files
+from ssptool.studies.bundle import _system_files
 from tests.engine.stimuli.pushed_mass import MASS, ramp, step, write_pushed_mass
 
 RAMP = "time,F,gear,word\n0,0,1,a\n0.35,1.05,2,b\n1,3,3,c\n"  # F = 3 t

@@ -1,0 +1,123 @@
+"""All that the runs of a study need, in one file: it travels to workers, and stays with the results."""
+
+import hashlib
+import io
+import pickle
+import posixpath
+import zipfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ssptool.child_processes import dumps
+from ssptool.documents.archive import Archive
+from ssptool.documents.storage import NESTING_MARK
+from ssptool.documents.uri import UP
+from ssptool.network.tree import fmu_entry
+from ssptool.rules.load import load
+from ssptool.rules.selection import EVERYTHING
+from ssptool.studies.definition import FactorRole, Points, Study
+
+_STUDY = "study.pickle"
+_EARLIEST = (1980, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """`digest` is the SHA-256 of the content; `files` has those of the files in it, by name."""
+
+    content: bytes
+    digest: str
+    files: dict[str, str]
+
+
+def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
+    """Everything that a run needs. Raises OSError for a file that cannot be read."""
+    with Archive.open(study.system, outside=study.switches.outside) as archive:
+        files = dict(_system_files(archive, study))
+        # So deep that files around the system have their place around it there.
+        root = "/".join(["system", *["in"] * max(name.count(UP) for name in files)])
+        named = {posixpath.normpath(f"{root}/{name}"): path for name, path in files.items()}
+        system = archive.default if study.system.suffix.lower() == ".ssd" else ""
+        moved = {"parameters": study.parameters, "inputs": study.inputs}
+        moved["scenario"] = () if study.scenario is None else (study.scenario,)
+        places: dict[str, tuple[Path, ...]] = {}
+        for key, paths in moved.items():
+            places[key] = tuple(Path(f"{key}/{number}/{path.name}") for number, path in enumerate(paths))
+            named |= {str(place): path for place, path in zip(places[key], paths, strict=True)}
+        values = {text: f"values/{number}/{Path(text).name}" for number, text in enumerate(_value_files(study, points))}
+        named |= {place: study.file(text) for text, place in values.items()}
+        moved_study = replace(
+            study,
+            system=Path(root) / system,
+            parameters=places["parameters"],
+            inputs=places["inputs"],
+            scenario=places["scenario"][0] if places["scenario"] else None,
+            source="",
+            lines={},
+            switches=EVERYTHING,
+            files=values,
+            # The points come with the tasks.
+            factors=study.factors,
+            design=type(study.design)() if study.design.word == "table" else study.design,
+        )
+        return _packed(named, dumps((moved_study, signals)))
+
+
+def unpack(content: bytes, folder: Path) -> tuple[Study, tuple[str, ...]]:
+    """The study in a folder that gets its files, and the signals that are recorded."""
+    study: Study
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        study, signals = pickle.loads(packed.read(_STUDY))  # not from a folder that others may write to
+        packed.extractall(folder, [name for name in packed.namelist() if name != _STUDY])
+    return (
+        replace(
+            study,
+            system=folder / study.system,
+            parameters=tuple(folder / path for path in study.parameters),
+            inputs=tuple(folder / path for path in study.inputs),
+            scenario=None if study.scenario is None else folder / study.scenario,
+            source=str(folder / "study.toml"),
+        ),
+        signals,
+    )
+
+
+def _system_files(archive: Archive, study: Study) -> Iterator[tuple[str, Path]]:
+    """By name: the entries of the archive, and what lies around it; of a lone SSD what that needs."""
+    names = set(archive.names())
+    package = load(archive, study.variant)
+    needed = {fmu_entry(archive, entry) for structure in package.structures for entry in structure.fmus}
+    needed |= {file.name for file in package.files}
+    needed |= {entry for structure in package.structures for entry in structure.tables()}
+    lone = study.system.suffix.lower() == ".ssd"
+    names |= {name for name in needed if NESTING_MARK not in name and (lone or name.startswith(UP))}
+    for name in sorted(names):
+        yield name, archive.local_path(name)
+
+
+def _value_files(study: Study, points: Points) -> Iterable[str]:
+    roles = (FactorRole.FMU, FactorRole.PARAMETERS)
+    columns = (points.columns[factor.name] for factor in study.factors if factor.role in roles)
+    return dict.fromkeys(str(value) for column in columns for value in column)
+
+
+def _packed(named: dict[str, Path], study: bytes) -> Bundle:
+    buffer, digests = io.BytesIO(), {}
+    with zipfile.ZipFile(buffer, "w") as packed:
+        for name, path in sorted(_files(named)):
+            content = path.read_bytes()
+            digests[name] = hashlib.sha256(content).hexdigest()
+            packed.writestr(zipfile.ZipInfo(name, _EARLIEST), content)
+        packed.writestr(zipfile.ZipInfo(_STUDY, _EARLIEST), study)
+    content = buffer.getvalue()
+    return Bundle(content, hashlib.sha256(content).hexdigest(), digests)
+
+
+def _files(named: dict[str, Path]) -> Iterator[tuple[str, Path]]:
+    """Files, and those of folders (FMUs may be unpacked)."""
+    for name, path in named.items():
+        if path.is_dir():
+            yield from ((f"{name}/{p.relative_to(path).as_posix()}", p) for p in path.rglob("*") if p.is_file())
+        else:
+            yield name, path
