@@ -1,8 +1,11 @@
 """Small files cannot make work without end: each limit is named with the value that is beyond it."""
 
 import json
+import resource
 import shutil
 import struct
+import subprocess
+import sys
 import zlib
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +15,7 @@ import pytest
 import ssptool
 from ssptool.documents.csv_columns import read_columns
 from ssptool.foreign_text import MOST_LEVELS
+from ssptool.network.tree import MOST_ELEMENTS
 from ssptool.studies.expressions import DEEPEST, BadExpression, Expression
 from tests.safety.command_line import typed
 
@@ -92,7 +96,27 @@ def test_a_connector_with_too_many_elements_is_named_with_its_place_and_the_limi
     assert done.code == 1
     said = done.out + done.err
     assert "DIM-101" in said and "vast.ssd:6" in said
-    assert "'u' has 1000000000 elements (1000000000), the limit is 10000000" in said
+    assert "'u' has 1000000000 elements (1000000000), the limit is 250000" in said
+
+
+@pytest.mark.parametrize("command", [["explain", "--all"], ["diff"], ["graph"]], ids=lambda line: line[0])
+def test_as_many_elements_as_are_allowed_need_less_than_a_gigabyte(vast, command):
+    """Ten million were allowed, and took ten."""
+    vast.write_text(vast.read_text().replace("1000000000", str(MOST_ELEMENTS)))
+    line = [
+        sys.executable,
+        "-m",
+        "ssptool",
+        command[0],
+        vast,
+        *(command[1:] or ([vast] if command[0] == "diff" else [])),
+    ]
+    done = subprocess.run(line, capture_output=True, text=True, preexec_fn=limited_memory)
+    assert done.returncode == 0, done.stderr
+
+
+def limited_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
 
 
 def test_one_of_them_is_drawn_and_all_of_them_are_refused(multiplying, tmp_path):
