@@ -10,6 +10,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.drawing.diagram.arrange import DrawnWires
 from ssptool.drawing.diagram.drawing import DRAWINGS, Drawing
+from ssptool.drawing.diagram.groups import with_groups
 from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
 from ssptool.drawing.plot_model import check_plot_name
 from ssptool.errors import WrongUsage
@@ -50,7 +51,8 @@ def draw(
     """A system as a diagram: a picture of one system, or a page with all of them.
 
     Places, sizes, icons, notes and way points are those of the documents; what has none is laid out in layers. Systems
-    with errors are drawn as far as they can be read.
+    with errors are drawn as far as they can be read. Of more than 60 elements without a place those that have many
+    connections with each other are drawn as a group, which has a name and a sheet as a nested system has.
 
     Parameters
     ----------
@@ -65,8 +67,8 @@ def draw(
         What is to stand out: `loops`, the connections of algebraic loops; `findings`, elements and connections that
         have findings.
     wires
-        `bundled`: more than 8 connections from one component to another are one line with their number; `all`: each is
-        drawn.
+        `bundled`: more than 8 connections from one component to another are one line with their number, and large
+        systems are grouped; `all`: each is drawn.
 
     Raises
     ------
@@ -87,6 +89,8 @@ def draw(
     with open_archive(system) as archive:
         structure = archive.structure(variant)
         stated = stated_sheets(archive, structure)
+        if chosen_wires is DrawnWires.BUNDLED:
+            stated = with_groups(stated)
         chosen = _chosen(list(stated), level)
         remarks = marked(list(stated.values()), _remarks(system, variant, archive, structure, wanted))
         drawing = Drawing(

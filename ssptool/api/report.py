@@ -10,6 +10,7 @@ from ssptool.arguments import texts
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
 from ssptool.drawing.diagram.arrange import MOST_SHEETS, DrawnWires, all_arranged, arranged
+from ssptool.drawing.diagram.groups import with_groups
 from ssptool.drawing.diagram.model import StatedSheet
 from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
 from ssptool.drawing.diagram.svg import sheet_svg
@@ -121,7 +122,7 @@ def diagrams_and_findings(
     """
     diagnostics = validate(system, variant=variant).diagnostics
     with Archive.open(system) as archive:
-        stated = stated_sheets(archive, archive.structure(variant))
+        stated = with_groups(stated_sheets(archive, archive.structure(variant)))
         told = [*findings(diagnostics), *_loops(archive, variant), *_failed(stated.values(), manifest)]
         remarks = marked(list(stated.values()), told)
     if len(stated) > MOST_SHEETS:

@@ -5,9 +5,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from itertools import chain
 from statistics import median
 from typing import TypeAlias
 
+from ssptool.documents.document import garbage_collection_paused
+from ssptool.drawing.diagram.groups import MOST_ELEMENTS
 from ssptool.drawing.diagram.layout import Edge, Layout, LayoutBox, Spacing, lay_out, on_grid, straightened
 from ssptool.drawing.diagram.model import (
     MOST_APART,
@@ -126,15 +129,29 @@ def all_arranged(stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires) -
     """The drawings of all systems without the content of their elements. Raises TooManySystems."""
     _check_number(len(stated))
     arranger = _Arranger(stated, wires)
-    return [arranger.sheet(path, 0) for path in stated]
+    with garbage_collection_paused():
+        return [arranger.sheet(path, 0) for path in stated]
 
 
 def expanded(stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires) -> list[Sheet]:
-    """The drawings of all systems with nested systems, which are drawn inside. Raises TooManySystems."""
+    """The drawings of all systems with nested systems, which are drawn inside, unless that is too much for one sheet.
+
+    Raises TooManySystems.
+    """
     _check_number(len(stated))
-    around = [path for path, sheet in stated.items() if any(block.path in stated for block in sheet.blocks)]
+    around = [path for path in stated if _is_around(stated, path) and _size(stated, path) <= MOST_ELEMENTS]
     arranger = _Arranger(stated, wires)
     return [arranger.sheet(path, math.inf) for path in around]
+
+
+def _is_around(stated: Mapping[ElementPath, StatedSheet], path: ElementPath) -> bool:
+    return any(block.path in stated and not block.group for block in stated[path].blocks)
+
+
+def _size(stated: Mapping[ElementPath, StatedSheet], path: ElementPath) -> int:
+    """Number of elements of a system and of those inside, down to groups."""
+    inside = [block.path for block in stated[path].blocks if block.path in stated and not block.group]
+    return len(stated[path].blocks) + sum(_size(stated, one) for one in inside)
 
 
 def _check_number(sheets: int) -> None:
@@ -155,7 +172,7 @@ class _Arranger:
         inside = {
             block.name: self._inside(block.path, depth - 1)
             for block in stated.blocks
-            if depth > 0 and block.path in self._stated
+            if depth > 0 and block.path in self._stated and not block.group
         }
         if self._wires is DrawnWires.BUNDLED:
             stated = bundled(stated, inside)
@@ -259,7 +276,7 @@ class _Arrangement:
         return Rectangle(x, y, x + box.width, y + box.height)
 
     def _moved(self, point: Point) -> Point:
-        return Point(point.x + self._shift.x, point.y + self._shift.y)
+        return Point(point.x + self._shift.x, point.y + self._shift.y) if any(self._shift) else point
 
     # -- what is drawn ---------------------------------------------------------------------------------------------
 
@@ -280,6 +297,7 @@ class _Arrangement:
             feedthrough=() if expanded else tuple(self._feedthrough(block, ends)),
             opens=block.opens,
             span=block.span,
+            group=block.group,
         )
 
     def _pins_of_box(self, name: str) -> tuple[tuple[Pin, ...], Mapping[str, tuple[Point, Point]]]:
@@ -330,7 +348,7 @@ class _Arrangement:
         points = [corner for extent in self._extents.values() for corner in extent.corners]
         points += [corner for note in self._stated.notes for corner in note.extent.corners]
         points += [] if stated is None else stated.corners
-        points += [self._moved(point) for way in self._layout.ways.values() for point in way]
+        points += [self._moved(point) for point in dict.fromkeys(chain.from_iterable(self._layout.ways.values()))]
         for pin, stub in self._stubs.items():
             corner = self._layout.corners[_stub_name(pin)]
             points += [corner, Point(corner.x + stub.width, corner.y + stub.height)]

@@ -136,7 +136,7 @@ class Drawing:
     path, depth
         The system of the picture, and how many levels of systems inside it shows.
     stated
-        All systems as their documents state them, the root first.
+        All systems as their documents state them, the root first, and groups of the elements of large ones.
     remarks
         What stands out.
     wires
@@ -151,7 +151,8 @@ class Drawing:
     wires: DrawnWires
 
     def __repr__(self) -> str:
-        return f"<Drawing of {self.title}: {counted(len(self.stated), 'system')}: save(FILE) writes it>"
+        groups = sum(block.group for sheet in self.stated.values() for block in sheet.blocks)
+        return f"<Drawing of {self.title}: {counted(len(self.stated) - groups, 'system')}: save(FILE) writes it>"
 
     @property
     def sheet(self) -> Sheet:

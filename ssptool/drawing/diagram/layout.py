@@ -7,17 +7,14 @@ Eades, Lin and Smyth 1993, "A fast and effective heuristic for the feedback arc 
 """
 
 import math
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from statistics import fmean
+from itertools import accumulate, pairwise
 from typing import NamedTuple, TypeAlias
 
 import networkx
-import numpy as np
-from scipy.optimize import isotonic_regression
 
 from ssptool.drawing.diagram.model import Point
 
@@ -147,36 +144,47 @@ def _ordered(
         place = len(rows[layer]) // 2 if isinstance(station, Passage) else len(rows[layer])
         rows[layer].insert(place, station)
     hops = sorted({(a, b) for way in stations.values() for a, b in pairwise(way)}, key=str)
-    best, fewest = rows, _crossings(rows, hops)
+    before, after = _neighbours(hops)
+    best, fewest, idle = rows, _crossings(rows, hops), 0
     for sweep in range(_ORDERING_SWEEPS):
-        if not fewest:
+        if not fewest or idle == _IDLE_SWEEPS:
             break
-        rows = _swept(rows, hops, down=sweep % 2 == 0)
+        rows = _swept(rows, before) if sweep % 2 == 0 else _swept(rows[::-1], after)[::-1]
+        idle += 1
         if (crossings := _crossings(rows, hops)) < fewest:
-            best, fewest = rows, crossings
+            best, fewest, idle = rows, crossings, 0
     return tuple(tuple(reversed(row)) for row in best)  # y points up: the first of a layer is its lowest
 
 
-_ORDERING_SWEEPS = 12
-"""Number of sweeps; more rarely reduce crossings."""
+_ORDERING_SWEEPS, _IDLE_SWEEPS = 12, 4
+"""Number of sweeps, and of those without a better order, after which more rarely reduce crossings."""
+
+_Neighbours: TypeAlias = Mapping[Station, Sequence[Station]]
 
 
-def _swept(
-    rows: Sequence[Sequence[Station]], hops: Iterable[tuple[Station, Station]], *, down: bool
-) -> list[list[Station]]:
-    """Rows in which each station stands by the mean place of its neighbours in the row before (or after it)."""
-    neighbours: dict[Station, list[Station]] = {}
-    for a, b in hops:
-        neighbours.setdefault(b if down else a, []).append(a if down else b)
-    swept = [list(row) for row in rows]
+def _neighbours(hops: Iterable[tuple[Station, Station]]) -> tuple[_Neighbours, _Neighbours]:
+    """Those of each station in the row before it, and in the row after it."""
+    before: dict[Station, list[Station]] = defaultdict(list)
+    after: dict[Station, list[Station]] = defaultdict(list)
+    for one, other in hops:
+        before[other].append(one)
+        after[one].append(other)
+    return before, after
+
+
+def _swept(rows: Sequence[Sequence[Station]], neighbours: _Neighbours) -> list[list[Station]]:
+    """Rows in which each station stands by the mean place of its neighbours in the row before."""
+    swept: list[list[Station]] = []
     place: dict[Station, int] = {}
-    for row in swept if down else reversed(swept):
+    for row in rows:
         mean = {
-            station: fmean(place[one] for one in neighbours[station]) if station in neighbours else float(number)
+            station: sum([place[one] for one in neighbours[station]]) / len(neighbours[station])
+            if station in neighbours
+            else float(number)
             for number, station in enumerate(row)
         }
-        row.sort(key=mean.__getitem__)
-        place |= {station: number for number, station in enumerate(row)}
+        swept.append(sorted(row, key=mean.__getitem__))
+        place = {station: number for number, station in enumerate(swept[-1])}
     return swept
 
 
@@ -239,16 +247,15 @@ class Heights:
         self._pin = pin
         self._apart = apart
         self._of: dict[Station, float] = {}
-        for row in rows:
-            self._of |= self._nearest(row, [0.0] * len(row))
+        floors = [self._floor(row) for row in rows]
+        for row, floor in zip(rows, floors, strict=True):
+            self._of |= zip(row, floor, strict=True)
         pulls: dict[Station, Pulls] = defaultdict(list)
         for edge, one, other in hops:
             higher = pin(edge, other) - pin(edge, one)
             pulls[one].append((other, higher))
             pulls[other].append((one, -higher))
-        for sweep in range(_SWEEPS):
-            for row in rows if sweep % 2 == 0 else rows[::-1]:
-                self._of |= self._nearest(row, [self._wanted(station, pulls[station]) for station in row])
+        self._settle([*zip(rows, floors, strict=True)], pulls)
         for row in [*rows, *rows[::-1]]:
             for place in range(len(row)):
                 self._straighten(row, place, pulls, reach)
@@ -264,24 +271,36 @@ class Heights:
         for station in stations:
             self._of[station] += up
 
+    def _settle(
+        self, rows: Sequence[tuple[Sequence[Station], Sequence[float]]], pulls: Mapping[Station, Pulls]
+    ) -> None:
+        """Let stations follow their pulls, in the rows from first to last and back, until none moves."""
+        for sweep in range(_SWEEPS):
+            moved = False
+            for row, floor in rows if sweep % 2 == 0 else rows[::-1]:
+                found = _nearest([self._wanted(station, pulls[station]) for station in row], floor)
+                moved = moved or found != [self._of[station] for station in row]
+                self._of |= zip(row, found, strict=True)
+            if not moved:
+                break
+
     def _wanted(self, station: Station, pulls: Pulls) -> float:
         """The height at which its lines would be straight, on average."""
-        if not pulls:
-            return self._of[station]
-        return sum([self._of[other] + higher for other, higher in pulls]) / len(pulls)
+        of = self._of
+        return sum([of[other] + higher for other, higher in pulls]) / len(pulls) if pulls else of[station]
 
     def _straighten(self, row: Sequence[Station], place: int, pulls: Mapping[Station, Pulls], reach: float) -> None:
         """Move a station up or down to where most lines are straight, if that is near; neighbours make room."""
         station = row[place]
         shifts = {self._of[other] + higher - self._of[station] for other, higher in pulls[station]}
+        near = [shift for shift in shifts if 0.0 < abs(shift) <= reach]
         best, most = dict[Station, float](), 0
-        for shift in sorted(shifts, key=lambda shift: (abs(shift), shift)):
-            if 0.0 < abs(shift) <= reach:
-                moved = self._moved(row, place, shift)
-                gain = sum(self._straight(moved[one], pulls[one]) for one in moved)
-                gain -= sum(self._straight(self._of[one], pulls[one]) for one in moved)
-                if gain > most:
-                    best, most = moved, gain
+        for shift in sorted(near, key=lambda shift: (abs(shift), shift)):
+            moved = self._moved(row, place, shift)
+            gain = sum([self._straight(moved[one], pulls[one]) for one in moved])
+            gain -= sum([self._straight(self._of[one], pulls[one]) for one in moved])
+            if gain > most:
+                best, most = moved, gain
         self._of |= best
 
     def _straight(self, height: float, pulls: Pulls) -> int:
@@ -305,14 +324,31 @@ class Heights:
         """On the grid, and not less than the distance demanded."""
         return math.ceil(self._apart(below, above) / _GRID) * _GRID
 
-    def _nearest(self, row: Sequence[Station], wanted: Sequence[float]) -> dict[Station, float]:
-        """The heights nearest to the wanted ones (least squares) that keep order and gaps."""
-        offsets = np.zeros(len(row))
-        for place in range(1, len(row)):
-            offsets[place] = offsets[place - 1] + self._step(row[place - 1], row[place])
-        free = isotonic_regression(np.asarray(wanted) - offsets).x if len(row) else offsets
-        # Rounding keeps order, and so the gaps.
-        return dict(zip(row, (np.round(free / _GRID) * _GRID + offsets).tolist(), strict=True))
+    def _floor(self, row: Sequence[Station]) -> list[float]:
+        """The lowest heights of a row whose first station is at 0."""
+        return [0.0, *accumulate(self._step(below, above) for below, above in pairwise(row))][: len(row)]
+
+
+def _nearest(wanted: Sequence[float], floor: Sequence[float]) -> list[float]:
+    """The heights nearest to the wanted ones (least squares) that keep order and the gaps of the lowest ones."""
+    free = rising([height - low for height, low in zip(wanted, floor, strict=True)])
+    # Rounding keeps order, and so the gaps.
+    return [on_grid(height) + low for height, low in zip(free, floor, strict=True)]
+
+
+def rising(values: Sequence[float]) -> list[float]:
+    """The nearest values (least squares) of which none is below the one before.
+
+    Pools of neighbours that are not in order take their mean (the algorithm PAVA); for so few, numpy takes longer.
+    """
+    pools: list[tuple[float, int]] = []
+    for value in values:
+        total, number = value, 1
+        while pools and pools[-1][0] * number >= total * pools[-1][1]:
+            before = pools.pop()
+            total, number = total + before[0], number + before[1]
+        pools.append((total, number))
+    return [total / number for total, number in pools for _ in range(number)]
 
 
 _ASPECT = 1.5
@@ -321,6 +357,9 @@ _FEW, _MOST = 4, 12
 """So many layers are not cut, and into so many strips at most."""
 _WORTHWHILE = 1.3
 """Lines across strips are harder to follow: letters must become this much larger."""
+
+_DENSE = 4
+"""With more edges per box the most lines would run across strips."""
 
 
 class LayerSize(NamedTuple):
@@ -388,11 +427,7 @@ class Spacing:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Lower left corners of the boxes, and ways of edges from pin to pin.
-
-    An edge has none if it would lie on another one: where two edges cross and each begins at the height at which the
-    other ends.
-    """
+    """Lower left corners of the boxes, and ways of edges from pin to pin."""
 
     corners: Mapping[str, Point]
     ways: Mapping[Edge, tuple[Point, ...]]
@@ -407,7 +442,15 @@ def lay_out(
 ) -> Layout:
     """Lay out all boxes, `first` at the left and `last` at the right; edges that close cycles run back below."""
     drawing = _Drawing(boxes, spacing, in_layers([box.name for box in boxes], edges, first, last))
-    return Layout(drawing.corners, {edge: drawing.way(edge) for edge in edges if edge not in drawing.without_lane})
+    return Layout(drawing.corners, {edge: drawing.way(edge) for edge in edges})
+
+
+class _Lanes(NamedTuple):
+    """The lane in which each edge turns, lane and height of detours before that, and the number of lanes."""
+
+    turns: Mapping[tuple[Edge, Station], int]
+    detours: Mapping[tuple[Edge, Station], tuple[int, float]]
+    number: int
 
 
 class _Drawing:
@@ -416,20 +459,23 @@ class _Drawing:
     def __init__(self, boxes: Sequence[LayoutBox], spacing: Spacing, layers: Layers) -> None:
         self._boxes = {box.name: box for box in boxes}
         self._spacing = spacing
-        self.without_lane: set[Edge] = set()
         self._layers = layers
         self._layer_of = {station: layer for layer, row in enumerate(self._layers.rows) for station in row}
         self._hops = [(edge, *hop) for edge, way in self._layers.stations.items() for hop in pairwise(way)]
         self._lanes = self._bundles()
         self._strip_of = dict.fromkeys(range(len(layers.rows)), 0)
         self._heights = Heights(layers.rows, self._hops, self._pin, self._apart, spacing.row)
-        self._strips = in_strips([self._size(layer) for layer in self._strip_of], 3 * spacing.row)
+        self._strips: tuple[range, ...] = (range(len(layers.rows)),) if layers.rows else ()
+        if len(layers.stations) <= _DENSE * len(boxes):
+            self._strips = in_strips([self._size(layer) for layer in self._strip_of], 3 * spacing.row)
         if len(self._strips) > 1:
             self._strip_of = {layer: strip for strip, layers in enumerate(self._strips) for layer in layers}
             within = [hop for hop in self._hops if not self._crosses(hop)]
             self._heights = Heights(layers.rows, within, self._pin, self._apart, spacing.row)
         self._turns: dict[tuple[Edge, Station], float] = {}
-        self._leaves: dict[Edge, float] = {}
+        self._detours: dict[tuple[Edge, Station], Point] = {}
+        """Before it turns, an edge that would lie on another one goes to this height at this x."""
+        self._leaves: dict[tuple[str, str], float] = {}
         self._enters: dict[Edge, float] = {}
         """x of vertical parts: behind a station; beside the boxes, of an edge that runs back."""
         self._channels: dict[tuple[int, object], float] = {}
@@ -455,8 +501,10 @@ class _Drawing:
 
     def _size(self, layer: int) -> LayerSize:
         row = self._layers.rows[layer]
-        aside = sum(self._layer_of[end[0]] == layer for edge in self._layers.backward for end in edge)
-        lanes = self._spacing.lane * (self._beside(layer)[1] + aside) + 2 * self._spacing.margin
+        ends = [edge.destination for edge in self._layers.backward]
+        ends += dict.fromkeys(edge.source for edge in self._layers.backward)
+        aside = sum(self._layer_of[end[0]] == layer for end in ends)
+        lanes = self._spacing.lane * (self._beside(layer).number + aside) + 2 * self._spacing.margin
         return LayerSize(self._wide(row) + lanes, self._heights[row[0]], self._heights[row[-1]] + self._tall(row[-1]))
 
     def _wide(self, row: Sequence[Station]) -> float:
@@ -469,7 +517,7 @@ class _Drawing:
         return self._strip_of[self._layer_of[station]]
 
     def _crosses(self, hop: Hop) -> bool:
-        return self._strip(hop[1]) != self._strip(hop[2])
+        return len(self._strips) > 1 and self._strip(hop[1]) != self._strip(hop[2])
 
     # -- down ------------------------------------------------------------------------------------------------------
 
@@ -492,7 +540,7 @@ class _Drawing:
     def _users(self, number: int, strip: range) -> Iterator[tuple[object, range]]:
         """Users of the channel below a strip, the uppermost first, with the layers below which they run.
 
-        First short ways back, then long ones, then what goes on in the next strip.
+        First short ways back, then long ones, then what goes on in the next strip. Edges from one outlet share theirs.
         """
 
         def below(edge: Edge) -> range:
@@ -504,9 +552,13 @@ class _Drawing:
             return range(ends[0], ends[1] + 1)
 
         back = [edge for edge in self._layers.backward if number in (self._strip(end[0]) for end in edge)]
-        ranges = {edge: below(edge) for edge in back}
-        for edge in sorted(back, key=lambda edge: (len(ranges[edge]), self._heights.at(edge, edge.source[0]), edge)):
-            yield edge, ranges[edge]
+        ranges: dict[tuple[str, str], range] = {}
+        for edge in back:
+            one, other = below(edge), ranges.get(edge.source, below(edge))
+            ranges[edge.source] = range(min(one.start, other.start), max(one.stop, other.stop))
+        heights = {edge.source: self._heights.at(edge, edge.source[0]) for edge in back}
+        for source in sorted(ranges, key=lambda source: (len(ranges[source]), heights[source], source)):
+            yield Passage(source, -1), ranges[source]
         if strip.stop < len(self._layers.rows):
             for bundle in self._lanes[strip.stop - 1]:
                 if any(self._crosses(hop) for hop in bundle):
@@ -526,26 +578,52 @@ class _Drawing:
             x += self._spacing.margin
             self.corners |= {station: Point(x, self._heights[station]) for station in row if isinstance(station, str)}
             x += self._wide(row) + self._spacing.margin
-            for edge in self._layers.backward:
-                if self._layer_of[edge.source[0]] == layer:
-                    self._leaves[edge] = x
+            for source in dict.fromkeys(edge.source for edge in self._layers.backward):
+                if self._layer_of[source[0]] == layer:
+                    self._leaves[source] = x
                     x += lane
-            turns, count = self._beside(layer)
-            self._turns |= {turn: x + lane * place for turn, place in turns.items()}
-            x += lane * count
+            lanes = self._beside(layer)
+            self._turns |= {turn: x + lane * place for turn, place in lanes.turns.items()}
+            self._detours |= {turn: Point(x + lane * place, y) for turn, (place, y) in lanes.detours.items()}
+            x += lane * lanes.number
 
-    def _beside(self, layer: int) -> tuple[dict[tuple[Edge, Station], int], int]:
-        """The lane of each line behind a layer, and how many lanes there are: those that do not meet share them."""
+    def _beside(self, layer: int) -> "_Lanes":
+        """Lanes behind a layer: those that do not meet share one.
+
+        Two lines of which each begins at the height at which the other ends would lie on each other: one of them makes
+        a detour from a lane left of all to one right of all.
+        """
+        ordered, stuck = self._in_order(self._lanes[layer])
         reaches: list[tuple[int, float, float]] = []
         turns: dict[tuple[Edge, Station], int] = {}
-        for bundle in self._in_order(self._lanes[layer]):
+        for bundle in ordered:
             heights = [self._heights.at(*bundle[0][:2]), *self._ends(bundle)]
             low = -math.inf if any(map(self._crosses, bundle)) else min(heights) - self._spacing.lane
             high = max(heights) + self._spacing.lane
             place = 1 + max((place for place, bottom, top in reaches if bottom < high and low < top), default=-1)
             reaches.append((place, low, high))
-            turns |= {(edge, one): place for edge, one, _ in bundle}
-        return turns, 1 + max((place for place, _, _ in reaches), default=-1)
+            turns |= {(edge, one): len(stuck) + place for edge, one, _ in bundle}
+        count = len(stuck) + 1 + max((place for place, _, _ in reaches), default=-1)
+        turns |= {(edge, one): count + place for place, bundle in enumerate(stuck) for edge, one, _ in bundle}
+        return _Lanes(turns, self._around(layer, stuck), count + len(stuck))
+
+    def _around(self, layer: int, stuck: Sequence[Sequence[Hop]]) -> dict[tuple[Edge, Station], tuple[int, float]]:
+        """The first lane of each detour, and the height at which it runs: none of those of other lines."""
+        if not stuck:
+            return {}
+        used = sorted({y for one in self._lanes[layer] for y in (self._heights.at(*one[0][:2]), *self._ends(one))})
+        used = [used[0] - 2 * self._spacing.lane, *used, used[-1] + 2 * self._spacing.lane]
+        found: dict[tuple[Edge, Station], tuple[int, float]] = {}
+        for place, bundle in enumerate(stuck):
+            begin = self._heights.at(*bundle[0][:2])
+            _, y = max(
+                (min(high - low, self._spacing.lane) - 1e-3 * abs(middle - begin), middle)
+                for low, high in pairwise(used)
+                for middle in [(low + high) / 2]
+            )
+            insort(used, y)
+            found |= {(edge, one): (place, y) for edge, one, _ in bundle}
+        return found
 
     def _bundles(self) -> list[list[list[Hop]]]:
         """For each layer the lines to the next one, grouped by the pin at which they begin."""
@@ -554,22 +632,25 @@ class _Drawing:
             bundles[self._layer_of[hop[1]]][hop[0].source].append(hop)
         return [list(of_layer.values()) for of_layer in bundles]
 
-    def _in_order(self, bundles: Sequence[Sequence[Hop]]) -> Iterator[Sequence[Hop]]:
-        """From left to right. Of two lines of one height the one that begins there is first: they do not touch."""
-        waiting = sorted(bundles, key=self._lane_order)
+    def _in_order(self, bundles: Iterable[Sequence[Hop]]) -> tuple[list[Sequence[Hop]], list[Sequence[Hop]]]:
+        """From left to right, and those that would lie on others.
+
+        Of two lines of one height the one that begins there is first: they do not touch.
+        """
+        waiting = dict(enumerate(sorted(bundles, key=self._lane_order)))
+        begins = sorted((self._heights.at(*bundle[0][:2]), place) for place, bundle in waiting.items())
+        before = {
+            place: {one for end in self._ends(bundle) for one in _near(begins, end)} - {place}
+            for place, bundle in waiting.items()
+        }
+        ordered, stuck = [], []
         while waiting:
-            begins = [self._heights.at(*bundle[0][:2]) for bundle in waiting]
-            free = (
-                bundle
-                for place, bundle in enumerate(waiting)
-                if not any(abs(end - y) < 0.1 for end in self._ends(bundle) for y in _without(begins, place))
-            )
-            chosen = next(free, None)
+            chosen = next((place for place in waiting if waiting.keys().isdisjoint(before[place])), None)
             if chosen is None:
-                self.without_lane.update(hop[0] for hop in waiting.pop(0))
+                stuck.append(waiting.pop(next(iter(waiting))))
             else:
-                waiting.remove(chosen)
-                yield chosen
+                ordered.append(waiting.pop(chosen))
+        return ordered, stuck
 
     def _ends(self, bundle: Sequence[Hop]) -> list[float]:
         return [self._heights.at(hop[0], hop[2]) for hop in bundle if not self._crosses(hop)]
@@ -598,7 +679,11 @@ class _Drawing:
     def _forth(self, edge: Edge) -> Iterator[Point]:
         for one, other in pairwise(self._layers.stations[edge]):
             x = self._turns[edge, one]
-            yield Point(x, self._heights.at(edge, one))
+            if (edge, one) in self._detours:
+                aside = self._detours[edge, one]
+                yield from (Point(aside.x, self._heights.at(edge, one)), aside, Point(x, aside.y))
+            else:
+                yield Point(x, self._heights.at(edge, one))
             if self._crosses((edge, one, other)):
                 y, x = self._channels[self._strip(one), edge.source], self._aside(self._strip(one), edge.source)
                 yield Point(self._turns[edge, one], y)
@@ -609,11 +694,12 @@ class _Drawing:
         """Down beside the box, back in the channel, and up again."""
         begin, end = self._begin(edge), self._end(edge)
         strips = self._strip(edge.source[0]), self._strip(edge.destination[0])
-        below, above = (self._channels[strip, edge] for strip in strips)
-        yield Point(self._leaves[edge], begin.y)
-        yield Point(self._leaves[edge], below)
+        user = Passage(edge.source, -1)
+        below, above = (self._channels[strip, user] for strip in strips)
+        yield Point(self._leaves[edge.source], begin.y)
+        yield Point(self._leaves[edge.source], below)
         if strips[0] != strips[1]:
-            x = self._aside(-1, edge)
+            x = self._aside(-1, user)
             yield Point(x, below)
             yield Point(x, above)
         yield Point(self._enters[edge], above)
@@ -629,8 +715,11 @@ def _share(one: range, other: range) -> bool:
     return one.start < other.stop and other.start < one.stop
 
 
-def _without(values: Sequence[float], place: int) -> Sequence[float]:
-    return [*values[:place], *values[place + 1 :]]
+def _near(begins: Sequence[tuple[float, int]], height: float) -> list[int]:
+    """Those of the sorted (height, place) that are at a height."""
+    return [
+        place for _, place in begins[bisect_left(begins, (height - 0.1, 0)) : bisect_left(begins, (height + 0.1, 0))]
+    ]
 
 
 def straightened(points: Sequence[Point]) -> tuple[Point, ...]:

@@ -97,7 +97,10 @@ class StatedFeedthrough:
 
 @dataclass(frozen=True, slots=True)
 class StatedBlock:
-    """An element. `opens` says that it has a sheet of its own. Angle in degrees, counter-clockwise."""
+    """An element. `opens` says that it has a sheet of its own. Angle in degrees, counter-clockwise.
+
+    A group is no element of the document: it stands for several that have no place.
+    """
 
     path: ElementPath
     source: str
@@ -109,6 +112,7 @@ class StatedBlock:
     opens: bool
     span: Span
     feedthrough: tuple[StatedFeedthrough, ...] = ()
+    group: bool = False
 
     @property
     def name(self) -> str:
@@ -287,6 +291,7 @@ class DrawnBlock:
     opens: bool
     span: Span
     labels: tuple[Label, ...] = ()
+    group: bool = False
 
     @property
     def name(self) -> str:

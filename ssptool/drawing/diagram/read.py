@@ -453,6 +453,8 @@ def _plain(block: StatedBlock, pins: Sequence[StatedPin], text: float) -> Layout
     middle = _ICON if block.icon else 2 * _MIDDLE if block.feedthrough else _MIDDLE
     width = sum(columns_of(pins, text)) + middle * text
     name = text_width(block.name, text, bold=True) + 1.2 * text
+    if block.group:
+        name = max(name, text_width(block.source, 0.8 * text) + 1.2 * text)
     left, right = (
         {pin.name: height - (HEAD + _ROW * (place + 0.5)) * text for place, pin in enumerate(side)} for side in sides
     )

@@ -122,10 +122,11 @@ class _Picture:
         for note in sheet.notes:
             self._note(note)
         crossed = crossings(sheet.lines)
+        paths = {"": sheet.path} | {block.name: block.path for block in sheet.blocks}
         for number, line in enumerate(sheet.lines):
             node = self._line(self.root, line, gaps=crossed.get(number, ()))
             for end, element in zip(("from", "to"), line.elements, strict=True):
-                self._identify(node, end, (*sheet.path, element) if element else sheet.path)
+                self._identify(node, end, paths[element])
         for point in branches(sheet.lines):
             at = self._at(point)
             dot = {"class": "pin", "cx": f"{at.x:g}", "cy": f"{at.y:g}", "r": f"{0.17 * self._text:g}"}
@@ -187,13 +188,22 @@ class _Picture:
             address = self._link(block.path)
             parent = etree.SubElement(self.root, "a", {"href": address, "aria-label": one_line(f"Open {block.name}")})
         remarks = self._remarks.get(block.span, ())
-        css = " ".join(["block", *(["opens"] if block.opens else []), *(remark.mark.value for remark in remarks[:1])])
+        css = " ".join(
+            [
+                "block",
+                *(["opens"] if block.opens else []),
+                *(["group"] if block.group else []),
+                *(remark.mark.value for remark in remarks[:1]),
+            ]
+        )
         group = etree.SubElement(parent, "g", {"class": css})
         self._identify(group, "of", block.path)
         _tell(group, [block.name, block.source, block.described, *(remark.text for remark in remarks)])
         frame = self._rect(group, block.extent, "frame", block.rotation)
         if block.opens:
             frame.set("stroke-width", f"{_WIDER * 1.4 * self._stroke:g}")
+        if block.group:
+            frame.set("stroke-dasharray", f"{0.8 * self._text:g} {0.4 * self._text:g}")
         if block.icon is not None:
             if block.covered:
                 frame.set("fill-opacity", "1" if remarks else "0")
