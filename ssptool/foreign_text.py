@@ -8,6 +8,7 @@ escapes; each other function here does so too and adds what its target needs.
 import html
 import io
 import json
+import os
 import re
 from collections.abc import Iterable
 from typing import Any, TextIO, cast
@@ -124,6 +125,11 @@ def without_commands(text: str) -> str:
 
 def _neutralized(match: re.Match[str]) -> str:
     return f"{match[0][:-1]}\\x{ord(match[0][-1]):02x}"
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Whether it is a terminal that knows styles, and nobody has asked for none (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class SafeStream(io.TextIOWrapper):

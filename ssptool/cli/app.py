@@ -22,8 +22,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import ssptool
+from ssptool.cli.terminal import for_reader
 from ssptool.errors import WrongUsage, disk_trouble, is_own
-from ssptool.foreign_text import direct, indented, several_lines, without_commands
+from ssptool.foreign_text import direct, has_colour, indented, several_lines, without_commands
 from ssptool.working_directory import shown
 
 PANELS = {
@@ -194,15 +195,19 @@ def _without_markup(text: str) -> str:
     return re.sub(r"\[(?=[a-zA-Z/@#])", r"\\[", text)
 
 
-def say(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print text that may come from files: nothing in it reaches the terminal or a CI service as a command."""
-    typer.echo(without_commands(several_lines(text)), err=err, nl=nl)
+def say(text: str, *, err: bool = False, nl: bool = True, verbatim: bool = False) -> None:
+    """Print text that may come from files: nothing in it reaches the terminal or a CI service as a command.
+
+    It is filled to the width of a terminal, and styled, unless a program may read it (`verbatim`).
+    """
+    text = without_commands(several_lines(text))
+    stream = sys.stderr if err else sys.stdout
+    typer.echo(text if verbatim else for_reader(text, stream), err=err, nl=nl, color=has_colour(stream))
 
 
 def complain(message: str, *, rendered: bool = False) -> None:
     """One error, on standard error; a `rendered` message is made of lines that stand for themselves."""
-    typer.secho("error: ", fg="red", bold=True, err=True, nl=False)
-    say(message if rendered else indented(message), err=True)
+    say("error: " + (message if rendered else indented(message)), err=True)
 
 
 @contextmanager

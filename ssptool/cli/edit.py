@@ -96,10 +96,10 @@ def printing(editing: "AbstractContextManager[Editor]", diff: bool) -> "Iterator
             text = editor.diff().rstrip("\n") if diff else "\n".join(editor.notes)
     except Exception:
         if diff and text:
-            say(text)  # What would not be saved is worth seeing even so.
+            say(text, verbatim=diff)  # What would not be saved is worth seeing even so.
         raise
     if text:
-        say(text)
+        say(text, verbatim=diff)
 
 
 def split_pairs(texts: list[str] | None, form: str, option: str | None = None) -> list[tuple[str, str]]:

@@ -140,7 +140,7 @@ def variant_default(system: Package, name: Name, diff: Diff = False) -> None:
 
 
 def _print_variants(edit: "VariantEdit", diff: bool) -> None:
-    say(ssptool.unified_diff(edit.files).rstrip("\n") if diff else "\n".join(edit.notes))
+    say(ssptool.unified_diff(edit.files).rstrip("\n") if diff else "\n".join(edit.notes), verbatim=diff)
 
 
 DocumentPath = Annotated[
@@ -188,7 +188,11 @@ def upgrade_command(
     For example `ssptool upgrade plant.ssp --types fmi3 --diff`.
     """
     migration = ssptool.upgrade(system, types=types.value, output=output, force=force, save=not diff)
-    say(ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system), nl=not diff)
+    say(
+        ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system),
+        nl=not diff,
+        verbatim=diff,
+    )
 
 
 def downgrade_command(
@@ -210,7 +214,11 @@ def downgrade_command(
     For example `ssptool downgrade plant.ssp --drop --diff`.
     """
     migration = ssptool.downgrade(system, drop=drop, output=output, force=force, save=not diff)
-    say(ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system), nl=not diff)
+    say(
+        ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system),
+        nl=not diff,
+        verbatim=diff,
+    )
 
 
 def diff_command(
@@ -233,5 +241,5 @@ def diff_command(
     if len(names) > 2:
         raise typer.BadParameter("give it once for both systems, or twice", param_hint="--variant")
     comparison = ssptool.diff(a, b, variant=names[0], variant_b=names[-1])
-    say(ssptool.DIFF_RENDERERS[format.value](comparison))
+    say(ssptool.DIFF_RENDERERS[format.value](comparison), verbatim=format is TextOrJson.JSON)
     raise typer.Exit(0 if comparison.equal else 1)

@@ -129,7 +129,7 @@ def compare_command(
         plot=plot,
         drop_prefix=drop_prefix,
     )
-    say(ssptool.TRACE_COMPARISON_RENDERERS[format.value](comparison))
+    say(ssptool.TRACE_COMPARISON_RENDERERS[format.value](comparison), verbatim=format is TextOrJson.JSON)
     raise typer.Exit(0 if comparison.agrees else 1)
 
 
@@ -265,5 +265,5 @@ def reproduce_command(
         tolerance=Tolerance(**{"relative": 0.0, **widths}) if widths else None,
         isolated=isolated,
     )
-    say(ssptool.REPRODUCTION_RENDERERS[format.value](reproduction))
+    say(ssptool.REPRODUCTION_RENDERERS[format.value](reproduction), verbatim=format is TextOrJson.JSON)
     raise typer.Exit(0 if reproduction.same else 1)

@@ -442,7 +442,7 @@ def run_command(
             **stimuli,
         )
     drawn = plot if plot is not None and _draw(result, plot) else None
-    say(RESULT_RENDERERS[statistics](result, drawn))
+    say(RESULT_RENDERERS[statistics](result, drawn), verbatim=statistics is StatisticsFormat.JSON)
     raise typer.Exit(0 if result.ok and drawn == plot else 1)
 
 

@@ -39,7 +39,7 @@ def rule_command(
         except ssptool.UnknownRule as problem:
             raise typer.BadParameter(str(problem), param_hint="CODE") from None
     else:
-        say(ssptool.catalogue_page() if markdown else ssptool.rule_list(), nl=not markdown)
+        say(ssptool.catalogue_page() if markdown else ssptool.rule_list(), nl=not markdown, verbatim=markdown)
 
 
 @bundled(judged=judged_by)
@@ -78,7 +78,10 @@ def info_command(
         **judged,
     )
     whole = variables or format is TextOrJson.JSON
-    say(ssptool.INVENTORY_RENDERERS[format.value if whole else "screenful"](inventory))
+    say(
+        ssptool.INVENTORY_RENDERERS[format.value if whole else "screenful"](inventory),
+        verbatim=format is TextOrJson.JSON,
+    )
 
 
 class GraphFormat(StrEnum):
@@ -104,7 +107,7 @@ def graph_command(
     For example `ssptool graph plant`, or `ssptool graph plant --format dot`.
     """
     graph = ssptool.graph(system, variant=variant, accept=codes(accept), **judged)
-    say(ssptool.GRAPH_RENDERERS[format.value](graph))
+    say(ssptool.GRAPH_RENDERERS[format.value](graph), verbatim=format is not GraphFormat.TEXT)
 
 
 class WiresOption(StrEnum):
@@ -185,6 +188,6 @@ def explain_command(
         if not explained:
             raise
     form = "table" if all and format is TextOrJson.TEXT else format.value
-    say(ssptool.EXPLANATION_RENDERERS[form](explained))
+    say(ssptool.EXPLANATION_RENDERERS[form](explained), verbatim=format is TextOrJson.JSON)
     if problem is not None:
         raise problem

@@ -135,7 +135,7 @@ def _fixed(system: Path | list[Path], options: "ValidateOptions", unsafe: bool, 
     """Fix, and say what was done; the report of what is left. With `diff` only the changes are shown."""
     mended = ssptool.fix(system, **options, unsafe=unsafe, save=not diff)
     if diff:
-        say(mended.diff, nl=False)
+        say(mended.diff, nl=False, verbatim=True)
         if not mended.diff:
             say(f"{mended.report.subject}: nothing to fix", err=True)
         return None

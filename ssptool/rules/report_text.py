@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ssptool.documents.diagnostics import Diagnostic, Severity
-from ssptool.foreign_text import one_line
+from ssptool.foreign_text import has_colour, one_line
 from ssptool.rules.report import Excerpt, Report, summary
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
@@ -33,7 +33,7 @@ def render_text(report: Report, *, colour: bool | None = None, width: int | None
         width = get_terminal_size().columns
     console = Console(
         file=io.StringIO(),
-        force_terminal=terminal if colour is None else colour,
+        force_terminal=has_colour(sys.stdout) if colour is None else colour,
         no_color=None if colour is None else not colour,
         highlight=False,
         soft_wrap=True,
