@@ -2,11 +2,13 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 
 from ssptool.api.check import open_archive, validate
 from ssptool.arguments import count, texts, word
 from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.drawing.diagram.arrange import DrawnWires
 from ssptool.drawing.diagram.drawing import DRAWINGS, Drawing
@@ -16,6 +18,7 @@ from ssptool.drawing.plot_model import check_plot_name
 from ssptool.errors import WrongUsage
 from ssptool.network.arrays import whole
 from ssptool.network.dependencies import analyze, loop_edges
+from ssptool.network.explanation import Explained, explain_all
 from ssptool.network.flatten import build_network
 from ssptool.network.tree import ElementPath as NetworkPath
 from ssptool.network.tree import dotted
@@ -100,10 +103,20 @@ def draw(
             stated=stated,
             remarks=remarks,
             wires=chosen_wires,
+            explain=partial(_explained, system, variant),
         )
     if output is not None:
         drawing.save(output)
     return drawing
+
+
+def _explained(system: Path | str, variant: str | None) -> tuple[Explained, ...]:
+    """All values, as far as the system can be flattened."""
+    with open_archive(system) as archive:
+        try:
+            return explain_all(build_network(archive, archive.structure(variant)))
+        except InvalidDocument:
+            return ()
 
 
 def _chosen(paths: Sequence[NetworkPath], system: str) -> NetworkPath:

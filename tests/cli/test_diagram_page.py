@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.browser import browser, violations
+from tests.drawing.sheets.test_sheets import connector, element, system
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 
@@ -79,7 +80,7 @@ def test_elements_are_found_by_name_unit_or_description_in_all_systems(diagram):
     assert violations(page) == []
     page.keyboard.press("Escape")
     assert traced(page) == set()
-    assert page.locator("#facts").is_hidden()
+    assert page.locator("#facts").inner_text().startswith("Point at an element")
     assert page.errors == []
 
 
@@ -109,6 +110,49 @@ def test_a_click_traces_an_element_with_its_neighbours_or_one_line(diagram):
     assert traced(page) == {"Arms", "Spindle"}
     page.keyboard.press("Escape")
     assert traced(page) == set()
+    assert page.errors == []
+
+
+@browser
+def test_type_unit_and_value_path_are_told_of_what_is_pointed_at(diagram):
+    page = diagram("mass_spring_damper")
+    page.get_by_role("link", name="Open first").click()
+    mass = page.locator("section.shown .picture:visible .block[data-of='first/mass']")
+    facts = page.locator("#facts")
+    mass.locator(".connector").first.hover(force=True)
+    assert "first.mass.F = first.F (Force from outside)" in facts.inner_text().splitlines()
+    assert "input of resources/SlidingMass.fmu, Float64 [N], resources/MassSpringDamper.ssd:19" in facts.inner_text()
+    mass.locator(".frame").click(force=True)
+    facts.get_by_text("first.mass.m = 2 kg (mass)").click()
+    assert "set by" in facts.inner_text()
+    assert "bound to first at SystemStructure.ssd:27" in facts.inner_text()
+    other = page.locator("section.shown .picture:visible .block[data-of='first/spring_damper'] .frame")
+    other.hover(force=True)
+    assert facts.inner_text().startswith("mass"), "what is traced stays"
+    page.keyboard.press("Escape")
+    page.mouse.move(5, 5)
+    other.hover(force=True)
+    assert facts.inner_text().startswith("spring_damper")
+    assert violations(page) == []
+    assert page.errors == []
+
+
+@browser
+def test_groups_of_a_large_system_open(ssptool, tmp_path, page):
+    parts = "".join(element(f"C{n}", connector("u", "input") + connector("y", "output")) for n in range(70))
+    lines = "".join(
+        f'<ssd:Connection startElement="C{n}" startConnector="y" endElement="C{n + 1}" endConnector="u"/>\n'
+        for n in range(69)
+    )
+    assert ssptool("draw", system(tmp_path / "s", parts, lines), "--output", tmp_path / "d.html")[0] == 0
+    page.goto((tmp_path / "d.html").as_uri())
+    page.get_by_role("link", name="Open Group 1").first.click()
+    assert page.locator("section.shown").get_attribute("id") == "system/Group 1"
+    page.locator("section.shown .block[data-of=C1] .frame").click(force=True)
+    assert traced(page) == {"C0", "C1", "C2"}
+    page.get_by_role("link", name="S", exact=True).click()
+    assert page.locator("section.shown").get_attribute("id") == "system"
+    assert violations(page) == []
     assert page.errors == []
 
 

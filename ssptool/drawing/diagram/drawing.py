@@ -1,11 +1,13 @@
 """Diagrams that can be shown and saved: SVG, PNG, and HTML pages that zoom, print, and need no network."""
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
+from typing import TypeAlias
 
 from lxml import etree
 
@@ -24,12 +26,14 @@ from ssptool.drawing.diagram.read import Mark, Remark
 from ssptool.drawing.diagram.svg import Remarks, sheet_svg
 from ssptool.drawing.plot import content_policy, dark_style
 from ssptool.drawing.plot_model import check_plot_name
+from ssptool.drawing.text import explanations_text
 from ssptool.errors import PlotUnavailable, counted
-from ssptool.foreign_text import html_text, one_line
+from ssptool.foreign_text import html_text, json_text, one_line
 from ssptool.network.arrays import connected
 from ssptool.network.dependencies import SystemGraph, loop_edges
+from ssptool.network.explanation import Explained, Explanation
 from ssptool.network.network import FlatComponent, Port, Signal
-from ssptool.network.tree import ElementPath
+from ssptool.network.tree import ElementPath, dotted
 
 SCALE = 2.0
 """Pixels per unit of the SVG, sharp on high-resolution screens."""
@@ -64,17 +68,26 @@ def _fonts() -> list[str] | None:
     return [str(folder / name) for name in ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")]
 
 
-def sheets_page(sheets: Sequence[Sheet], expanded: Sequence[Sheet], remarks: Remarks, title: str) -> str:
+Values: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Texts on the values of variables and connectors: by the full name of their component, and their own."""
+
+
+def sheets_page(
+    sheets: Sequence[Sheet], expanded: Sequence[Sheet], remarks: Remarks, title: str, values: Values | None = None
+) -> str:
     """A page with one section per sheet; the first is shown initially, and all of them in print.
 
     Parameters
     ----------
     expanded
         Sheets that can also be shown with the content of their elements.
+    values
+        Shown beside what is pointed at.
     """
     known = {sheet.path: sheet for sheet in sheets}
     open_ones = {sheet.path: sheet for sheet in expanded}
-    sections = "\n".join(_section(sheet, open_ones.get(sheet.path), known, remarks) for sheet in sheets)
+    groups = {block.path for sheet in sheets for block in sheet.blocks if block.group}
+    sections = "\n".join(_section(sheet, open_ones.get(sheet.path), known, remarks, groups) for sheet in sheets)
     heading = html_text(title)
     script = f"<script>{_resource('page.js')}</script>"
     toggle = '<label><input type="checkbox" id="inside"> Show what is inside</label>' if expanded else ""
@@ -88,17 +101,31 @@ def sheets_page(sheets: Sequence[Sheet], expanded: Sequence[Sheet], remarks: Rem
         '<input type="search" id="find" placeholder="Find (/)" aria-label="Find an element or connector">'
         '<output id="found" for="find"></output></header>\n'
         f"<main>\n{sections}\n</main>\n"
-        '<aside id="facts" aria-label="What is traced" aria-live="polite" tabindex="0" hidden></aside>\n'
-        f"{script}\n</body>\n</html>\n"
+        '<aside id="facts" aria-label="What is pointed at" aria-live="polite" tabindex="0"></aside>\n'
+        f"{_data('values', values or {})}\n{script}\n</body>\n</html>\n"
     )
 
 
-def _section(sheet: Sheet, expanded: Sheet | None, known: dict[ElementPath, Sheet], remarks: Remarks) -> str:
+def _data(name: str, content: object) -> str:
+    """Data for the script: no tag ends them."""
+    text = json_text(content, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{text}</script>'
+
+
+def _section(
+    sheet: Sheet,
+    expanded: Sheet | None,
+    known: dict[ElementPath, Sheet],
+    remarks: Remarks,
+    groups: Collection[ElementPath],
+) -> str:
     pictures = [f'<div class="picture">{sheet_svg(sheet, remarks, link=_address)}</div>']
     if expanded is not None:
         pictures.append(f'<div class="picture inside">{sheet_svg(expanded, remarks, link=_address)}</div>')
+    system = next(path for path in (sheet.path[:end] for end in range(len(sheet.path), -1, -1)) if path not in groups)
     return (
-        f'<section id="{html_text(_identity(sheet.path))}" aria-label="{html_text(sheet.name)}">\n'
+        f'<section id="{html_text(_identity(sheet.path))}" data-name="{html_text(dotted(system))}" '
+        f'aria-label="{html_text(sheet.name)}">\n'
         f'<nav aria-label="Where this is">{_trail(sheet, known)}</nav>\n{"".join(pictures)}</section>'
     )
 
@@ -141,6 +168,8 @@ class Drawing:
         What stands out.
     wires
         Which lines stand for several connections.
+    explain
+        Explains all values, which takes a while; a page shows them.
     """
 
     title: str
@@ -149,6 +178,7 @@ class Drawing:
     stated: Mapping[ElementPath, StatedSheet]
     remarks: Remarks
     wires: DrawnWires
+    explain: Callable[[], Sequence[Explained]] = tuple
 
     def __repr__(self) -> str:
         groups = sum(block.group for sheet in self.stated.values() for block in sheet.blocks)
@@ -168,7 +198,11 @@ class Drawing:
     def page(self) -> str:
         """An HTML page that zooms, opens nested systems, and needs no network. Raises TooManySystems."""
         return sheets_page(
-            all_arranged(self.stated, self.wires), expanded(self.stated, self.wires), self.remarks, self.title
+            all_arranged(self.stated, self.wires),
+            expanded(self.stated, self.wires),
+            self.remarks,
+            self.title,
+            values_of(self.explain()),
         )
 
     def save(self, path: Path | str) -> None:
@@ -198,6 +232,16 @@ class Drawing:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+
+def values_of(explained: Iterable[Explained]) -> Values:
+    """The text that `ssptool explain` prints for each."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for one in explained:
+        if isinstance(one, Explanation):
+            component, variable = one_line(one.signal.component), one_line(one.signal.variable)
+            found[component][variable] = explanations_text([one])
+    return found
 
 
 def graph_svg(graph: SystemGraph) -> str:

@@ -56,39 +56,93 @@ function place(event) {
 
 // -- tracing: an element with its lines and neighbours, or a line with its ends; all else is pale
 function told(node) { const t = node.querySelector(':scope > title'); return t ? t.textContent : ''; }
-function trace(node) {
+function trace(node, pin) {
   for (const old of document.querySelectorAll('.traced, .near')) old.classList.remove('traced', 'near');
   traced = node || null;
-  facts.hidden = !traced;
+  tell(traced, pin);
   if (!traced) return;
   const svg = traced.ownerSVGElement, of = traced.dataset.of;
-  const wires = of === undefined ? [traced]
-    : [...svg.querySelectorAll('[data-from]')].filter(w => w.dataset.from === of || w.dataset.to === of);
+  const wires = of === undefined ? [traced] : wiresOf(traced);
   const ends = new Set(wires.flatMap(w => [w.dataset.from, w.dataset.to]).concat(of === undefined ? [] : [of]));
   const blocks = [...svg.querySelectorAll('[data-of]')].filter(b => ends.has(b.dataset.of));
   for (const node of [...wires, ...blocks]) node.classList.add('near');
   svg.classList.add('traced');
-  const own = told(traced).split('\n'), all = nodes => nodes.flatMap(node => told(node).split('\n')).filter(Boolean);
-  if (of === undefined) list([['Connections', own]]);
-  else list([[own[0], own.slice(1)], ['Connectors', all([...traced.querySelectorAll('.connector')])], ['Connections', all(wires)]]);
+}
+function wiresOf(block) {
+  const of = block.dataset.of;
+  return [...block.ownerSVGElement.querySelectorAll('[data-from]')].filter(w => w.dataset.from === of || w.dataset.to === of);
+}
+
+// -- facts: what is traced, else what is pointed at
+const HINT = 'Point at an element, a connector or a line, or click it.', MOST = 200;
+let values = null, signals = null, told_of = null;
+function known(component) {
+  values = values || JSON.parse(document.getElementById('values').textContent);
+  return (Object.hasOwn(values, component) && values[component]) || {};
+}
+function signal(name) {  // by its full name
+  if (!signals) {
+    known('');
+    signals = new Map(Object.entries(values).flatMap(([component, own]) =>
+      Object.entries(own).map(([variable, text]) => [component ? `${component}.${variable}` : variable, text])));
+  }
+  return signals.get(name);
+}
+function tell(node, pin) {
+  if (node === told_of && !pin && node) return;
+  told_of = pin ? null : node;
+  if (!node && !pin) { facts.replaceChildren(Object.assign(document.createElement('p'), {textContent: HINT})); return; }
+  const parts = pin ? [['Connector', told(pin).split('\n')], ['Value', explained(pin)]] : [];
+  if (node && node.dataset.of === undefined) parts.push(...toldOfLine(node));
+  else if (node) parts.push(...toldOfBlock(node));
+  list(parts);
+}
+function explained(pin) {
+  const own = known((pin.closest('[data-name]') || shown).dataset.name || '');
+  return JSON.parse(pin.dataset.pins).filter(name => Object.hasOwn(own, name)).map(name => folded(own[name], true));
+}
+function toldOfBlock(block) {
+  const own = told(block).split('\n'), all = nodes => nodes.flatMap(node => told(node).split('\n')).filter(Boolean);
+  const texts = block.dataset.name === undefined ? [] : Object.values(known(block.dataset.name));
+  return [[own[0], own.slice(1)], ['Connectors', all([...block.querySelectorAll('.connector')])],
+    ['Values', texts.map(text => folded(text, false))], ['Connections', all(wiresOf(block))]];
+}
+function toldOfLine(line) {
+  const own = told(line).split('\n'), around = line.closest('[data-name]').dataset.name;
+  const names = own.flatMap(text => text.split(' – ')).map(name => around ? `${around}.${name}` : name);
+  const texts = [...new Set(names)].map(signal).filter(Boolean);
+  return [['Connections', own], ['Values', texts.map(text => folded(text, own.length === 1))]];
+}
+function folded(text, open) {
+  const at = text.indexOf('\n'), part = document.createElement('details'), rest = document.createElement('pre');
+  rest.textContent = text.slice(at + 1).replace(/^  /gm, '');
+  part.append(Object.assign(document.createElement('summary'), {textContent: text.slice(0, at)}), rest);
+  part.open = open;
+  return part;
 }
 function list(parts) {
   facts.replaceChildren(...parts.filter(([heading, lines], k) => k === 0 || lines.length).map(([heading, lines]) => {
     const part = document.createElement('section'), title = document.createElement('h2'), items = document.createElement('ul');
+    const more = lines.length > MOST ? [`… and ${lines.length - MOST} more`] : [];
     title.textContent = heading;
-    items.append(...lines.map(text => Object.assign(document.createElement('li'), {textContent: text})));
+    items.append(...lines.slice(0, MOST).concat(more).map(line => {
+      const item = document.createElement('li');
+      item.append(line);
+      return item;
+    }));
     part.append(title, items);
     return part;
   }));
 }
+function point(event) { if (!traced) { const [node, pin] = near(event); tell(node, pin); } }
 const AROUND = [[0, 0], ...[1, 2, 3, 4].flatMap(d => [[d, 0], [-d, 0], [0, d], [0, -d]])];
 function near(event) {  // lines are thin
   for (const [dx, dy] of AROUND) {
     const there = document.elementFromPoint(event.clientX + dx, event.clientY + dy);
-    const node = there && there.closest('[data-of], [data-from]');
-    if (node) return node;
+    const node = there && there.closest('[data-of], [data-from]'), pin = there && there.closest('[data-pins]');
+    if (node || pin) return [node, pin];
   }
-  return null;
+  return [null, null];
 }
 
 // -- finding: the next match for each Enter, in all sheets
@@ -155,14 +209,16 @@ for (const svg of home.keys()) {
     svg.setPointerCapture(e.pointerId);
   });
   svg.addEventListener('pointermove', e => {
+    if (!from) point(e);
     if (!from || Math.hypot(e.clientX - pressed[0], e.clientY - pressed[1]) < 3) return;
     const [px, py] = place(e), [x, y, w, h] = box();
     look(x - (px - from[0]) * w, y - (py - from[1]) * h, w, h);
   });
   svg.addEventListener('pointerup', e => {
-    if (from && Math.hypot(e.clientX - pressed[0], e.clientY - pressed[1]) < 3) { trace(near(e)); remember(); }
+    if (from && Math.hypot(e.clientX - pressed[0], e.clientY - pressed[1]) < 3) { trace(...near(e)); remember(); }
     from = null;
   });
 }
 addEventListener('hashchange', show);
+tell(null);
 show();

@@ -26,8 +26,8 @@ from ssptool.drawing.diagram.model import (
 )
 from ssptool.drawing.diagram.read import INFLOWS, MEANINGS, Mark, Remark, strength
 from ssptool.drawing.diagram.routing import branches, crossings, interrupted
-from ssptool.foreign_text import joined_lines, one_line
-from ssptool.network.tree import ElementPath
+from ssptool.foreign_text import joined_lines, json_text, one_line
+from ssptool.network.tree import ElementPath, dotted
 
 SVG = "http://www.w3.org/2000/svg"
 FONT = "DejaVu Sans, Verdana, Arial, sans-serif"
@@ -198,6 +198,8 @@ class _Picture:
         )
         group = etree.SubElement(parent, "g", {"class": css})
         self._identify(group, "of", block.path)
+        if self._link is not None and not block.group:
+            group.set("data-name", one_line(dotted(block.path)))
         _tell(group, [block.name, block.source, block.described, *(remark.text for remark in remarks)])
         frame = self._rect(group, block.extent, "frame", block.rotation)
         if block.opens:
@@ -245,6 +247,8 @@ class _Picture:
         flows_in = pin.kind in INFLOWS
         group = etree.SubElement(parent, "g", {"class": "connector"})
         _tell(group, pin.described)
+        if self._link is not None:
+            group.set("data-pins", json_text([one_line(name) for name in pin.names]))
         angle = math.degrees(math.atan2(-pin.outward.y, pin.outward.x)) + (180 if flows_in is not own else 0)
         shape = f"M{-size:g},{-size:g} L{size:g},0 L{-size:g},{size:g} z"
         if pin.kind not in ("input", "output"):
