@@ -40,6 +40,22 @@ def several_lines(text: str) -> str:
     return _UNSEEN_IN_LINES.sub(_escape, text)
 
 
+LONGEST_LINE = 4_000
+"""Characters of a line that somebody is to read."""
+
+
+def readable(text: str) -> str:
+    """The text with the middle of lines left out where they are so long that nobody can read them."""
+    return "\n".join(map(_shortened, text.split("\n"))) if len(text) > LONGEST_LINE else text
+
+
+def _shortened(line: str) -> str:
+    if len(line) <= LONGEST_LINE:
+        return line
+    kept = LONGEST_LINE // 2
+    return f"{line[:kept]} … {len(line) - 2 * kept} characters … {line[-kept:]}"
+
+
 def joined_lines(lines: Iterable[str]) -> str:
     """Lines as one text; a line break inside one of them is an escape."""
     return "\n".join(map(one_line, lines))

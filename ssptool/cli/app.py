@@ -24,7 +24,7 @@ from typer.core import TyperCommand, TyperGroup
 import ssptool
 from ssptool.cli.terminal import for_reader
 from ssptool.errors import WrongUsage, disk_trouble, is_own
-from ssptool.foreign_text import direct, has_colour, indented, several_lines, without_commands
+from ssptool.foreign_text import direct, has_colour, indented, readable, several_lines, without_commands
 from ssptool.working_directory import shown
 
 PANELS = {
@@ -207,7 +207,7 @@ def say(text: str, *, err: bool = False, nl: bool = True, verbatim: bool = False
 
 def complain(message: str, *, rendered: bool = False) -> None:
     """One error, on standard error; a `rendered` message is made of lines that stand for themselves."""
-    say("error: " + (message if rendered else indented(message)), err=True)
+    say("error: " + readable(message if rendered else indented(message)), err=True)
 
 
 @contextmanager

@@ -108,7 +108,7 @@ class Tree:
         self.unsupported.append(UnsupportedFeature(position, feature, signal, rules))
 
 
-MOST_ELEMENTS = 250_000
+MOST_ELEMENTS = 100_000
 """Maximum number of array elements of one component, and of all connectors, because a parameter or a stated size could
 demand any amount of memory: each element is a signal of its own, with some 900 bytes.
 """

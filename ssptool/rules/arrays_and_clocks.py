@@ -113,7 +113,7 @@ def not_empty(dimension: ssc.Dimension, structure: Structure) -> Iterator[Findin
     "DIM-101", severity=ERROR, basis=POLICY, source="ssptool: limit of memory", versions=["2.0"], blocks_run=True
 )
 def bounded_arrays(typed: ssd.Connector | ssb.DictionaryEntry, structure: Structure) -> Iterator[Finding]:
-    """A connector or dictionary entry has at most 250 000 elements.
+    """A connector or dictionary entry has at most 100 000 elements.
 
     ssptool has a signal for each element. The connectors of a system together have the same limit, which `plan` and
     `run` check.

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ssptool.documents.diagnostics import Diagnostic, Severity
-from ssptool.foreign_text import has_colour, one_line
+from ssptool.foreign_text import has_colour, one_line, readable
 from ssptool.rules.report import Excerpt, Report, summary
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
@@ -80,7 +80,7 @@ def _diagnostic(diagnostic: Diagnostic, excerpt: Excerpt | None, width: int | No
     head = Text.assemble(
         (diagnostic.severity.value, style), (f" {diagnostic.code}", "bold"), one_line(f"{times} {place}")
     )
-    parts = [_wrapped(head, width), _wrapped(Text(_INDENT + one_line(diagnostic.message)), width)]
+    parts = [_wrapped(head, width), _wrapped(Text(_INDENT + readable(one_line(diagnostic.message))), width)]
     if excerpt is not None:
         parts.append(_excerpt(excerpt, diagnostic.position.line, style, min(width or _WIDEST, _WIDEST)))
     if diagnostic.advice:

@@ -120,14 +120,14 @@ def test_a_size_that_the_connector_states_otherwise_is_refused(flat):
 
 def test_a_number_of_elements_beyond_all_bounds_is_refused(flat):
     network = flat([part("A", "sized.fmu", None, None)], [], values("A.n", [10**6], type="UInt64"))
-    assert refused(network) == ["arrays with 1000007000008 elements in total, more than the limit of 250000"]
+    assert refused(network) == ["arrays with 1000007000008 elements in total, more than the limit of 100000"]
 
 
 @pytest.mark.parametrize("size", [10**9, 2**64 - 1])
 def test_a_connector_with_elements_beyond_all_bounds_is_refused(flat, size):
     network = flat([part("A")], [], connectors=[connector("u", "input", size), connector("v", "input", 3)])
     assert refused(network) == [
-        f"the connector 'u' with its {size} elements (an array [{size}]): connectors may have 250000 in total"
+        f"the connector 'u' with its {size} elements (an array [{size}]): connectors may have 100000 in total"
     ]
     assert network.arrays[Signal("", "v")] == (3,)
 

@@ -652,8 +652,11 @@ def work(connection: Connection, root: Path, seed: int, numbers: range, longest:
     before = snapshot(root)
     for number in numbers:
         connection.send(("begin", number))
-        connection.send(("done", number, *run_case(root, seed, number, before, longest)))
-    connection.send(("end",))
+        kind, faults = run_case(root, seed, number, before, longest)
+        connection.send(("done", number, kind, faults))
+        if any("memory: " in fault for fault in faults):
+            break  # Libraries that were refused memory before may fail in any way later; that is nothing to report.
+    connection.send(("end", number + 1))
 
 
 class Campaign:
@@ -688,8 +691,8 @@ class Campaign:
                     case ("done", number, kind, faults):
                         self.done[kind] += 1
                         self._tell(number, faults)
-                    case ("end",):
-                        return self.numbers.stop
+                    case ("end", following):
+                        return following
             if time.monotonic() < self.deadline:
                 self._tell(current, [f"stuck for {STUCK * self.longest:g} s"])
         except EOFError:

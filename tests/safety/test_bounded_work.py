@@ -96,7 +96,7 @@ def test_a_connector_with_too_many_elements_is_named_with_its_place_and_the_limi
     assert done.code == 1
     said = done.out + done.err
     assert "DIM-101" in said and "vast.ssd:6" in said
-    assert "'u' has 1000000000 elements (1000000000), the limit is 250000" in said
+    assert "'u' has 1000000000 elements (1000000000), the limit is 100000" in said
 
 
 @pytest.mark.parametrize("command", [["explain", "--all"], ["diff"], ["graph"]], ids=lambda line: line[0])
@@ -229,3 +229,22 @@ def test_depth_and_entities_of_xml_are_refused(tmp_path, text, code, name):
     done = typed("validate", tmp_path / name)
     assert done.code == 1
     assert code in (done.out + done.err) and "root:" not in (done.out + done.err)
+
+
+def test_a_value_as_long_as_a_book_does_not_fill_the_terminal(tmp_path, monkeypatch):
+    (tmp_path / "ssptool.toml").write_text(f'for = ["{"x" * 2_000_000}"]\n')
+    monkeypatch.chdir(tmp_path)
+    done = typed("validate", SYSTEM)
+    assert done.code == 2
+    assert "xxx … " in done.err and " characters … xxx" in done.err
+    assert "omsimulator" in done.err
+    assert len(done.err) < 10_000
+
+
+def test_a_name_as_long_as_a_book_does_not_fill_the_report(tmp_path):
+    sound = (SYSTEM / "SystemStructure.ssd").read_text()
+    (tmp_path / "x.ssd").write_text(sound.replace('startElement="System1"', f'startElement="{"x" * 10**6}"'))
+    done = typed("validate", tmp_path / "x.ssd")
+    assert done.code == 1
+    assert " characters … " in done.out
+    assert len(done.out) < 100_000
