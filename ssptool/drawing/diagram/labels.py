@@ -3,7 +3,7 @@
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +84,7 @@ class _Rows:
 
 
 _SMALLER = (1.0, 0.85, 0.7)
-"""Letters of names, over those of the sheet, tried one after the other."""
+"""Letters of names, and of labels outside, over those of the sheet; tried one after the other."""
 
 
 def lettered(sheet: Sheet) -> Sheet:
@@ -197,10 +197,9 @@ class _Lettering:
 
     def _beside(self, pin: Pin, text: float, block: DrawnBlock) -> list[tuple[Label, bool]]:
         """Along the line outside, above or below it; of an element that shows what is inside, rather there."""
-        size = 0.8 * PIN_TEXT * text
         ways = [(-1.0, True), (1.0, False)] if block.path in self._expanded else [(1.0, False)]
         found = []
-        for way, inside in ways:
+        for size, (way, inside) in product((smaller * 0.8 * PIN_TEXT * text for smaller in _SMALLER), ways):
             if abs(pin.outward.x) > 0.9:
                 x = pin.at.x + 0.6 * text * way * pin.outward.x
                 anchor = _away(way * pin.outward.x)

@@ -252,7 +252,8 @@ class Placement:
 
     def _block(self, block: DrawnBlock) -> DrawnBlock:
         extent, rotation = self._extent(block.extent, block.rotation)
-        icon = block.icon and replace(block.icon, rotation=block.icon.rotation + self.rotation)
+        turned = math.copysign(1, self._scales[0] * self._scales[1])
+        icon = block.icon and replace(block.icon, rotation=self.rotation + turned * block.icon.rotation)
         return replace(
             block,
             extent=extent,

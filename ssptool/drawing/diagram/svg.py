@@ -34,6 +34,8 @@ FONT = "DejaVu Sans, Verdana, Arial, sans-serif"
 LETTERS, SMALLEST = 13.0, 6.0
 """Height of letters at the natural size of a picture, and of those of systems inside at least [px]."""
 
+EMPTY = "This system has no elements."
+
 _STYLE = """
 .sheet .ground { fill: white; }
 .sheet .frame { fill: #f4f7fb; stroke: #2b3a4a; }
@@ -111,6 +113,10 @@ class _Picture:
             self._rect(self.root, sheet.canvas, "around")
         self._sheet(sheet)
         self._use(sheet)
+        if not sheet.blocks and not sheet.notes:
+            self._write(
+                self.root, Label(EMPTY, Point(*sheet.canvas.centre), TextAnchor.MIDDLE, sheet.text, Role.SOURCE)
+            )
         self._write_legend()
 
     def _use(self, sheet: Sheet) -> None:

@@ -1,5 +1,6 @@
 """What is inside an element: drawn in its box, and what FMUs and nested systems say of places and icons."""
 
+from dataclasses import replace
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -9,7 +10,7 @@ from lxml import etree
 import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.drawing.diagram.arrange import arranged
-from ssptool.drawing.diagram.model import Rectangle, Sheet
+from ssptool.drawing.diagram.model import Icon, Rectangle, Sheet
 from ssptool.drawing.diagram.read import Placement, stated_sheets
 from tests.drawing.sheets.test_sheets import SVG, SYSTEMS, connector, element, system
 
@@ -80,6 +81,21 @@ def test_what_lies_in_a_nested_system_is_stretched_as_it_lies():
     covered = extent.turned(rotation)
     assert (covered.width, covered.height) == pytest.approx((20, 10))
     assert covered.centre == pytest.approx((40, 12.5))
+
+
+@pytest.mark.parametrize(("x1", "x2", "turned"), [(0, 100, 30.0), (100, 0, -30.0)])
+def test_an_icon_turns_against_its_angle_where_its_system_is_mirrored(x1, x2, turned):
+    """As its element does: both are at 30 degrees, and turn with the system by 90."""
+    (block, *_) = drawn(SYSTEMS / "dual_mass_oscillator").blocks
+    block = replace(block, rotation=30.0, icon=Icon(b"", "image/png", 30.0))
+    placed = Placement(Rectangle(0, 0, 100, 100), Rectangle(x1, 0, x2, 100), 90.0)._block(block)
+    assert placed.icon.rotation == placed.rotation == 90.0 + turned
+
+
+def test_an_empty_system_says_so(tmp_path):
+    folder = system(tmp_path / "s", "")
+    assert "This system has no elements." in ssptool.draw(folder).svg
+    assert "This system has no elements." not in ssptool.draw(SYSTEMS / "dual_mass_oscillator").svg
 
 
 def test_depth_says_how_many_levels_are_drawn():
