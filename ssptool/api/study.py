@@ -79,7 +79,7 @@ def study(
     announce
         Told before most of the runs how many there are, and about how long they take.
     progress
-        Called with the fraction 0 … 1 of what was left to do.
+        Called with the fraction 0 … 1 of all runs that are done; first with those that were done before.
 
     Raises
     ------

@@ -168,22 +168,23 @@ class _StudyRun:
     progress: Callable[[float], None] | None
 
     def out(self) -> None:
-        done = 0
+        self._tell(0)
         try:
             with ExitStack() as stack:
                 pilot = stack.enter_context(self._pilot())
-                done += self._add(pilot.outcomes)
+                done = self._add(pilot.outcomes)
                 left = self.left[done:]
+                self._tell(done)
                 if pilot.seconds is not None and len(left) * pilot.seconds < SHORT_SECONDS:
                     self._say(pilot, 1)
                     for outcome in pilot.runner.run(list(self._tasks(left))):
                         done += self._add([outcome])
+                        self._tell(done)
                     return
                 pilot.runner.close()
                 for outcomes in stack.enter_context(self._on_workers(pilot, left)):
                     done += self._add(outcomes)
-                    if self.progress is not None:
-                        self.progress(done / len(self.left))
+                    self._tell(done)
         except KeyboardInterrupt:
             self.dataset.flush()
             raise Interrupted(study_status(self.dataset.folder)) from None
@@ -204,6 +205,12 @@ class _StudyRun:
             plugin = cluster.StudyPlugin(self.bundle.digest, self.bundle.content, bounds, pilot.reuse)
             self._say(pilot, max(1, sum(client.nthreads().values())))
             yield cluster.Batches(client, plugin, seconds).run(self._tasks(left), len(left))
+
+    def _tell(self, done: int) -> None:
+        """How far the study is, with all that was done before."""
+        if self.progress is not None:
+            total = len(self.checked.points)
+            self.progress((total - len(self.left) + done) / total)
 
     def _add(self, outcomes: list[RunOutcome]) -> int:
         self.dataset.add(outcomes)

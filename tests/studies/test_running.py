@@ -105,12 +105,21 @@ def test_a_study_in_processes_here_is_interrupted_and_resumed(oscillating, local
     assert before < Dataset(tmp_path / "out").finished()
 
 
+def test_progress_begins_at_what_is_done_and_ends_at_all(oscillating, tmp_path):
+    fractions, resumed = [], []
+    few, more = ({"System2.k2": list(range(5, 5 + count))} for count in (3, 12))
+    ssptool.study(oscillating(factors=few), tmp_path / "out", workers=1, progress=fractions.append)
+    assert fractions[0] == 0 and fractions[-1] == 1 and fractions == sorted(fractions)
+    ssptool.study(oscillating(factors=more), tmp_path / "out", workers=1, progress=resumed.append)
+    assert resumed[0] == 3 / 12 and resumed[-1] == 1 and resumed == sorted(resumed)
+
+
 def test_a_process_here_that_is_killed_loses_no_run(oscillating, local, tmp_path):
     study = oscillating(factors={"System2.k2": {"low": 5.0, "high": 15.0, "count": 40}})
     killed = []
 
-    def kill(_):
-        if not killed:
+    def kill(fraction):
+        if not killed and fraction > 2 / 40:  # after the trial runs
             killed.append(local[-1])
             os.kill(killed[0], signal.SIGKILL)
 
@@ -177,8 +186,8 @@ def test_a_worker_that_is_killed_loses_no_run(misbehaving, client, on_dask, tmp_
     study = misbehaving([fmus.CRAWL], values=[1.0, 2.0, 3.0, 4.0], settings={"step_size": 0.5})
     killed = []
 
-    def kill(_):
-        if not killed:
+    def kill(fraction):
+        if not killed and fraction > 2 / 4:  # after the trial runs
             pids = client.run(os.getpid)
             killed.append(min(pids.values()))
             os.kill(killed[0], signal.SIGKILL)
