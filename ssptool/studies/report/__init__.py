@@ -20,6 +20,7 @@ from ssptool.results.report import ReportPicture, ReportTable
 from ssptool.studies.calibration import Fit
 from ssptool.studies.dataset import Dataset, NotResults
 from ssptool.studies.definition import RunStatus
+from ssptool.studies.report.by_factor import statistics_by_factor
 from ssptool.studies.run import StudyStatus
 from ssptool.studies.sensitivity import SENSITIVITY_DESIGNS, Sensitivity, headings_of, rows_of
 from ssptool.studies.study_results import StudyResults
@@ -225,6 +226,7 @@ class StudyReportContent:
     failures: ReportTable
     valueless: ReportTable
     results: ReportTable
+    by_factor: Sequence[ReportTable]
     sensitivities: Sequence[ReportTable]
     plots: Sequence[ReportPicture]
     notes: Sequence[str]
@@ -251,6 +253,7 @@ def study_report_content(
     """What there is to say of a study, as far as its runs have finished."""
     definition, status = results.definition, results.status
     rows = results.rows()
+    completed = [row for row in rows if row["status"] == RunStatus.COMPLETED]
     calibration = None if fit is None else calibration_content(fit)
     # A folder of nothing but a calibration has no runs of a design, and wants none.
     fitted = calibration if not rows else None
@@ -264,9 +267,10 @@ def study_report_content(
         failures=_reasons("Why runs failed", [row for row in rows if row["status"] == RunStatus.FAILED]),
         valueless=_reasons(
             "Results without a value",
-            [row for row in rows if row["status"] == RunStatus.COMPLETED and row["message"]],
+            [row for row in completed if row["message"]],
         ),
         results=_results(results, rows),
+        by_factor=statistics_by_factor(completed, results.factors, results.results),
         sensitivities=list(map(_sensitivity, results.sensitivity())) if rows else (),
         plots=plots,
         notes=notes,
