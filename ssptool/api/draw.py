@@ -13,6 +13,7 @@ from ssptool.documents.document import Document
 from ssptool.drawing.diagram.arrange import DrawnWires
 from ssptool.drawing.diagram.drawing import DRAWINGS, Drawing
 from ssptool.drawing.diagram.groups import with_groups
+from ssptool.drawing.diagram.memory import Memory
 from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
 from ssptool.drawing.plot_model import check_plot_name
 from ssptool.errors import WrongUsage
@@ -60,7 +61,8 @@ def draw(
     Parameters
     ----------
     output
-        A file to save it in: .svg, .png or .html.
+        A file to save it in: .svg, .png or .html. Groups of an earlier page of
+        that name are kept, and systems and groups that have not changed are drawn as they were.
     level
         The full name of the nested system to draw; by default the root.
     depth
@@ -89,11 +91,12 @@ def draw(
     count("depth", depth, 0)
     chosen_wires = word("wires", wires, DrawnWires)
     wanted = [word("highlight", one, Highlight) for one in texts("highlight", highlight, "loops, findings")]
+    memory = Memory.of_page(Path(output)) if output is not None and Path(output).suffix.lower() == ".html" else Memory()
     with open_archive(system) as archive:
         structure = archive.structure(variant)
         stated = stated_sheets(archive, structure)
         if chosen_wires is DrawnWires.BUNDLED:
-            stated = with_groups(stated)
+            stated = with_groups(stated, memory.members)
         chosen = _chosen(list(stated), level)
         remarks = marked(list(stated.values()), _remarks(system, variant, archive, structure, wanted))
         drawing = Drawing(
@@ -104,6 +107,7 @@ def draw(
             remarks=remarks,
             wires=chosen_wires,
             explain=partial(_explained, system, variant),
+            memory=memory,
         )
     if output is not None:
         drawing.save(output)

@@ -11,7 +11,8 @@ from typing import TypeAlias
 
 from ssptool.documents.document import garbage_collection_paused
 from ssptool.drawing.diagram.groups import MOST_ELEMENTS
-from ssptool.drawing.diagram.layout import Edge, Layout, LayoutBox, Spacing, lay_out, on_grid, straightened
+from ssptool.drawing.diagram.layout import Edge, Layout, LayoutBox, Spacing, on_grid, straightened
+from ssptool.drawing.diagram.memory import Memory
 from ssptool.drawing.diagram.model import (
     MOST_APART,
     DrawnBlock,
@@ -125,22 +126,24 @@ def arranged(
     return _Arranger(stated, wires).sheet(path, depth)
 
 
-def all_arranged(stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires) -> list[Sheet]:
+def all_arranged(
+    stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires, memory: Memory | None = None
+) -> list[Sheet]:
     """The drawings of all systems without the content of their elements. Raises TooManySystems."""
     _check_number(len(stated))
-    arranger = _Arranger(stated, wires)
+    arranger = _Arranger(stated, wires, memory)
     with garbage_collection_paused():
         return [arranger.sheet(path, 0) for path in stated]
 
 
-def expanded(stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires) -> list[Sheet]:
+def expanded(stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires, memory: Memory | None = None) -> list[Sheet]:
     """The drawings of all systems with nested systems, which are drawn inside, unless that is too much for one sheet.
 
     Raises TooManySystems.
     """
     _check_number(len(stated))
     around = [path for path in stated if _is_around(stated, path) and _size(stated, path) <= MOST_ELEMENTS]
-    arranger = _Arranger(stated, wires)
+    arranger = _Arranger(stated, wires, memory)
     return [arranger.sheet(path, math.inf) for path in around]
 
 
@@ -162,9 +165,12 @@ def _check_number(sheets: int) -> None:
 class _Arranger:
     """Keeps what is drawn inside of elements, as each is inside of all systems around it."""
 
-    def __init__(self, stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires) -> None:
+    def __init__(
+        self, stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires, memory: Memory | None = None
+    ) -> None:
         self._stated = stated
         self._wires = wires
+        self._memory = memory or Memory()
         self._insides: dict[tuple[ElementPath, float], Sheet] = {}
 
     def sheet(self, path: ElementPath, depth: float, *, nested: bool = False) -> Sheet:
@@ -176,7 +182,7 @@ class _Arranger:
         }
         if self._wires is DrawnWires.BUNDLED:
             stated = bundled(stated, inside)
-        return _Arrangement(stated, inside, nested).sheet()
+        return _Arrangement(stated, inside, nested, self._memory).sheet()
 
     def _inside(self, path: ElementPath, depth: float) -> Sheet:
         key = path, depth
@@ -188,8 +194,9 @@ class _Arranger:
 class _Arrangement:
     """Arrangement of a sheet: stated positions are kept, and all other elements are laid out."""
 
-    def __init__(self, stated: StatedSheet, inside: Mapping[str, Sheet], nested: bool) -> None:
+    def __init__(self, stated: StatedSheet, inside: Mapping[str, Sheet], nested: bool, memory: Memory) -> None:
         self._stated = stated
+        self._memory = memory
         self._inside = inside
         self._nested = nested
         self._text = _text_height(stated)
@@ -240,7 +247,7 @@ class _Arrangement:
         spacing = Spacing(row=3 * self._text, lane=1.4 * self._text, margin=1.6 * self._text)
         stubs = self._stubs.values()
         first, last = [box.name for box in stubs if box.outlets], [box.name for box in stubs if box.inlets]
-        return lay_out(boxes, among, spacing, first, last)
+        return self._memory.lay_out(boxes, among, spacing, first, last)
 
     def _stub(self, pin: StatedPin) -> LayoutBox:
         """A connector of the system in the layout; its label has room over the line if it will stand in a box."""

@@ -2,17 +2,21 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeAlias
 
 from lxml import etree
 
 from ssptool.documents.saving import save_file
 from ssptool.drawing.diagram.arrange import DrawnWires, all_arranged, arranged, expanded
+from ssptool.drawing.diagram.groups import members_of
+from ssptool.drawing.diagram.memory import DATA as LAYOUT
+from ssptool.drawing.diagram.memory import Memory
 from ssptool.drawing.diagram.model import (
     Sheet,
     Span,
@@ -72,8 +76,15 @@ Values: TypeAlias = Mapping[str, Mapping[str, str]]
 """Texts on the values of variables and connectors: by the full name of their component, and their own."""
 
 
+NO_VALUES: Mapping[str, object] = MappingProxyType({"values": {}})
+
+
 def sheets_page(
-    sheets: Sequence[Sheet], expanded: Sequence[Sheet], remarks: Remarks, title: str, values: Values | None = None
+    sheets: Sequence[Sheet],
+    expanded: Sequence[Sheet],
+    remarks: Remarks,
+    title: str,
+    data: Mapping[str, object] = NO_VALUES,
 ) -> str:
     """A page with one section per sheet; the first is shown initially, and all of them in print.
 
@@ -81,8 +92,8 @@ def sheets_page(
     ----------
     expanded
         Sheets that can also be shown with the content of their elements.
-    values
-        Shown beside what is pointed at.
+    data
+        By name: the `values` that are shown beside what is pointed at, and what a later drawing is to know.
     """
     known = {sheet.path: sheet for sheet in sheets}
     open_ones = {sheet.path: sheet for sheet in expanded}
@@ -102,7 +113,7 @@ def sheets_page(
         '<output id="found" for="find"></output></header>\n'
         f"<main>\n{sections}\n</main>\n"
         '<aside id="facts" aria-label="What is pointed at" aria-live="polite" tabindex="0"></aside>\n'
-        f"{_data('values', values or {})}\n{script}\n</body>\n</html>\n"
+        f"{''.join(_data(*each) for each in data.items())}\n{script}\n</body>\n</html>\n"
     )
 
 
@@ -170,6 +181,8 @@ class Drawing:
         Which lines stand for several connections.
     explain
         Explains all values, which takes a while; a page shows them.
+    memory
+        Layouts of an earlier page.
     """
 
     title: str
@@ -179,6 +192,7 @@ class Drawing:
     remarks: Remarks
     wires: DrawnWires
     explain: Callable[[], Sequence[Explained]] = tuple
+    memory: Memory = field(default_factory=Memory)
 
     def __repr__(self) -> str:
         groups = sum(block.group for sheet in self.stated.values() for block in sheet.blocks)
@@ -197,13 +211,10 @@ class Drawing:
     @property
     def page(self) -> str:
         """An HTML page that zooms, opens nested systems, and needs no network. Raises TooManySystems."""
-        return sheets_page(
-            all_arranged(self.stated, self.wires),
-            expanded(self.stated, self.wires),
-            self.remarks,
-            self.title,
-            values_of(self.explain()),
-        )
+        sheets = all_arranged(self.stated, self.wires, self.memory)
+        insides = expanded(self.stated, self.wires, self.memory)
+        data = {"values": values_of(self.explain()), LAYOUT: self.memory.content(members_of(self.stated))}
+        return sheets_page(sheets, insides, self.remarks, self.title, data)
 
     def save(self, path: Path | str) -> None:
         """Write an .svg or .png picture or an .html page.

@@ -144,6 +144,8 @@ def _kept(sheet: StatedSheet, loose: Sequence[StatedBlock], before: Members) -> 
         name = of.get(block.name) or max(sorted(pulls[block.name]), key=pulls[block.name].__getitem__, default="")
         parts.setdefault(name, []).append(block)
     groups = {name: tuple(blocks) for name, blocks in parts.items() if name and len(blocks) >= _SMALLEST}
+    if any(block.name in groups for block in sheet.blocks):
+        return None
     boxes = len(groups) + len(loose) - sum(map(len, groups.values()))
     return groups if boxes <= MOST_ELEMENTS and max(map(len, groups.values()), default=0) < len(loose) else None
 

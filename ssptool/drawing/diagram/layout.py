@@ -427,7 +427,7 @@ class Spacing:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Lower left corners of the boxes, and ways of edges from pin to pin."""
+    """Lower left corners of the boxes, and ways of edges from pin to pin, in the order in which they were given."""
 
     corners: Mapping[str, Point]
     ways: Mapping[Edge, tuple[Point, ...]]
@@ -442,7 +442,8 @@ def lay_out(
 ) -> Layout:
     """Lay out all boxes, `first` at the left and `last` at the right; edges that close cycles run back below."""
     drawing = _Drawing(boxes, spacing, in_layers([box.name for box in boxes], edges, first, last))
-    return Layout(drawing.corners, {edge: drawing.way(edge) for edge in edges})
+    corners = {box.name: drawing.corners[box.name] for box in boxes}
+    return Layout(corners, {edge: drawing.way(edge) for edge in edges})
 
 
 class _Lanes(NamedTuple):

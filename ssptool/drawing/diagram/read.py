@@ -450,14 +450,15 @@ def columns_of(pins: Sequence[StatedPin], text: float) -> tuple[float, float]:
 def _plain(block: StatedBlock, pins: Sequence[StatedPin], text: float) -> LayoutBox:
     sides = _sides(pins)
     rows = _ROW * max(len(sides[0]), len(sides[1]), 1)
-    height = (HEAD + max(rows, _ICON if block.icon else 0.0) + _FOOT) * text
+    head = HEAD + (_ROW if block.group else 0.0)  # below the name of a group stands what it is
+    height = (head + max(rows, _ICON if block.icon else 0.0) + _FOOT) * text
     middle = _ICON if block.icon else 2 * _MIDDLE if block.feedthrough else _MIDDLE
     width = sum(columns_of(pins, text)) + middle * text
     name = text_width(block.name, text, bold=True) + 1.2 * text
     if block.group:
         name = max(name, text_width(block.source, 0.8 * text) + 1.2 * text)
     left, right = (
-        {pin.name: height - (HEAD + _ROW * (place + 0.5)) * text for place, pin in enumerate(side)} for side in sides
+        {pin.name: height - (head + _ROW * (place + 0.5)) * text for place, pin in enumerate(side)} for side in sides
     )
     return LayoutBox(block.name, max(width, name, _LEAST * text), height, left, right)
 

@@ -100,7 +100,7 @@ def test_a_group_is_drawn_by_its_name_and_says_what_it_is(tmp_path):
     )
     path = system(tmp_path / "s", parts, lines)
     drawing = ssptool.draw(path)
-    assert "elements, grouped by connections" in drawing.svg
+    assert "elements, grouped by connections</text>" in drawing.svg
     assert ">C0<" not in drawing.svg
     assert ">C0<" in ssptool.draw(path, level="Group 1").svg
     assert ">C0<" in ssptool.draw(path, wires="all").svg
