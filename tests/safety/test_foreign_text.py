@@ -131,6 +131,8 @@ class Page(HTMLParser):
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str]] = []
         self.scripts: list[str] = []
+        self.data: list[str] = []
+        self._texts = self.scripts
         self.feed(text)
         self.close()
 
@@ -138,11 +140,12 @@ class Page(HTMLParser):
         self.tags.append(tag)
         self.attributes += [(name, value or "") for name, value in attrs]
         if tag == "script":
-            self.scripts.append("")
+            self._texts = self.data if ("type", "application/json") in attrs else self.scripts
+            self._texts.append("")
 
     def handle_data(self, data: str) -> None:
-        if self.scripts and self.cdata_elem == "script":
-            self.scripts[-1] += data
+        if self.cdata_elem == "script":
+            self._texts[-1] += data
 
 
 def check_html(text: str, *, scripts: int | None = None) -> Page:
@@ -156,6 +159,9 @@ def check_html(text: str, *, scripts: int | None = None) -> Page:
             assert value.startswith(("#", "data:image/")), value
     if scripts is not None:
         assert len(page.scripts) == scripts
+    for data in page.data:
+        assert "<" not in data
+        json.loads(data)
     Terminal().show(re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL))
     return page
 

@@ -96,10 +96,10 @@ def bundled(stated: StatedSheet, open_ones: Collection[str] = ()) -> StatedSheet
     replaced = {end for line in inside for end in (line.start, line.end)} - needed
     new: dict[str, list[StatedPin]] = defaultdict(list)
     for (source, destination), lines in bundles.items():
-        described = "\n".join(text for line in lines for text in line.described)
+        described = "; ".join(text for line in lines for text in line.described)
         start, end = (source, f"{len(lines)} to {destination}"), (destination, f"{len(lines)} from {source}")
-        new[source].append(StatedPin(start[1], "output", None, None, described))
-        new[destination].append(StatedPin(end[1], "input", None, None, described))
+        new[source].append(StatedPin(start[1], "output", None, None, f"{start[1]}: {described}"))
+        new[destination].append(StatedPin(end[1], "input", None, None, f"{end[1]}: {described}"))
         texts = tuple(text for line in lines for text in line.described)
         others.append(StatedLine(start, end, None, texts, tuple(span for line in lines for span in line.spans)))
     blocks = (

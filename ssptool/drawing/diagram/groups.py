@@ -245,7 +245,7 @@ class _Division:
                 if name == group:
                     found[connector, kind] += lines
         for (connector, kind), lines in found.items():
-            yield StatedPin(connector, kind, None, None, _described(lines))
+            yield StatedPin(connector, kind, None, None, f"{connector}: {_described(lines)}")
 
     def _inside(self, name: str) -> StatedSheet:
         within = self._within[name]
@@ -256,7 +256,7 @@ class _Division:
         for (element, kind, other), lines in self._tags.items():
             if element in there:
                 text = f"{len(lines)} {'from' if kind == 'input' else 'to'} {other}"
-                new[element].append(StatedPin(text, kind, None, None, _described(lines)))
+                new[element].append(StatedPin(text, kind, None, None, f"{text}: {_described(lines)}"))
                 replaced |= {end for line in lines for end in (line.start, line.end)} - needed
         return StatedSheet(
             path=(*self._sheet.path, name),
@@ -274,7 +274,7 @@ def _leaves(pin: StatedPin) -> bool:
 
 
 def _described(lines: Sequence[StatedLine]) -> str:
-    return "\n".join(text for line in lines for text in line.described)
+    return "; ".join(text for line in lines for text in line.described)
 
 
 def _lines(drawn: Drawn) -> Iterator[StatedLine]:
