@@ -11,7 +11,9 @@ from typing import TypeAlias
 
 from ssptool.documents.document import garbage_collection_paused
 from ssptool.drawing.diagram.groups import MOST_ELEMENTS
-from ssptool.drawing.diagram.layout import Edge, Layout, LayoutBox, Spacing, on_grid, straightened
+from ssptool.drawing.diagram.heights import on_grid
+from ssptool.drawing.diagram.layers import Edge
+from ssptool.drawing.diagram.layout import Layout, LayoutBox, Spacing, straightened
 from ssptool.drawing.diagram.memory import Memory
 from ssptool.drawing.diagram.model import (
     MOST_APART,
@@ -386,7 +388,7 @@ class _Arrangement:
     def _lines(self, canvas: Rectangle) -> Iterator[Line]:
         shown = [line for line in self._stated.lines if line.start in self._ends and line.end in self._ends]
         ends = [(*self._ends[line.start], *self._ends[line.end]) for line in shown]
-        ways = {place: straightened(way) for place, line in enumerate(shown) if (way := self._way(line)) is not None}
+        ways = {place: way for place, line in enumerate(shown) if (way := self._way(line)) is not None}
         missing = [place for place in range(len(shown)) if place not in ways]
         if missing:
             ways |= self._routed(missing, ways, ends, canvas)
@@ -408,16 +410,16 @@ class _Arrangement:
             router.take(way, nets[place])
             yield place, way
 
-    def _way(self, line: StatedLine) -> Sequence[Point] | None:
+    def _way(self, line: StatedLine) -> tuple[Point, ...] | None:
         """The way that the document states, or that of the layout; None if the line is still to be routed."""
         (start, _), (end, _) = self._ends[line.start], self._ends[line.end]
         if line.way is not None:
-            return [start, *(Point(x, y) for x, y in line.way), end]
+            return straightened([start, *(Point(x, y) for x, y in line.way), end])
         edge = self._edge(line)
         if edge is not None and edge in self._layout.ways:
             way = tuple(map(self._moved, self._layout.ways[edge]))
-            forward = self._flows_out(line.start)
-            return [start if forward else end, *way, end if forward else start]
+            begin, finish = (start, end) if self._flows_out(line.start) else (end, start)
+            return way if (way[0], way[-1]) == (begin, finish) else straightened([begin, *way, finish])
         return None
 
 

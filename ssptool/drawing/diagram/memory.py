@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ssptool.drawing.diagram.groups import Members
-from ssptool.drawing.diagram.layout import Edge, Layout, LayoutBox, Spacing, lay_out
+from ssptool.drawing.diagram.layers import Edge
+from ssptool.drawing.diagram.layout import Layout, LayoutBox, Spacing, lay_out
 from ssptool.drawing.diagram.model import Point
 from ssptool.foreign_text import json_content
 

@@ -12,7 +12,8 @@ from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
-from ssptool.drawing.diagram.layout import LayoutBox, on_grid
+from ssptool.drawing.diagram.heights import on_grid
+from ssptool.drawing.diagram.layout import LayoutBox
 from ssptool.drawing.diagram.model import (
     MIXED,
     DrawnBlock,

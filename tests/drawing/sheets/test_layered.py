@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssptool.drawing.diagram.layout import Edge, LayoutBox, Spacing, in_layers, lay_out
+from ssptool.drawing.diagram.layers import Edge, in_layers
+from ssptool.drawing.diagram.layout import LayoutBox, Spacing, lay_out
 from ssptool.drawing.diagram.model import Point
 
 SPACING = Spacing(row=10.0, lane=4.0, margin=8.0)
