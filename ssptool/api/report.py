@@ -7,7 +7,7 @@ from typing import Any
 from ssptool.api.check import validate
 from ssptool.api.draw import loop_remarks
 from ssptool.arguments import texts
-from ssptool.documents.archive import Archive
+from ssptool.documents.archive import Archive, UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
 from ssptool.drawing.diagram.arrange import MOST_SHEETS, DrawnWires, all_arranged, arranged
 from ssptool.drawing.diagram.groups import with_groups
@@ -46,6 +46,8 @@ def report(
         What `simulate` wrote, with its manifest: .csv, .parquet or .mat.
     output
         A file to save it in: .html.
+    variant
+        None: the one that ran.
     signals
         One pattern or several of signals to plot; without, all continuous ones.
 
@@ -62,6 +64,8 @@ def report(
         check_plot_name(Path(output), (".html",))
     patterns = texts("signals", signals, "a pattern such as '*.x1'")
     trace, manifest = read_trace(results), read_manifest(results)
+    if variant is None:
+        variant = _variant_that_ran(system, manifest)
     _check_system(system, variant, manifest, results)
     curves = [thinned(curve) for curve in curves_of({"": trace}, patterns)]
     diagrams, diagnostics = diagrams_and_findings(system, variant, manifest)
@@ -77,6 +81,17 @@ def report(
     if output is not None:
         page.save(output)
     return page
+
+
+def _variant_that_ran(system: Path | str, manifest: Mapping[str, Any]) -> str | None:
+    """The variant that was asked for, if the system has it; None: the default one."""
+    arguments = manifest.get("arguments")
+    name = arguments.get("variant") if isinstance(arguments, dict) else None
+    with Archive.open(system) as archive:
+        try:
+            return name if isinstance(name, str) and archive.structure(name) else None
+        except UnknownVariant:
+            return None
 
 
 def _check_system(system: Path | str, variant: str | None, manifest: Mapping[str, Any], results: Path | str) -> None:

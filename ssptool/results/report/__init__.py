@@ -119,8 +119,12 @@ def _verdict(manifest: Mapping[str, Any], failure: Mapping[str, Any] | None) -> 
     if not {"interval", "status", "created"} <= manifest.keys():
         return "The manifest of the run is incomplete."
     interval = manifest["interval"]
-    told = f": {failure['message']}" if failure and failure.get("message") else ""
-    return f"{manifest['status']}, {interval['start']:g} to {interval['stop']:g} s, on {manifest['created']}{told}"
+    asked = f"{interval['start']:g} to {interval['stop']:g} s, on {manifest['created']}"
+    if not failure:
+        return f"{manifest['status']}, {asked}"
+    told = f": {failure['message']}" if failure.get("message") else ""
+    ended = f" at {failure['time']:g} s of" if isinstance(failure.get("time"), int | float) else ","
+    return f"{manifest['status']}{ended} {asked}{told}"
 
 
 _FAILURE = {

@@ -82,6 +82,18 @@ def test_a_failed_run_says_why(tmp_path):
     assert "algebraic loop" in verdict.text_content()
 
 
+def test_a_run_that_failed_ended_at_one_time_for_summary_and_report(tmp_path):
+    system = SYSTEM.parent / "one_dof_oscillator"
+    options = {"master": "iterated", "acceleration": "none", "max_iterations": 30, "step_size": 0.1}
+    result = ssptool.simulate(system, variant="Newmark.ssd", settings=options, output=tmp_path / "r.csv")
+    root = page(system, tmp_path / "r.csv", tmp_path)  # of the variant that ran
+    assert root.xpath("//h1")[0].text == "OneDofOscillatorNewmark"
+    verdict = root.xpath("//header/p")[0].text_content()
+    assert result.failure.time == 0
+    assert f"{result.status} at 0 s of 0 to 1 s, on 20" in verdict
+    assert result.failure.message in verdict
+
+
 @pytest.fixture
 def broken(tmp_path) -> Path:
     """A system whose component Bad crashes its process at a parameter's time; the other is called Good."""
