@@ -147,11 +147,11 @@ def test_groups_of_a_large_system_open(ssptool, tmp_path, page):
     assert ssptool("draw", system(tmp_path / "s", parts, lines), "--output", tmp_path / "d.html")[0] == 0
     page.goto((tmp_path / "d.html").as_uri())
     page.get_by_role("link", name="Open Group 1").first.click()
-    assert page.locator("section.shown").get_attribute("id") == "system/Group 1"
+    page.locator("section.shown[id='system/Group 1']").wait_for()
     page.locator("section.shown .block[data-of=C1] .frame").click(force=True)
     assert traced(page) == {"C0", "C1", "C2"}
     page.get_by_role("link", name="S", exact=True).click()
-    assert page.locator("section.shown").get_attribute("id") == "system"
+    page.locator("section.shown[id='system']").wait_for()
     assert violations(page) == []
     assert page.errors == []
 
