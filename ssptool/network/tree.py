@@ -109,17 +109,20 @@ class Tree:
 
 
 MOST_ELEMENTS = 100_000
-"""Maximum number of array elements of one component, and of all connectors, because a parameter or a stated size could
-demand any amount of memory: each element is a signal of its own, with some 900 bytes.
+"""Array elements of all connectors, because a stated size could demand any amount of memory: each element is a signal
+of its own, with some 900 bytes.
 """
+
+MOST_ELEMENTS_OF_FMU = 2_000_000
+"""Array elements of the variables of one component, whose number a parameter could set; they take less."""
 
 
 def sized(fmu: FmuDescription, sizes: Mapping[str, int], entry: str, tree: Tree) -> FmuDescription:
     """`fmu` with arrays replaced by elements; unchanged, and refused, if that is impossible."""
     total = sum(prod(shape_of(variable, sizes)) for variable in fmu.variables.values() if variable.shape)
     position = Position(f"{entry.rstrip('/')}/{MODEL_DESCRIPTION}")
-    if total > MOST_ELEMENTS:
-        tree.refuse(position, f"arrays with {total} elements in total, more than the limit of {MOST_ELEMENTS}")
+    if total > MOST_ELEMENTS_OF_FMU:
+        tree.refuse(position, f"arrays with {total} elements in total, more than the limit of {MOST_ELEMENTS_OF_FMU}")
         return fmu
     try:
         return with_array_elements(fmu, sizes)

@@ -120,7 +120,7 @@ def test_a_size_that_the_connector_states_otherwise_is_refused(flat):
 
 def test_a_number_of_elements_beyond_all_bounds_is_refused(flat):
     network = flat([part("A", "sized.fmu", None, None)], [], values("A.n", [10**6], type="UInt64"))
-    assert refused(network) == ["arrays with 1000007000008 elements in total, more than the limit of 100000"]
+    assert refused(network) == ["arrays with 1000007000008 elements in total, more than the limit of 2000000"]
 
 
 @pytest.mark.parametrize("size", [10**9, 2**64 - 1])
