@@ -9,6 +9,7 @@ from ssptool.api.draw import loop_remarks
 from ssptool.arguments import texts
 from ssptool.documents.archive import Archive, UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
+from ssptool.drawing.charts import chart_markup
 from ssptool.drawing.diagram.arrange import MOST_SHEETS, DrawnWires, all_arranged, arranged
 from ssptool.drawing.diagram.groups import with_groups
 from ssptool.drawing.diagram.model import StatedSheet
@@ -16,7 +17,6 @@ from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_
 from ssptool.drawing.diagram.svg import sheet_svg
 from ssptool.drawing.plot import page_markup
 from ssptool.drawing.plot_model import Curve, check_plot_name, panels, thinned
-from ssptool.drawing.study_plot import chart_markup
 from ssptool.engine.recording.formats import read_manifest, read_trace
 from ssptool.engine.run.plots import curves_of
 from ssptool.errors import WrongValue, counted
@@ -24,7 +24,8 @@ from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.tree import dotted
 from ssptool.results.report import ReportPage, ReportPicture, report_page, run_report_content, sheet_identity
 from ssptool.studies.calibration import read_fit
-from ssptool.studies.report import every_chart, study_report_content
+from ssptool.studies.charts import every_chart
+from ssptool.studies.report import study_report_content
 from ssptool.studies.study_results import StudyResults, read_results
 
 
@@ -163,6 +164,8 @@ _CAPTIONS = {
     "tornado": "What each factor does alone",
     "envelope": "Signals over time in all runs",
     "sensitivity": "What results depend on",
+    "parallel": "Each run across factors and results",
+    "surface": "Results over two factors",
 }
 
 

@@ -13,8 +13,8 @@ from ssptool.api.check import Files, switches_of
 from ssptool.arguments import flag, texts
 from ssptool.arguments import path as file_path
 from ssptool.child_processes import passing
+from ssptool.drawing.charts import draw_chart, draw_chart_page
 from ssptool.drawing.plot_model import PAGES, check_plot_name
-from ssptool.drawing.study_plot import draw_chart, draw_chart_page
 from ssptool.engine.run.result import Result, trace_of
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue
@@ -22,12 +22,12 @@ from ssptool.rules.selection import SettingsFile
 from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials, write_fit
 from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed
 from ssptool.studies.calibration import Fit as Fit
+from ssptool.studies.charts import ChartKind, chart
 from ssptool.studies.checking import check_study
 from ssptool.studies.dataset import DEFINITION, Dataset
 from ssptool.studies.definition import Study
 from ssptool.studies.entries import BadStudy as BadStudy
 from ssptool.studies.entries import Findings
-from ssptool.studies.report import ChartKind, chart
 from ssptool.studies.run import Forecast, begin_study, check_scheduler, run_study
 from ssptool.studies.run import Interrupted as Interrupted
 from ssptool.studies.study_file import Calibration, draft_study, read_calibration, read_toml, study_from
@@ -261,6 +261,8 @@ def plot_study(
     *,
     kind: ChartKind | str | None = None,
     signals: str | Sequence[str] = (),
+    factors: str | Sequence[str] = (),
+    colour: str | None = None,
     title: str | None = None,
 ) -> None:
     """Draw the results of a study into a PNG, SVG or PDF file, or an HTML page that zooms.
@@ -270,9 +272,15 @@ def plot_study(
     kind
         `scatter`: results over factors. `tornado`: what each factor does alone, in a one-at-a-time design. `envelope`:
         signals over time in all runs, with quantiles, if the study keeps traces. `sensitivity`: how results depend on
-        the factors, in a saltelli or morris design. None: what fits to the study.
+        the factors, in a saltelli or morris design. `parallel`: each run as a line across axes of factors and results.
+        `surface`: results over two factors. None: what fits to the study.
     signals
         One pattern or several, of results or of signals; else all.
+    factors
+        One pattern or several, of the factors of a scatter or parallel plot, or the two of a surface; else those that
+        vary.
+    colour
+        The factor that colours the runs of a scatter or parallel plot; of the latter also a result, else the last one.
     title
         Above; else the name of the study.
 
@@ -288,7 +296,13 @@ def plot_study(
     path = file_path("output", output)
     check_plot_name(path)
     found = results if isinstance(results, StudyResults) else read_results(Path(results))
-    wanted = chart(found, kind, texts("signals", signals, "a pattern such as '*.x1'"))
+    wanted = chart(
+        found,
+        kind,
+        texts("signals", signals, "a pattern such as '*.x1'"),
+        factors=texts("factors", factors, "a pattern such as '*.k2'"),
+        colour=colour,
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     draw = draw_chart_page if path.suffix.lower() in PAGES else draw_chart
     draw(wanted, path, found.status.name if title is None else title)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,8 +38,16 @@ def plot_command(
         typer.Option(
             "--kind",
             metavar="KIND",
-            help="Of a study: scatter, tornado, envelope or sensitivity; else what fits to it.",
+            help="Of a study: scatter, tornado, envelope, sensitivity, parallel or surface; else what fits to it.",
         ),
+    ] = None,
+    factors: Annotated[
+        list[str] | None,
+        typer.Option("--factors", metavar="PATTERN", help="Of a study: only these factors, else those that vary."),
+    ] = None,
+    colour: Annotated[
+        str | None,
+        typer.Option("--colour", metavar="NAME", help="Of a study: the factor that colours the runs."),
     ] = None,
     size: Annotated[
         str | None,
@@ -59,23 +67,23 @@ def plot_command(
     if any(map(Path.is_dir, results)):
         if size is not None:
             raise typer.BadParameter("plots of studies have a size of their own", param_hint="--size")
-        _plot_study(results, output, signals or [], kind, title)
+        drawn = {"kind": kind, "signals": signals or (), "factors": factors or (), "colour": colour, "title": title}
+        _plot_study(results, output, drawn)
         return
-    if kind is not None:
-        raise typer.BadParameter("only plots of studies are of several kinds", param_hint="--kind")
+    for option, value in {"--kind": kind, "--factors": factors, "--colour": colour}.items():
+        if value is not None:
+            raise typer.BadParameter("only plots of studies are of several kinds", param_hint=option)
     path = output or own_output(Path(results[0].with_suffix(".png").name))
     shown = title if title is not None else " and ".join(dict.fromkeys(result.stem for result in results))
     ssptool.plot(list(results), path, signals=signals or [], title=shown, size=size)
     say(f"plot: {path}")
 
 
-def _plot_study(
-    results: Sequence[Path], output: Path | None, patterns: Sequence[str], kind: str | None, title: str | None
-) -> None:
+def _plot_study(results: Sequence[Path], output: Path | None, drawn: Mapping[str, Any]) -> None:
     if len(results) > 1:
         raise typer.BadParameter("of studies one is drawn at a time")
     path = output or own_output(Path(results[0].resolve().with_suffix(".png").name))
-    ssptool.plot_study(results[0], path, kind=kind, signals=patterns, title=title)
+    ssptool.plot_study(results[0], path, **drawn)
     say(f"plot: {path}")
 
 

@@ -23,7 +23,7 @@ PRINTED_BY = {
     "fmu": RUNS,
     "network": ("run", "explain"),
     "rules": ("validate", "rule", *RUNS),
-    "studies": ("study", "report"),
+    "studies": ("study", "plot", "report"),
     "child_processes.py": RUNS,
     "sandbox.py": RUNS,
 }

@@ -6,10 +6,16 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.drawing.study_plot import Axis, Bar, Envelope, Scatter, Tornado, _tornado, _tornado_page
+from ssptool.drawing.charts.axes import Axis
+from ssptool.drawing.charts.envelope import Envelope
+from ssptool.drawing.charts.parallel import Parallel
+from ssptool.drawing.charts.scatter import Scatter
+from ssptool.drawing.charts.surface import Surface
+from ssptool.drawing.charts.tornado import Bar, Tornado
 from ssptool.engine.recording.patterns import NothingMatches
+from ssptool.errors import WrongValue
+from ssptool.studies.charts import chart
 from ssptool.studies.dataset import NotResults
-from ssptool.studies.report import chart
 from tests.studies.conftest import OSCILLATOR
 
 BASE = {
@@ -85,17 +91,17 @@ def test_what_cannot_be_drawn_says_why(one_at_a_time, traced, tmp_path):
 def test_ends_of_a_tornado_that_point_the_same_way_hide_neither_each_other_nor_their_labels():
     """A result that a factor lowers from either side of its nominal value, as one at a resonance."""
     tornado = Tornado(((Axis("peak"), 1.0, (Bar("k", 0.4, 0.5, "5", "20"), Bar("m", 0.9, 1.2, "1", "2"))),))
-    (axis,) = _tornado(tornado).axes
+    (axis,) = tornado.figure().axes
     heights = sorted((bar.get_y(), bar.get_y() + bar.get_height()) for bar in axis.patches)
     assert len(heights) == 4
     assert all(below[1] <= above[0] + 1e-12 for below, above in itertools.pairwise(heights))
-    figure = _tornado_page(tornado)
+    figure = tornado.page()
     assert figure.layout.barmode == "group" and len({trace.offsetgroup for trace in figure.data}) == 2
 
 
 def test_the_colours_of_a_tornado_are_explained_and_its_title_stands_free():
     tornado = Tornado(((Axis("peak"), 1.0, (Bar("k", 0.4, 1.5, "5", "20"),)),))
-    figure = _tornado(tornado)
+    figure = tornado.figure()
     title = figure.suptitle("of springs")
     (legend,) = figure.legends
     figure.draw_without_rendering()
@@ -105,3 +111,87 @@ def test_the_colours_of_a_tornado_are_explained_and_its_title_stands_free():
     ]
     assert not legend.get_window_extent().overlaps(title.get_window_extent())
     assert not legend.get_window_extent().overlaps(figure.axes[0].get_tightbbox())
+
+
+PLANE = {
+    **BASE,
+    "factors": {
+        "a": {"free": True, "low": 0.0, "high": 4.0, "count": 5},
+        "b": {"free": True, "low": 100.0, "high": 300.0, "count": 3},
+        "k": {"free": True, "values": [-1.0, 1.0]},
+    },
+    "results": {"plane": "2 * a - b / 100 + k", "other": "k + 3"},
+}
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory):
+    return ssptool.study(PLANE, tmp_path_factory.mktemp("plane"), workers=1)
+
+
+def test_a_surface_over_runs_of_a_plane_is_the_plane(plane):
+    """Its third factor averages to nothing."""
+    found = chart(plane, "surface", ["plane"], factors=["a", "b"])
+    assert isinstance(found, Surface) and found.others == ("k",)
+    x, y, z = found.height("plane")
+    grid = np.meshgrid(x, y)
+    np.testing.assert_allclose(z, 2 * grid[0] - grid[1] / 100, atol=1e-12)
+    assert (x[0], x[-1], y[0], y[-1]) == (0.0, 4.0, 100.0, 300.0)
+
+
+def test_a_surface_needs_two_factors_that_are_numbers_and_span_a_plane(plane, tmp_path):
+    with pytest.raises(WrongValue, match=r"over two factors that are numbers; --factors picks them, of a, b, k"):
+        chart(plane, "surface", [])
+    line = {
+        **PLANE,
+        "results": {"plane": "a + b"},
+        "factors": {
+            "a": {"free": True, "low": 0.0, "high": 4.0, "count": 5},
+            "b": {"free": True, "expression": "100 * a"},
+        },
+    }
+    lined = ssptool.study(line, tmp_path / "line", workers=1)
+    with pytest.raises(NotResults, match="one line"):
+        chart(lined, "surface", ["plane"], factors=["a", "b"])
+
+
+def test_parallel_axes_have_each_run_and_the_colour_of_the_last_result(plane):
+    found = chart(plane, "parallel", [])
+    assert isinstance(found, Parallel)
+    assert [axis.name for axis in found.axes] == ["a", "b", "k", "plane", "other"]
+    assert found.colour.name == "other"
+    table = plane.table()
+    for name, values in found.values.items():
+        assert np.array_equal(values, table[name].to_numpy())
+
+
+def test_dots_have_the_colour_of_a_factor(plane):
+    found = chart(plane, "scatter", ["plane"], factors=["a"], colour="k")
+    assert [axis.name for axis in found.factors] == ["a"]
+    figure = found.figure()
+    (dots,) = figure.axes[0].collections
+    assert np.array_equal(dots.get_array(), plane.table()["k"].to_numpy())
+    assert "k" in [axis.get_ylabel() for axis in figure.axes]
+
+
+def test_a_colour_that_is_no_factor_and_factors_that_are_not_there_are_told(plane):
+    with pytest.raises(WrongValue, match=r"the colour is that of one of the factors a, b, k; found 'nothing'"):
+        chart(plane, "scatter", [], colour="nothing")
+    with pytest.raises(NothingMatches, match="nothing"):
+        chart(plane, "parallel", [], factors=["nothing"])
+
+
+@pytest.mark.parametrize("ending", ["png", "html"])
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        {"kind": "parallel"},
+        {"kind": "surface", "factors": ["a", "b"]},
+        {"kind": "scatter", "colour": "k"},
+    ],
+    ids=lambda drawn: drawn["kind"],
+)
+def test_each_kind_is_drawn_as_picture_and_page(plane, tmp_path, drawn, ending):
+    path = tmp_path / f"p.{ending}"
+    ssptool.plot_study(plane, path, **drawn)
+    assert path.stat().st_size > 10_000

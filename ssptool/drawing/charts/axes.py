@@ -1,0 +1,48 @@
+"""What the charts of a study are drawn on: axes, and empty figures of Matplotlib and Plotly."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.errors import PlotUnavailable
+
+Floats = NDArray[np.float64]
+
+LOW_COLOUR, HIGH_COLOUR = "#1f77b4", "#d95f02"
+COLOURS = "Viridis"
+"""Scale of colours for numbers: it rises in lightness, and can be read by people who see few colours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A quantity along an axis; `labels` are names at 0, 1, … for values that are not numbers."""
+
+    name: str
+    unit: str | None = None
+    labels: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} [{self.unit}]" if self.unit else self.name
+
+
+def picture(width: float, height: float) -> Any:
+    """An empty figure of Matplotlib [inch]."""
+    try:
+        from matplotlib.figure import Figure  # heavy and optional
+    except ImportError as error:
+        raise PlotUnavailable("matplotlib") from error
+    return Figure(figsize=(width, height), dpi=120, layout="constrained")
+
+
+def panels(rows: int, columns: int, height: int, **options: Any) -> Any:
+    """An empty figure of Plotly, with rows of this height [px]."""
+    try:
+        from plotly.subplots import make_subplots  # type: ignore[import-untyped, unused-ignore]  # heavy and optional
+    except ImportError as error:
+        raise PlotUnavailable("plotly") from error
+    figure = make_subplots(rows=rows, cols=columns, **options)
+    figure.update_layout(height=100 + height * rows)
+    return figure
