@@ -1,12 +1,15 @@
 """What a macro step costs with each component in a process of its own, beside all of them in one.
 
 The dual-mass oscillator, whose FMUs take next to no time, so that what is seen is the way to the other processes and
-back; wall time, medians of runs that take turns. Rows must be the same, bit for bit.
+back; wall time, medians of runs that take turns. Beside it a byte through a pipe to another process and back, the least
+that any call into one takes on this machine. Rows must be the same, bit for bit.
 """
 
+import os
 import statistics
 import sys
 from pathlib import Path
+from time import perf_counter
 
 import numpy as np
 
@@ -15,11 +18,29 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import ssptool
 
 SYSTEM = Path(__file__).parents[1] / "systems/dual_mass_oscillator"
-STEPS, REPEATS = 2000, 5
+STEPS, REPEATS, TRIPS = 2000, 5, 5000
 CASES = {
     "jacobi, inputs held": {"master": "jacobi", "input": "hold"},
     "iterated": {"master": "iterated"},
 }
+
+
+def round_trip() -> float:
+    """[s] of wall time."""
+    there, back = os.pipe(), os.pipe()
+    if (child := os.fork()) == 0:
+        os.close(there[1])
+        while byte := os.read(there[0], 1):
+            os.write(back[1], byte)
+        os._exit(0)
+    started = perf_counter()
+    for _ in range(TRIPS):
+        os.write(there[1], b".")
+        os.read(back[0], 1)
+    seconds = (perf_counter() - started) / TRIPS
+    os.close(there[1])
+    os.waitpid(child, 0)
+    return seconds
 
 
 def measure(options: dict[str, str], processes: str | None) -> tuple[float, bytes]:
@@ -30,6 +51,7 @@ def measure(options: dict[str, str], processes: str | None) -> tuple[float, byte
 
 def main() -> int:
     same = True
+    print(f"a byte to another process and back: {1e6 * statistics.median(round_trip() for _ in range(REPEATS)):.1f} us")
     for name, options in CASES.items():
         runs = [(measure(options, None), measure(options, "each")) for _ in range(REPEATS)]
         ratio = statistics.median(there[0] / here[0] for here, there in runs)

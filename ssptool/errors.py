@@ -42,7 +42,13 @@ def disk_trouble(error: OSError) -> str:
     return "; ".join(filter(None, [said, _WAYS_OUT.get(error.errno or 0)]))
 
 
-_PACKAGES = {"simpleeval": "simpleeval", "distributed": "dask[distributed]", "pyarrow": "pyarrow", "psutil": "psutil"}
+_PACKAGES = {
+    "distributed": "dask[distributed]",
+    "psutil": "psutil",
+    "pyarrow": "pyarrow",
+    "pymoo": "pymoo",
+    "simpleeval": "simpleeval",
+}
 
 
 class StudiesUnavailable(ImportError):

@@ -166,6 +166,9 @@ _CAPTIONS = {
     "sensitivity": "What results depend on",
     "parallel": "Each run across factors and results",
     "surface": "Results over two factors",
+    "front": "What one objective costs of the other",
+    "convergence": "The best run so far",
+    "fit": "The fit among what was measured",
 }
 
 

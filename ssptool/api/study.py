@@ -28,6 +28,8 @@ from ssptool.studies.dataset import DEFINITION, Dataset
 from ssptool.studies.definition import Study
 from ssptool.studies.entries import BadStudy as BadStudy
 from ssptool.studies.entries import Findings
+from ssptool.studies.optimization import optimize_study
+from ssptool.studies.optimum import Optimize
 from ssptool.studies.run import Forecast, begin_study, check_scheduler, run_study
 from ssptool.studies.run import Interrupted as Interrupted
 from ssptool.studies.study_file import Calibration, draft_study, read_calibration, read_toml, study_from
@@ -98,7 +100,7 @@ def study(
     wanted, findings = _allowed(study, compile, allow_outside, settings_file)
     folder = Path(output) if output is not None else Path(f"{wanted.name}.study")
     with passing(texts("env", env, _VARIABLE)):
-        run_study(
+        (optimize_study if isinstance(wanted.design, Optimize) else run_study)(
             check_study(wanted, findings),
             folder,
             workers=workers,

@@ -38,7 +38,8 @@ def plot_command(
         typer.Option(
             "--kind",
             metavar="KIND",
-            help="Of a study: scatter, tornado, envelope, sensitivity, parallel or surface; else what fits to it.",
+            help="Of a study: scatter, tornado, envelope, sensitivity, parallel, surface, front, convergence or fit; "
+            "else what suits it.",
         ),
     ] = None,
     factors: Annotated[

@@ -10,6 +10,7 @@ import ssptool
 from ssptool.cli.app import progress_bar, say
 from ssptool.cli.options import WHAT_IS_COMPILED, Env, bundled, judged_by
 from ssptool.errors import counted
+from ssptool.foreign_text import joined_lines
 
 if TYPE_CHECKING:
     from ssptool.studies.run import Forecast
@@ -216,5 +217,9 @@ def _status(results: "StudyResults") -> str:
 
 def _finish(results: "StudyResults") -> None:
     say(_status(results))
+    best = results.optimum()
+    if best is not None:
+        say(joined_lines(best.lines([*results.factors, *results.results])))
     say(f"results: {results.runs}")
-    raise typer.Exit(0 if results.status.ok else 1)
+    done = results.status.ok if best is None else results.status.left == 0 and bool(best.front)
+    raise typer.Exit(0 if done else 1)

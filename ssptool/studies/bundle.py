@@ -17,6 +17,7 @@ from ssptool.network.tree import fmu_entry
 from ssptool.rules.load import load
 from ssptool.rules.selection import EVERYTHING
 from ssptool.studies.definition import FactorRole, Points, Study
+from ssptool.studies.designs import Levels
 
 _STUDY = "study.pickle"
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -98,7 +99,11 @@ def _system_files(archive: Archive, study: Study) -> Iterator[tuple[str, Path]]:
 
 def _value_files(study: Study, points: Points) -> Iterable[str]:
     roles = (FactorRole.FMU, FactorRole.PARAMETERS)
-    columns = (points.columns[factor.name] for factor in study.factors if factor.role in roles)
+    columns = (
+        factor.source.values if isinstance(factor.source, Levels) else points.columns[factor.name]
+        for factor in study.factors
+        if factor.role in roles
+    )
     return dict.fromkeys(str(value) for column in columns for value in column)
 
 

@@ -18,7 +18,7 @@ difference is used.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -28,16 +28,17 @@ import numpy as np
 from ssptool.documents.foreign_files import read_text
 from ssptool.documents.saving import replaced_atomically, stay_inside
 from ssptool.engine.run.selection import Inside
-from ssptool.engine.trace import Floats, Trace
-from ssptool.errors import counted, similar_names
+from ssptool.engine.trace import Column, Floats, Trace
+from ssptool.errors import counted, similar_names, studies_need
 from ssptool.foreign_text import joined_lines, json_content, json_text
-from ssptool.studies.definition import Factor, FactorRole, RunOutcome, RunStatus, Samples, Study, computed_order
+from ssptool.studies.dataset import intact
+from ssptool.studies.definition import Factor, FactorRole, RunOutcome, RunStatus, Samples, Study, Task, computed_order
 from ssptool.studies.designs import Computed, FactorValue, Range
 from ssptool.studies.entries import Findings
 from ssptool.studies.prepared import Configuration, PreparedSystem
 from ssptool.studies.run import Evaluations, open_evaluations
 
-CALIBRATION = "calibration.json"
+CALIBRATION, FITTED = "calibration.json", "calibration.parquet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,14 @@ class Estimate:
     low: float
     high: float
     unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FittedTrace:
+    """What was `measured`, nan where nothing was, and the same signals of the run with the estimates, `found`."""
+
+    measured: Trace
+    found: Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,11 @@ class Fit:
         Simulations that it took.
     confidence
         That the intervals were made for; None: there are none.
+    history : (runs,)
+        Of each run, in their order, the root of the mean square of its residuals, or the result that was minimized;
+        nan where the run was of no use.
+    fitted
+        The fit beside the measurement; None without one.
     """
 
     estimates: tuple[Estimate, ...]
@@ -80,6 +94,8 @@ class Fit:
     runs: int
     notes: tuple[str, ...] = ()
     confidence: float | None = None
+    history: tuple[float, ...] = ()
+    fitted: FittedTrace | None = None
 
     def __getitem__(self, name: str) -> Estimate:
         return next(each for each in self.estimates if each.name == name)
@@ -101,13 +117,49 @@ def _line(each: Estimate, width: int) -> str:
 
 def write_fit(fit: Fit, folder: Path, about: Mapping[str, Any]) -> Path:
     """Write what was found into a folder of results, with what it is `about`; nan becomes null."""
-    content = {**about, **asdict(fit), "correlation": fit.correlation.tolist()}
+    content = {**about, **asdict(replace(fit, fitted=None)), "correlation": fit.correlation.tolist()}
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / CALIBRATION
-    stay_inside(folder, CALIBRATION)
+    for name in (CALIBRATION, FITTED):
+        stay_inside(folder, name)
+    if fit.fitted is not None:
+        _write_fitted(fit.fitted, folder / FITTED)
+    else:
+        (folder / FITTED).unlink(missing_ok=True)
     with replaced_atomically(path) as file:
         file.write(json_text(_without_nan(content), indent=1).encode())
     return path
+
+
+def _write_fitted(fitted: FittedTrace, path: Path) -> None:
+    """A table with the time, and two columns for each signal."""
+    arrow, parquet = studies_need("pyarrow"), studies_need("pyarrow.parquet")
+    fields, columns = [arrow.field("time", arrow.float64(), metadata={"unit": "s"})], [fitted.found.t]
+    for which, trace in (("found", fitted.found), ("measured", fitted.measured)):
+        for column, values in zip(trace.columns, trace.y.T, strict=True):
+            about = {"unit": column.unit} if column.unit else None
+            fields.append(arrow.field(f"{which} {column.signal}", arrow.float64(), metadata=about))
+            columns.append(values)
+    with replaced_atomically(path) as file:
+        parquet.write_table(arrow.table(columns, schema=arrow.schema(fields)), file, compression="zstd")
+
+
+def read_fitted(folder: Path) -> FittedTrace | None:
+    """The fit beside the measurement, of the folder of a study; None if there is none. Raises NotResults."""
+    path = folder / FITTED
+    if not path.is_file():
+        return None
+    parquet = studies_need("pyarrow.parquet")
+    with intact(folder, path):
+        table = parquet.ParquetFile(path).read()
+        columns: dict[str, list[tuple[Column, Floats]]] = {"found": [], "measured": []}
+        for field in table.schema:
+            which, _, signal = field.name.partition(" ")
+            if signal:
+                unit = (field.metadata or {}).get(b"unit", b"").decode() or None
+                columns[which].append((Column(signal, unit), table[field.name].to_numpy()))
+        t = table["time"].to_numpy()
+        return FittedTrace(Trace.of(t, columns["measured"]), Trace.of(t, columns["found"]))
 
 
 def read_fit(folder: Path) -> Fit | None:
@@ -126,6 +178,7 @@ def read_fit(folder: Path) -> Fit | None:
         content["runs"],
         tuple(content["notes"]),
         content["confidence"],
+        tuple(float("nan") if one is None else one for one in content.get("history", ())),
     )
 
 
@@ -197,7 +250,13 @@ def fit_trace(trials: "Trials", measured: Trace, *, scales: Mapping[str, float],
             )
         return np.asarray(found)
 
-    return trials.least_squares(residuals, Samples(measured.signals, measured.t), confidence)
+    samples = Samples(measured.signals, measured.t)
+    fit, left = trials.least_squares(residuals, samples, confidence)
+    found = np.full(wanted.shape, np.nan)
+    found[there] = wanted[there] + left * np.broadcast_to(scale, wanted.shape)[there]
+    columns = [Column(one.signal, one.unit) for one in measured.columns]
+    traces = (Trace.of(measured.t, list(zip(columns, each.T, strict=True))) for each in (wanted, found))
+    return replace(fit, fitted=FittedTrace(*traces))
 
 
 def fit_targets(trials: "Trials", targets: Mapping[str, float], *, scales: Mapping[str, float]) -> Fit:
@@ -221,7 +280,7 @@ def fit_targets(trials: "Trials", targets: Mapping[str, float], *, scales: Mappi
         return np.array(found)
 
     # Targets carry no noise, so there are no intervals.
-    return trials.least_squares(residuals, None, None)
+    return trials.least_squares(residuals, None, None)[0]
 
 
 def minimize_result(trials: "Trials", result: str) -> Fit:
@@ -245,7 +304,8 @@ def minimize_result(trials: "Trials", result: str) -> Fit:
     nothing = np.full((len(trials.ranges),) * 2, np.nan)
     estimates = trials.estimates(found.x, np.full(len(found.x), np.nan))
     converged, message = bool(found.success), str(found.message)
-    return Fit(estimates, converged, message, float("nan"), nothing, trials.runs, trials.notes())
+    history = tuple(trials.history)
+    return Fit(estimates, converged, message, float("nan"), nothing, trials.runs, trials.notes(), history=history)
 
 
 @contextmanager
@@ -274,7 +334,8 @@ def open_trials(
     about = _CheckedPoints(study, signals, results)
     start = about.point(about.start())
     recorded = dict.fromkeys([*signals, *about.measured])
-    with open_evaluations(study, tuple(recorded), start, workers=workers, scheduler=scheduler) as evaluations:
+    first = Task("", 0, start)
+    with open_evaluations(study, tuple(recorded), first, workers=workers, scheduler=scheduler) as evaluations:
         if evaluations.first.status is RunStatus.FAILED:
             raise CalibrationFailed(f"the first run failed: {evaluations.first.message}", start)
         yield Trials(about, evaluations)
@@ -288,6 +349,7 @@ class Trials:
         self.ranges = about.ranges
         self._evaluations = evaluations
         self._failures: list[str] = []
+        self.history: list[float] = []
 
     @property
     def runs(self) -> int:
@@ -308,6 +370,7 @@ class Trials:
 
         def at(u: Floats) -> float:
             (found,) = self._evaluate([u], lambda outcome: np.array([value(outcome)]), None)
+            self.history.append(float("nan") if isinstance(found, NoResidual) else float(found[0]))
             if isinstance(found, NoResidual) and not worst:
                 raise CalibrationFailed(f"the first run is of no use: {found}", self.about.point(u))
             if isinstance(found, NoResidual):
@@ -317,12 +380,15 @@ class Trials:
 
         return at
 
-    def least_squares(self, residuals: Residuals, samples: Samples | None, confidence: float | None) -> Fit:
+    def least_squares(
+        self, residuals: Residuals, samples: Samples | None, confidence: float | None
+    ) -> tuple[Fit, Floats]:
+        """The fit, and its residuals."""
         optimize: Any = import_module("scipy.optimize")
         seen: dict[bytes, Floats] = {}
 
         def at(u: Floats) -> Floats:
-            (found,) = self._evaluate([u], residuals, samples)
+            (found,) = self._residuals([u], residuals, samples)
             if isinstance(found, NoResidual):
                 if not seen:
                     raise CalibrationFailed(str(found), self.about.point(u))
@@ -343,13 +409,15 @@ class Trials:
         stated = confidence if np.isfinite(half).any() else None
         estimates, converged = self.estimates(found.x, half), bool(found.success)
         every = (*notes, *self.notes())
-        return Fit(estimates, converged, _ENDINGS[found.status], rms, correlation, self.runs, every, stated)
+        ending, history = _ENDINGS[found.status], tuple(self.history)
+        fit = Fit(estimates, converged, ending, rms, correlation, self.runs, every, stated, history)
+        return fit, np.asarray(found.fun)
 
     def _jacobian(self, u: Floats, base: Floats, residuals: Residuals, samples: Samples | None) -> Floats:
         """By central differences, all at the same time; on a bound, or beside a run that failed, by one-sided ones."""
         steps = DIFFERENCE * np.eye(len(u))
         sides = np.clip(np.concatenate([u + steps, u - steps]), 0.0, 1.0)
-        found = self._evaluate(sides, residuals, samples)
+        found = self._residuals(sides, residuals, samples)
         columns = []
         for k in range(len(u)):
             usable = [(u[k], base)]
@@ -362,6 +430,14 @@ class Trials:
             (one, low), (other, high) = usable[-2:]
             columns.append((high - low) / (other - one))
         return np.column_stack(columns)
+
+    def _residuals(
+        self, places: Sequence[Floats] | Floats, residuals: Residuals, samples: Samples | None
+    ) -> list[Floats | NoResidual]:
+        found = self._evaluate(places, residuals, samples)
+        sizes = (np.nan if isinstance(one, NoResidual) else np.sqrt(np.mean(one**2)) for one in found)
+        self.history += map(float, sizes)
+        return found
 
     def _evaluate(
         self, places: Sequence[Floats] | Floats, residuals: Residuals, samples: Samples | None

@@ -1,6 +1,6 @@
 """Charts of the results of a study, by kind."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -10,13 +10,16 @@ from ssptool.drawing.charts import Chart
 from ssptool.drawing.charts.axes import Axis, Floats
 from ssptool.drawing.charts.envelope import Band, Envelope
 from ssptool.drawing.charts.influences import Influences, Marked
+from ssptool.drawing.charts.line_and_dots import LineAndDots, LinePanel
 from ssptool.drawing.charts.parallel import Parallel
 from ssptool.drawing.charts.scatter import Scatter
 from ssptool.drawing.charts.surface import Surface
 from ssptool.drawing.charts.tornado import Bar, Tornado
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.errors import WrongValue
+from ssptool.studies.calibration import read_fit, read_fitted
 from ssptool.studies.dataset import Dataset, NotResults
+from ssptool.studies.optimum import Optimum
 from ssptool.studies.sensitivity import SENSITIVITY_DESIGNS
 from ssptool.studies.study_results import StudyResults
 
@@ -39,6 +42,9 @@ class ChartKind(StrEnum):
     SENSITIVITY = "sensitivity"
     PARALLEL = "parallel"
     SURFACE = "surface"
+    FRONT = "front"
+    CONVERGENCE = "convergence"
+    FIT = "fit"
 
 
 def chart(
@@ -72,6 +78,10 @@ def chart(
         return _envelope(results, patterns)
     if kind == ChartKind.SENSITIVITY:
         return _influences(results, patterns)
+    if kind == ChartKind.FIT:
+        return _fitted(results, patterns)
+    if kind in (ChartKind.FRONT, ChartKind.CONVERGENCE):
+        return _front(results) if kind == ChartKind.FRONT else _convergence(results)
     rows = [row for row in results.rows() if row["status"] == "completed"]
     if not rows:
         raise NotResults(results.folder, "no run has completed")
@@ -101,6 +111,10 @@ def every_chart(results: StudyResults, patterns: Sequence[str]) -> tuple[dict[st
     wanted += [ChartKind.TORNADO] if results.definition["design"] == "one-at-a-time" else []
     wanted += [ChartKind.SENSITIVITY] if results.definition["design"] in SENSITIVITY_DESIGNS else []
     wanted += [ChartKind.ENVELOPE] if results.traced else []
+    best = results.optimum()
+    wanted += [ChartKind.FRONT] if best is not None and len(best.objectives) > 1 else []
+    wanted += [ChartKind.FIT] if read_fitted(results.folder) is not None else []
+    wanted += [ChartKind.CONVERGENCE] if best is not None or read_fit(results.folder) is not None else []
     for kind in wanted:
         try:
             charts[kind.value] = chart(results, kind, () if kind is ChartKind.ENVELOPE else patterns)
@@ -121,10 +135,14 @@ def _fitting(results: StudyResults) -> ChartKind:
         return ChartKind.TORNADO
     if results.definition["design"] in SENSITIVITY_DESIGNS:
         return ChartKind.SENSITIVITY
+    if (best := results.optimum()) is not None:
+        return ChartKind.CONVERGENCE if len(best.objectives) == 1 else ChartKind.FRONT
+    if not results.status.completed:
+        return ChartKind.CONVERGENCE if read_fitted(results.folder) is None else ChartKind.FIT
     return ChartKind.SCATTER if results.results or not results.traced else ChartKind.ENVELOPE
 
 
-Rows = Sequence[dict[str, Any]]
+Rows = Sequence[Mapping[str, Any]]
 
 
 def _varied(results: StudyResults, rows: Rows, patterns: Sequence[str]) -> list[str]:
@@ -237,6 +255,80 @@ def _influences(results: StudyResults, patterns: Sequence[str]) -> Influences:
         what = "part of the variance of" if "ST" in one.measures else "elementary effects on"
         shown.append((Axis(f"{what} {one.result}"), tuple(one.measures), tuple(rows)))
     return Influences(tuple(shown))
+
+
+_NUMBER = Axis("number of the run")
+
+
+def _front(results: StudyResults) -> LineAndDots:
+    """One objective over the other, in all runs that meet the constraints."""
+    best = _best_runs(results)
+    if len(best.objectives) == 1:
+        raise NotResults(results.folder, "there is a front between two objectives, and the study has one")
+    x, y = (one.result for one in best.objectives)
+    dots, line = (tuple(_quantity(results, rows, name)[1] for name in (x, y)) for rows in (best.feasible, best.front))
+    axes = [Axis(f"{one.result}, {one.word}d", results.units.get(one.result)) for one in best.objectives]
+    return LineAndDots(
+        (LinePanel(axes[0], axes[1], (dots[0], dots[1]), (line[0], line[1])),), "runs", "front", marked=True
+    )
+
+
+def _convergence(results: StudyResults) -> LineAndDots:
+    """The best run so far, of an optimization or a calibration."""
+    if results.optimum() is None:
+        fit = read_fit(results.folder)
+        if fit is None or not np.isfinite(fit.history).any():
+            raise NotResults(results.folder, "a plot of convergence needs an optimize design or a calibration")
+        values = np.array(fit.history)
+        minimized = not np.isfinite(fit.residual_rms)
+        what = Axis("result" if minimized else "root mean square of the residuals")
+        numbers = np.arange(len(values), dtype=float)
+        panel = LinePanel(
+            _NUMBER, what, (numbers, values), (numbers, _least_so_far(values)), step=True, log=not minimized
+        )
+        return LineAndDots((panel,), "runs", "best so far")
+    best, shown = _best_runs(results), []
+    numbers = np.array([float(row["number"]) for row in best.feasible])
+    for one in best.objectives:
+        axis, values = _quantity(results, best.feasible, one.result)
+        sign = -1.0 if one.maximize else 1.0
+        shown.append(
+            LinePanel(_NUMBER, axis, (numbers, values), (numbers, sign * _least_so_far(sign * values)), step=True)
+        )
+    return LineAndDots(tuple(shown), "runs that meet the constraints" if best.constraints else "runs", "best so far")
+
+
+def _best_runs(results: StudyResults) -> Optimum:
+    best = results.optimum()
+    if best is None:
+        raise NotResults(results.folder, "the study has no optimize design")
+    if not best.feasible:
+        raise NotResults(results.folder, best.verdict)
+    return best
+
+
+def _least_so_far(values: Floats) -> Floats:
+    return np.asarray(np.fmin.accumulate(values))
+
+
+def _fitted(results: StudyResults, patterns: Sequence[str]) -> LineAndDots:
+    """Signals of the fit among what was measured, and what lies between them."""
+    fitted = read_fitted(results.folder)
+    if fitted is None:
+        raise NotResults(results.folder, "a plot of a fit needs a calibration with measured data")
+    check_patterns(patterns, fitted.found.signals, "signal")
+    chosen = [one for one in fitted.found.columns if not patterns or fits_any(patterns, one.signal)]
+    if len(chosen) > MOST_PANELS:
+        raise WrongValue(
+            f"{len(chosen)} signals are too many for one picture, which shows {MOST_PANELS}; --signals picks some"
+        )
+    time, t, shown = Axis("time", "s"), fitted.found.t, []
+    for one in chosen:
+        measured, found = (np.asarray(each[one.signal], float) for each in (fitted.measured, fitted.found))
+        shown.append(LinePanel(time, Axis(one.signal, one.unit), (t, measured), (t, found)))
+        residual = Axis("measured − fit", one.unit)
+        shown.append(LinePanel(time, residual, (t, measured - found), (t[[0, -1]], np.zeros(2))))
+    return LineAndDots(tuple(shown), "measured", "fit")
 
 
 def _tornado(results: StudyResults, rows: Sequence[dict[str, Any]], chosen: Sequence[str]) -> Tornado:

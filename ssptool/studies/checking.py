@@ -25,6 +25,7 @@ from ssptool.studies.definition import Factor, FactorRole, Points, Study, cycle,
 from ssptool.studies.designs import Computed, FactorValue, Levels, Range, TableDesign
 from ssptool.studies.entries import Findings
 from ssptool.studies.expressions import FUNCTIONS, MEASURES, BadExpression, Expression, unknown
+from ssptool.studies.optimum import Optimize
 from ssptool.studies.prepared import Configuration, PreparedSystem, Setter, configurations, settings_of
 
 _TABLES = (("file",), ("files",), ("rows",))
@@ -88,6 +89,25 @@ def _check_expressions(study: Study, findings: Findings, unread: Sequence[str]) 
     for name, expression in study.results.items():
         _check_expression(findings, ("results", name), expression, known, {**FUNCTIONS, **MEASURES})
         known.append(name)
+    if isinstance(study.design, Optimize):
+        _check_wishes(study.design, study.results, known, findings)
+
+
+def _check_wishes(
+    design: Optimize, results: Mapping[str, Expression], known: Sequence[str], findings: Findings
+) -> None:
+    """Objectives are results; constraints are about results and factors."""
+    for objective in design.objectives:
+        if objective.result not in results:
+            findings.add(("design", objective.word), unknown("result", objective.result, results))
+    for constraint in design.constraints:
+        key, expression = ("design", "constraints"), constraint.expression
+        measured = [call for call in expression.calls if call.function in MEASURES and any(call.texts)]
+        for call in measured:
+            text = f'{call.function}("{call.texts[0]}")'
+            findings.add(key, f"constraints compare results and factors: give {text} a name in [results]")
+        if not measured:
+            _check_expression(findings, key, expression, known, FUNCTIONS)
 
 
 def _check_expression(

@@ -47,6 +47,7 @@ _CONTENT = {
     "nominal": (Mapping, NoneType),
     "files": {"*": str},
     "fixed?": {"variant?": (str, NoneType)},
+    "ended?": str,
 }
 """What those who read a definition rely on."""
 
@@ -76,6 +77,19 @@ class BusyResults(Exception):
     def __init__(self, folder: Path) -> None:
         super().__init__(f"{folder}: another process runs this study; wait for it, or choose another folder")
         self.folder = folder
+
+
+@contextmanager
+def intact(folder: Path, path: Path) -> Iterator[None]:
+    """Raises NotResults if a file of Parquet turns out to be damaged."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, NotImplementedError) as error:
+        raise NotResults(folder, f"{path.name} is damaged: {error}") from None
+    except OSError as error:
+        if error.errno is not None:  # of the system, not of the reader of Parquet
+            raise
+        raise NotResults(folder, f"{path.name} is damaged: {error}") from None
 
 
 class Dataset:
@@ -142,6 +156,10 @@ class Dataset:
         for leftover in self.runs.glob("*.writing"):
             leftover.unlink()
         self._schema = _schema(points, results, definition.get("units", {}))
+        self.describe(definition)
+
+    def describe(self, definition: Mapping[str, Any]) -> None:
+        """Write what the study is."""
         with replaced_atomically(self.folder / DEFINITION) as file:
             file.write(json_text(definition, indent=1).encode())
 
@@ -153,7 +171,7 @@ class Dataset:
         tables = [self._part(part) for part in self.parts]
         if not tables:
             raise NotResults(self.folder, "no run has finished yet")
-        with self._intact(self.runs):
+        with intact(self.folder, self.runs):
             return arrow.concat_tables(tables).sort_by("number")
 
     def finished(self) -> set[str]:
@@ -164,7 +182,7 @@ class Dataset:
         """How many runs ended how."""
         found: Counter[RunStatus] = Counter()
         for part in self.parts:
-            with self._intact(part):
+            with intact(self.folder, part):
                 for each in self._part(part, "status")["status"].value_counts().to_pylist():
                     found[RunStatus(each["values"])] += each["counts"]
         return found
@@ -172,7 +190,7 @@ class Dataset:
     def _part(self, path: Path, *columns: str) -> Any:
         """Rows of runs, with all columns or these. Raises NotResults if the file is damaged."""
         parquet, types = studies_need("pyarrow.parquet"), studies_need("pyarrow.types")
-        with self._intact(path):
+        with intact(self.folder, path):
             table = parquet.ParquetFile(path).read(list(columns) or None)
             definition = {} if columns else self.definition()
             wanted = columns or ("run", "number", "status", "message", *definition["factors"], *definition["results"])
@@ -185,17 +203,6 @@ class Dataset:
                 if not (number or (text and name not in definition.get("results", ()))):
                     raise ValueError(f"the column {name} is of type {kind}")
             return table
-
-    @contextmanager
-    def _intact(self, path: Path) -> Iterator[None]:
-        try:
-            yield
-        except (ValueError, TypeError, KeyError, NotImplementedError) as error:
-            raise NotResults(self.folder, f"{path.name} is damaged: {error}") from None
-        except OSError as error:
-            if error.errno is not None:  # of the system, not of the reader of Parquet
-                raise
-            raise NotResults(self.folder, f"{path.name} is damaged: {error}") from None
 
     def forget_failed(self) -> None:
         """Take the failed runs out, to be run again."""
@@ -222,7 +229,7 @@ class Dataset:
         self._flushed = monotonic()
         if self._pending:
             arrow = studies_need("pyarrow")
-            rows = [_row(outcome) for outcome in self._pending]
+            rows = [row_of(outcome) for outcome in self._pending]
             name = f"part-{self._pending[0].task.number:08d}-{uuid4().hex[:8]}.parquet"
             self._write(self.runs / name, arrow.Table.from_pylist(rows, schema=self._schema))
             self._pending = []
@@ -291,7 +298,8 @@ def open_dataset(folder: Path) -> Iterator[Dataset]:
         os.close(lock)
 
 
-def _row(outcome: RunOutcome) -> dict[str, Any]:
+def row_of(outcome: RunOutcome) -> dict[str, Any]:
+    """A line of the table; results are missing in that of a failed run."""
     return {
         "run": outcome.task.run,
         "number": outcome.task.number,

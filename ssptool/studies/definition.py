@@ -272,7 +272,14 @@ def rows_of_design(
     Raises BadExpression where an expression has no value.
     """
     sources = {f.name: f.source for f in study.factors if not isinstance(f.source, Computed)}
-    columns: dict[str, Sequence[FactorValue]] = dict(study.design.columns(sources, nominal))
+    return rows_of_columns(study, study.design.columns(sources, nominal))
+
+
+def rows_of_columns(
+    study: Study, stated: Mapping[str, Sequence[FactorValue]]
+) -> tuple[dict[str, Sequence[FactorValue]], tuple[str, ...]]:
+    """As `rows_of_design`, of columns for all factors that are no expressions."""
+    columns = dict(stated)
     count = len(next(iter(columns.values()))) if columns else 1
     for name in computed_order(study.factors):
         source = study.factor(name).source

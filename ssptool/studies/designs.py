@@ -179,6 +179,11 @@ class Design(Protocol):
         ...
 
 
+def design_named(word: str) -> str:
+    """With its article."""
+    return f"{'an' if word == 'optimize' else 'a'} {word} design"
+
+
 def unusable_sources(
     sources: Mapping[str, FactorSource], kinds: tuple[type, ...], design: str
 ) -> Iterator[tuple[str, str]]:
@@ -186,7 +191,7 @@ def unusable_sources(
     words = " or ".join(str(kind.words) for kind in kinds)  # type: ignore[attr-defined]
     for name, source in sources.items():
         if not isinstance(source, kinds):
-            yield name, f"a {design} design cannot use {source.words}; give {words}"
+            yield name, f"{design_named(design)} cannot use {source.words}; give {words}"
 
 
 def too_many(runs: int) -> Iterator[tuple[str, str]]:

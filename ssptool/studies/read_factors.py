@@ -26,10 +26,12 @@ from ssptool.studies.designs import (
     Tabled,
     TableDesign,
     Triangular,
+    design_named,
     normal_correlation,
 )
 from ssptool.studies.entries import StudyEntries
 from ssptool.studies.expressions import BadExpression, Expression
+from ssptool.studies.optimum import MOST_OBJECTIVES, Constraint, Objective, Optimize
 from ssptool.studies.prepared import setting_problem
 from ssptool.studies.sensitivity import LEVELS, Morris, Saltelli
 
@@ -226,7 +228,8 @@ def listed_files(values: tuple[FactorValue, ...], folder: Path) -> tuple[str, ..
     return tuple(found)
 
 
-DESIGNS = ("grid", "table", "latin-hypercube", "sobol", "one-at-a-time", "saltelli", "morris")
+DESIGNS = ("grid", "table", "latin-hypercube", "sobol", "one-at-a-time", "saltelli", "morris", "optimize")
+_WISHES = ("minimize", "maximize", "constraints")
 PARAMETER_SET = "parameters"
 """The column of a table of parameter sets."""
 
@@ -250,10 +253,32 @@ def read_design(entries: StudyEntries, folder: Path, factors: Mapping[str, Facto
         trajectories, seed = _needed(entries, kind, "trajectories", "seed")
         levels = entries.count("levels", 2) or LEVELS
         design, known = Morris(trajectories or 1, seed, levels), ("kind", "trajectories", "seed", "levels")
+    elif kind == "optimize":
+        design, known = (
+            _optimize(entries),
+            ("kind", "minimize", "maximize", "constraints", "runs", "seed", "population"),
+        )
     elif kind != "grid":
         design, known = _random(entries, kind, factors), ("kind", "runs", "seed", "correlations")
-    entries.rest(f"key of a {kind} design", known)
+    entries.rest(f"key of {design_named(kind)}", known)
     return design
+
+
+def _optimize(entries: StudyEntries) -> Optimize:
+    runs, seed = _needed(entries, "optimize", "runs", "seed")
+    objectives = [Objective(name) for name in entries.texts("minimize")]
+    objectives += [Objective(name, maximize=True) for name in entries.texts("maximize")]
+    if not 1 <= len(objectives) <= MOST_OBJECTIVES:
+        found = f"found {len(objectives)}" if objectives else "found none"
+        entries.find("", f"an optimize design has one objective or two: minimize or maximize = a result; {found}")
+    constraints: list[Constraint] = []
+    for text in entries.texts("constraints"):
+        try:
+            constraints.append(Constraint(text))
+        except BadExpression as problem:
+            entries.find("constraints", str(problem))
+    population = entries.count("population", 4)
+    return Optimize(tuple(objectives[:MOST_OBJECTIVES]), runs or 1, seed, tuple(constraints), population)
 
 
 def tabled_factors(design: Design, factors: Mapping[str, Factor]) -> tuple[Factor, ...]:
@@ -276,7 +301,7 @@ def _needed(entries: StudyEntries, kind: str, size: str, seed: str) -> tuple[int
     numbers = {size: entries.count(size), seed: entries.count(seed, 0)}
     for name, value in numbers.items():
         if value is None and name not in entries:
-            entries.find("", f"a {kind} design needs {name}" + (", so that it can be repeated" * (name == seed)))
+            entries.find("", f"{design_named(kind)} needs {name}" + (", so that it can be repeated" * (name == seed)))
     return numbers[size] or 0, numbers[seed] or 0
 
 

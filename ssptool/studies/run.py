@@ -15,7 +15,7 @@ from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset
 from ssptool.studies.definition import Points, RunOutcome, RunStatus, Samples, Study, Task
 from ssptool.studies.designs import FactorValue
 from ssptool.studies.study_file import study_table
-from ssptool.studies.worker import Bounds, LocalWorkers, Runner
+from ssptool.studies.worker import BATCH_SECONDS, Bounds, LocalWorkers, Runner
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.version import __version__
 
@@ -124,7 +124,7 @@ def run_study(
         studies_need(module)
     bundle = pack(checked.study, checked.points, checked.signals)
     with open_dataset(output) as dataset:
-        dataset.begin(_definition(checked, bundle), checked.points, tuple(study.results))
+        dataset.begin(definition_of(checked, bundle), checked.points, tuple(study.results))
         if retry_failed:
             dataset.forget_failed()
         done = dataset.finished()
@@ -141,7 +141,7 @@ def begin_study(checked: CheckedStudy, output: Path) -> None:
     """Write what a study is into its folder, unless that is there already; no run is done. Raises OtherStudy."""
     if not (output / DEFINITION).exists():
         with open_dataset(output) as dataset:
-            definition = _definition(checked, pack(checked.study, checked.points, checked.signals))
+            definition = definition_of(checked, pack(checked.study, checked.points, checked.signals))
             dataset.begin(definition, checked.points, tuple(checked.study.results))
 
 
@@ -283,7 +283,7 @@ _NOT_AGAIN = (
 )
 
 
-def _definition(checked: CheckedStudy, bundle: Bundle) -> dict[str, Any]:
+def definition_of(checked: CheckedStudy, bundle: Bundle) -> dict[str, Any]:
     """What is written of a study beside its results: readable, and enough to know it again."""
     study = checked.study
     traces = None if study.traces is None else asdict(study.traces)
@@ -318,26 +318,30 @@ def _plain(value: Any) -> Any:
 
 
 Point = Mapping[str, FactorValue]
+NO_POINTS = Points({}, ())
 
 
 class _RunTasks(Protocol):
-    def __call__(self, tasks: Sequence[Task]) -> list[RunOutcome]: ...
+    def __call__(self, tasks: Sequence[Task]) -> Iterator[list[RunOutcome]]: ...
 
 
 class Evaluations:
-    """Evaluates points; see `open_evaluations`. `runs` counts them."""
+    """Evaluates points on so many `workers`, each in about so many `seconds`; see `open_evaluations`. `runs` counts."""
 
-    def __init__(self, do: _RunTasks, first: RunOutcome) -> None:
-        self._do = do
+    def __init__(self, do: _RunTasks, first: RunOutcome, seconds: float, workers: int) -> None:
+        self.run_tasks = do
         self._numbers = count(1)
         self.first = first
+        self.seconds = seconds
+        self.workers = workers
         self.runs = 1
 
     def __call__(self, points: Sequence[Point], samples: Samples | None = None) -> list[RunOutcome]:
         """An outcome for each point, in order; that of a run which crashed or was stopped has failed."""
         tasks = [Task("", next(self._numbers), point, samples=samples) for point in points]
         self.runs += len(tasks)
-        by_number = {outcome.task.number: outcome for outcome in self._do(tasks)} if tasks else {}
+        found = self.run_tasks(tasks) if tasks else ()
+        by_number = {outcome.task.number: outcome for outcomes in found for outcome in outcomes}
         return [by_number[task.number] for task in tasks]
 
 
@@ -345,47 +349,55 @@ class Evaluations:
 def open_evaluations(
     study: Study,
     signals: Sequence[str],
-    start: Point,
+    start: Task,
     *,
+    points: Points = NO_POINTS,
     workers: int | None,
     scheduler: str | Any | None,
 ) -> Iterator[Evaluations]:
     """Processes for the runs of a study, here or on the workers of a Dask scheduler.
 
-    The first run is at `start`; how long it takes decides after which time others are stopped, if the study does not
+    The first run is `start`; how long it takes decides after which time others are stopped, if the study does not
     say, and whether it gives the same again decides whether instances are used again.
 
     Raises
     ------
     NoScheduler
     """
-    bundle = pack(study, Points({}, ()), tuple(signals))
+    bundle = pack(study, points, tuple(signals))
     effort = study.effort
     with ExitStack() as stack:
         folder = stack.enter_context(TemporaryFolder())
         here, _ = unpack(bundle.content, Path(folder))
         bounds = Bounds(effort.timeout or PILOT_SECONDS, effort.memory, effort.retries)
         with Runner(here, tuple(signals), bounds) as pilot:
-            first = next(pilot.run([Task("", 0, start, witness=True)]))
+            first = next(pilot.run([replace(start, witness=True)]))
             bounds = Bounds(timeout_of(study, first), effort.memory, effort.retries)
             again = None if first.status is RunStatus.FAILED else next(pilot.run([first.task]))
         reuse = again is not None and again.witness == first.witness
+        # Of the first one loading the FMUs takes most of the time.
+        seconds = first.seconds if again is None else again.seconds
         if scheduler is None:
             local = stack.enter_context(LocalWorkers(here, tuple(signals), bounds, reuse, workers))
-            do: _RunTasks = local.run_each
+            yield Evaluations(
+                lambda tasks: local.run(iter(tasks), len(tasks), BATCH_SECONDS), first, seconds, local.count
+            )
         else:
-            do = stack.enter_context(_on_dask(scheduler, bundle, bounds, reuse, first.seconds))
-        yield Evaluations(do, first)
+            yield stack.enter_context(_on_dask(scheduler, bundle, bounds, reuse, first, seconds))
 
 
 @contextmanager
-def _on_dask(scheduler: Any, bundle: Bundle, bounds: Bounds, reuse: bool, seconds: float) -> Iterator[_RunTasks]:
+def _on_dask(
+    scheduler: Any, bundle: Bundle, bounds: Bounds, reuse: bool, first: RunOutcome, seconds: float
+) -> Iterator[Evaluations]:
     cluster = import_module("ssptool.studies.cluster")
     plugin = cluster.StudyPlugin(bundle.digest, bundle.content, bounds, reuse)
     with cluster.open_client(scheduler) as client:
 
-        def do(tasks: Sequence[Task]) -> list[RunOutcome]:
-            batches = cluster.Batches(client, plugin, seconds, most=1)
-            return [outcome for outcomes in batches.run(iter(tasks), len(tasks)) for outcome in outcomes]
+        def do(tasks: Sequence[Task]) -> Iterator[list[RunOutcome]]:
+            found: Iterator[list[RunOutcome]] = cluster.Batches(client, plugin, seconds, most=1).run(
+                iter(tasks), len(tasks)
+            )
+            return found
 
-        yield do
+        yield Evaluations(do, first, seconds, max(1, sum(client.nthreads().values())))

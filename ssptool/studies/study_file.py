@@ -33,6 +33,7 @@ from ssptool.studies.designs import (
 )
 from ssptool.studies.entries import BadStudy, Findings, Key, StudyEntries
 from ssptool.studies.expressions import BadExpression, Expression
+from ssptool.studies.optimum import Optimize
 from ssptool.studies.prepared import read_settings
 from ssptool.studies.read_factors import PARAMETER_SET, read_design, read_factor, tabled_factors
 from ssptool.studies.sensitivity import Morris, Saltelli
@@ -113,12 +114,23 @@ def _design_table(study: Study) -> dict[str, Any]:
     if isinstance(design, Saltelli | Morris):
         stated = {one.name: getattr(design, one.name) for one in fields(design)}
         return {"kind": design.word, **stated}
+    if isinstance(design, Optimize):
+        return {"kind": design.word, **_optimize_table(design)}
     if not isinstance(design, TableDesign):
         return {"kind": design.word}
     if design.file not in ("", PARAMETER_SET):
         return {"kind": design.word, "file": str(Path(design.file).resolve())}
     rows = zip(*design.values.values(), strict=True)
     return {"kind": design.word, "rows": [dict(zip(design.values, row, strict=True)) for row in rows]}
+
+
+def _optimize_table(design: Optimize) -> dict[str, Any]:
+    found: dict[str, Any] = {"minimize": [], "maximize": []}
+    for objective in design.objectives:
+        found[objective.word].append(objective.result)
+    found |= {"constraints": [one.text for one in design.constraints], "runs": design.runs, "seed": design.seed}
+    found |= {} if design.population is None else {"population": design.population}
+    return {key: value for key, value in found.items() if value != []}
 
 
 def _traces_table(traces: Traces) -> dict[str, Any]:

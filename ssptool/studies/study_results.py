@@ -1,7 +1,6 @@
 """Results of a study so far, read from its folder."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from ssptool.foreign_text import joined_lines
 from ssptool.studies.dataset import Dataset, NotResults
 from ssptool.studies.definition import RunStatus, rows_of_design
 from ssptool.studies.designs import Computed
+from ssptool.studies.optimum import Optimize, Optimum, aligned, cell_text, optimum
 from ssptool.studies.run import StudyStatus, study_status
 from ssptool.studies.sensitivity import (
     SENSITIVITY_DESIGNS,
@@ -116,6 +116,15 @@ class StudyResults:
             found.append(sensitivity(study.design, factors, name, numbers))
         return tuple(one for one in found if one is not None)
 
+    def optimum(self) -> Optimum | None:
+        """The best of the runs so far, of an `optimize` design; None of another."""
+        definition = self.definition
+        if definition.get("design") != Optimize.word:
+            return None
+        design = study_from(definition["study"]).design
+        assert isinstance(design, Optimize)
+        return optimum(design, self.rows(), self.units, definition.get("ended", ""))
+
     def write(self, path: Path) -> None:
         """Write the table into one file, CSV or Parquet by its ending. Raises ValueError for another."""
         arrow_csv, parquet = studies_need("pyarrow.csv"), studies_need("pyarrow.parquet")
@@ -133,30 +142,21 @@ class StudyResults:
         table = self.table()
         shown = table.slice(0, rows).to_pylist()
         names = ["number", *self.factors, *self.results, "status"]
-        lines = _aligned([names, *([_cell(row[name]) for name in names] for row in shown)])
+        lines = aligned([names, *([cell_text(row[name]) for name in names] for row in shown)])
         if len(table) > rows:
             lines.append(f"… and {len(table) - rows} more")
         failures = Counter(row["message"] for row in table.to_pylist() if row["status"] != "completed")
         lines += [f"{count} failed: {message}" for message, count in failures.most_common(SHOWN)]
+        if (best := self.optimum()) is not None:
+            lines += ["", *best.lines([*self.factors, *self.results])]
         for one in self.sensitivity():
-            lines += ["", *_aligned([[f"{one.result} depends on", *headings_of(one)], *rows_of(one)])]
+            lines += ["", *aligned([[f"{one.result} depends on", *headings_of(one)], *rows_of(one)])]
             lines += [f"{one.lost} of {one.used + one.lost} are left out: without a value"] if one.lost else []
         return joined_lines(lines)
 
     def _repr_html_(self) -> str:
         """For notebooks."""
         return str(self.to_pandas()._repr_html_())
-
-
-def _aligned(cells: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def read_results(folder: Path) -> StudyResults:

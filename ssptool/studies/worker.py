@@ -413,10 +413,6 @@ class LocalWorkers:
             if sent <= (AHEAD * self.count - 1) * size:
                 sent += self._send(tasks, size)
 
-    def run_each(self, tasks: Sequence[Task]) -> list[RunOutcome]:
-        """All outcomes, in the order in which they came; each process gets one task at a time."""
-        return [outcome for found in self.run(iter(tasks), len(tasks), BATCH_SECONDS) for outcome in found]
-
     def _send(self, tasks: Iterator[Task], size: int) -> int:
         batch = list(islice(tasks, size))
         if batch:

@@ -166,7 +166,7 @@ def systems_of_the_reader(folder: Path) -> None:
 
 
 def files_of_the_pages(folder: Path) -> None:
-    """A table, an FMU with a parameter set inside, two systems of them, and a study with two mistakes."""
+    """A table, an FMU with a parameter set inside, two systems of them, a study with two mistakes, an optimization."""
     (folder / "push.csv").write_text("time,F [N]\n0,0\n2,10\n", encoding="utf-8")
     oscillator = ROOT / "systems" / "one_dof_oscillator"
     shutil.copy(oscillator / "resources" / "Mass.fmu", folder / "mass.fmu")
@@ -177,6 +177,11 @@ def files_of_the_pages(folder: Path) -> None:
     library.pack(oscillator, folder / "oscillator.ssp")
     (folder / "points.csv").write_text("System2.k2,System1.c1\n5,abc\n", encoding="utf-8")
     (folder / "points.toml").write_text(POINTS, encoding="utf-8")
+    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
+    (damping,) = (
+        one for one in re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL) if "optimize" in one
+    )
+    (folder / "damping.toml").write_text(damping.replace('"dual_mass', '"systems/dual_mass'), encoding="utf-8")
 
 
 def fmus_that_fail(folder: Path) -> None:

@@ -16,6 +16,7 @@ from ssptool.foreign_text import json_text
 from ssptool.results.report import ReportPicture, ReportTable
 from ssptool.studies.calibration import Fit
 from ssptool.studies.definition import RunStatus
+from ssptool.studies.optimum import Optimum
 from ssptool.studies.report.by_factor import statistics_by_factor
 from ssptool.studies.run import StudyStatus
 from ssptool.studies.sensitivity import Sensitivity, headings_of, rows_of
@@ -40,6 +41,15 @@ class CalibrationContent:
 
 
 @dataclass(frozen=True, slots=True)
+class OptimumContent:
+    """What an optimization found."""
+
+    ok: bool
+    verdict: str
+    runs: ReportTable
+
+
+@dataclass(frozen=True, slots=True)
 class StudyReportContent:
     """All that a report of a study shows. `absent` says why there is no diagram."""
 
@@ -54,6 +64,7 @@ class StudyReportContent:
     results: ReportTable
     by_factor: Sequence[ReportTable]
     sensitivities: Sequence[ReportTable]
+    optimum: OptimumContent | None
     plots: Sequence[ReportPicture]
     notes: Sequence[str]
     calibration: CalibrationContent | None
@@ -80,6 +91,7 @@ def study_report_content(
     definition, status = results.definition, results.status
     rows = results.rows()
     completed = [row for row in rows if row["status"] == RunStatus.COMPLETED]
+    best = results.optimum()
     calibration = None if fit is None else calibration_content(fit)
     # A folder of nothing but a calibration has no runs of a design, and wants none.
     fitted = calibration if not rows else None
@@ -97,6 +109,7 @@ def study_report_content(
         ),
         results=_results(results, rows),
         by_factor=statistics_by_factor(completed, results.factors, results.results),
+        optimum=None if best is None else _optimum(best, [*results.factors, *results.results]),
         sensitivities=list(map(_sensitivity, results.sensitivity())) if rows else (),
         plots=plots,
         notes=notes,
@@ -174,6 +187,13 @@ def _sensitivity(found: Sensitivity) -> ReportTable:
     headings = ("factor", *headings_of(found))
     rows = [tuple(row) for row in rows_of(found)]
     return ReportTable(f"What {found.result} depends on{lost}", headings, rows, frozenset(range(1, len(headings))))
+
+
+def _optimum(best: Optimum, names: Sequence[str]) -> OptimumContent:
+    headings, *rows = best.table([*(one.result for one in best.objectives), *names])
+    wanted = ", ".join([*map(str, best.objectives), *(one.text for one in best.constraints)])
+    table = ReportTable(wanted, headings, rows, frozenset(range(len(headings))))
+    return OptimumContent(bool(best.front), best.verdict, table)
 
 
 def calibration_content(fit: Fit) -> CalibrationContent:

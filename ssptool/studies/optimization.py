@@ -1,0 +1,283 @@
+"""Optimization: a search for the points of a study at which its results are as good as can be.
+
+One objective: differential evolution (Storn and Price 1997), then, if all factors are ranges, a descent from the best
+run with quadratic models of the results in a trust region (COBYQA, Ragonneau 2022). Two objectives: NSGA-II (Deb et al.
+2002). A run that meets the constraints is better than any that does not; of these, the one that violates them less. A
+run that failed, or has no value, is worse than all others.
+
+The points of a generation are run at the same time; those of the descent follow one another. What is run follows from
+the design and from the results of earlier runs alone: a search that was interrupted begins again, and finds the
+results of the runs that it had already done in the folder.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ssptool.errors import counted, studies_need
+from ssptool.studies.bundle import pack
+from ssptool.studies.checking import CheckedStudy
+from ssptool.studies.dataset import Dataset, open_dataset, row_of
+from ssptool.studies.definition import RunOutcome, RunStatus, Task, rows_of_columns
+from ssptool.studies.designs import Computed, Floats, Range
+from ssptool.studies.expressions import BadExpression
+from ssptool.studies.optimum import Optimize, Row, optimum, values_at
+from ssptool.studies.run import (
+    Evaluations,
+    Forecast,
+    Interrupted,
+    StudyStatus,
+    definition_of,
+    open_evaluations,
+    study_status,
+)
+
+PERIOD = 10
+"""Generations without an improvement by `TOLERANCE` of the objective end the evolution."""
+TOLERANCE = 1e-5
+
+DESCENT_RUNS = 25
+"""Runs that are kept for the descent, for each factor and one; at most a quarter of all."""
+
+WIDEST, NARROWEST, LAST = 0.1, 1e-2, 1e-6
+"""Radius of the trust region at first, at most and at least, and at the end; of the width of the ranges."""
+
+_NO_VALUE, _NO_RUN = 3.0, 10.0
+"""Violation of a constraint that has no value, and of a run that failed. Others are at most 2."""
+
+_WORST = 1e30
+
+
+class _LimitReached(Exception):
+    """No more runs may be done."""
+
+
+def optimize_study(
+    checked: CheckedStudy,
+    output: Path,
+    *,
+    workers: int | None,
+    scheduler: str | Any | None,
+    retry_failed: bool,
+    announce: Callable[[Forecast], None] | None,
+    progress: Callable[[float], None] | None,
+) -> StudyStatus:
+    """Search, or go on with the search in the folder; see `ssptool.study`."""
+    study = checked.study
+    for module in ("simpleeval", "pyarrow", "pymoo", *(() if scheduler is None else ("distributed",))):
+        studies_need(module)
+    definition = definition_of(checked, pack(study, checked.points, checked.signals))
+    definition |= {"runs": study.design.size({})}
+    with open_dataset(output) as dataset, ExitStack() as stack:
+        dataset.begin(definition, checked.points, tuple(study.results))
+        if retry_failed:
+            dataset.forget_failed()
+
+        def start(first: Task) -> Evaluations:
+            opened = open_evaluations(
+                study, checked.signals, first, points=checked.points, workers=workers, scheduler=scheduler
+            )
+            return stack.enter_context(opened)
+
+        known = {row["run"]: row for row in dataset.table().to_pylist()} if dataset.parts else {}
+        runs = _SearchRuns(checked, dataset, start, known, announce, progress)
+        try:
+            ended = runs.search()
+        except KeyboardInterrupt:
+            dataset.flush()
+            raise Interrupted(study_status(output)) from None
+        dataset.flush()
+        dataset.gather()
+        dataset.describe({**definition, "runs": len(runs.rows), "ended": ended})
+    return replace(study_status(output), notes=checked.notes)
+
+
+@dataclass(slots=True)
+class _SearchRuns:
+    """The runs of a search: those in the folder, and those that are done on the way; `limit` are allowed now."""
+
+    checked: CheckedStudy
+    dataset: Dataset
+    start: Callable[[Task], Evaluations]
+    rows: dict[str, Row]
+    announce: Callable[[Forecast], None] | None
+    progress: Callable[[float], None] | None
+    design: Optimize = field(init=False)
+    limit: int = field(init=False)
+    places: dict[str, Floats] = field(init=False, default_factory=dict)
+    last: Floats = field(init=False)
+    evaluations: Evaluations | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        design = self.checked.study.design
+        assert isinstance(design, Optimize)
+        self.design = design
+        self.limit = design.runs
+
+    @property
+    def sources(self) -> dict[str, Any]:
+        """What the search varies."""
+        return {f.name: f.source for f in self.checked.study.factors if not isinstance(f.source, Computed)}
+
+    def search(self) -> str:
+        """Until nothing better is found, or no more runs are allowed. Why it ended."""
+        self._tell()
+        sources = self.sources
+        descends = len(self.design.objectives) == 1 and all(isinstance(one, Range) for one in sources.values())
+        kept = min(DESCENT_RUNS * (len(sources) + 1), self.design.runs // 4) if descends else 0
+        self.limit = self.design.runs - kept
+        limited = f"the limit of {counted(self.design.runs, 'run')} is reached"
+        try:
+            ended = self._evolve(len(sources))
+        except _LimitReached:
+            ended = limited
+        if not descends or (best := optimum(self.design, self._reached(), {}).best) is None:
+            return ended
+        self.limit = self.design.runs
+        try:
+            return self._descend(self.places[best["run"]])
+        except _LimitReached:
+            return limited
+
+    def _evolve(self, factors: int) -> str:
+        algorithms = "pymoo.algorithms"
+        one = len(self.design.objectives) == 1
+        kind = (
+            studies_need(f"{algorithms}.soo.nonconvex.de").DE if one else studies_need(f"{algorithms}.moo.nsga2").NSGA2
+        )
+        terminations = studies_need("pymoo.termination.default")
+        ending = (
+            terminations.DefaultSingleObjectiveTermination(
+                xtol=TOLERANCE, ftol=TOLERANCE, period=PERIOD, n_max_gen=self.limit, n_max_evals=self.limit
+            )
+            if one
+            else terminations.DefaultMultiObjectiveTermination(
+                period=2 * PERIOD, n_max_gen=self.limit, n_max_evals=self.limit
+            )
+        )
+        first = self.design.first(factors)
+        self.last = first
+        problem = studies_need("pymoo.core.problem").Problem(
+            n_var=factors,
+            n_obj=len(self.design.objectives),
+            n_ieq_constr=len(self.design.constraints) + 1,
+            xl=0.0,
+            xu=1.0,
+        )
+        static = studies_need("pymoo.problems.static").StaticProblem
+        algorithm = kind(pop_size=len(first), sampling=first)
+        algorithm.setup(problem, termination=ending, seed=self.design.seed, verbose=False)
+        while algorithm.has_next():
+            generation = algorithm.ask()
+            self.last = generation.get("X")
+            rows = self.at(self.last)
+            if self.last is not first and not any(row["status"] == RunStatus.COMPLETED for row in self._reached()):
+                return f"none of the first {counted(len(first), 'run')} completed"
+            costs, violations = self._judged(rows)
+            algorithm.evaluator.eval(static(problem, F=costs, G=violations), generation)
+            algorithm.tell(infills=generation)
+        return "the runs no longer get better"
+
+    def _descend(self, start: Floats) -> str:
+        optimize: Any = import_module("scipy.optimize")
+
+        def at(u: Floats) -> tuple[Floats, Floats]:
+            costs, violations = self._judged(self.at(np.clip(u, 0.0, 1.0)[np.newaxis]))
+            return np.where(costs[0] < _WORST, costs[0], np.nan), violations[0, :-1]
+
+        radius = float(np.clip(np.median(np.abs(self.last - start)), NARROWEST, WIDEST))
+        optimize.minimize(
+            lambda u: float(at(u)[0][0]),
+            start,
+            method="COBYQA",
+            bounds=[(0.0, 1.0)] * len(start),
+            constraints=[optimize.NonlinearConstraint(lambda u: at(u)[1], -np.inf, 0.0)]
+            * bool(self.design.constraints),
+            options={"initial_tr_radius": radius, "final_tr_radius": LAST, "maxfev": 10 * self.design.runs},
+        )
+        return f"there is no better run within {LAST:g} of the ranges"
+
+    def at(self, u: Floats) -> list[Row | None]:
+        """The runs at points (n, factors) of the unit cube; None where an expression has no value.
+
+        Raises
+        ------
+        _LimitReached
+            Runs beyond the limit would be needed; those within it have been done.
+        """
+        columns = values_at(u, self.sources)
+        ids: list[str | None] = []
+        tasks: dict[str, Task] = {}
+        for place in range(len(u)):
+            try:
+                points, (run,) = rows_of_columns(
+                    self.checked.study, {name: column[place : place + 1] for name, column in columns.items()}
+                )
+            except BadExpression:
+                ids.append(None)
+                continue
+            ids.append(run)
+            self.places.setdefault(run, u[place])
+            if run not in self.rows:
+                number = len(self.rows) + len(tasks)
+                tasks.setdefault(run, Task(run, number, {name: column[0] for name, column in points.items()}))
+        allowed = max(0, self.limit - len(self.rows))
+        self._run(list(tasks.values())[:allowed])
+        if len(tasks) > allowed:
+            raise _LimitReached
+        return [None if run is None else self.rows[run] for run in ids]
+
+    def _run(self, tasks: Sequence[Task]) -> None:
+        if tasks and self.evaluations is None:
+            self.evaluations = self.start(tasks[0])
+            self._add([self.evaluations.first])
+            self._announce(self.evaluations)
+            tasks = tasks[1:]
+        if tasks and self.evaluations is not None:
+            for outcomes in self.evaluations.run_tasks(tasks):
+                self._add(outcomes)
+
+    def _add(self, outcomes: Sequence[RunOutcome]) -> None:
+        self.dataset.add(outcomes)
+        for outcome in outcomes:
+            empty = dict.fromkeys(self.checked.study.results)
+            self.rows[outcome.task.run] = {**empty, **row_of(outcome)}
+        self._tell()
+
+    def _announce(self, evaluations: Evaluations) -> None:
+        if self.announce is not None:
+            first = evaluations.first
+            completed = first.status is RunStatus.COMPLETED
+            notes = [*self.checked.notes, "these are the most runs: it ends when they no longer get better"]
+            notes += [] if completed else [f"the first run failed: {first.message}"]
+            left = self.design.runs - len(self.rows) + 1
+            seconds = evaluations.seconds if completed else None
+            self.announce(Forecast(self.design.runs, left, seconds, evaluations.workers, tuple(notes)))
+
+    def _tell(self) -> None:
+        if self.progress is not None:
+            self.progress(min(1.0, len(self.rows) / self.design.runs))
+
+    def _reached(self) -> list[Row]:
+        """The runs at which the search has been, of those in the folder."""
+        return [row for run, row in self.rows.items() if run in self.places]
+
+    def _judged(self, rows: Sequence[Row | None]) -> tuple[Floats, Floats]:
+        """Costs (n, objectives), and violations (n, constraints + 1), of which the last is that of a failed run."""
+        judged = [self._judgement(row) for row in rows]
+        return np.array([costs for costs, _ in judged]), np.array([violations for _, violations in judged])
+
+    def _judgement(self, row: Row | None) -> tuple[list[float], list[float]]:
+        design = self.design
+        costs = [np.nan] * len(design.objectives)
+        if row is not None and row["status"] == RunStatus.COMPLETED:
+            costs = [one.cost(row) for one in design.objectives]
+        if row is None or not np.isfinite(costs).all():
+            return [_WORST] * len(costs), [_NO_VALUE] * len(design.constraints) + [_NO_RUN]
+        violations = [one.violation(row) for one in design.constraints]
+        return costs, [*(_NO_VALUE if np.isnan(one) else one for one in violations), 0.0]

@@ -1,0 +1,245 @@
+"""Optimization as a design: what is wanted of the results of a study, and which of its runs are the best so far.
+
+The best runs are found in the table of all runs, whoever chose the points.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ssptool.studies.definition import RunStatus
+from ssptool.studies.designs import (
+    Columns,
+    FactorSource,
+    FactorValue,
+    Floats,
+    Levels,
+    Range,
+    random_values,
+    too_many,
+    unusable_sources,
+)
+from ssptool.studies.expressions import FUNCTIONS, BadExpression, Expression
+
+MOST_OBJECTIVES = 2
+"""Of two the runs that are best can be drawn and chosen from."""
+
+POPULATIONS = {1: (10, 5), 2: (40, 0)}
+"""Points of a generation, unless stated: at least so many, and so many for each factor; by number of objectives."""
+
+SHOWN_RUNS = 20
+"""Of a front, in a text."""
+
+MET = 1e-6
+"""Of the larger side of a constraint, what may be missing where it counts as met."""
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """A result that shall be as small as can be, or as large."""
+
+    result: str
+    maximize: bool = False
+
+    @property
+    def word(self) -> str:
+        return "maximize" if self.maximize else "minimize"
+
+    def cost(self, row: Row) -> float:
+        """What is the smaller the better; nan where the result has no value."""
+        value = row[self.result]
+        return float("nan") if value is None else -float(value) if self.maximize else float(value)
+
+    def __str__(self) -> str:
+        return f"{self.word} {self.result}"
+
+
+class Constraint:
+    """A comparison of results and factors that runs shall meet, such as `settled <= 4`.
+
+    Raises
+    ------
+    BadExpression
+        It is no comparison of two sides by <, <=, > or >=.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.expression = Expression(text)
+        match self.expression.tree:
+            case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE()], comparators=[right]):
+                self._low, self._high = Expression(ast.unparse(left)), Expression(ast.unparse(right))
+            case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE()], comparators=[right]):
+                self._low, self._high = Expression(ast.unparse(right)), Expression(ast.unparse(left))
+            case _:
+                raise BadExpression(text, "a constraint compares two sides, as `settled <= 4` does, by <, <=, > or >=")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constraint) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __reduce__(self) -> tuple[type["Constraint"], tuple[str]]:
+        return Constraint, (self.text,)
+
+    def violation(self, row: Row) -> float:
+        """How much of the larger side is missing: at most 0 where the constraint is met; nan without a value."""
+        names = {name: value for name, value in row.items() if value is not None}
+        functions = {**FUNCTIONS, "value": names.__getitem__}
+        try:
+            low, high = (float(side.evaluate(names, functions)) for side in (self._low, self._high))
+        except (BadExpression, KeyError, TypeError, ValueError):
+            return float("nan")
+        return (low - high) / (max(abs(low), abs(high)) or 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Optimize:
+    """Points that are chosen by what runs before them gave: at most `runs`, in generations of `population` points.
+
+    The first generation is a Latin hypercube; see `ssptool.studies.optimization` for those after it.
+    """
+
+    objectives: tuple[Objective, ...]
+    runs: int
+    seed: int
+    constraints: tuple[Constraint, ...] = ()
+    population: int | None = None
+    word: ClassVar[str] = "optimize"
+
+    def size(self, sources: Mapping[str, FactorSource]) -> int:
+        return self.runs
+
+    def generation(self, factors: int) -> int:
+        """Points of a generation."""
+        least, each = POPULATIONS[len(self.objectives)]
+        return min(self.population or max(least, each * factors), self.runs)
+
+    def problems(self, sources: Mapping[str, FactorSource]) -> Iterator[tuple[str, str]]:
+        yield from unusable_sources(sources, (Levels, Range), self.word)
+        yield from too_many(self.runs)
+        if not sources:
+            yield "", "there is nothing to vary: no factor has low and high, or values"
+
+    def columns(self, sources: Mapping[str, FactorSource], nominal: Mapping[str, FactorValue]) -> Columns:
+        """The first generation."""
+        return values_at(self.first(len(sources)), sources)
+
+    def first(self, factors: int) -> Floats:
+        """The first generation (population, factors), in the unit cube."""
+        from scipy.stats import qmc
+
+        random = np.random.default_rng(self.seed)
+        return np.asarray(qmc.LatinHypercube(factors, rng=random).random(self.generation(factors)))
+
+
+def values_at(u: Floats, sources: Mapping[str, FactorSource]) -> Columns:
+    """The values of factors at points (n, factors) of the unit cube, of which 0 and 1 are the bounds."""
+    return {name: random_values(source, u[:, k]) for k, (name, source) in enumerate(sources.items())}
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The best of the runs so far.
+
+    Attributes
+    ----------
+    front
+        The best run; with two objectives those that no other run equals in one and betters in the other, in the order
+        of the first objective.
+    feasible
+        Runs that completed and meet all constraints, in the order of their numbers; `of` so many.
+    message
+        Why the search ended; empty while it has not.
+    """
+
+    objectives: tuple[Objective, ...]
+    constraints: tuple[Constraint, ...]
+    front: tuple[Row, ...]
+    feasible: tuple[Row, ...]
+    of: int
+    message: str = ""
+    units: Mapping[str, str | None] = field(default_factory=dict)
+
+    @property
+    def best(self) -> Row | None:
+        """The best run of one objective; of two, None."""
+        return self.front[0] if self.front and len(self.objectives) == 1 else None
+
+    def lines(self, names: Sequence[str]) -> list[str]:
+        """In words, with these factors and results of the best run."""
+        lines = [f"{', '.join(map(str, self.objectives))}: {self.verdict}"]
+        if (best := self.best) is not None:
+            width = max(map(len, names))
+            lines += [f"  {name.ljust(width)} = {self._shown(best, name)}" for name in names]
+        elif self.front:
+            lines += aligned(self.table([*(one.result for one in self.objectives), *names]))
+        return lines
+
+    def table(self, names: Sequence[str]) -> list[list[str]]:
+        """Headings, and a line for each run of the front; of many, so many that are spread over it."""
+        columns = ["number", *dict.fromkeys(names)]
+        places = np.unique(np.linspace(0, len(self.front) - 1, min(SHOWN_RUNS, len(self.front))).round().astype(int))
+        rows = (self.front[place] for place in places)
+        return [columns, *([cell_text(row[name]) for name in columns] for row in rows)]
+
+    @property
+    def verdict(self) -> str:
+        if not self.front:
+            whole = " and meets the constraints" if self.constraints else " with a value"
+            found = f"none of {self.of} runs completed{whole}"
+        elif len(self.objectives) == 1:
+            found = f"run {self.front[0]['number']} of {self.of} is the best"
+        else:
+            found = f"{len(self.front)} of {self.of} runs are on the front, where no other is better in both"
+        return f"{found}; {self.message}" if self.message else found
+
+    def _shown(self, row: Row, name: str) -> str:
+        unit = self.units.get(name)
+        return f"{cell_text(row[name])} {unit}" if unit and row[name] is not None else cell_text(row[name])
+
+
+def aligned(cells: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table whose columns end below each other."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
+
+
+def cell_text(value: Any) -> str:
+    """A value in such a table."""
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def optimum(design: Optimize, rows: Sequence[Row], units: Mapping[str, str | None], message: str = "") -> Optimum:
+    """The best of the runs in these rows of a table of results."""
+    feasible = tuple(row for row in rows if is_feasible(design, row))
+    front = _front(feasible, design.objectives)
+    return Optimum(design.objectives, design.constraints, front, feasible, len(rows), message, units)
+
+
+def is_feasible(design: Optimize, row: Row) -> bool:
+    """Whether a run completed, has a value for each objective, and meets the constraints (to `MET`)."""
+    return (
+        row["status"] == RunStatus.COMPLETED
+        and all(np.isfinite(one.cost(row)) for one in design.objectives)
+        and all(one.violation(row) <= MET for one in design.constraints)
+    )
+
+
+def _front(rows: Sequence[Row], objectives: Sequence[Objective]) -> tuple[Row, ...]:
+    ordered = sorted(rows, key=lambda row: [*(one.cost(row) for one in objectives), row["number"]])
+    if len(objectives) == 1:
+        return tuple(ordered[:1])
+    found: list[Row] = []
+    for row in ordered:
+        if not found or objectives[1].cost(row) < objectives[1].cost(found[-1]):
+            found.append(row)
+    return tuple(found)
