@@ -9,13 +9,13 @@ from ssptool.api.draw import loop_remarks
 from ssptool.arguments import texts
 from ssptool.documents.archive import Archive, UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
-from ssptool.drawing.charts import chart_markup
 from ssptool.drawing.diagram.arrange import MOST_SHEETS, DrawnWires, all_arranged, arranged
 from ssptool.drawing.diagram.groups import with_groups
 from ssptool.drawing.diagram.model import StatedSheet
 from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
 from ssptool.drawing.diagram.svg import sheet_svg
-from ssptool.drawing.plot import page_markup
+from ssptool.drawing.page_picture import page_picture
+from ssptool.drawing.plot import plot_figure
 from ssptool.drawing.plot_model import Curve, check_plot_name, panels, thinned
 from ssptool.engine.recording.formats import read_manifest, read_trace
 from ssptool.engine.run.plots import curves_of
@@ -112,7 +112,8 @@ def _plots(curves: Sequence[Curve], name: str, rows: int) -> ReportPicture:
         return ReportPicture(
             f"There is nothing to plot: {name} has {counted(rows, 'row')}, and {numbers} of numbers.", ""
         )
-    return ReportPicture(f"{counted(len(curves), 'signal')} of {name}", page_markup(panels(curves)))
+    title = f"{counted(len(curves), 'signal')} of {name}"
+    return ReportPicture(title, page_picture(plot_figure(panels(curves), ""), "run", title))
 
 
 def _loops(archive: Archive, variant: str | None) -> list[Remark]:
@@ -210,8 +211,8 @@ def report_study(
     diagrams, findings, absent = _drawn(drawn, variant or definition.get("fixed", {}).get("variant"))
     charts, notes = every_chart(found, texts("signals", signals, "a pattern such as '*.x1'"))
     plots = [
-        ReportPicture(_CAPTIONS[kind], chart_markup(one, library=place == 0))
-        for place, (kind, one) in enumerate(charts.items())
+        ReportPicture(_CAPTIONS[kind], page_picture(one.figure(), kind, _CAPTIONS[kind]))
+        for kind, one in charts.items()
     ]
     content = study_report_content(
         found,

@@ -25,15 +25,15 @@ _Runs = dict[str, tuple[str, int]]
 
 def draw_picture(panels: Sequence[Panel], path: Path, title: str, size: Size | None) -> None:
     """Write a picture in the format of its name; with a size it is for print, with an 8-point font."""
-    with _style(size):
-        save(_plot_figure(panels, title, size), path)
+    with plot_style(size):
+        save(plot_figure(panels, title, size), path)
 
 
 def picture_svg(panels: Sequence[Panel]) -> str:
     """The picture as the text of an SVG, for pages and notebooks."""
     buffer = io.StringIO()
-    with _style(None):
-        _literal(_plot_figure(panels, "")).savefig(buffer, format="svg")
+    with plot_style():
+        literal(plot_figure(panels, "")).savefig(buffer, format="svg")
     text = buffer.getvalue()
     return text[text.index("<svg") :]
 
@@ -42,12 +42,12 @@ def save(figure: Any, path: Path) -> None:
     """Write a figure of matplotlib in the format of its name: the same bytes for the same figure."""
     dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     ending, content = path.suffix.lower().removeprefix("."), io.BytesIO()
-    with _style(None):
-        _literal(figure).savefig(content, format=ending, metadata=dates.get(ending))
+    with plot_style():
+        literal(figure).savefig(content, format=ending, metadata=dates.get(ending))
     save_file(path, content.getvalue())
 
 
-def _literal(figure: Any) -> Any:
+def literal(figure: Any) -> Any:
     """Turn formulas off in all texts: a dollar in the name of a signal begins none."""
     from matplotlib.text import Text  # heavy and optional
 
@@ -57,7 +57,7 @@ def _literal(figure: Any) -> Any:
     return figure
 
 
-def _style(size: Size | None) -> Any:
+def plot_style(size: Size | None = None, **more: Any) -> Any:
     """Settings of matplotlib: fonts are embedded as outlines or TrueType, so files look the same everywhere."""
     try:
         import matplotlib  # heavy and optional
@@ -67,10 +67,10 @@ def _style(size: Size | None) -> Any:
     if size is not None:
         style |= {"font.size": 8.0, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6}
         style |= {"savefig.dpi": size.dots_per_inch}
-    return matplotlib.rc_context(style)
+    return matplotlib.rc_context(style | more)
 
 
-def _plot_figure(panels: Sequence[Panel], title: str, size: Size | None = None) -> Any:
+def plot_figure(panels: Sequence[Panel], title: str, size: Size | None = None) -> Any:
     """A figure of panels over a common time axis that covers all curves."""
     runs = _runs_of_all(panels)
     rows = sum(_rows_of_legend(panel, runs) for panel in panels)
@@ -202,6 +202,7 @@ def _draw_panel(axis: Any, panel: Panel, runs: _Runs) -> None:
             linestyle=_DASHES[one.dash % len(_DASHES)],
             linewidth=1.3,
             drawstyle="steps-post" if one.curve.held else "default",
+            label=one.curve.name,
         )
     axis.set_ylabel(panel.axis_label)
     # Numbers as they are; the power of ten that large and small ones share stands where no legend is.

@@ -29,17 +29,11 @@ def draw_chart_page(chart: Chart, path: Path, title: str) -> None:
     save_file(path, plot_html(title, chart_markup(chart)))
 
 
-def chart_markup(chart: Chart, *, library: bool = True) -> str:
-    """The chart as a part of a page, with everything that draws it; without the `library` if the page has it already.
-
-    Raises
-    ------
-    PlotUnavailable
-        plotly is not installed.
-    """
+def chart_markup(chart: Chart) -> str:
+    """The chart as a part of a page, with everything that draws it. Raises PlotUnavailable."""
     figure = chart.page()
     figure.update_layout(template="plotly_white", margin={"t": 40, "l": 90})
     options = {"responsive": True, "displaylogo": False}
     height = f"{figure.layout.height}px"
-    markup: str = figure.to_html(full_html=False, include_plotlyjs=library, config=options, default_height=height)
+    markup: str = figure.to_html(full_html=False, include_plotlyjs=True, config=options, default_height=height)
     return markup

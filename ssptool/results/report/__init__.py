@@ -15,6 +15,7 @@ from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.foreign_files import open_bytes
 from ssptool.documents.saving import save_file
 from ssptool.drawing.diagram.model import Sheet
+from ssptool.drawing.page_picture import readout_script
 from ssptool.drawing.plot import content_policy, dark_style
 from ssptool.engine.run.manifest import value_text
 from ssptool.engine.settings import Settings
@@ -289,6 +290,7 @@ def report_page(content: PageContent, template: str = "report.html", package: st
         finalize=_shown,
     )
     style = (files(_PACKAGE) / "report.css").read_text(encoding="utf-8") + dark_style()
-    plots = [content.plots] if isinstance(content.plots, ReportPicture) else content.plots
-    policy = content_policy(*(plot.markup for plot in plots))
-    return environment.get_template(template).render(report=content, style=style, policy=policy)
+    script = readout_script()
+    return environment.get_template(template).render(
+        report=content, style=style, script=script, policy=content_policy(script)
+    )
