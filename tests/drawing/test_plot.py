@@ -8,7 +8,7 @@ import pytest
 from lxml import etree
 
 from ssptool import check_plot_name
-from ssptool.drawing.plot import _plot_figure, _style, plot_signals
+from ssptool.drawing.plot import plot_figure, plot_signals, plot_style
 from ssptool.drawing.plot_model import Curve, Size, panels
 
 T = np.linspace(0.0, 1.0, 11)
@@ -171,8 +171,8 @@ def test_more_curves_than_that_are_named_in_a_page(tmp_path):
 def test_a_legend_leaves_half_of_a_panel_to_its_curves(size, count):
     """Where it cannot, the picture says where the names are."""
     named = [Curve(f"component.signal{k}", "m", T, T + 0.5 * k) for k in range(count)]
-    with _style(Size.parse(size)):
-        figure = _plot_figure(panels(named), "", Size.parse(size))
+    with plot_style(Size.parse(size)):
+        figure = plot_figure(panels(named), "", Size.parse(size))
         figure.draw_without_rendering()
     (axis,) = figure.axes
     assert axis.get_position().width >= 0.5
@@ -221,7 +221,7 @@ def test_panels_without_room_are_refused_and_the_height_that_is_told_is_enough(t
         plot_signals(curves, tmp_path / "p.png", size=Size.parse("85x80mm"))
     (height,) = re.findall(r"at least (\d+) mm", str(caught.value))
     size = Size.parse(f"85x{height}mm")
-    with _style(size):
-        figure = _plot_figure(panels(curves), "title", size)
+    with plot_style(size):
+        figure = plot_figure(panels(curves), "title", size)
         figure.draw_without_rendering()
     assert all(axis.get_position().height * figure.get_figheight() > 0.05 for axis in figure.axes)
