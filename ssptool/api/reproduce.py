@@ -315,11 +315,11 @@ def _study_run(name: str, folder: Path, number: int, tolerance: Tolerance, isola
     reasons = (*changed_inputs(inputs), *versions_told)
     remarks = tuple(_other_outcome(row, outcome))
     values = {result: (value, row[result]) for result, value in outcome.results.items()}
-    if outcome.trace is not None and (kept := dataset.traces / f"run={row['run']}" / "trace.parquet").is_file():
+    if outcome.trace is not None and (kept := dataset.traces.of(row["run"])) is not None:
         with tempfile.TemporaryDirectory(prefix="ssptool-") as place:
             path = Path(place) / "trace.parquet"
             path.write_bytes(outcome.trace)
-            traces = judged(name, read_trace(path), read_trace(kept), tolerance, inputs, reasons, remarks)
+            traces = judged(name, read_trace(path), kept[0], tolerance, inputs, reasons, remarks)
         return with_results(traces, values)
     without_trace = Reproduction(name, ReproductionVerdict.SAME_BITS, tolerance, 0, 0, inputs=inputs, reasons=reasons)
     return with_results(without_trace, values, remarks)

@@ -141,12 +141,18 @@ def study_results(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write the table into this .csv or .parquet file."),
     ] = None,
+    run: Annotated[
+        int | None,
+        typer.Option("--run", min=0, metavar="NUMBER", help="Write the signals of this run over time (--output)."),
+    ] = None,
     rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Show so many runs.")] = 20,
 ) -> None:
     """Show the results of a study, or write them into one file; also while it runs."""
     results = ssptool.study_results(folder)
+    if run is not None and output is None:
+        raise typer.BadParameter("add --output run.csv, .parquet or .mat: the file for the signals", param_hint="--run")
     if output is not None:
-        results.write(output)
+        results.write(output) if run is None else results.write_trace(run, output)
         say(f"results: {output}")
         return
     say(results.text(rows))

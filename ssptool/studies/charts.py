@@ -362,24 +362,22 @@ def _bar(
 
 
 def _envelope(results: StudyResults, patterns: Sequence[str]) -> Envelope:
-    folder = Dataset(results.folder).traces
-    runs = [path.name.removeprefix("run=") for path in sorted(folder.glob("run=*"))]
-    if not runs:
+    traces = [trace for _, trace in Dataset(results.folder).traces.each()]
+    if not traces:
         raise NotResults(results.folder, "an envelope needs [traces] in the study")
-    first = results.trace(runs[0])
+    first = traces[0]
     check_patterns(patterns, first.signals, "signal of the traces")
     columns = [c for c in first.columns if not patterns or fits_any(patterns, c.signal)]
     if len(columns) > MOST_PANELS:
         raise WrongValue(
             f"{len(columns)} signals are too many for one picture, which shows {MOST_PANELS}; --signals picks some"
         )
-    traces = [results.trace(run) for run in runs]
     bands = []
     for column in columns:
         # nan beyond the end of a run that failed.
         every = np.array([np.interp(first.t, trace.t, trace[column.signal], right=np.nan) for trace in traces])
         bands.append(_band(Axis(column.signal, column.unit), first.t, every))
-    return Envelope(tuple(bands), len(runs))
+    return Envelope(tuple(bands), len(traces))
 
 
 def _band(signal: Axis, t: Floats, every: Floats) -> Band:

@@ -2,26 +2,34 @@
 
 study.json                      definition of the study
 runs/part-*.parquet             one row per run, in files that appear complete and never change
-traces/run=<run>/trace.parquet  signals over time, if the study keeps them
+traces/part-*.parquet           signals over time, if the study keeps them: the run first, then time and signals
 """
 
+import base64
 import fcntl
+import io
 import os
 import shutil
+import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from time import monotonic
 from types import NoneType
-from typing import Any
+from typing import IO, Any
 from uuid import uuid4
+
+import numpy as np
 
 from ssptool.documents.saving import replaced_atomically, stay_inside
 from ssptool.engine.recording.formats import misfits
+from ssptool.engine.trace import Trace
 from ssptool.errors import studies_need
 from ssptool.foreign_text import json_content, json_text, one_line
-from ssptool.studies.definition import Points, RunOutcome, RunStatus
+from ssptool.studies.definition import Points, RunOutcome, RunStatus, Task
 from ssptool.studies.designs import FactorValue
 
 FLUSH_SECONDS = 1.0
@@ -97,6 +105,7 @@ class Dataset:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.traces = TraceParts(folder)
         self._pending: list[RunOutcome] = []
         self._flushed = monotonic()
         self._schema: Any = None
@@ -105,10 +114,6 @@ class Dataset:
     def runs(self) -> Path:
         """What to read, with any reader of Parquet."""
         return self.folder / _RUNS
-
-    @property
-    def traces(self) -> Path:
-        return self.folder / _TRACES
 
     @property
     def parts(self) -> list[Path]:
@@ -153,10 +158,11 @@ class Dataset:
         elif self.runs.exists():
             raise NotResults(self.folder, f"there is a folder {_RUNS}, and no {DEFINITION}; choose another folder")
         self.runs.mkdir(parents=True, exist_ok=True)
-        for leftover in self.runs.glob("*.writing"):
+        for leftover in (*self.runs.glob("*.writing"), *self.traces.place.glob("*.writing")):
             leftover.unlink()
         self._schema = _schema(points, results, definition.get("units", {}))
         self.describe(definition)
+        self.traces.keep(self.finished())
 
     def describe(self, definition: Mapping[str, Any]) -> None:
         """Write what the study is."""
@@ -213,29 +219,32 @@ class Dataset:
             if not len(kept):
                 part.unlink()
             elif len(kept) < len(table):
-                self._write(part, kept)
+                _write_table(part, kept)
+        self.traces.keep(self.finished())
 
     def add(self, outcomes: Sequence[RunOutcome]) -> None:
         """Finished runs; on disk within `FLUSH_SECONDS` if there are more, and with `flush`."""
         self._pending += outcomes
         for outcome in outcomes:
             if outcome.trace is not None:
-                self._add_trace(outcome.task.run, outcome.trace)
+                self.traces.add(outcome.task, outcome.trace)
         if monotonic() - self._flushed >= FLUSH_SECONDS:
             self.flush()
 
     def flush(self) -> None:
-        """Everything is on disk."""
+        """Everything is on disk: a run that is there has its trace."""
         self._flushed = monotonic()
+        self.traces.flush()
         if self._pending:
             arrow = studies_need("pyarrow")
             rows = [row_of(outcome) for outcome in self._pending]
             name = f"part-{self._pending[0].task.number:08d}-{uuid4().hex[:8]}.parquet"
-            self._write(self.runs / name, arrow.Table.from_pylist(rows, schema=self._schema))
+            _write_table(self.runs / name, arrow.Table.from_pylist(rows, schema=self._schema))
             self._pending = []
 
     def gather(self) -> None:
-        """Put all parts into one file: readers see either the one or the others."""
+        """Put all parts into one file: readers see either the one or the others. Traces into one for 1 000 runs."""
+        self.traces.gather()
         if len(self.parts) < 2:
             return
         new, old = self.folder / _NEW, self.folder / _OLD
@@ -243,28 +252,194 @@ class Dataset:
             shutil.rmtree(folder, ignore_errors=True)
         table = self.table()
         new.mkdir()
-        self._write(new / "part-00000000-all.parquet", table)
+        _write_table(new / "part-00000000-all.parquet", table)
         self.runs.rename(old)
         new.rename(self.runs)
         shutil.rmtree(old)
 
-    def _write(self, path: Path, table: Any) -> None:
-        """A file that is there complete or not at all."""
-        parquet = studies_need("pyarrow.parquet")
-        temporary = path.with_suffix(".writing")
-        temporary.unlink(missing_ok=True)
-        with temporary.open("xb") as file:  # through no link
-            parquet.write_table(table, file, compression="zstd")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
 
-    def _add_trace(self, run: str, content: bytes) -> None:
-        folder = self.traces / f"run={run}"
-        stay_inside(self.folder, f"{_TRACES}/{folder.name}/trace.parquet")
-        folder.mkdir(parents=True, exist_ok=True)
-        with replaced_atomically(folder / "trace.parquet") as file:
-            file.write(content)
+RUNS_OF_FILE = 1_000
+"""At least so many runs have their traces in one file, when the study has ended."""
+_RUN_NAMES = ("run", "run of the study")
+"""Of the column before the time: the first that is no signal's name."""
+_MANIFESTS = b"ssptool.runs"
+"""Under this key the metadata of a file have the manifests of its runs, as JSON, zlib and base64."""
+_GROUP_BYTES = 1 << 24
+"""Of traces in one group of rows, at least."""
+
+
+class TraceParts:
+    """Signals over time of the runs, in files that appear complete: those of one file have the same signals."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._pending: dict[Any, list[tuple[Task, Any]]] = {}
+
+    @property
+    def place(self) -> Path:
+        """What to read, with any reader of Parquet."""
+        return self.folder / _TRACES
+
+    @property
+    def parts(self) -> list[Path]:
+        return sorted(self.place.glob("part-*.parquet"))
+
+    def add(self, task: Task, content: bytes) -> None:
+        """The trace of a run, a file of Parquet; on disk with `flush`."""
+        table = studies_need("pyarrow.parquet").ParquetFile(io.BytesIO(content)).read()
+        self._pending.setdefault(table.schema.remove_metadata(), []).append((task, table))
+
+    def flush(self) -> None:
+        """Everything is on disk."""
+        for traces in self._pending.values():
+            arrow = studies_need("pyarrow")
+            self.place.mkdir(exist_ok=True)
+            schema = traces[0][1].schema
+            name = next(name for name in _RUN_NAMES if name not in schema.names)
+            column = arrow.field(name, arrow.string(), nullable=False)
+            manifests = {task.run: json_content(table.schema.metadata[_MANIFEST]) for task, table in traces}
+            tables = (table.add_column(0, column, arrow.repeat(task.run, len(table))) for task, table in traces)
+            self._write(traces[0][0].number, schema.insert(0, column), manifests, tables)
+        self._pending = {}
+
+    def keep(self, runs: Collection[str]) -> None:
+        """Take out the traces of all other runs, and what stands twice after a process was killed."""
+        left = set(runs)
+        for path in self.parts:
+            compute = studies_need("pyarrow.compute")
+            found = self._manifests(path)
+            if wanted := found.keys() & left:
+                left -= wanted
+            if wanted == found.keys():
+                continue
+            if wanted:
+                chosen = compute.field(self._schema(path).names[0]).isin(list(wanted))
+                manifests = {run: found[run] for run in found if run in wanted}
+                self._write(
+                    _number(path), self._schema(path), manifests, (t.filter(chosen) for t in self._groups(path))
+                )
+            path.unlink()
+
+    def gather(self) -> None:
+        """Put traces with the same signals into files of `RUNS_OF_FILE` runs and more; all others have fewer.
+
+        Readers may find a run twice for a moment, with the same trace.
+        """
+        alike: dict[Any, list[Path]] = {}
+        for path in self.parts:
+            alike.setdefault(self._schema(path).remove_metadata(), []).append(path)
+        for paths in alike.values():
+            for batch in _batches(paths, lambda path: len(self._manifests(path))):
+                manifests = {run: one for path in batch for run, one in self._manifests(path).items()}
+                tables = (table for path in batch for table in self._groups(path))
+                self._write(_number(batch[0]), self._schema(batch[0]), manifests, tables)
+                for path in batch:
+                    path.unlink()
+
+    def each(self) -> Iterator[tuple[str, Trace]]:
+        """The runs with their traces, each once. Raises NotResults if a file is damaged."""
+        seen: set[str] = set()
+        for path in self.parts:
+            here = self._manifests(path).keys() - seen
+            yield from ((run, trace) for run, trace in self._traces(path) if run in here)
+            seen |= here
+
+    def of(self, run: str) -> tuple[Trace, dict[str, Any]] | None:
+        """The trace of a run and its manifest, if it was kept. Raises NotResults if the file is damaged."""
+        for path in self.parts:
+            if run in (manifests := self._manifests(path)):
+                rows = self._traces(path, run)
+                return next((trace for _, trace in rows), Trace.of([], [])), manifests[run]
+        return None
+
+    def _traces(self, path: Path, only: str | None = None) -> Iterator[tuple[str, Trace]]:
+        """The traces of a file. Rows of a run stand together, in one or several groups."""
+        arrow, compute = studies_need("pyarrow"), studies_need("pyarrow.compute")
+        trace_of_table = import_module("ssptool.engine.recording.parquet").trace_of_table
+        left: Any = None
+        with intact(self.folder, path):
+            for table in self._groups(path):
+                table = table if only is None else table.filter(compute.field(table.column_names[0]) == only)
+                table = table if left is None else arrow.concat_tables([left, table])
+                names = table[0].combine_chunks().to_numpy(zero_copy_only=False)
+                starts = [0, *(np.flatnonzero(names[1:] != names[:-1]) + 1).tolist()] if len(table) else []
+                for start, end in pairwise(starts):
+                    rows = table.slice(start, end - start)
+                    yield names[start], trace_of_table(path, rows.remove_column(0))
+                left = table.slice(starts[-1]) if starts else None
+            if left is not None:
+                yield left[0][0].as_py(), trace_of_table(path, left.remove_column(0))
+
+    def _groups(self, path: Path) -> Iterator[Any]:
+        with intact(self.folder, path), studies_need("pyarrow.parquet").ParquetFile(path) as file:
+            for number in range(file.num_row_groups):
+                yield file.read_row_group(number)
+
+    def _schema(self, path: Path) -> Any:
+        with intact(self.folder, path):
+            return studies_need("pyarrow.parquet").read_schema(path)
+
+    def _manifests(self, path: Path) -> dict[str, Any]:
+        metadata = self._schema(path).metadata or {}
+        with intact(self.folder, path):
+            content = zlib.decompress(base64.b64decode(metadata.get(_MANIFESTS, _NO_MANIFESTS)))
+            found: dict[str, Any] = json_content(content)
+            return found
+
+    def _write(self, number: int, schema: Any, manifests: Mapping[str, Any], tables: Iterable[Any]) -> None:
+        """A file of these traces, in groups of some size."""
+        arrow, parquet = studies_need("pyarrow"), studies_need("pyarrow.parquet")
+        metadata = {_MANIFESTS: base64.b64encode(zlib.compress(json_text(manifests).encode()))}
+        schema, waiting = schema.with_metadata(metadata), []
+        path = self.place / f"part-{number:08d}-{uuid4().hex[:8]}.parquet"
+        with _complete_file(path) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+            for table in tables:
+                waiting.append(table)
+                if sum(one.nbytes for one in waiting) >= _GROUP_BYTES:
+                    writer.write_table(arrow.concat_tables(waiting).cast(schema))
+                    waiting = []
+            if waiting:
+                writer.write_table(arrow.concat_tables(waiting).cast(schema))
+
+
+_MANIFEST = b"ssptool"
+_NO_MANIFESTS = base64.b64encode(zlib.compress(b"{}"))
+
+
+def _number(path: Path) -> int:
+    """Of the first run in a file."""
+    return int(path.name.split("-")[1])
+
+
+def _batches(paths: Sequence[Path], runs: Callable[[Path], int]) -> Iterator[list[Path]]:
+    """Files to put together: of those with too few runs, as many as make enough."""
+    batch: list[Path] = []
+    total = 0
+    for path in paths:
+        if (count := runs(path)) < RUNS_OF_FILE:
+            batch, total = [*batch, path], total + count
+            if total >= RUNS_OF_FILE:
+                yield batch
+                batch, total = [], 0
+    if len(batch) > 1:
+        yield batch
+
+
+@contextmanager
+def _complete_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file that is there complete or not at all."""
+    temporary = path.with_suffix(".writing")
+    temporary.unlink(missing_ok=True)
+    with temporary.open("xb") as file:  # through no link
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+
+
+def _write_table(path: Path, table: Any) -> None:
+    with _complete_file(path) as file:
+        studies_need("pyarrow.parquet").write_table(table, file, compression="zstd")
 
 
 @contextmanager

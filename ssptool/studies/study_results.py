@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ssptool.documents.saving import replaced_atomically
-from ssptool.engine.recording.formats import read_trace
+from ssptool.engine.recording.formats import check_output, open_writer
 from ssptool.engine.trace import Trace
-from ssptool.errors import WrongValue, studies_need
-from ssptool.foreign_text import joined_lines
+from ssptool.errors import WrongValue, counted, studies_need
+from ssptool.foreign_text import joined_lines, json_text
 from ssptool.studies.dataset import Dataset, NotResults
 from ssptool.studies.definition import RunStatus, rows_of_design
 from ssptool.studies.designs import Computed
@@ -72,7 +72,7 @@ class StudyResults:
     @property
     def traced(self) -> bool:
         """Whether signals over time were kept."""
-        return Dataset(self.folder).traces.is_dir()
+        return bool(Dataset(self.folder).traces.parts)
 
     def to_pandas(self) -> "pandas.DataFrame":
         """The same as a frame; units in `attrs["units"]`."""
@@ -92,10 +92,17 @@ class StudyResults:
 
     def trace(self, run: str) -> Trace:
         """The signals of a run over time. Raises NotResults if none were kept."""
-        path = Dataset(self.folder).traces / f"run={run}" / "trace.parquet"
-        if not path.is_file():
+        return self._kept(run)[0]
+
+    def manifest(self, run: str) -> dict[str, Any]:
+        """How a run was made whose signals over time were kept. Raises NotResults if none were."""
+        return self._kept(run)[1]
+
+    def _kept(self, run: str) -> tuple[Trace, dict[str, Any]]:
+        found = Dataset(self.folder).traces.of(run)
+        if found is None:
             raise NotResults(self.folder, f"there is no trace of the run {run!r}; does the study have [traces]?")
-        return read_trace(path)
+        return found
 
     def sensitivity(self) -> tuple[Sensitivity, ...]:
         """How each result depends on the factors, as far as the runs have finished; none without a design for that.
@@ -124,6 +131,29 @@ class StudyResults:
         design = study_from(definition["study"]).design
         assert isinstance(design, Optimize)
         return optimum(design, self.rows(), self.units, definition.get("ended", ""))
+
+    def write_trace(self, number: int, path: Path) -> None:
+        """Write the signals of a run over time, by its number, into a file of results: CSV, Parquet or MAT.
+
+        Raises
+        ------
+        WrongValue
+            There is no such run.
+        NotResults
+            Its signals were not kept.
+        UnknownFormat, MissingExtra
+            By the ending of the name.
+        ResultsNotWritten
+            The disk does not take it.
+        """
+        check_output(path)
+        run = next((row["run"] for row in self.rows() if row["number"] == number), None)
+        if run is None:
+            raise WrongValue(f"{self.folder}: there is no run {number} among the {counted(len(self.rows()), 'run')}")
+        trace, manifest = self._kept(run)
+        writer = open_writer(path, trace.columns, trace.contents)
+        writer.write(np.column_stack([trace.t, trace.cells]))
+        writer.close(json_text(manifest))
 
     def write(self, path: Path) -> None:
         """Write the table into one file, CSV or Parquet by its ending. Raises ValueError for another."""

@@ -227,16 +227,19 @@ def test_a_run_of_a_study_is_made_again(study, plant, isolated):
         ssptool.reproduce(f"{study}#4")
 
 
-def test_the_trace_of_a_run_of_a_study_names_the_values_of_its_factors(study):
-    traces = sorted(study.glob("traces/*/trace.parquet"))
-    found = [{one["name"]: one for one in ssptool.read_manifest(path)["overrides"]} for path in traces]
+def test_the_trace_of_a_run_of_a_study_names_the_values_of_its_factors(study, tmp_path):
+    results = ssptool.study_results(study)
+    runs = results.table()["run"].to_pylist()
+    found = [{one["name"]: one for one in results.manifest(run)["overrides"]} for run in runs]
     points = {(one["System2.k2"]["after"], one["System2.c2"]["after"]) for one in found}
     assert points == {(5.0, 0.1), (5.0, 0.2), (10.0, 0.1), (10.0, 0.2)}
     one = found[0]["System2.k2"]
     assert (one["before"], one["unit"], one["by"]) == (10.0, "N/m", "factor System2.k2")
     assert one["place"].startswith("resources/dual_mass_oscillator.ssv:")
+    results.write_trace(0, tmp_path / "run.csv")
+    assert ssptool.read_manifest(tmp_path / "run.csv") == results.manifest(runs[0])
     with pytest.raises(ssptool.CannotReproduce, match=r"FOLDER\.study#NUMBER"):
-        ssptool.reproduce(traces[0])
+        ssptool.reproduce(tmp_path / "run.csv")
 
 
 def test_a_changed_file_is_named_for_a_run_of_a_study(study, plant):

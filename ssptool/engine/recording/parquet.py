@@ -374,13 +374,17 @@ def read_parquet(path: Path) -> Trace:
     require_file(path)
     with _readable(path):
         refuse_repeats(path, pq.read_schema(path).names)
-        table = pq.ParquetFile(path).read()
-        if not table.column_names or table.column_names[0] not in TIME_NAMES:
-            raise UnreadableTrace(path, f"the first column must be 'time', found {table.column_names[:1]}")
-        columns = [_column(field) for field in list(table.schema)[1:]]
-        # By index: finding a column by its name would search thousands of columns.
-        values = (_values(path, one, column) for one, column in zip(columns, table.columns[1:], strict=True))
-        return Trace.of(table[0].to_numpy(), zip(columns, values, strict=True))
+        return trace_of_table(path, pq.ParquetFile(path).read())
+
+
+def trace_of_table(path: Path, table: Any) -> Trace:
+    """The trace in a table of Arrow from this file. Raises UnreadableTrace."""
+    if not table.column_names or table.column_names[0] not in TIME_NAMES:
+        raise UnreadableTrace(path, f"the first column must be 'time', found {table.column_names[:1]}")
+    columns = [_column(field) for field in list(table.schema)[1:]]
+    # By index: finding a column by its name would search thousands of columns.
+    values = (_values(path, one, column) for one, column in zip(columns, table.columns[1:], strict=True))
+    return Trace.of(table[0].to_numpy(), zip(columns, values, strict=True))
 
 
 @contextmanager
