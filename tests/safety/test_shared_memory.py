@@ -512,6 +512,8 @@ def test_rows_that_cannot_be_of_the_run_end_it(tmp_path, monkeypatch, forge, wor
     def commit(self: SharedRows, count: int, _: NewEntries) -> None:
         entries = forge(self._ring[self._turn % len(self._ring)][:count], count)
         send(self._connection, Committed(count, entries))
+        self._turn += 1  # the next rows go elsewhere: these may not have been read yet
+        self._unread += 1
 
     send = child._send
     monkeypatch.setattr(child, "_may_fork", lambda _: True)

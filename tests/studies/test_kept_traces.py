@@ -6,8 +6,9 @@ import pytest
 from pyarrow import parquet
 
 import ssptool
+from ssptool import Trace
 from ssptool.engine.recording.formats import open_writer
-from ssptool.engine.trace import Column, Trace
+from ssptool.engine.trace import Column
 from ssptool.studies import dataset
 from ssptool.studies.dataset import NotResults
 from ssptool.studies.definition import Task
