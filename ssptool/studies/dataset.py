@@ -162,7 +162,7 @@ class Dataset:
             leftover.unlink()
         self._schema = _schema(points, results, definition.get("units", {}))
         self.describe(definition)
-        self.traces.keep(self.finished())
+        self._keep_traces()
 
     def describe(self, definition: Mapping[str, Any]) -> None:
         """Write what the study is."""
@@ -193,6 +193,11 @@ class Dataset:
                     found[RunStatus(each["values"])] += each["counts"]
         return found
 
+    def _keep_traces(self) -> None:
+        """Leave the traces of the runs that are there."""
+        if self.traces.parts:
+            self.traces.keep(self.finished())
+
     def _part(self, path: Path, *columns: str) -> Any:
         """Rows of runs, with all columns or these. Raises NotResults if the file is damaged."""
         parquet, types = studies_need("pyarrow.parquet"), studies_need("pyarrow.types")
@@ -220,7 +225,7 @@ class Dataset:
                 part.unlink()
             elif len(kept) < len(table):
                 _write_table(part, kept)
-        self.traces.keep(self.finished())
+        self._keep_traces()
 
     def add(self, outcomes: Sequence[RunOutcome]) -> None:
         """Finished runs; on disk within `FLUSH_SECONDS` if there are more, and with `flush`."""
@@ -293,11 +298,12 @@ class TraceParts:
         """Everything is on disk."""
         for traces in self._pending.values():
             arrow = studies_need("pyarrow")
+            key = import_module("ssptool.engine.recording.parquet").MANIFEST
             self.place.mkdir(exist_ok=True)
             schema = traces[0][1].schema
             name = next(name for name in _RUN_NAMES if name not in schema.names)
             column = arrow.field(name, arrow.string(), nullable=False)
-            manifests = {task.run: json_content(table.schema.metadata[_MANIFEST]) for task, table in traces}
+            manifests = {task.run: json_content(table.schema.metadata[key]) for task, table in traces}
             tables = (table.add_column(0, column, arrow.repeat(task.run, len(table))) for task, table in traces)
             self._write(traces[0][0].number, schema.insert(0, column), manifests, tables)
         self._pending = {}
@@ -402,7 +408,6 @@ class TraceParts:
                 writer.write_table(arrow.concat_tables(waiting).cast(schema))
 
 
-_MANIFEST = b"ssptool"
 _NO_MANIFESTS = base64.b64encode(zlib.compress(b"{}"))
 
 

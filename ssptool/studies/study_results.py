@@ -147,9 +147,10 @@ class StudyResults:
             The disk does not take it.
         """
         check_output(path)
-        run = next((row["run"] for row in self.rows() if row["number"] == number), None)
+        rows = self.rows()
+        run = next((row["run"] for row in rows if row["number"] == number), None)
         if run is None:
-            raise WrongValue(f"{self.folder}: there is no run {number} among the {counted(len(self.rows()), 'run')}")
+            raise WrongValue(f"{self.folder}: there is no run {number} among the {counted(len(rows), 'run')}")
         trace, manifest = self._kept(run)
         writer = open_writer(path, trace.columns, trace.contents)
         writer.write(np.column_stack([trace.t, trace.cells]))
