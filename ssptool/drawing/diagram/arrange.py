@@ -249,7 +249,8 @@ class _Arrangement:
         spacing = Spacing(row=3 * self._text, lane=1.4 * self._text, margin=1.6 * self._text)
         stubs = self._stubs.values()
         first, last = [box.name for box in stubs if box.outlets], [box.name for box in stubs if box.inlets]
-        return self._memory.lay_out(boxes, among, spacing, first, last)
+        folds = any(block.group for block in self._stated.blocks)
+        return self._memory.lay_out(boxes, among, spacing, first, last, folds=folds)
 
     def _stub(self, pin: StatedPin) -> LayoutBox:
         """A connector of the system in the layout; its label has room over the line if it will stand in a box."""

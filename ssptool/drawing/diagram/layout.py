@@ -1,12 +1,13 @@
 """Layout of boxes without a place: layers from left to right, and lanes of their own for lines.
 
-The layers may be cut into strips below each other.
+The layers may be cut into strips below each other: where letters become clearly larger on a page, and where a sheet of
+groups, which are often all connected with each other, would be a long row.
 """
 
 import math
 from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -24,6 +25,8 @@ _WORTHWHILE = 1.3
 
 _DENSE = 4
 """With more edges per box the most lines would run across strips."""
+_LONGEST = 2.3
+"""Width over height of what is folded, at most, and height over width; with labels and margins it may be 2.5."""
 
 
 class LayerSize(NamedTuple):
@@ -34,6 +37,13 @@ class LayerSize(NamedTuple):
     top: float
 
 
+class Margins(NamedTuple):
+    """Room that lines need between strips: at the left of all, and in all channels."""
+
+    aside: float
+    below: float
+
+
 def in_strips(sizes: Sequence[LayerSize], gap: float) -> tuple[range, ...]:
     """The layers of each strip; one strip, unless more make everything clearly larger on a page.
 
@@ -42,21 +52,52 @@ def in_strips(sizes: Sequence[LayerSize], gap: float) -> tuple[range, ...]:
     gap
         Between two strips.
     """
+    whole = _whole(sizes)
+    best = min(_cuts(sizes), key=lambda strips: _page(sizes, strips, gap), default=whole)
+    return best if _page(sizes, whole, gap) > _WORTHWHILE * _page(sizes, best, gap) else whole
 
-    def page(strips: Sequence[range]) -> float:
-        width = max((sum(sizes[layer].width for layer in strip) for strip in strips), default=0.0)
-        heights = [
-            max(sizes[layer].top for layer in strip) - min(sizes[layer].bottom for layer in strip) for strip in strips
-        ]
-        return max(width / _ASPECT, sum(heights) + gap * len(heights))
 
-    whole = (range(len(sizes)),) if sizes else ()
+def folded(
+    sizes: Sequence[LayerSize], gap: float, margins: Callable[[Sequence[range]], Margins]
+) -> tuple[range, ...]:
+    """The layers of each strip, so that neither width nor height is more than 2.5 times the other, if that can be.
+
+    Of those with which it is, the one with the largest letters on a page.
+    """
+
+    def unreadable(strips: Sequence[range]) -> tuple[float, float]:
+        width, height = _extent(sizes, strips, gap)
+        aside, below = margins(strips)
+        width, height = width + aside, height - gap + below
+        return max(width / height, height / width, _LONGEST), max(width / _ASPECT, height)
+
+    return min([_whole(sizes), *_cuts(sizes)], key=unreadable) if sizes else ()
+
+
+def _whole(sizes: Sequence[LayerSize]) -> tuple[range, ...]:
+    return (range(len(sizes)),) if sizes else ()
+
+
+def _cuts(sizes: Sequence[LayerSize]) -> list[tuple[range, ...]]:
     if len(sizes) < _FEW:
-        return whole
+        return []
     widths = [size.width for size in sizes]
-    cut = [tuple(_cut(widths, sum(widths) / count)) for count in range(2, min(_MOST, len(sizes) // 2) + 1)]
-    best = min(cut, key=page)
-    return best if page(whole) > _WORTHWHILE * page(best) else whole
+    return [tuple(_cut(widths, sum(widths) / count)) for count in range(2, min(_MOST, len(sizes) // 2) + 1)]
+
+
+def _extent(sizes: Sequence[LayerSize], strips: Sequence[range], gap: float) -> tuple[float, float]:
+    """Width and height."""
+    width = max((sum(sizes[layer].width for layer in strip) for strip in strips), default=0.0)
+    heights = [
+        max(sizes[layer].top for layer in strip) - min(sizes[layer].bottom for layer in strip) for strip in strips
+    ]
+    return width, sum(heights) + gap * len(heights)
+
+
+def _page(sizes: Sequence[LayerSize], strips: Sequence[range], gap: float) -> float:
+    """The height of a page on which this fits."""
+    width, height = _extent(sizes, strips, gap)
+    return max(width / _ASPECT, height)
 
 
 def _cut(widths: Sequence[float], most: float) -> Iterator[range]:
@@ -103,9 +144,17 @@ def lay_out(
     spacing: Spacing,
     first: Collection[str] = (),
     last: Collection[str] = (),
+    *,
+    folds: bool = False,
 ) -> Layout:
-    """Lay out all boxes, `first` at the left and `last` at the right; edges that close cycles run back below."""
-    drawing = _Drawing(boxes, spacing, in_layers([box.name for box in boxes], edges, first, last))
+    """Lay out all boxes, `first` at the left and `last` at the right; edges that close cycles run back below.
+
+    Parameters
+    ----------
+    folds
+        Whether long rows are folded, however many edges there are.
+    """
+    drawing = _Drawing(boxes, spacing, in_layers([box.name for box in boxes], edges, first, last), folds=folds)
     corners = {box.name: drawing.corners[box.name] for box in boxes}
     return Layout(corners, {edge: drawing.way(edge) for edge in edges})
 
@@ -121,7 +170,7 @@ class _Lanes(NamedTuple):
 class _Drawing:
     """Layers whose stations have heights; lanes between them, beside the strips and in the channels below these."""
 
-    def __init__(self, boxes: Sequence[LayoutBox], spacing: Spacing, layers: Layers) -> None:
+    def __init__(self, boxes: Sequence[LayoutBox], spacing: Spacing, layers: Layers, *, folds: bool) -> None:
         self._boxes = {box.name: box for box in boxes}
         self._spacing = spacing
         self._layers = layers
@@ -131,7 +180,9 @@ class _Drawing:
         self._strip_of = dict.fromkeys(range(len(layers.rows)), 0)
         self._heights = Heights(layers.rows, self._hops, self._pin, self._apart, spacing.row)
         self._strips: tuple[range, ...] = (range(len(layers.rows)),) if layers.rows else ()
-        if len(layers.stations) <= _DENSE * len(boxes):
+        if folds:
+            self._strips = folded([self._size(layer) for layer in self._strip_of], 3 * spacing.row, self._margins)
+        elif len(layers.stations) <= _DENSE * len(boxes):
             self._strips = in_strips([self._size(layer) for layer in self._strip_of], 3 * spacing.row)
         if len(self._strips) > 1:
             self._strip_of = {layer: strip for strip, layers in enumerate(self._strips) for layer in layers}
@@ -171,6 +222,18 @@ class _Drawing:
         aside = sum(self._layer_of[end[0]] == layer for end in ends)
         lanes = self._spacing.lane * (self._beside(layer).number + aside) + 2 * self._spacing.margin
         return LayerSize(self._wide(row) + lanes, self._heights[row[0]], self._heights[row[-1]] + self._tall(row[-1]))
+
+    def _margins(self, strips: Sequence[range]) -> Margins:
+        """One lane for each outlet whose lines go on in the next strip, or run back; at most."""
+        strip_of = {layer: strip for strip, layers in enumerate(strips) for layer in layers}
+        across = sum(len(self._lanes[strip.stop - 1]) for strip in strips[:-1])
+        back = {
+            (edge.source, strip)
+            for edge in self._layers.backward
+            for strip in {strip_of[self._layer_of[end[0]]] for end in edge}
+        }
+        aside = across + (len({source for source, _ in back}) if len(strips) > 1 else 0)
+        return Margins(self._spacing.lane * aside, self._spacing.lane * (across + len(back)))
 
     def _wide(self, row: Sequence[Station]) -> float:
         return max((self._boxes[one].width for one in row if isinstance(one, str)), default=0.0)

@@ -18,7 +18,7 @@ DATA = "layout"
 """Name of the element of a page that keeps it."""
 
 _KEPT = re.compile(rf'<script type="application/json" id="{DATA}">(.*?)</script>', re.DOTALL)
-_METHOD = 1
+_METHOD = 2
 """Counts changes of the layout: what an earlier one made is not used."""
 
 
@@ -51,13 +51,15 @@ class Memory:
         spacing: Spacing,
         first: Collection[str],
         last: Collection[str],
+        *,
+        folds: bool,
     ) -> Layout:
         """The layout as it was, if all of this is as it was."""
-        stated = _METHOD, tuple(boxes), tuple(edges), spacing, tuple(first), tuple(last)
+        stated = _METHOD, tuple(boxes), tuple(edges), spacing, tuple(first), tuple(last), folds
         key = hashlib.sha256(repr(stated).encode()).hexdigest()[:32]
         if key not in self.used:
             kept = _layout(self.known.get(key), boxes, edges)
-            self.used[key] = kept or lay_out(boxes, edges, spacing, first, last)
+            self.used[key] = kept or lay_out(boxes, edges, spacing, first, last, folds=folds)
         return self.used[key]
 
     def content(self, members: Members) -> dict[str, Any]:

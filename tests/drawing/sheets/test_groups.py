@@ -58,6 +58,35 @@ def test_groups_keep_the_wiring_readable(components, wires, families):
         check_wiring(drawn)
 
 
+def of_families(families: int, each: int, wires: int, kind: str, seed: int = 1) -> StatedSheet:
+    """Families of components; of their connections with others, all are from any family, or from those before it."""
+    chance = random.Random(seed)
+    faces = {f"C{n}": [("y", "output")] for n in range(families * each)}
+    ends = []
+    for number in range(wires):
+        taker = chance.randrange(families * each)
+        family = taker % families
+        if chance.random() > 0.85:
+            family = {
+                "any": chance.randrange(families),
+                "before": chance.randrange(family + 1),
+                "next": max(family - 1, 0),
+            }[kind]
+        faces[f"C{taker}"].append((f"u{number}", "input"))
+        ends.append(((f"C{family + families * chance.randrange(each)}", "y"), (f"C{taker}", f"u{number}")))
+    return sheet((), faces, [("in", "input"), ("out", "output")], ends)
+
+
+@pytest.mark.parametrize("kind", ["any", "before", "next"])
+@pytest.mark.parametrize("families", [7, 12, 20, 40])
+def test_a_sheet_of_groups_is_neither_a_row_nor_a_column(families, kind):
+    """Groups that are all connected with each other would be one row, each in a layer of its own."""
+    (drawn, *_) = all_arranged(with_groups({(): of_families(families, 10, 80 * families, kind)}), DrawnWires.BUNDLED)
+    assert len(drawn.blocks) >= 6
+    assert 1 / 2.5 <= drawn.canvas.width / drawn.canvas.height <= 2.5
+    check_wiring(drawn)
+
+
 def test_families_are_found():
     found = members_of(with_groups({(): large(100, 1000, 5)}))
     groups = {frozenset(path for path, of in found.items() if of == group) for group in set(found.values())}
