@@ -57,9 +57,7 @@ def in_strips(sizes: Sequence[LayerSize], gap: float) -> tuple[range, ...]:
     return best if _page(sizes, whole, gap) > _WORTHWHILE * _page(sizes, best, gap) else whole
 
 
-def folded(
-    sizes: Sequence[LayerSize], gap: float, margins: Callable[[Sequence[range]], Margins]
-) -> tuple[range, ...]:
+def folded(sizes: Sequence[LayerSize], gap: float, margins: Callable[[Sequence[range]], Margins]) -> tuple[range, ...]:
     """The layers of each strip, so that neither width nor height is more than 2.5 times the other, if that can be.
 
     Of those with which it is, the one with the largest letters on a page.
