@@ -224,7 +224,7 @@ def result_text(result: "Result", plot: Path | None = None) -> str:
     """Summary of a run: initialization, choices, course, and files of results and plot."""
     failure = [] if result.failure is None else [indented(str(result.failure))]
     went = _lines(_overrides(result), _initialization(result), _choices(result), _run(result))
-    measured = _lines(_costs(result.statistics), _calls(result), _files(result, plot))
+    measured = chain(_lines(_costs(result.statistics)), _calls(result), _lines(_files(result, plot)))
     return "\n".join([joined_lines([result.name, *went]), *failure, joined_lines(measured)])
 
 
@@ -341,25 +341,26 @@ def _counts(statistics: "Statistics") -> Iterator[Entry]:
         yield "pace", f"at most {statistics.latest:.3g} s behind the clock"
 
 
-def _calls(result: "Result") -> Iterator[Entry]:
+def _calls(result: "Result") -> Iterator[str]:
+    """Table of calls, the longest first; names are at the end of rows, where the longest of them displace nothing."""
     calls = result.statistics.calls
     if not calls:
         return
-    yield "calls", f"{'component':<24}{'function':<34}{'number':>10}{'time [s]':>12}{'each [µs]':>12}"
+    yield f"calls{'time [s]':>12}{'number':>10}{'each [µs]':>12}  function"
     for one in sorted(calls, key=lambda one: -one.seconds):
         each = 1e6 * one.seconds / one.calls
-        yield "", f"{one.component:<24}{one.function:<34}{one.calls:>10}{one.seconds:>12.6f}{each:>12.3f}"
+        yield f"{one.seconds:>17.6f}{one.calls:>10}{each:>12.3f}  {one.function} {one.component}"
 
 
 def _costs(statistics: "Statistics") -> Iterator[Entry]:
-    """Distribution of the time of stepping."""
+    """Distribution of the time of stepping; names are at the end of rows, as in the table of calls."""
     name = "cost"
     for one in statistics.costs[:_MOST_COSTS]:
-        yield name, f"{one.component or one.part:<24}{one.percent:>6.1f} %{one.seconds:>12.6f} s"
+        yield name, f"{one.seconds:>12.6f} s{one.percent:>6.1f} %  {one.component or one.part}"
         name = ""
     if left := statistics.costs[_MOST_COSTS:]:
         percent, seconds = sum(one.percent for one in left), sum(one.seconds for one in left)
-        yield "", f"{f'{len(left)} more':<24}{percent:>6.1f} %{seconds:>12.6f} s"
+        yield "", f"{seconds:>12.6f} s{percent:>6.1f} %  {len(left)} more"
     if (slowest := statistics.slowest) is not None:
         yield "slowest step", f"{slowest.component} from t = {slowest.time:g} s took {_duration(slowest.seconds)}"
 

@@ -182,6 +182,7 @@ def _until(recorder: Recorder, output: Path | None) -> str:
 
 def _here(job: Job, recorder: Recorder) -> Execution:
     names = [instance.name for instance in job.plan.instances]
+    recorder.begin()
     with kept_working_directory():
         return execute(job, recorder, Watch.private(names, measured=True) if job.measured else None)
 

@@ -121,7 +121,7 @@ NOT_COMPARED = {
     ".ssp, .ssd, .fmu ── documents": "a drawing",
     "master must be one of": "an error in Python: tests/api/test_arguments.py",
     "error: internal error:": "a bug of ssptool: tests/cli/test_wrong_usage.py",
-    "cost            engine": "times of the machine, and components in their order: tests/cli/test_statistics.py",
+    "cost            ": "times of the machine, and components in their order: tests/cli/test_statistics.py",
     "pip install": "changes the installation; the commands below it run a study: tests/cli/test_report.py",
     "make run": "builds the project",
 }

@@ -55,7 +55,7 @@ def test_a_pace_of_0_is_wrong_usage(ssptool):
 
 def test_statistics_say_what_each_fmu_and_the_engine_cost_and_which_step_was_slowest(ssptool):
     _, out, _ = ssptool("run", SYSTEM, "--stop-time", "10ms", "--statistics", "text")
-    shares = dict(re.findall(r"(\S+) +([\d.]+) % +[\d.]+ s\n", out))
+    shares = {name: share for share, name in re.findall(r"[\d.]+ s +([\d.]+) %  (\S+)\n", out)}
     assert shares.keys() == {"engine", "System1", "System2"}
     assert round(sum(map(float, shares.values())), 6) == 100.0
     assert re.search(r"slowest step +System[12] from t = 0(\.00\d+)? s took ", out)

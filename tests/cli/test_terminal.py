@@ -111,3 +111,16 @@ def test_headings_findings_and_remarks_have_styles():
     assert shown == (
         "\x1b[1mPlan\x1b[0m\n  step  1 s  \x1b[2m(default)\x1b[0m\n\x1b[31m\x1b[1merror\x1b[0m: no\n  more"
     )
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_rows_of_the_table_of_calls_are_not_broken(tmp_path, width):
+    """Names, which may be long, are at the end of a row."""
+    output = str(tmp_path / "out.csv")
+    line = ["run", "rotational_spring_mass_damper", "--stop-time", "0.01", "--statistics", "text", "--output", output]
+    said = STYLE.sub("", on_terminal(line, width))
+    head, *rows = said[said.index("\ncalls ") + 1 : said.index("\nresults")].split("\n")
+    assert head.split() == ["calls", "time", "[s]", "number", "each", "[µs]", "function"]
+    assert len(rows) > 50
+    for row in rows:
+        assert re.fullmatch(r" +[\d.]+ +\d+ +[\d.]+  fmi2\w+ \w+", row), row

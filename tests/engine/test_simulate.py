@@ -66,6 +66,19 @@ def test_progress_grows_from_nothing_to_all():
     assert seen == sorted(seen)
 
 
+@pytest.mark.parametrize("isolated", [False, True])
+def test_progress_begins_before_the_first_row(isolated):
+    """Loading and initialization may take long: there is nothing done yet once before them, and once after them."""
+    seen = []
+    run(
+        make_plan(oscillator(), Settings(stop_time=1.0, step_size=0.01)),
+        Folder(),
+        progress=seen.append,
+        isolated=isolated,
+    )
+    assert seen[:2] == [0.0, 0.0] and seen[2] > 0.0
+
+
 def test_a_run_starts_at_another_time_than_zero():
     """The system is autonomous: shifted in time, the same trace, but for the rounding of t."""
     here = simulate(oscillator(), start_time=0.0, stop_time=0.5, step_size=0.01).unwrap()

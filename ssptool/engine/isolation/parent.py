@@ -209,6 +209,7 @@ class _Parent:
         Whoever interrupts this finds recorded what the child had done by then.
         """
         try:
+            self.recorder.begin()
             while True:
                 self._wait()
                 with interrupts_deferred():

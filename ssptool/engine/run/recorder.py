@@ -205,11 +205,18 @@ class Recorder:
         self.last_time = float(block[-1, 0]) if more else end
         return more
 
+    def begin(self) -> None:
+        """Report that nothing is done yet: FMUs may take long to load and to initialize."""
+        self._report(0.0)
+
     def _tell(self) -> None:
+        interval = self.plan.interval
+        self._report(min((self.last_time - interval.start) / (interval.stop - interval.start or 1.0), 1.0))
+
+    def _report(self, fraction: float) -> None:
         if self._progress is not None:
-            interval = self.plan.interval
             tell, self._progress = self._progress, None  # not again, if it raises
-            tell(min((self.last_time - interval.start) / (interval.stop - interval.start or 1.0), 1.0))
+            tell(fraction)
             self._progress = tell
 
     def references(self, rows: Floats) -> NDArray[np.int64]:
