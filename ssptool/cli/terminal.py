@@ -3,6 +3,7 @@
 Nothing of this happens to text that goes into a file or a pipe: there each line stands as it is.
 """
 
+import os
 import re
 import textwrap
 from shutil import get_terminal_size
@@ -24,7 +25,17 @@ def for_reader(text: str, stream: TextIO) -> str:
     """The text as it suits the stream: unchanged where that is no terminal."""
     if not stream.isatty():
         return text
-    return laid_out(text, max(get_terminal_size().columns, _NARROWEST), colour=has_colour(stream))
+    return laid_out(text, max(terminal_size(stream).columns, _NARROWEST), colour=has_colour(stream))
+
+
+def terminal_size(stream: TextIO) -> os.terminal_size:
+    """Columns and rows: what COLUMNS and LINES say, else those of the terminal; 80 x 24 where it does not say."""
+    # The standard library asks `sys.__stdout__`, which is no stream any more behind the gate of ours.
+    try:
+        own = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        own = os.terminal_size((0, 0))
+    return get_terminal_size((own.columns or 80, own.lines or 24))
 
 
 def laid_out(text: str, width: int, *, colour: bool) -> str:

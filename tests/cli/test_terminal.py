@@ -28,8 +28,9 @@ COMMANDS = {
 
 def on_terminal(line: list[str], width: int, **environment: str) -> str:
     """What a command prints on a terminal of so many columns, styles included."""
-    pty = pytest.importorskip("pty")
+    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
     own, terminal = pty.openpty()
+    termios.tcsetwinsize(terminal, (24, width))
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM", "COLUMNS", "CI")}
     process = subprocess.Popen(
         [sys.executable, "-m", "ssptool", *line],
@@ -37,7 +38,7 @@ def on_terminal(line: list[str], width: int, **environment: str) -> str:
         stdout=terminal,
         stderr=terminal,
         cwd=SYSTEMS,
-        env={**kept, "TERM": "xterm-256color", "COLUMNS": str(width), **environment},
+        env={**kept, "TERM": "xterm-256color", **environment},
     )
     os.close(terminal)
     said = b""
@@ -61,7 +62,14 @@ def test_lines_are_as_wide_as_the_terminal_and_have_styles(command, width):
     lines = STYLE.sub("", said).splitlines()
     assert lines
     assert [line for line in lines if len(line) > width and " " in line.strip()] == []
+    if command == "rule":
+        assert max(map(len, lines)) > width - 20, "long lines use the whole width"
     assert bool(STYLE.search(said)) is (command != "rule"), "a list of rules has neither headings nor findings"
+
+
+def test_the_width_that_the_environment_states_wins():
+    lines = STYLE.sub("", on_terminal(COMMANDS["rule"], 120, COLUMNS="60")).splitlines()
+    assert 40 < max(map(len, lines)) <= 60
 
 
 @pytest.mark.parametrize("asked", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
