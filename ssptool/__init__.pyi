@@ -75,6 +75,8 @@ from ssptool.engine.failure import BadInputs as BadInputs
 from ssptool.engine.failure import BadScenario as BadScenario
 from ssptool.engine.planning.plan import call_sequence as call_sequence
 from ssptool.engine.planning.stimuli import input_origins as input_origins
+from ssptool.engine.recording.follow import FollowedRun as FollowedRun
+from ssptool.engine.recording.follow import follow as follow
 from ssptool.engine.run.result import plot as plot
 from ssptool.engine.stimuli.inputs import Inputs as Inputs
 from ssptool.engine.stimuli.scenario import Event as Event

@@ -68,7 +68,9 @@ def studies_need(module: str) -> Any:
 
 
 class PlotUnavailable(Exception):
-    """matplotlib (plots), plotly (plots that zoom), resvg_py (diagrams as PNG) or jinja2 (reports) is not installed."""
+    """The library that draws is not installed: matplotlib (plots), plotly (plots that zoom), plotille (plots in a
+    terminal), resvg_py (diagrams as PNG) or jinja2 (reports).
+    """
 
     def __init__(self, library: str) -> None:
         super().__init__(f"this is drawn with {library}, which is not installed: pip install 'ssptool[plot]'")

@@ -11,6 +11,7 @@ import ssptool
 from ssptool.arguments import parse_time
 from ssptool.cli.app import say
 from ssptool.cli.options import SystemPath, TextOrJson, Variant
+from ssptool.cli.options import time as time_option
 from ssptool.documents.foreign_files import own_output
 from ssptool.errors import WrongValue
 from ssptool.results.tolerance import Tolerance, ToleranceFor
@@ -55,14 +56,38 @@ def plot_command(
         typer.Option("--size", metavar="WxH", help="Of a picture for print, e.g. 160x90mm or 6.3x3.5in."),
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Above the plot; else the name of the results.")] = None,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            help="Draw in the terminal, again and again, while a run writes the results (.csv, .parquet), until it "
+            "has ended.",
+        ),
+    ] = False,
+    stop_time: Annotated[
+        float | None,
+        typer.Option(
+            "--stop-time",
+            parser=time_option,
+            metavar="T",
+            help="With --live: end at this time too, for results of other tools, which do not say when they end.",
+        ),
+    ] = None,
 ) -> None:
     """Plot results over time, or the results of a study.
 
     One panel per unit, and more where curves differ much in size; signals differ by colour, runs by dashes. Of a
     study: results over factors, the effects of factors one at a time, or the envelope of all traces.
 
-    For example `ssptool plot a.csv b.parquet --signals 'Motor.*' --output runs.html`.
+    For example `ssptool plot a.csv b.parquet --signals 'Motor.*' --output runs.html`, or `ssptool plot a.csv --live`
+    while `ssptool run` writes it.
     """
+    if live:
+        others = {"--output": output, "--kind": kind, "--factors": factors, "--colour": colour, "--size": size}
+        _plot_live(results, signals or [], stop_time, title, others)
+        return
+    if stop_time is not None:
+        raise typer.BadParameter("only a plot in the terminal (--live) ends at a time", param_hint="--stop-time")
     if missing := [str(path) for path in results if not path.exists()]:
         raise typer.BadParameter(f"{', '.join(missing)}: no such result file or study folder")
     if any(map(Path.is_dir, results)):
@@ -78,6 +103,28 @@ def plot_command(
     shown = title if title is not None else " and ".join(dict.fromkeys(result.stem for result in results))
     ssptool.plot(list(results), path, signals=signals or [], title=shown, size=size)
     say(f"plot: {path}")
+
+
+def _plot_live(
+    results: Sequence[Path],
+    signals: Sequence[str],
+    stop_time: float | None,
+    title: str | None,
+    others: Mapping[str, object],
+) -> None:
+    if given := [option for option, value in others.items() if value is not None]:
+        raise typer.BadParameter(f"a plot in the terminal has no {', '.join(given)}", param_hint="--live")
+    if len(results) > 1:
+        raise typer.BadParameter(f"one run is followed at a time, found {len(results)} results", param_hint="--live")
+    if results[0].is_dir():
+        raise typer.BadParameter(
+            f"{results[0]} is a folder; a plot in the terminal follows one run", param_hint="--live"
+        )
+    if not results[0].parent.is_dir():
+        raise typer.BadParameter(f"{results[0].parent}: no such folder", param_hint="--live")
+    from ssptool.cli.live_plot import live_plot  # numerics, which other commands do not load
+
+    live_plot(results[0], signals, stop_time, title)
 
 
 def _plot_study(results: Sequence[Path], output: Path | None, drawn: Mapping[str, Any]) -> None:

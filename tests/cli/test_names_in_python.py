@@ -20,7 +20,10 @@ FUNCTIONS = {
     ("plan",): (ssptool.plan, SETTINGS),
     ("explain",): (ssptool.explain, set()),
     ("validate",): (ssptool.validate, set(inspect.signature(ssptool.fix).parameters)),
-    ("plot",): (ssptool.plot, set(inspect.signature(ssptool.plot_study).parameters)),
+    ("plot",): (
+        ssptool.plot,
+        {name for function in (ssptool.plot_study, ssptool.follow) for name in inspect.signature(function).parameters},
+    ),
     ("compare",): (ssptool.compare, {"absolute", "relative", "time"}),  # the fields of `Tolerance`
     ("report",): (ssptool.report, set()),
     ("draw",): (ssptool.draw, set()),
@@ -51,6 +54,7 @@ OF_THE_SHELL = {
     "fix": "`ssptool.fix`",
     "unsafe_fixes": "`ssptool.fix(unsafe=True)`",
     "diff": "`ssptool.fix(save=False).diff`",
+    "live": "`ssptool.follow`",
     "output": "of `validate`: where the report is printed",
     "sandbox": "of `plan`: printed whether `simulate` has one",
 }

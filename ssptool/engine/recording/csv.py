@@ -2,16 +2,18 @@
 
 import csv
 import io
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ssptool.documents.csv_columns import CsvForm, allow_fields_of, bracketed, labelled, sidecar
-from ssptool.documents.foreign_files import open_text, own_output, read_text, write_beside
-from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
+from ssptool.documents.foreign_files import open_bytes, open_text, own_output, read_text, write_beside
+from ssptool.engine.recording.patterns import chosen
+from ssptool.engine.recording.writer import News, UnreadableTrace, put, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
     NUMBERED,
@@ -176,23 +178,15 @@ def read_csv(path: Path) -> Trace:
         with open_text(path, newline="") as file:
             text = file.read()
     except UnicodeDecodeError as error:
-        found = f"byte {error.start} is {error.object[error.start]:#04x}"
-        raise UnreadableTrace(path, f"it is no text in UTF-8: {found}") from None
+        raise _no_text(path, error) from None
     allow_fields_of(len(text))
     form = CsvForm.of(text)
     complete = io.StringIO(text[form.start : text.rfind("\n") + 1], newline="")
     lines = csv.reader(complete, delimiter=form.separator, skipinitialspace=True, strict=True)
-    header = _next(lines, path) or []
-    if not header or header[0].lower() not in TIME_NAMES:
-        found = f"found {header[0]!r}" if header else "the file is empty"
-        raise UnreadableTrace(path, f"the first column must be 'time'; {found}", form.first_line)
+    header = _header_of(_next(lines, path) or [], path, form)
     numbers, rows = _body(lines, path, len(header), form)
     columns = list(zip(*rows, strict=True)) or [()] * len(header)
-    known = _known(path, header[1:])
-    told = [
-        known.get(name) or _told(name, form.numbers(texts)) for name, texts in zip(header[1:], columns[1:], strict=True)
-    ]
-    refuse_repeats(path, [column.signal for column in told])
+    told = _columns(path, header, columns, form, _facts_beside(path))
     parsed = [
         _parsed(path, column, texts, numbers, form)
         for texts, column in zip(columns, [Column("time"), *told], strict=True)
@@ -201,20 +195,45 @@ def read_csv(path: Path) -> Trace:
     return replace(trace, assumptions=(f"{path.name}: {form.assumption}",)) if form.decimals else trace
 
 
+def _no_text(path: Path, error: UnicodeDecodeError, before: int = 0) -> UnreadableTrace:
+    found = f"byte {before + error.start} is {error.object[error.start]:#04x}"
+    return UnreadableTrace(path, f"it is no text in UTF-8: {found}")
+
+
+def _header_of(row: list[str], path: Path, form: CsvForm) -> list[str]:
+    """The first row. Raises UnreadableTrace if it is not that of a trace."""
+    if not row or row[0].lower() not in TIME_NAMES:
+        found = f"found {row[0]!r}" if row else "the file is empty"
+        raise UnreadableTrace(path, f"the first column must be 'time'; {found}", form.first_line)
+    return row
+
+
+def _columns(
+    path: Path, header: Sequence[str], texts: Sequence[Sequence[str]], form: CsvForm, facts: Any
+) -> list[Column]:
+    """The columns behind the time, of this header, these texts and the facts beside. Raises UnreadableTrace."""
+    known = _known(facts, header[1:])
+    told = [
+        known.get(name) or _told(name, form.numbers(ones)) for name, ones in zip(header[1:], texts[1:], strict=True)
+    ]
+    refuse_repeats(path, [column.signal for column in told])
+    return told
+
+
 def _told(header: str, texts: Sequence[str]) -> Column:
     """Column of a file without a description, its type taken from its texts."""
     name, unit = bracketed(header) or (header, None)
     return Column(name, unit or None, _guess(texts))
 
 
-def _next(lines: Any, path: Path) -> list[str] | None:
-    """The next row; None at the end, and where the last text was cut off."""
+def _next(lines: Any, path: Path, before: int = 0) -> list[str] | None:
+    """The next row; None at the end, and where the last text was cut off. There are so many lines `before` these."""
     try:
         row: list[str] | None = next(lines, None)
     except csv.Error as error:
         if "unexpected end" in str(error):
             return None
-        raise UnreadableTrace(path, str(error), lines.line_num) from None
+        raise UnreadableTrace(path, str(error), before + lines.line_num) from None
     return row
 
 
@@ -223,11 +242,16 @@ def _body(lines: Any, path: Path, width: int, form: CsvForm) -> tuple[list[int],
     numbers, rows = [], []
     while (row := _next(lines, path)) is not None:
         line = lines.line_num + form.first_line - 1
-        if len(row) != width:
-            raise UnreadableTrace(path, f"{counted(width, 'value')} expected, found {len(row)}", line)
+        _check_width(row, width, path, line)
         rows.append(row)
         numbers.append(line)
     return numbers, rows
+
+
+def _check_width(row: Sequence[str], width: int, path: Path, line: int) -> None:
+    """Raise UnreadableTrace if a row has not as many values as the header has names."""
+    if len(row) != width:
+        raise UnreadableTrace(path, f"{counted(width, 'value')} expected, found {len(row)}", line)
 
 
 def _parsed(path: Path, column: Column, texts: Sequence[str], lines: Sequence[int], form: CsvForm) -> Sequence[Any]:
@@ -306,11 +330,18 @@ def _integers(texts: Sequence[str]) -> Iterator[int]:
             return
 
 
-def _known(path: Path, headers: Sequence[str]) -> dict[str, Column]:
+def _facts_beside(path: Path) -> Any:
+    try:
+        return _beside(path)
+    except (OSError, ValueError):
+        return {}
+
+
+def _known(facts: Any, headers: Sequence[str]) -> dict[str, Column]:
     """Columns by what the header calls them, from the file beside it: with their units, or without in older files."""
     try:
-        columns = [column_of(column) for column in _beside(path)["columns"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        columns = [column_of(column) for column in facts["columns"]]
+    except (ValueError, KeyError, TypeError):
         return {}
     plain = {one_line(column.signal): column for column in columns}
     with_units = {one_line(labelled(column.signal, column.unit)): column for column in columns}
@@ -330,3 +361,177 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
 def _beside(path: Path) -> Mapping[str, Any]:
     manifest: Mapping[str, Any] = json_content(read_text(sidecar(path), "utf-8"))
     return manifest
+
+
+class _Beside(NamedTuple):
+    """The file beside a CSV file at one look: which it is, and what it says; None where it is missing or not whole."""
+
+    identity: tuple[int, int, int] | None
+    facts: Mapping[str, Any] | None
+
+    @property
+    def modified(self) -> int:
+        return 0 if self.identity is None else self.identity[2]
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """That of a run that has ended; else empty."""
+        facts = self.facts or {}
+        return facts if isinstance(facts.get("status"), str) and facts["status"] != _UNFINISHED else {}
+
+
+class CsvTail:
+    """Reads the rows of a CSV file while a run, or another tool, writes it: each row once, when its line is complete.
+
+    Parameters
+    ----------
+    patterns
+        Of the signals to read; none: all. The first rows raise NothingMatches if one fits nothing.
+
+    Notes
+    -----
+    A run writes the header, then the file beside it, rows, and last its manifest into the file beside it. So columns
+    are known when there is a row, and rows are complete if the manifest was there before they were read and still is
+    after it. Without a file beside it, the types are those that the first rows seem to have.
+    """
+
+    def __init__(self, path: Path, patterns: Sequence[str] = ()) -> None:
+        self._path = path
+        self._patterns = patterns
+        self._damaged: _Beside | None = None
+        self._replaced = False
+        self._size = MOST_BYTES
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._place = self._lines = 0
+        self._last = b""
+        self._head = ""
+        self._form = CsvForm()
+        self._header: list[str] = []
+        self._columns: list[Column] | None = None
+        self._chosen: list[int] = []
+
+    def read(self) -> News:
+        beside = self._look_beside()
+        try:
+            content, modified = self._content()
+        except FileNotFoundError:
+            content, modified = b"", 0
+            self._forget()
+        if not self._is_settled(beside):
+            return self._news()
+        more = len(content) == self._size
+        numbers, rows = self._taken(content)
+        if more and not rows:
+            self._size *= 2  # a row may be as long as it likes
+        manifest = {} if more or not self._header else beside.manifest
+        if self._columns is None:
+            # A manifest that is older than a file without rows is that of the run before, in whose place this one is.
+            if not rows and (not manifest or modified > beside.modified):
+                return self._news(more=more)
+            self._settle(rows, beside.facts)
+        return self._news(numbers, rows, manifest, more=more)
+
+    def _content(self) -> tuple[bytes, int]:
+        """The next bytes, and when the file was written."""
+        with open_bytes(self._path) as file:
+            file.seek(self._place - len(self._last))
+            if file.read(len(self._last)) != self._last:
+                self._forget()
+                file.seek(0)
+            return file.read(self._size), os.fstat(file.fileno()).st_mtime_ns
+
+    def _forget(self) -> None:
+        """What was read is of another file."""
+        self._replaced = self._replaced or self._columns is not None
+        self._begin_anew()
+
+    def _look_beside(self) -> _Beside:
+        identity = None
+        try:
+            status = sidecar(self._path).stat()
+            identity = status.st_ino, status.st_size, status.st_mtime_ns
+            facts = _beside(self._path)
+        except FileNotFoundError:
+            return _Beside(None, {})
+        except ValueError:
+            return _Beside(identity, None)
+        return _Beside(identity, facts if isinstance(facts, Mapping) else {})
+
+    def _is_settled(self, beside: _Beside) -> bool:
+        """Whether the file beside it was not being written; one that stays damaged is not."""
+        known, self._damaged = self._damaged, beside if beside.facts is None else None
+        return self._look_beside() == beside and (beside.facts is not None or known == beside)
+
+    def _taken(self, content: bytes) -> tuple[list[int], list[list[str]]]:
+        """The whole rows at the beginning of these bytes, and the numbers of their lines; they are not read again."""
+        complete = content[: content.rfind(b"\n") + 1]
+        try:
+            text = complete.decode()
+        except UnicodeDecodeError as error:
+            raise _no_text(self._path, error, self._place) from None
+        allow_fields_of(len(text))
+        lines = io.StringIO(text, newline="").readlines()
+        if lines and not self._place:
+            lines[0] = lines[0].removeprefix(_MARK)
+        passed = self._note_form("".join(lines))
+        reader = csv.reader(lines[passed:], delimiter=self._form.separator, skipinitialspace=True, strict=True)
+        numbers, rows, used = [], [], 0
+        while (row := _next(reader, self._path, self._lines + passed)) is not None:
+            used = passed + reader.line_num
+            if self._header:
+                _check_width(row, len(self._header), self._path, self._lines + used)
+                numbers.append(self._lines + used)
+                rows.append(row)
+            else:
+                self._header = _header_of(row, self._path, self._form)
+                self._head = "".join(lines[:used])
+        if used:
+            rest = sum(len(line.encode()) for line in lines[used:])
+            self._place += len(complete) - rest
+            self._lines += used
+            self._last = lines[used - 1].encode()[-_COMPARED:]
+        return numbers, rows
+
+    def _note_form(self, text: str) -> int:
+        """Learn the form from the header and numbers; gives the number of lines before the header."""
+        form = CsvForm.of(self._head + text)
+        if self._head:
+            self._form = self._form._replace(decimals=form.decimals or self._form.decimals)
+            return 0
+        self._form = form
+        return form.first_line - 1
+
+    def _settle(self, rows: Sequence[Sequence[str]], facts: Any) -> None:
+        texts = list(zip(*rows, strict=True)) or [()] * len(self._header)
+        self._columns = _columns(self._path, self._header, texts, self._form, facts)
+        self._chosen = chosen(self._patterns, [column.signal for column in self._columns])
+
+    def _news(
+        self,
+        numbers: Sequence[int] = (),
+        rows: Sequence[Sequence[str]] = (),
+        manifest: Mapping[str, Any] | None = None,
+        *,
+        more: bool = False,
+    ) -> News:
+        replaced, self._replaced = self._replaced, False
+        if self._columns is None:
+            return News(replaced=replaced, more=more)
+        columns = [self._columns[place] for place in self._chosen]
+        values = [
+            _parsed(self._path, column, [row[place] for row in rows], numbers, self._form)
+            for place, column in [(0, Column("time")), *((1 + place, self._columns[place]) for place in self._chosen)]
+        ]
+        return News(True, tuple(columns), values[0], values[1:], replaced, manifest or {}, more)
+
+
+MOST_BYTES = 1 << 24
+"""Of a file that are read at once, unless a row is longer."""
+
+_COMPARED = 4096
+"""Bytes at the end of the last row, by which a file is known again."""
+
+_MARK = "\ufeff"
+"""Byte order mark."""

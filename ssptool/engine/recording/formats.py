@@ -12,7 +12,7 @@ import numpy as np
 
 from ssptool.documents.csv_columns import sidecar
 from ssptool.documents.foreign_files import read_text
-from ssptool.engine.recording.writer import UnreadableTrace, Writer
+from ssptool.engine.recording.writer import Tail, UnreadableTrace, Writer
 from ssptool.engine.trace import Column, Floats, StringTable, Trace
 from ssptool.errors import WrongUsage, disk_trouble
 from ssptool.foreign_text import json_content
@@ -103,12 +103,28 @@ class MissingExtra(Exception):
         self.extra = extra
 
 
+class NotFollowed(WrongUsage, ValueError):
+    """A file of results that nobody can read while a run writes it."""
+
+    def __init__(self, path: Path) -> None:
+        followed = " or ".join(ending for ending, format in FORMATS.items() if format.tail)
+        super().__init__(
+            f"{path}: results in a {path.suffix.lower()} file cannot be read while a run writes them; "
+            f"let it write a {followed} file (--output)"
+        )
+        self.path = path
+
+
 class _Format(NamedTuple):
-    """Module of a format; imported when it is needed, since some formats need large libraries."""
+    """Module of a format; imported when it is needed, since some formats need large libraries.
+
+    A format without `tail` cannot be read while it is written.
+    """
 
     module: str
     writer: str
     reader: str
+    tail: str = ""
     package: str = ""
 
     def load(self, path: Path, name: str) -> Callable[..., Any]:
@@ -119,8 +135,9 @@ class _Format(NamedTuple):
 
 
 FORMATS: Mapping[str, _Format] = {
-    ".csv": _Format("csv", "CsvWriter", "read_csv"),
-    ".parquet": _Format("parquet", "ParquetWriter", "read_parquet", "pyarrow"),
+    ".csv": _Format("csv", "CsvWriter", "read_csv", "CsvTail"),
+    ".parquet": _Format("parquet", "ParquetWriter", "read_parquet", "ParquetTail", "pyarrow"),
+    # The number of rows is written after them, and the manifest as one more matrix: until then the file looks damaged.
     ".mat": _Format("mat", "MatWriter", "read_mat"),
 }
 """Ending → format."""
@@ -168,6 +185,23 @@ def open_writer(path: Path, columns: Sequence[Column], contents: StringTable = (
     return GuardedWriter(path, lambda: begin(place, columns, contents))
 
 
+def open_tail(path: Path, patterns: Sequence[str] = ()) -> Tail:
+    """Begin to read a file of results that a run writes, or is about to: the signals that a pattern fits, else all.
+
+    Raises
+    ------
+    UnknownFormat, MissingExtra
+        As `check_output`.
+    NotFollowed
+        The format cannot be read while it is written.
+    """
+    format = _format(path)
+    if not format.tail:
+        raise NotFollowed(path)
+    tail: Tail = format.load(path, format.tail)(absolute(path), patterns)
+    return tail
+
+
 LONGEST_NAME = 4_000
 """Characters of the name of a signal in results: pictures and pages of a longer one have no end."""
 
@@ -185,11 +219,21 @@ def read_trace(path: Path | str) -> Trace:
     path = Path(path)
     format = _format(path)
     trace: Trace = format.load(path, format.reader)(path)
-    if (longest := max((len(column.signal) for column in trace.columns), default=0)) > LONGEST_NAME:
-        raise UnreadableTrace(path, f"the name of a signal has {longest} characters, at most {LONGEST_NAME}")
-    if (wrong := np.flatnonzero(~np.isfinite(trace.t))).size:
-        raise UnreadableTrace(path, f"the time of row {wrong[0] + 1} is {trace.t[wrong[0]]}; it must be finite")
+    check_names(path, trace.columns)
+    check_times(path, trace.t)
     return trace
+
+
+def check_names(path: Path, columns: Sequence[Column]) -> None:
+    """Raise UnreadableTrace if a name is longer than `LONGEST_NAME`."""
+    if (longest := max((len(column.signal) for column in columns), default=0)) > LONGEST_NAME:
+        raise UnreadableTrace(path, f"the name of a signal has {longest} characters, at most {LONGEST_NAME}")
+
+
+def check_times(path: Path, times: Floats, first: int = 1) -> None:
+    """Raise UnreadableTrace if a time is not finite, of rows that are numbered from `first`."""
+    if (wrong := np.flatnonzero(~np.isfinite(times))).size:
+        raise UnreadableTrace(path, f"the time of row {wrong[0] + first} is {times[wrong[0]]}; it must be finite")
 
 
 def read_manifest(path: Path | str) -> Mapping[str, Any]:

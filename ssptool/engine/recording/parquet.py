@@ -13,7 +13,8 @@ import pyarrow as pa  # type: ignore[import-untyped, import-not-found, unused-ig
 import pyarrow.parquet as pq  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
 from ssptool.documents.foreign_files import require_file
-from ssptool.engine.recording.writer import FootedFile, UnreadableTrace, refuse_repeats
+from ssptool.engine.recording.patterns import chosen
+from ssptool.engine.recording.writer import FootedFile, News, UnreadableTrace, refuse_repeats
 from ssptool.engine.trace import (
     BYTES,
     NUMBERED,
@@ -379,12 +380,17 @@ def read_parquet(path: Path) -> Trace:
 
 def trace_of_table(path: Path, table: Any) -> Trace:
     """The trace in a table of Arrow from this file. Raises UnreadableTrace."""
-    if not table.column_names or table.column_names[0] not in TIME_NAMES:
-        raise UnreadableTrace(path, f"the first column must be 'time', found {table.column_names[:1]}")
-    columns = [_column(field) for field in list(table.schema)[1:]]
+    columns = _columns(path, table.schema)
     # By index: finding a column by its name would search thousands of columns.
     values = (_values(path, one, column) for one, column in zip(columns, table.columns[1:], strict=True))
     return Trace.of(table[0].to_numpy(), zip(columns, values, strict=True))
+
+
+def _columns(path: Path, schema: Any) -> list[Column]:
+    """The columns behind the time. Raises UnreadableTrace."""
+    if not schema.names or schema.names[0] not in TIME_NAMES:
+        raise UnreadableTrace(path, f"the first column must be 'time', found {schema.names[:1]}")
+    return [_column(field) for field in list(schema)[1:]]
 
 
 @contextmanager
@@ -428,3 +434,77 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
         text = (pq.read_schema(path).metadata or {}).get(MANIFEST, b"{}")
     manifest: Mapping[str, Any] = json_content(text)
     return manifest
+
+
+class ParquetTail:
+    """Reads the groups of rows of a Parquet file while a run writes it, each once.
+
+    Parameters
+    ----------
+    patterns
+        Of the signals to read; none: all. The first look at the file raises NothingMatches if one fits nothing.
+
+    Notes
+    -----
+    The file ends with a footer, except for moments in which a run writes it. So a file without one is damaged only if
+    it is the same at the next look.
+    """
+
+    def __init__(self, path: Path, patterns: Sequence[str] = ()) -> None:
+        self._path = path
+        self._patterns = patterns
+        self._damaged: tuple[int, int, int] | None = None
+        self._schema: Any = None
+        self._groups: list[tuple[int, int, int]] = []
+
+    def read(self) -> News:
+        identity = None
+        try:
+            require_file(self._path)
+            status = self._path.stat()
+            identity = status.st_ino, status.st_size, status.st_mtime_ns
+            with _readable(self._path), pq.ParquetFile(self._path) as file:
+                news = self._news(file)
+        except FileNotFoundError:
+            return News(replaced=self._forget())
+        except UnreadableTrace:
+            if identity == self._damaged:
+                raise
+            self._damaged = identity
+            return News()
+        return news
+
+    def _forget(self) -> bool:
+        """What was read is of another file; gives whether something was."""
+        known, self._schema, self._groups = self._schema, None, []
+        return known is not None
+
+    def _news(self, file: Any) -> News:
+        schema = file.schema_arrow
+        groups = [_identity(file.metadata.row_group(number)) for number in range(file.metadata.num_row_groups)]
+        known = len(self._groups)
+        replaced = self._schema is not None and not (self._schema.equals(schema) and groups[:known] == self._groups)
+        if replaced:
+            self._forget()
+            known = 0
+        columns = _columns(self._path, schema)
+        refuse_repeats(self._path, schema.names)
+        places = chosen(self._patterns, [column.signal for column in columns])
+        end, count = known, 0
+        while end < len(groups) and count * len(schema) < MOST_VALUES:
+            count += groups[end][0]
+            end += 1
+        table = file.read_row_groups(list(range(known, end)))
+        picked = [(columns[place], table[1 + place]) for place in places]
+        values = [_values(self._path, column, found) for column, found in picked]
+        manifest = json_content((schema.metadata or {}).get(MANIFEST, b"{}")) if end == len(groups) else {}
+        if not isinstance(manifest, Mapping):
+            raise UnreadableTrace(self._path, "the description of its run is no JSON object")
+        self._schema, self._groups = schema, groups[:end]
+        kept = tuple(column for column, _ in picked)
+        return News(True, kept, table[0].to_numpy(), values, replaced, manifest, end < len(groups))
+
+
+def _identity(group: Any) -> tuple[int, int, int]:
+    """Rows, bytes and place of a group: it stays what it is in a file that grows."""
+    return group.num_rows, group.total_byte_size, group.column(0).data_page_offset

@@ -54,6 +54,12 @@ def check_patterns(patterns: Iterable[str], signals: Sequence[str], what: str) -
             raise NothingMatches(pattern, signals, what)
 
 
+def chosen(patterns: Sequence[str], signals: Sequence[str], what: str = "recorded signal") -> list[int]:
+    """Places of the signals that a pattern fits; without patterns, of all. Raises NothingMatches."""
+    check_patterns(patterns, signals, what)
+    return [place for place, signal in enumerate(signals) if not patterns or fits_any(patterns, signal)]
+
+
 _SHOWN = 6
 """Number of names that a message lists; `near` has those of long lists."""
 

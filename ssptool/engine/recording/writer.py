@@ -1,19 +1,21 @@
-"""Writers of result files: the protocol of every format, blocks of rows, and writing in a thread of its own."""
+"""Writers of result files and readers of growing ones: their protocols, blocks of rows, and a thread that writes."""
 
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from io import FileIO
 from pathlib import Path
 from queue import LifoQueue, Queue
 from threading import Thread
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ssptool.engine.trace import Floats, StringTable
+from ssptool.engine.trace import Column, Floats, StringTable
 
 
 class Writer(Protocol):
@@ -38,6 +40,47 @@ class Writer(Protocol):
 
     def close(self, manifest: str) -> None:
         """Everything is written; `manifest` (JSON) tells what it is."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """New rows of a file of results.
+
+    Attributes
+    ----------
+    begun
+        The file is there and says what its columns are.
+    columns, times, values
+        The columns, and the new rows: times (k,) [s] and an array (k,) for each column.
+    replaced
+        The rows are the first ones of another run, whose file has taken the place of the one before.
+    manifest
+        That of a run that has ended; these are its last rows.
+    more
+        There are more rows, to be read at once.
+    """
+
+    begun: bool = False
+    columns: tuple[Column, ...] = ()
+    times: ArrayLike = ()
+    values: Sequence[ArrayLike] = ()
+    replaced: bool = False
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    more: bool = False
+
+
+class Tail(Protocol):
+    """Reads a file of results that a run writes, each row once."""
+
+    def read(self) -> News:
+        """The rows that have come since the last call; none where the file is not there yet.
+
+        Raises
+        ------
+        UnreadableTrace
+            What the file has is not a trace, and will not become one.
+        """
         ...
 
 

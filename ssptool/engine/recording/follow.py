@@ -1,0 +1,195 @@
+"""Following of a run through the file of results that it is writing."""
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ssptool.arguments import WrongArgument, seconds, texts
+from ssptool.arguments import path as file_path
+from ssptool.engine.recording.formats import check_names, check_times, open_tail
+from ssptool.engine.recording.writer import News, Tail
+from ssptool.engine.trace import Column, ContentNumbers, Floats, Trace, cells_of
+
+WAITING, RUNNING, AT_STOP_TIME, ENDED = "waiting", "running", "at the stop time", "ended"
+"""Status of a run without a manifest: before its first row, after it, and at the stop time that a caller stated; and of
+one whose manifest has no status.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedRun:
+    """What a run has written by now.
+
+    Attributes
+    ----------
+    trace
+        All rows so far, (n,) times and (n, p) values, which cannot be changed. Rows of an earlier value are the same
+        memory.
+    status
+        `waiting` for the first row, `running`, or how the run ended: `completed`, and others as in its manifest; `at
+        the stop time` where it has no manifest.
+    ended
+        There will be no more rows.
+    failure
+        Reason of an early end; else empty.
+    """
+
+    trace: Trace
+    status: str
+    ended: bool = False
+    failure: str = ""
+
+    def __repr__(self) -> str:
+        return f"<FollowedRun {self.status}: {self.trace!r}>"
+
+
+def follow(
+    results: Path | str,
+    *,
+    signals: str | Sequence[str] = (),
+    interval: float | str = 0.5,
+    stop_time: float | str | None = None,
+) -> Iterator[FollowedRun]:
+    """Follow a run through the results that another process, or a thread, is writing.
+
+    Gives what there is now, then every `interval` what there is by then, also where nothing has come, and at last all
+    rows of the run that has ended. Whoever needs no more of them leaves the loop.
+
+    Parameters
+    ----------
+    results
+        The file to which the run writes (`output` of `simulate`), .csv or .parquet. It may come later, and a run that
+        is started again may replace it: the trace then begins anew. Results of a run that has ended are given at once.
+    signals
+        One pattern of full names or several, in which * stands for any text: only these; without, all.
+    interval : [s]
+        Time between two looks at the file.
+    stop_time : [s]
+        End at this time too, for results without a manifest: of other tools, and of runs that were killed.
+
+    Returns
+    -------
+    Iterator[FollowedRun]
+        Each has `trace`, a `Trace` with times `t` (n,) [s], `trace[signal]` (n,), and units in `trace.columns`; its
+        `status`; and whether it has `ended`.
+
+    Raises
+    ------
+    WrongArgument
+        The interval is not a time above 0, or the stop time no number.
+    UnknownFormat, NotFollowed
+        The file has another ending, or is a MAT file, which cannot be read while it is written.
+    MissingExtra
+        The package that reads Parquet is not installed.
+    NothingMatches
+        From the iterator: a pattern fits no signal.
+    UnreadableTrace
+        From the iterator: the file is not a trace.
+
+    Examples
+    --------
+    >>> for run in ssptool.follow("plant.csv", signals="Motor.*"):
+    ...     print(run.status, len(run.trace))
+    """
+    patience = seconds("interval", interval)
+    if not 0 < patience < math.inf:
+        raise WrongArgument("interval", interval, "a time above 0")
+    stop = math.inf if stop_time is None else seconds("stop_time", stop_time)
+    if math.isnan(stop):
+        raise WrongArgument("stop_time", stop_time, "a number of seconds")
+    file = file_path("results", results)
+    tail = open_tail(file, texts("signals", signals, "a pattern such as '*.x1'"))
+    return _followed(file, tail, patience, stop)
+
+
+def _followed(file: Path, tail: Tail, interval: float, stop: float) -> Iterator[FollowedRun]:
+    rows, at_stop = _Rows(file), False
+    while True:
+        looked = time.monotonic()
+        news = tail.read()
+        come = rows.take(news)
+        # A look later, so that rows of the same time and the manifest of the run can follow.
+        run = _state(rows.trace(), news, at_stop=at_stop and not come)
+        at_stop = rows.reached >= stop
+        yield run
+        if run.ended:
+            return
+        if not news.more:
+            time.sleep(max(0.0, interval - (time.monotonic() - looked)))
+
+
+def _state(trace: Trace, news: News, *, at_stop: bool) -> FollowedRun:
+    if news.manifest:
+        return FollowedRun(trace, str(news.manifest.get("status", ENDED)), True, _failure(news.manifest))
+    if at_stop:
+        return FollowedRun(trace, AT_STOP_TIME, True)
+    return FollowedRun(trace, RUNNING if len(trace) else WAITING)
+
+
+def _failure(manifest: Mapping[str, Any]) -> str:
+    failure = manifest.get("failure")
+    if not isinstance(failure, Mapping):
+        return ""
+    when = failure.get("time")
+    since = f"at t = {when:g} s: " if isinstance(when, int | float) else ""
+    return f"{since}{failure.get('message') or ''}"
+
+
+class _Rows:
+    """Growing rows, of which traces are parts: what is in a trace is never written again."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._begin((), begun=False)
+
+    def _begin(self, columns: tuple[Column, ...], *, begun: bool) -> None:
+        check_names(self._file, columns)
+        self._begun = begun
+        self._columns = columns
+        self._count = 0
+        self._cells: Floats = np.empty((0, 1 + len(columns)))
+        self._contents = ContentNumbers()
+        self._table: tuple[bytes, ...] = (b"",)
+
+    @property
+    def reached(self) -> float:
+        """Time of the last row [s]; -inf without one."""
+        return float(self._cells[self._count - 1, 0]) if self._count else -math.inf
+
+    def take(self, news: News) -> int:
+        """Take the new rows, and give their number."""
+        if news.replaced:
+            self._begin((), begun=False)
+        if not news.begun:
+            return 0
+        if not self._begun:
+            self._begin(news.columns, begun=True)
+        times = np.asarray(news.times, dtype=np.float64)
+        check_times(self._file, times, self._count + 1)
+        count = len(times)
+        self._make_room(count)
+        space = self._cells[self._count : self._count + count]
+        space[:, 0] = times
+        for place, (column, values) in enumerate(zip(self._columns, news.values, strict=True), start=1):
+            space[:, place] = cells_of(values, column.type, self._contents.number)
+        self._count += count
+        return count
+
+    def _make_room(self, count: int) -> None:
+        needed = self._count + count
+        if needed > len(self._cells):
+            cells = np.empty((max(needed, 2 * len(self._cells)), 1 + len(self._columns)))
+            cells[: self._count] = self._cells[: self._count]
+            self._cells = cells
+
+    def trace(self) -> Trace:
+        rows = self._cells[: self._count]
+        rows.flags.writeable = False
+        if len(self._table) < len(self._contents.all):
+            self._table = tuple(self._contents.all)
+        return Trace(rows[:, 0], rows[:, 1:], self._columns, self._table)
