@@ -90,9 +90,7 @@ def _fitted_lines(lines: Sequence[str], width: int, height: int | None) -> list[
 
 def _left_out(left: Sequence[Panel]) -> str:
     names = [one.curve.name for panel in left for one in panel.curves]
-    return f"not shown: {counted(len(names), 'more signal')}; enlarge the terminal, or choose some (--signals): " + (
-        ", ".join(map(one_line, names))
-    )
+    return f"{counted(len(names), 'more signal')} (choose by --signals, or enlarge): {', '.join(map(one_line, names))}"
 
 
 def _cut(text: str, width: int) -> str:
@@ -134,7 +132,7 @@ def _legend(panel: Panel, width: int, most: int | None, *, colour: bool) -> list
     while True:
         entries = [(_entry(panel, number, width), _style(panel, number, colour=colour)) for number in range(shown)]
         if shown < total:
-            entries.append((_cut(f"… {total - shown} more: choose some (--signals)", width), 0))
+            entries.append((_cut(f"… {total - shown} more (choose by --signals)", width), 0))
         lines = _packed(entries, width)
         if most is None or len(lines) <= most:
             return lines

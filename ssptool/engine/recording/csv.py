@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ssptool.documents.csv_columns import CsvForm, allow_fields_of, bracketed, labelled, sidecar
-from ssptool.documents.foreign_files import open_bytes, open_text, own_output, read_text, write_beside
+from ssptool.documents.foreign_files import open_bytes, own_output, read_bytes, read_text, write_beside
 from ssptool.engine.recording.patterns import chosen
 from ssptool.engine.recording.writer import News, UnreadableTrace, put, refuse_repeats
 from ssptool.engine.trace import (
@@ -175,8 +176,8 @@ def read_csv(path: Path) -> Trace:
         that is not of its column's type.
     """
     try:
-        with open_text(path, newline="") as file:
-            text = file.read()
+        # A character may be cut off, too.
+        text = getincrementaldecoder("utf-8-sig")().decode(read_bytes(path))
     except UnicodeDecodeError as error:
         raise _no_text(path, error) from None
     allow_fields_of(len(text))

@@ -29,6 +29,7 @@ from ssptool.engine.trace import (
     time_name,
     values_of,
 )
+from ssptool.errors import WrongUsage
 from ssptool.foreign_text import json_content
 
 MAGIC = b"PAR1"
@@ -399,7 +400,7 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
+        if isinstance(error, WrongUsage) or (isinstance(error, OSError) and error.errno is not None):
             raise
         raise UnreadableTrace(path, str(error)) from None
 
@@ -462,6 +463,8 @@ class ParquetTail:
         try:
             require_file(self._path)
             status = self._path.stat()
+            if not status.st_size:  # it has just been opened
+                return News(replaced=self._forget())
             identity = status.st_ino, status.st_size, status.st_mtime_ns
             with _readable(self._path), pq.ParquetFile(self._path) as file:
                 news = self._news(file)
