@@ -8,6 +8,7 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
+from rich.live import Live
 from rich.text import Text
 
 import ssptool
@@ -74,8 +75,8 @@ def _screen() -> Iterator[Show | None]:
         yield None
         return
     console = Console(file=direct(sys.stdout), highlight=False)
-    with console.screen() as screen:
-        yield lambda lines: screen.update(Text.from_ansi("\n".join(lines), no_wrap=True, overflow="crop"))
+    with Live(console=console, screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as screen:
+        yield lambda lines: screen.update(Text.from_ansi("\n".join(lines), no_wrap=True, overflow="crop"), refresh=True)
 
 
 def _picture(name: str, run: "ssptool.FollowedRun", signals: Sequence[str], *, whole: bool) -> list[str]:

@@ -78,7 +78,8 @@ class OnTerminal:
 def pictures(said):
     """What stood on the second screen from one refresh to the next, and what was left on the first one."""
     live, _, last = said.partition(LEAVE)
-    return re.split("\x1b\\[H", live.partition(ENTER)[2])[1:], SEQUENCE.sub("", last)
+    shown = re.split("\x1b\\[H", live.partition(ENTER)[2])
+    return [picture for picture in shown if SEQUENCE.sub("", picture)], SEQUENCE.sub("", last)
 
 
 @pytest.fixture
@@ -99,6 +100,8 @@ def test_a_run_in_another_process_is_followed_from_before_its_beginning_to_its_e
     assert running.wait() == 0
     assert status == 0
     live, last = pictures(said)
+    assert {picture.count("\n") for picture in live} == {29}, "each picture takes the place of the one before"
+    assert all(SEQUENCE.sub("", picture).startswith(f"run.{ending}: ") for picture in live)
     reached = [float(time) for time in re.findall(r"running, t = ([\d.]+) s", "".join(live))]
     assert reached, "at least one picture before the end"
     assert reached == sorted(reached)
