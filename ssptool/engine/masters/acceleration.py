@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ssptool.engine.failure import UnsupportedCombination
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.kernel.twin.dense import correction
-from ssptool.engine.loops.fixed_point import Aitken, Anderson, FixedPoint
-from ssptool.engine.loops.newton import FiniteDifferences
-from ssptool.engine.loops.solution import Domain, Proposal
+from ssptool.engine.kernel.twin.jacobians import Domain, FiniteDifferences
+from ssptool.engine.kernel.twin.loop_solvers import Aitken, Anderson, FixedPoint
+from ssptool.engine.kernel.twin.proposals import Proposal
 from ssptool.engine.masters.protocols import SavedState, StepDerivatives
 from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.settings import ASKED, Choice, Settings

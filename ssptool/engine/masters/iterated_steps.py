@@ -10,8 +10,8 @@ import numpy as np
 
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Code, Floats, Instruction, IterationCalls, Op, Outcome
-from ssptool.engine.loops.fixed_point import Aitken, FixedPoint
-from ssptool.engine.loops.solution import Proposal
+from ssptool.engine.kernel.twin.loop_solvers import Aitken, FixedPoint
+from ssptool.engine.kernel.twin.proposals import Proposal
 from ssptool.engine.masters.acceleration import Acceleration, EachStep, GroupInterface, IqnIls
 from ssptool.engine.masters.convergence import (
     GROWTH_LIMIT,

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -48,6 +50,11 @@ struct LoopCalls {
   std::vector<double> nominal;
   double rtol, atol;
   std::int64_t max_iterations;
+  // For methods that solve a loop from afar.
+  std::vector<double> minimum{}, maximum{};  // none at all: there are no bounds
+  std::optional<std::vector<std::pair<Index, Index>>> pattern{};
+  bool directional = false;
+  double rounding = 0x1p-52;
 };
 
 struct IterationCalls {
