@@ -185,9 +185,6 @@ def test_all_iterates_of_a_rescue_are_in_order(make_kernel, mocks):
     assert kernel.evaluate_surely(schedule)[2] == ()
 
 
-# -- discrete signals ---------------------------------------------------------------------------------------------
-
-
 def test_each_loop_is_rescued_only_once_per_evaluation(make_kernel, mocks):
     """Two loops in one schedule, each of which needs it."""
     kernel = make_kernel(4)
