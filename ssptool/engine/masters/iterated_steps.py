@@ -331,7 +331,7 @@ class IteratedGroup:
 
     def _not_converged(self, iterations: int, agreement: Agreement) -> Failure:
         names, signal = ", ".join(self.group.names), self.group.signals[agreement.worst]
-        step = f"of the step from t = {self.t:g} s for the inputs of {names}"
+        step = f"of the step from t = {seconds_text(self.t)} for the inputs of {names}"
         left = f"{signal} changes by {agreement.least:.2g} of its size (asked for: {self.master.measure.name})"
         noisy = agreement.least <= NOISE_MARGIN * agreement.noise
         stays = noisy or (agreement.stagnates and agreement.least < agreement.first)
@@ -359,7 +359,7 @@ class IteratedGroup:
             return self._after_unconverged(failure)
         names = ", ".join(self.group.names)
         why = (
-            f"the iteration of the step from t = {self.t:g} s for the inputs of {names} left the domain of a "
+            f"the iteration of the step from t = {seconds_text(self.t)} for the inputs of {names} left the domain of a "
             f"component in iteration {iteration}: {failure.message}"
         )
         return self._retry(iteration, lambda: self._gives_up(why, self._remedy(), failure.messages))

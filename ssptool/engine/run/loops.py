@@ -1,7 +1,7 @@
 """Algebraic loops of running FMUs: solve, diagnose failures, report."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 
 from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.kernel.interface import Code, Floats, Outcome
+from ssptool.engine.failure import (
+    MOST_POINTS,
+    Ending,
+    FailedIteration,
+    Failure,
+    IteratedConnection,
+    ResidualCurve,
+    finite,
+    largest_first,
+)
+from ssptool.engine.kernel.interface import Code, Floats, Outcome, holds_integer
 from ssptool.engine.loops.chain import Chain, Homotopy, default_chain
 from ssptool.engine.loops.fixed_point import Aitken, Anderson, FixedPoint
 from ssptool.engine.loops.newton import (
@@ -22,10 +31,12 @@ from ssptool.engine.loops.newton import (
     null_direction,
     probe,
 )
-from ssptool.engine.loops.solution import Convergence, Domain, LoopSolver, Solution, Status, unwatched
+from ssptool.engine.loops.solution import Convergence, Domain, LoopSolver, Solution, Status
 from ssptool.engine.method_names import InitName
-from ssptool.engine.planning.plan import PlannedLoop
+from ssptool.engine.planning.plan import Plan, PlannedLoop
+from ssptool.engine.trace import NUMBERED
 from ssptool.errors import abbreviated, counted
+from ssptool.fmu.units import with_unit
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Signal
 
@@ -147,7 +158,8 @@ class LoopReport:
     """Report on the solution of one algebraic loop.
 
     `torn` are its unknowns, in the order of `solution.x`; `cause` says what stood in the way, if that is known: which
-    component could not be evaluated, in which direction nothing changes, which bounds were reached.
+    component could not be evaluated, in which direction nothing changes, which bounds were reached. `iteration` is that
+    of a loop that was not solved, and `units` are those of `torn` then.
     """
 
     stage: Stage
@@ -156,6 +168,8 @@ class LoopReport:
     torn: tuple[Signal, ...]
     solution: Solution
     cause: str = ""
+    iteration: FailedIteration | None = None
+    units: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -187,19 +201,42 @@ class LoopReport:
         """Failure for a report that is not `ok`."""
         solution = self.solution
         cause = f"; {self.cause}" if self.cause else ""
-        residuals, values, shown = self.residuals, self.values, list(self.torn)
-        if len(shown) > _SHOWN:
-            shown.sort(key=lambda signal: -abs(residuals[signal]))
-        best = "; best point: " if shown else ""
-        points = abbreviated((f"{s} = {values[s]:.6g} (residual {residuals[s]:.3g})" for s in shown), _SHOWN)
         count = counted(solution.iterations, "iteration")
         return Failure(
             Ending.LOOP,
             f"the algebraic loop {{{abbreviated(self.signals, _SHOWN)}}} was not solved by {solution.solver}: "
-            f"{solution.status} after {count}{cause}{best}{points}",
+            f"{solution.status} after {count}{cause}{self._best_point()}",
             solution.status.advice,
             self.time,
+            iteration=self.iteration,
         )
+
+    def _best_point(self) -> str:
+        residuals, values, shown = self.residuals, self.values, list(self.torn)
+        if not shown:
+            return ""
+        if len(shown) > _SHOWN:
+            shown.sort(key=lambda signal: -abs(residuals[signal]))
+        units = dict(zip(self.torn, self.units, strict=False))
+        points = (
+            f"{signal} = {with_unit(f'{values[signal]:.6g}', units.get(signal))} "
+            f"(residual {with_unit(f'{residuals[signal]:.3g}', units.get(signal))})"
+            for signal in shown
+        )
+        return f"; best point: {abbreviated(points, _SHOWN)}; {relative_residual(self)}"
+
+
+def relative_residual(report: LoopReport) -> str:
+    """The largest residual of a loop over the nominal value, in words, with its limit if it was not met."""
+    allowed = None if report.iteration is None else report.iteration.allowed
+    limit = "" if allowed is None else f" (allowed {allowed:.2g})"
+    return f"relative residual {report.solution.residual_norm:.3g}{limit}"
+
+
+def unit_of(plan: Plan, signal: Signal) -> str:
+    """The unit of a signal of a component in the results; "": none."""
+    ports = plan.network.components[signal.component].ports
+    return next((port.unit or "" for port in ports if port.signal == signal), "")
 
 
 @dataclass(slots=True)
@@ -242,6 +279,7 @@ class RunningLoop:
         self.scheduled = LoopWork()
         self._rejected: Outcome | None = None  # what a component said last of a point that it cannot be at
         self._matrix: Floats | None = None  # the Jacobian at the last solution
+        self._points: dict[str, list[tuple[int, float, float]]] = {}  # of residual curves, by method
 
     def __call__(self, x: Floats) -> Floats:
         outcome, value = self.kernel.residual(self.index, x)
@@ -276,11 +314,12 @@ class RunningLoop:
             seen.append(self._frozen_values())
             if seen[-1] in seen[:-1] or len(seen) > _SETTLING:
                 cause = self._switching(seen[seen.index(seen[-1]) :])
-                return replace(report, solution=replace(report.solution, status=Status.SWITCHING), cause=cause)
+                switching = replace(report.solution, status=Status.SWITCHING)
+                return self._explained(replace(report, solution=switching, cause=cause))
             again = self._solve(how, time, report.solution.x)
             iterations = report.solution.iterations + again.solution.iterations
             report = replace(again, solution=replace(again.solution, iterations=iterations))
-        return report
+        return report if report.ok else self._explained(report)
 
     def _frozen_values(self) -> tuple[int, ...]:
         return tuple(self.kernel.integers[list(self.planned.calls.frozen)].tolist())
@@ -297,10 +336,11 @@ class RunningLoop:
             return self._evaluated(time)
 
         def watch(solver: str, iteration: int, x: Floats, residual: Floats) -> None:
+            self._note(solver, iteration, x, residual)
             self.write(time, solver, iteration, x, residual)
 
-        log = self._assembly.loop_log
-        solution = self._solver(how).solve(self, start, self._domain, unwatched if log is None else watch)
+        self._points = {}
+        solution = self._solver(how).solve(self, start, self._domain, watch)
         if solution.status is Status.NONFINITE:
             cause = "" if self._rejected is None else self._assembly.explain(self._rejected, time).message
         else:
@@ -308,6 +348,56 @@ class RunningLoop:
             self._matrix = jacobian[0]
             solution, cause = judged(solution, jacobian, self, self._domain, self.planned.torn)
         return LoopReport(self.planned.stage, time, self.planned.signals, self.planned.torn, solution, cause)
+
+    def _note(self, solver: str, iteration: int, x: Floats, residual: Floats) -> None:
+        """Keep a point of the residual curve of this solver."""
+        nominal = self._domain.nominal
+        relative, allowed = np.abs(residual) / nominal, self._convergence.allowed(x, nominal) / nominal
+        worst = int(np.argmax(relative))
+        self._points.setdefault(solver, []).append((iteration, float(relative[worst]), float(allowed[worst])))
+
+    def _explained(self, report: LoopReport) -> LoopReport:
+        """The report on a loop that was not solved, with its iteration."""
+        x, residual, plan = report.solution.x, report.solution.residual, self._assembly.plan
+        nominal = self._domain.nominal
+        allowed = self._convergence.allowed(x, nominal)
+        most = MOST_POINTS // max(1, len(self._points))
+        connections, left_out = largest_first(self._connections(x, residual, allowed))
+        relative = np.abs(residual) / nominal
+        iteration = FailedIteration(
+            method=report.solution.solver,
+            iterations=report.solution.iterations,
+            residual=finite(report.solution.residual_norm),
+            allowed=finite((allowed / nominal)[np.argmax(relative)]) if len(x) else None,
+            relative_to="nominal value",
+            connections=connections,
+            left_out=left_out,
+            curves=tuple(ResidualCurve.of(solver, points, most) for solver, points in self._points.items()),
+        )
+        return replace(report, iteration=iteration, units=tuple(unit_of(plan, one) for one in report.torn))
+
+    def _connections(self, x: Floats, residual: Floats, allowed: Floats) -> Iterator[IteratedConnection]:
+        """Connections of numbers in the loop; values of those that are not iterated are where the components are."""
+        plan, torn = self._assembly.plan, {slot: place for place, slot in enumerate(self._torn)}
+        inside = set(self.planned.signals)
+        for wire in plan.wires:
+            source, destination = plan.signals[wire.source], plan.signals[wire.destination]
+            if source not in inside or destination not in inside or plan.types[wire.source] in NUMBERED:
+                continue
+            slot = wire.destination if wire.destination in torn else wire.source
+            ends = str(source), str(destination)
+            unit = unit_of(plan, plan.signals[slot])
+            if slot not in torn:
+                yield IteratedConnection(*ends, finite(self._value(slot)), unit)
+                continue
+            place = torn[slot]
+            left, limit, nominal = (float(one[place]) for one in (residual, allowed, self._domain.nominal))
+            relative = finite(abs(left) / nominal)
+            yield IteratedConnection(*ends, finite(x[place]), unit, finite(left), finite(limit), relative)
+
+    def _value(self, slot: int) -> float:
+        integer = holds_integer(self._assembly.plan.types[slot])
+        return float(self.kernel.integers[slot] if integer else self.kernel.values[slot])
 
     def _evaluated(self, time: float) -> LoopReport:
         """Solution of a loop of discrete signals only, which has no unknowns."""
