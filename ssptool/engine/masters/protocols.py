@@ -268,6 +268,14 @@ class InstanceGroup(NamedTuple):
     integrated: bool = False
 
 
+class InterfaceEnds(NamedTuple):
+    """Ends of a connection inside a group of instances, by their full names; `unit` is that of the destination."""
+
+    source: str
+    destination: str
+    unit: str
+
+
 class GroupPart(NamedTuple):
     """One instance that does `substeps` steps in a macro step. `follows`: its inputs may vary over each of them.
 

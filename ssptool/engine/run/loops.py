@@ -185,6 +185,13 @@ class LoopReport:
         """The best point found."""
         return dict(zip(self.torn, self.solution.x.tolist(), strict=True))
 
+    @property
+    def relative_residual(self) -> str:
+        """The largest residual over the nominal value, in words, with its limit for a loop that was not solved."""
+        allowed = None if self.iteration is None else self.iteration.allowed
+        limit = "" if allowed is None else f" (allowed {allowed:.2g})"
+        return f"relative residual {self.solution.residual_norm:.3g}{limit}"
+
     def facts(self) -> dict[str, Any]:
         """Content of the report for JSON."""
         return {
@@ -223,14 +230,7 @@ class LoopReport:
             f"(residual {with_unit(f'{residuals[signal]:.3g}', units.get(signal))})"
             for signal in shown
         )
-        return f"; best point: {abbreviated(points, _SHOWN)}; {relative_residual(self)}"
-
-
-def relative_residual(report: LoopReport) -> str:
-    """The largest residual of a loop over the nominal value, in words, with its limit if it was not met."""
-    allowed = None if report.iteration is None else report.iteration.allowed
-    limit = "" if allowed is None else f" (allowed {allowed:.2g})"
-    return f"relative residual {report.solution.residual_norm:.3g}{limit}"
+        return f"; best point: {abbreviated(points, _SHOWN)}; {self.relative_residual}"
 
 
 def unit_of(plan: Plan, signal: Signal) -> str:
