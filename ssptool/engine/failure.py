@@ -40,6 +40,8 @@ class IteratedConnection:
     ----------
     source, destination
         Full names of both variables.
+    source_component, destination_component
+        Full names of their components.
     value
         Value that goes into the destination, in `unit`; None: not a finite number.
     residual
@@ -53,6 +55,8 @@ class IteratedConnection:
 
     source: str
     destination: str
+    source_component: str
+    destination_component: str
     value: float | None
     unit: str = ""
     residual: float | None = None

@@ -395,7 +395,8 @@ class IteratedGroup:
         numbers = np.transpose((best.best, best.change, allowed, relative)).tolist()
         for (source, destination, unit), row in zip(self.system.interface_ends(self.group), numbers, strict=True):
             value, change, limit, share = map(finite, row)
-            yield IteratedConnection(source, destination, value, unit, change, limit, share)
+            ends = str(source), str(destination), source.component, destination.component
+            yield IteratedConnection(*ends, value, unit, change, limit, share)
 
     def _iterates_of_kernel(self) -> Agreement:
         """Judge the iterates of the present step that the kernel has kept for itself, by doing them once more."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import Floats, Instruction, Kernel, Outcome, Slots
 from ssptool.errors import counted
+from ssptool.network.network import Signal
 
 SavedState = Mapping[str, NDArray[Any]]
 """State of a stepper or of a part of one, as arrays by name."""
@@ -269,10 +270,10 @@ class InstanceGroup(NamedTuple):
 
 
 class InterfaceEnds(NamedTuple):
-    """Ends of a connection inside a group of instances, by their full names; `unit` is that of the destination."""
+    """Ends of a connection inside a group of instances; `unit` is that of the destination."""
 
-    source: str
-    destination: str
+    source: Signal
+    destination: Signal
     unit: str
 
 

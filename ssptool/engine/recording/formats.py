@@ -262,6 +262,8 @@ _ITERATION: Mapping[str, Any] = {
         {
             "source": str,
             "destination": str,
+            "source_component": str,
+            "destination_component": str,
             "value": _NUMBER_OR_NONE,
             "unit": str,
             "residual": _NUMBER_OR_NONE,

@@ -168,8 +168,7 @@ def _interface_derivatives(assembly: Assembly, group: InstanceGroup) -> "Interfa
 def _interface_ends(plan: Plan, group: InstanceGroup) -> tuple[InterfaceEnds, ...]:
     signals, sources = plan.signals, {wire.destination: wire.source for wire in plan.wires}
     return tuple(
-        InterfaceEnds(str(signals[sources[slot]]), str(signals[slot]), unit_of(plan, signals[slot]))
-        for slot in group.unknowns
+        InterfaceEnds(signals[sources[slot]], signals[slot], unit_of(plan, signals[slot])) for slot in group.unknowns
     )
 
 

@@ -385,7 +385,7 @@ class RunningLoop:
             if source not in inside or destination not in inside or plan.types[wire.source] in NUMBERED:
                 continue
             slot = wire.destination if wire.destination in torn else wire.source
-            ends = str(source), str(destination)
+            ends = str(source), str(destination), source.component, destination.component
             unit = unit_of(plan, plan.signals[slot])
             if slot not in torn:
                 yield IteratedConnection(*ends, finite(self._value(slot)), unit)
