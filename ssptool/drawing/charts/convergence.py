@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ssptool.drawing.charts.axes import HIGH_COLOUR, Axis, Floats, panels, picture
+from ssptool.drawing.charts.axes import HIGH_COLOUR, Axis, Floats, log_scale, panels, picture
 from ssptool.drawing.plot import plotly_text
 
 _ALLOWED = "#8c8c8c"
@@ -53,7 +53,7 @@ class ResidualHistory:
         if self.best_points:
             place, best = self.best_points[0]
             axis.plot([place], [best], linestyle="", marker="D", color=HIGH_COLOUR, label=f"best iterate: {best:.3g}")
-        axis.set_yscale("log")
+        log_scale(axis)
         axis.set_xlabel("iteration")
         axis.set_ylabel(self.residual.title)
         axis.xaxis.get_major_locator().set_params(integer=True)

@@ -116,7 +116,7 @@ _FAILURE = {
     "message": "cause",
     "component": "component",
     "function": "FMI function called last",
-    "time": "time of the run",
+    "time": "time",
     "advice": "advice",
 }
 

@@ -72,8 +72,8 @@ def _row(connection: Mapping[str, Any]) -> Iterator[str]:
 def _notes(iteration: Mapping[str, Any], connections: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     over = _MEANINGS.get(iteration["relative_to"], iteration["relative_to"])
     yield (
-        "Values are those of the best iterate. A residual is the value that comes out of the source of a connection less "
-        f"the value that went into its destination; the relative residual is its size over {over}."
+        "Values are those of the best iterate. A residual is the value that comes out of the source of a connection, "
+        f"less the value that went into its destination; the relative residual is its size over {over}."
     )
     if any(one["allowed"] is None and one["residual"] is None for one in connections):
         yield "Connections without a residual are not iterated: their values follow from the others."
