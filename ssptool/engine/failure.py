@@ -1,7 +1,7 @@
 """Ends of a run and refusals: failures as values, and the exceptions that stop a run before or while it computes."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -76,19 +76,26 @@ class ResidualCurve:
     residuals: tuple[float, ...]
     allowed: tuple[float, ...]
 
-    @classmethod
-    def of(cls, method: str, points: Sequence[tuple[int, float, float]], most: int) -> "ResidualCurve":
-        """At most `most` of the points (iteration, residual, allowed), with the first, the last and the least."""
-        points = [point for point in points if all(map(math.isfinite, point))]
-        every = -(-len(points) // max(1, most - 3))
-        least = min(range(len(points)), key=lambda place: points[place][1], default=0)
-        kept = [
-            point
-            for place, point in enumerate(points)
-            if place % max(1, every) == 0 or place in (least, len(points) - 1)
-        ]
-        numbers, residuals, allowed = zip(*kept, strict=True) if kept else ((), (), ())
-        return cls(method, numbers, residuals, allowed)
+
+Points = Sequence[tuple[int, float, float]]
+"""Of a residual curve: (iteration, residual, allowed)."""
+
+
+def residual_curves(points: Mapping[str, Points]) -> tuple[ResidualCurve, ...]:
+    """Curves by method; with more than `MOST_POINTS` together, each keeps its share, and its first, last and least."""
+    finite_ones = {method: [one for one in own if all(map(math.isfinite, one))] for method, own in points.items()}
+    share = MOST_POINTS // max(1, len(points)) - 3 if sum(map(len, finite_ones.values())) > MOST_POINTS else MOST_POINTS
+    return tuple(ResidualCurve(method, *_columns(own, max(1, share))) for method, own in finite_ones.items())
+
+
+def _columns(points: Points, share: int) -> tuple[tuple[int, ...], tuple[float, ...], tuple[float, ...]]:
+    if not points:
+        return (), (), ()
+    every, last = -(-len(points) // share), len(points) - 1
+    least = min(range(len(points)), key=lambda place: points[place][1])
+    kept = [point for place, point in enumerate(points) if place % every == 0 or place in (least, last)]
+    numbers, residuals, allowed = zip(*kept, strict=True)
+    return numbers, residuals, allowed
 
 
 @dataclass(frozen=True, slots=True)

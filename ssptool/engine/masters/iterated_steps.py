@@ -9,14 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ssptool.engine.failure import (
-    MOST_POINTS,
     Ending,
     FailedIteration,
     Failure,
     IteratedConnection,
-    ResidualCurve,
     finite,
     largest_first,
+    residual_curves,
     seconds_text,
 )
 from ssptool.engine.kernel.interface import Code, Floats, Instruction, IterationCalls, Op, Outcome
@@ -386,7 +385,7 @@ class IteratedGroup:
             relative_to="size",
             connections=connections,
             left_out=left_out,
-            curves=(ResidualCurve.of(method, points, MOST_POINTS),),
+            curves=residual_curves({method: points}),
         )
 
     def _connections(self, best: Agreement) -> Iterator[IteratedConnection]:

@@ -10,14 +10,13 @@ import numpy as np
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.failure import (
-    MOST_POINTS,
     Ending,
     FailedIteration,
     Failure,
     IteratedConnection,
-    ResidualCurve,
     finite,
     largest_first,
+    residual_curves,
 )
 from ssptool.engine.kernel.interface import Code, Floats, Outcome, holds_integer
 from ssptool.engine.loops.chain import Chain, Homotopy, default_chain
@@ -361,7 +360,6 @@ class RunningLoop:
         x, residual, plan = report.solution.x, report.solution.residual, self._assembly.plan
         nominal = self._domain.nominal
         allowed = self._convergence.allowed(x, nominal)
-        most = MOST_POINTS // max(1, len(self._points))
         connections, left_out = largest_first(self._connections(x, residual, allowed))
         relative = np.abs(residual) / nominal
         iteration = FailedIteration(
@@ -372,7 +370,7 @@ class RunningLoop:
             relative_to="nominal value",
             connections=connections,
             left_out=left_out,
-            curves=tuple(ResidualCurve.of(solver, points, most) for solver, points in self._points.items()),
+            curves=residual_curves(self._points),
         )
         return replace(report, iteration=iteration, units=tuple(unit_of(plan, one) for one in report.torn))
 
