@@ -54,6 +54,7 @@ class ResidualHistory:
             place, best = self.best_points[0]
             axis.plot([place], [best], linestyle="", marker="D", color=HIGH_COLOUR, label=f"best iterate: {best:.3g}")
         log_scale(axis)
+        axis.set_xlim(left=0.5)
         axis.set_xlabel("iteration")
         axis.set_ylabel(self.residual.title)
         axis.xaxis.get_major_locator().set_params(integer=True)

@@ -92,13 +92,13 @@ def _loop(connections: Sequence[Mapping[str, Any]]) -> Iterator[ReportPicture]:
 def _arrow(connection: Mapping[str, Any], *, worst: bool) -> LoopArrow:
     source = _ends(connection["source"], connection["source_component"])
     destination = _ends(connection["destination"], connection["destination_component"])
-    names = source[1] if source[1] == destination[1] else f"{source[1]} → {destination[1]}"
+    names = f"{source[1]} =" if source[1] == destination[1] else f"{source[1]} → {destination[1]}:"
     unit = connection["unit"]
     value, residual = _quantity(connection["value"], ".6g", unit), _quantity(connection["residual"], ".3g", unit)
     allowed = _quantity(connection["allowed"], ".2g", unit)
     limit = f" (allowed {allowed})" if allowed else ""
     left = f"residual {residual}{limit}" if residual else ""
-    return LoopArrow(source, destination, f"{names} = {value or 'not finite'}", left, worst and bool(residual))
+    return LoopArrow(source, destination, f"{names} {value or 'not finite'}", left, worst and bool(residual))
 
 
 def _ends(name: str, component: str) -> tuple[str, str]:
