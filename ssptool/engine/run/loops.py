@@ -188,7 +188,7 @@ class LoopReport:
     def relative_residual(self) -> str:
         """The largest residual over the nominal value, in words, with its limit for a loop that was not solved."""
         allowed = None if self.iteration is None else self.iteration.allowed
-        limit = "" if allowed is None else f" (allowed {allowed:.2g})"
+        limit = "" if allowed is None else f" (allowed {allowed:.3g})"
         return f"relative residual {self.solution.residual_norm:.3g}{limit}"
 
     def facts(self) -> dict[str, Any]:

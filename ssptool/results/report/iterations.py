@@ -57,14 +57,14 @@ def _summary(iteration: Mapping[str, Any]) -> Iterator[Sequence[str]]:
     yield "iterations", str(iteration["iterations"])
     yield "relative residual", _number(iteration["residual"], ".3g") or "not finite"
     if iteration["allowed"] is not None:
-        yield "allowed", _number(iteration["allowed"], ".2g")
+        yield "allowed", _number(iteration["allowed"], ".3g")
 
 
 def _row(connection: Mapping[str, Any]) -> Iterator[str]:
     unit = connection["unit"]
     yield connection["source"]
     yield connection["destination"]
-    for name, form in (("value", ".6g"), ("residual", ".3g"), ("allowed", ".2g")):
+    for name, form in (("value", ".6g"), ("residual", ".3g"), ("allowed", ".3g")):
         yield _quantity(connection[name], form, unit)
     yield _number(connection["relative"], ".3g")
 
@@ -95,7 +95,7 @@ def _arrow(connection: Mapping[str, Any], *, worst: bool) -> LoopArrow:
     names = f"{source[1]} =" if source[1] == destination[1] else f"{source[1]} → {destination[1]}:"
     unit = connection["unit"]
     value, residual = _quantity(connection["value"], ".6g", unit), _quantity(connection["residual"], ".3g", unit)
-    allowed = _quantity(connection["allowed"], ".2g", unit)
+    allowed = _quantity(connection["allowed"], ".3g", unit)
     limit = f" (allowed {allowed})" if allowed else ""
     left = f"residual {residual}{limit}" if residual else ""
     return LoopArrow(source, destination, f"{names} {value or 'not finite'}", left, worst and bool(residual))
