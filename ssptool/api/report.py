@@ -22,7 +22,8 @@ from ssptool.engine.run.plots import curves_of
 from ssptool.errors import WrongValue, counted
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.tree import dotted
-from ssptool.results.report import ReportPage, ReportPicture, report_page, run_report_content, sheet_identity
+from ssptool.results.report import ReportPage, report_page, run_report_content, sheet_identity
+from ssptool.results.report.content import ReportPicture
 from ssptool.studies.calibration import read_fit
 from ssptool.studies.charts import every_chart
 from ssptool.studies.report import study_report_content

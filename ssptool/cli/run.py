@@ -281,7 +281,7 @@ def _loop(loop: "LoopReport") -> str:
     signals, points = counted(len(loop.signals), "signal"), counted(solution.iterations, "iteration")
     return (
         f"algebraic loop of {signals}, solved for {abbreviated(loop.torn)}: {solution.status} "
-        f"by {solution.solver}, {points}, residual {solution.residual_norm:.2g}"
+        f"by {solution.solver}, {points}, {loop.relative_residual}"
     )
 
 
@@ -295,7 +295,7 @@ def _choices(result: "Result") -> Iterator[Entry]:
 def _run(result: "Result") -> Iterator[Entry]:
     if result.rows:
         steps = counted(result.statistics.steps, "step")
-        yield "run", f"{result.first_time:g} … {result.last_time:g} s in {steps}, {_speed(result)}"
+        yield "run", f"{result.first_time:g} … {result.last_time:.12g} s in {steps}, {_speed(result)}"
     yield from _counts(result.statistics)
     for note in result.notes:
         yield "note", note

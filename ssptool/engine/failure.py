@@ -1,6 +1,7 @@
 """Ends of a run and refusals: failures as values, and the exceptions that stop a run before or while it computes."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -27,6 +28,130 @@ class Ending(StrEnum):
     TERMINATED = "ended by a component"
 
 
+MOST_CONNECTIONS, MOST_POINTS = 20, 400
+"""Connections that a failed iteration has, and points of all its curves together; the rest is counted, or thinned."""
+
+
+@dataclass(frozen=True, slots=True)
+class IteratedConnection:
+    """Connection of a loop, at the best iterate of an iteration that failed.
+
+    Attributes
+    ----------
+    source, destination
+        Full names of both variables.
+    source_component, destination_component
+        Full names of their components.
+    value
+        Value that goes into the destination, in `unit`; None: not a finite number.
+    residual
+        Value that comes out of the source for it, less `value`, in `unit`; None: not a finite number, or not iterated.
+    allowed
+        Largest |residual| that counts as converged, in `unit`; None: not iterated, but computed from the others, or not
+        judged by itself.
+    relative
+        The relative residual: |residual| over what its iteration compares it with (`FailedIteration.relative_to`).
+    """
+
+    source: str
+    destination: str
+    source_component: str
+    destination_component: str
+    value: float | None
+    unit: str = ""
+    residual: float | None = None
+    allowed: float | None = None
+    relative: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualCurve:
+    """The largest relative residual at iterates of one method, and what was allowed there.
+
+    `iterations` are the numbers of the iterates. Iterates at which it is not finite are left out.
+    """
+
+    method: str
+    iterations: tuple[int, ...]
+    residuals: tuple[float, ...]
+    allowed: tuple[float, ...]
+
+
+Points = Sequence[tuple[int, float, float]]
+"""Of a residual curve: (iteration, residual, allowed)."""
+
+
+def residual_curves(points: Mapping[str, Points]) -> tuple[ResidualCurve, ...]:
+    """Curves by method; with more than `MOST_POINTS` together, each keeps its share, and its first, last and least."""
+    finite_ones = {method: [one for one in own if all(map(math.isfinite, one))] for method, own in points.items()}
+    share = MOST_POINTS // max(1, len(points)) - 3 if sum(map(len, finite_ones.values())) > MOST_POINTS else MOST_POINTS
+    return tuple(ResidualCurve(method, *_columns(own, max(1, share))) for method, own in finite_ones.items())
+
+
+def _columns(points: Points, share: int) -> tuple[tuple[int, ...], tuple[float, ...], tuple[float, ...]]:
+    if not points:
+        return (), (), ()
+    every, last = -(-len(points) // share), len(points) - 1
+    least = min(range(len(points)), key=lambda place: points[place][1])
+    kept = [point for place, point in enumerate(points) if place % every == 0 or place in (least, last)]
+    numbers, residuals, allowed = zip(*kept, strict=True)
+    return numbers, residuals, allowed
+
+
+@dataclass(frozen=True, slots=True)
+class FailedIteration:
+    """Iteration of a loop of connections that did not converge: of an algebraic loop, or of a macro step.
+
+    Attributes
+    ----------
+    method
+        Name of the method that came closest.
+    iterations
+        Number of iterations of all methods that were tried.
+    residual, allowed
+        The largest relative residual at the best iterate, and its limit there; None: not finite.
+    relative_to
+        Residuals are relative to: "nominal value", or the larger of that and the value, "size".
+    connections
+        At most `MOST_CONNECTIONS`, the largest relative residual first.
+    left_out
+        Number of connections that are not among them.
+    curves
+        One for each method, in the order in which they were tried.
+    """
+
+    method: str
+    iterations: int
+    residual: float | None
+    allowed: float | None
+    relative_to: str
+    connections: tuple[IteratedConnection, ...]
+    left_out: int
+    curves: tuple[ResidualCurve, ...]
+
+    @property
+    def worst(self) -> IteratedConnection | None:
+        """The connection with the largest relative residual; None where no residual is finite."""
+        first = self.connections[0] if self.connections else None
+        return None if first is None or first.residual is None else first
+
+
+def largest_first(connections: Iterable[IteratedConnection]) -> tuple[tuple[IteratedConnection, ...], int]:
+    """The first `MOST_CONNECTIONS` by relative residual, those that are not iterated last; and the number of others."""
+    every = sorted(connections, key=lambda one: (one.relative is None, -(one.relative or 0.0)))
+    return tuple(every[:MOST_CONNECTIONS]), len(every[MOST_CONNECTIONS:])
+
+
+def seconds_text(time: float) -> str:
+    """A time [s] of a run in words: the same digits in summaries, messages and reports."""
+    return f"{time:.12g} s"
+
+
+def finite(value: float) -> float | None:
+    """The number, or None in place of nan and inf, which JSON does not have."""
+    return float(value) if math.isfinite(value) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Reason of an early end of a run.
@@ -42,6 +167,8 @@ class Failure:
         Last log messages of the FMU.
     recoverable
         The FMU can go on from a saved state: it only rejected what it was asked for.
+    iteration
+        The iteration that did not converge, if this is why the run ended.
     """
 
     ending: Ending
@@ -52,10 +179,11 @@ class Failure:
     function: str = ""
     messages: tuple[str, ...] = ()
     recoverable: bool = False
+    iteration: FailedIteration | None = None
 
     def __str__(self) -> str:
         said = "".join(f"\n  {one_line(f'{self.component}: {message}')}" for message in self.messages)
-        return f"at t = {self.time:g} s: {self.message}; {self.advice}{said}"
+        return f"at t = {seconds_text(self.time)}: {self.message}; {self.advice}{said}"
 
 
 class RunError(Exception):

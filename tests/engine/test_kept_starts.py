@@ -9,7 +9,8 @@ import pytest
 
 import ssptool
 from ssptool import Settings, read_manifest
-from ssptool.results.report import ReportPicture, run_report_content
+from ssptool.results.report import run_report_content
+from ssptool.results.report.content import ReportPicture
 
 SHORT = Settings(stop_time=0.01)
 

@@ -32,6 +32,16 @@ MODELS = {
         {register}("u", causality={causality}.input))
         {register}("y", causality={causality}.output))
     """,
+    "Plus": """
+        self.u = 0.0
+        {register}("u", causality={causality}.input))
+        {register}("y", causality={causality}.output, getter=lambda: self.u + 1))
+    """,
+    "Late": """
+        self.u, self.y = 0.0, 0.0
+        {register}("u", causality={causality}.input))
+        {register}("y", causality={causality}.output))
+    """,
     "Noisy": """
         self.u, self.y, self.floor, self.calls = 0.0, 0.0, 1e-6, 0
         {register}("u", causality={causality}.input))
@@ -58,6 +68,8 @@ EQUATIONS = {
     "Wave": "self.y = math.sin(time)",
     "Spring": "self.F = -self.k * self.z",
     "Half": "self.y = self.u / 2",
+    "Plus": "pass  # y follows u at every instant",
+    "Late": "self.y = self.u + (time > 0)  # y follows u at the ends of steps",
     "Noisy": """self.calls += 1  # no variable of the FMU: not part of its state
         self.y = math.sin(time) + self.u / 2 + self.floor * math.sin(12345.678 * self.calls)""",
     "Ender": "self.y = time",

@@ -37,6 +37,15 @@ def picture(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), dpi=120, layout="constrained")
 
 
+def log_scale(axis: Any) -> None:
+    """A logarithmic y axis of Matplotlib whose numbers are plain text, as all texts of our pictures are."""
+    from matplotlib.ticker import NullFormatter, StrMethodFormatter  # heavy and optional
+
+    axis.set_yscale("log")
+    axis.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.yaxis.set_minor_formatter(NullFormatter())
+
+
 def panels(rows: int, columns: int, height: int, **options: Any) -> Any:
     """An empty figure of Plotly, with rows of this height [px]."""
     try:

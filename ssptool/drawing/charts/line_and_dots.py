@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ssptool.drawing.charts.axes import LOW_COLOUR, Axis, Floats, panels, picture
+from ssptool.drawing.charts.axes import LOW_COLOUR, Axis, Floats, log_scale, panels, picture
 from ssptool.drawing.plot import plotly_text
 
 _DOTS = "#8c8c8c"
@@ -53,7 +53,8 @@ class LineAndDots:
                 label=self.line,
             )
             axis.set_ylabel(panel.y.title)
-            axis.set_yscale("log" if panel.log else "linear")
+            if panel.log:
+                log_scale(axis)
             axis.grid(visible=True, alpha=0.3)
         axes[-1].set_xlabel(self.panels[-1].x.title)
         handles, names = axes[0].get_legend_handles_labels()

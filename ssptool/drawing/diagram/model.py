@@ -256,13 +256,14 @@ class Pin:
 class Line:
     """One or more connections that take the same way; or a dependence inside an element.
 
-    `elements` are the names of those at its ends; "" is the system itself.
+    `elements` are the names of those at its ends; "" is the system itself. `labels` are texts at the line.
     """
 
     points: tuple[Point, ...]
     described: tuple[str, ...]
     spans: tuple[Span, ...]
     elements: tuple[str, str] = ("", "")
+    labels: tuple[Label, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,21 +71,29 @@ Remarks = Mapping[Span, Sequence[Remark]]
 LinkOf = Callable[[ElementPath], str]
 
 
-def sheet_svg(sheet: Sheet, remarks: Remarks, link: LinkOf | None = None) -> str:
-    """The SVG text. `link` gives the address of the sheet of an element that has one; without it, nothing is a link."""
-    return etree.tostring(sheet_element(sheet, remarks, link), pretty_print=True, encoding="unicode")
+def sheet_svg(
+    sheet: Sheet, remarks: Remarks, link: LinkOf | None = None, meanings: Mapping[Mark, str] = MEANINGS
+) -> str:
+    """The SVG text. `link` gives the address of the sheet of an element that has one; without it, nothing is a link.
+
+    `meanings` are the texts of the legend.
+    """
+    return etree.tostring(sheet_element(sheet, remarks, link, meanings), pretty_print=True, encoding="unicode")
 
 
-def sheet_element(sheet: Sheet, remarks: Remarks, link: LinkOf | None = None) -> etree._Element:
-    return _Picture(sheet, remarks, link).root
+def sheet_element(
+    sheet: Sheet, remarks: Remarks, link: LinkOf | None = None, meanings: Mapping[Mark, str] = MEANINGS
+) -> etree._Element:
+    return _Picture(sheet, remarks, link, meanings).root
 
 
 class _Picture:
     """Coordinates are millimetres with y down: the upper left corner of the page is the origin."""
 
-    def __init__(self, sheet: Sheet, remarks: Remarks, link: LinkOf | None) -> None:
+    def __init__(self, sheet: Sheet, remarks: Remarks, link: LinkOf | None, meanings: Mapping[Mark, str]) -> None:
         sheet = lettered(sheet)
         self._remarks = remarks
+        self._meanings = meanings
         self._link = link
         self._around = _around(sheet)
         self._legend = [mark for mark in Mark if mark in _seen(sheet, remarks)]
@@ -133,6 +141,8 @@ class _Picture:
             node = self._line(self.root, line, gaps=crossed.get(number, ()))
             for end, element in zip(("from", "to"), line.elements, strict=True):
                 self._identify(node, end, paths[element])
+            for label in line.labels:
+                self._write(self.root, label)
         for point in branches(sheet.lines):
             at = self._at(point)
             dot = {"class": "pin", "cx": f"{at.x:g}", "cy": f"{at.y:g}", "r": f"{0.17 * self._text:g}"}
@@ -181,8 +191,9 @@ class _Picture:
         x, y = self._around.x1 + self._text, self._around.y1 - 1.2 * self._text
         for mark in self._legend:
             points = Point(x, y), Point(x + 2 * self._text, y)
-            self._line(group, Line(points, (MEANINGS[mark],), ()), mark.value)
-            label = Label(MEANINGS[mark], Point(x + 2.6 * self._text, y), TextAnchor.START, 0.85 * self._text, Role.PIN)
+            self._line(group, Line(points, (self._meanings[mark],), ()), mark.value)
+            at = Point(x + 2.6 * self._text, y)
+            label = Label(self._meanings[mark], at, TextAnchor.START, 0.85 * self._text, Role.PIN)
             self._write(group, label)
             x = label.extent.x2 + 2 * self._text
 
@@ -313,6 +324,7 @@ def _extents(sheet: Sheet) -> Iterator[Rectangle]:
         yield from (label.extent for label in one.labels)
         yield from (note.extent.upright for note in one.notes)
         yield from (Rectangle(*point, *point) for line in one.lines for point in line.points)
+        yield from (label.extent for line in one.lines for label in line.labels)
         for block in one.blocks:
             yield block.extent.turned(block.rotation)
             yield from (label.extent for label in block.labels)

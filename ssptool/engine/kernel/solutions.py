@@ -70,9 +70,13 @@ class Convergence:
                 f"tolerances must not be negative and not both 0, found rtol {self.rtol}, atol {self.atol}"
             )
 
+    def allowed(self, x: Floats, nominal: Floats) -> Floats:
+        """The largest difference of each element that passes, in the units of the signals; all (m,)."""
+        return self.atol + self.rtol * np.maximum(np.abs(x), nominal)
+
     def reached(self, difference: Floats, x: Floats, nominal: Floats) -> bool:
         """True if `difference` is small at `x`; all (m,), in the units of the signals."""
-        return bool((np.abs(difference) <= self.atol + self.rtol * np.maximum(np.abs(x), nominal)).all())
+        return bool((np.abs(difference) <= self.allowed(x, nominal)).all())
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,4 +210,5 @@ class Pairs:
             f"the macro step would have to be smaller than {self.h:.2g} s: {why}",
             "look for a signal that jumps, loosen the tolerance of the adaptive steps, or use fixed ones",
             self.t,
+            iteration=error.iteration if isinstance(error, Failure) else None,
         )

@@ -44,6 +44,13 @@ class Measure(Protocol):
         """Start the iterations of one step; nominal values (m,) are in the units of the signals."""
         ...
 
+    def allowed(self, x: Floats, nominal: Floats) -> Floats:
+        """The largest |found − x| of each signal that passes, in its unit; inf where signals are not judged one by one.
+
+        All (m,).
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Absolute:
@@ -58,6 +65,9 @@ class Absolute:
     def begin(self, nominal: Floats) -> Judge:
         return lambda x, change: float(np.abs(change).max()) / self.limit
 
+    def allowed(self, x: Floats, nominal: Floats) -> Floats:
+        return np.full_like(x, self.limit)
+
 
 @dataclass(frozen=True, slots=True)
 class Relative:
@@ -71,6 +81,9 @@ class Relative:
 
     def begin(self, nominal: Floats) -> Judge:
         return lambda x, change: float((np.abs(change) / (self.limit * np.maximum(np.abs(x), nominal))).max())
+
+    def allowed(self, x: Floats, nominal: Floats) -> Floats:
+        return np.asarray(self.limit * np.maximum(np.abs(x), nominal))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +114,9 @@ class ResidualRelative:
 
         return judge
 
+    def allowed(self, x: Floats, nominal: Floats) -> Floats:
+        return np.full_like(x, np.inf)
+
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
@@ -118,6 +134,9 @@ class AllOf:
             return judges[0]
         # Each is asked, so that each sees every iterate; max() of Python would drop a nan.
         return lambda x, change: float(np.max([judge(x, change) for judge in judges]))
+
+    def allowed(self, x: Floats, nominal: Floats) -> Floats:
+        return np.asarray(np.min([measure.allowed(x, nominal) for measure in self.measures], axis=0))
 
 
 DEFAULT_TOLERANCE = 1e-8
@@ -143,6 +162,9 @@ class FixedCount:
     def begin(self, nominal: Floats) -> Judge:
         done = itertools.count(1)
         return lambda x, change: self.count / next(done) if np.all(np.isfinite(change)) else np.nan
+
+    def allowed(self, x: Floats, nominal: Floats) -> Floats:
+        return np.asarray(self.limit * np.maximum(np.abs(x), nominal))
 
 
 MEASURES: Mapping[MeasureName, Callable[[float], Measure]] = {
@@ -218,14 +240,19 @@ class Agreement:
         Scatter of the outputs around the best iterate, once that was `probed`; 0: none.
     best, worst
         The best iterate, and the index of its largest change; `last_worst` is that of the last iterate.
+    change
+        The difference at the best iterate, in the units of the signals.
+    judged
+        The largest change of each iterate, and its excess.
     """
 
     def __init__(self, measure: Measure, nominal: Floats, floor: float = 0.0) -> None:
         self.excess = np.inf
         self.noisy = False
         self.first = self.last = self.least = np.inf
-        self.best = np.zeros_like(nominal)
+        self.best, self.change = np.zeros_like(nominal), np.full_like(nominal, np.nan)
         self.worst = self.last_worst = 0
+        self.judged: list[tuple[float, float]] = []
         self._judge = measure.begin(nominal)
         self._nominal = nominal
         self._counted = isinstance(measure, FixedCount)
@@ -245,10 +272,12 @@ class Agreement:
         change = np.abs(found - x) / np.maximum(np.abs(x), self._nominal)
         worst = int(np.argmax(change))
         self.last, self.last_worst = float(change[worst]), worst
+        self.judged.append((self.last, self.excess))
         if not self._leasts:
             self.first = self.last
         if not self.last >= self.least:
             self.least, self.best, self.worst = self.last, np.array(x), worst
+            self.change = found - x
         self._leasts.append(self.least)
         self.noisy = not self._counted and self.last <= self._floor
         return self.noisy or done

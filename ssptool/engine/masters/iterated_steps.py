@@ -2,13 +2,22 @@
 
 Groups without special needs iterate inside the kernel, which returns to Python only for the next iterate."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ssptool.engine.failure import Ending, Failure
+from ssptool.engine.failure import (
+    Ending,
+    FailedIteration,
+    Failure,
+    IteratedConnection,
+    finite,
+    largest_first,
+    residual_curves,
+    seconds_text,
+)
 from ssptool.engine.kernel.interface import Code, Floats, Instruction, IterationCalls, Op, Outcome
 from ssptool.engine.kernel.twin.loop_solvers import Aitken, FixedPoint
 from ssptool.engine.kernel.twin.proposals import Proposal
@@ -39,6 +48,7 @@ from ssptool.engine.masters.protocols import (
     under,
 )
 from ssptool.errors import counted
+from ssptool.fmu.units import with_unit
 
 STRONG_DAMPING = 0.1
 """Damping of the first step of a repetition with stronger damping."""
@@ -79,6 +89,7 @@ class IteratedGroup:
         # Numbers of the kernel's iterations; which one ran last does not matter if there is none.
         self.iteration: int | None = None
         self.cautious_iteration: int | None = None
+        self.by_kernel = 0  # iterates of the present step of which the kernel has told the last one only
         self.plain_switch = PlainIterationSwitch(master.plain_iterations)
         self.settled = settled_of(system.settled, group.names)
         self.ask_derivatives: AskDerivatives | None = None
@@ -110,7 +121,7 @@ class IteratedGroup:
         master, slots, values, nominal = self.master, self.unknowns, self.values, self.nominal
         if failure := self._checked(self.kernel.save):
             return failure
-        x = self._predict(master.prediction)
+        self.by_kernel, x = 0, self._predict(master.prediction)
         agreement = Agreement(master.measure, nominal, self.settled.floor)
         propose = self.accelerator.begin()
         self.kernel.exchange(self.group.group)
@@ -119,7 +130,7 @@ class IteratedGroup:
             iteration += 1
             values[slots] = x
             if failure := self._advance():
-                return self._carried_away(failure, iteration)
+                return self._carried_away(failure, iteration, agreement)
             self.kernel.exchange(self.group.group)
             found = values[slots]
             agree = agreement.reached(x, found)
@@ -149,9 +160,10 @@ class IteratedGroup:
         agreement = Agreement(self.master.measure, nominal, self.settled.floor)
         propose: Proposal | None = None
         iterations = outcome.iterations
+        self.by_kernel = iterations - 1
         while True:
             if failure := self._rescued(outcome):
-                return self._carried_away(failure, iterations)
+                return self._carried_away(failure, iterations, agreement)
             found = values[slots]
             if agreement.reached(x, found):
                 return self._agreed(agreement, iterations)
@@ -330,9 +342,9 @@ class IteratedGroup:
         return None
 
     def _not_converged(self, iterations: int, agreement: Agreement) -> Failure:
-        names, signal = ", ".join(self.group.names), self.group.signals[agreement.worst]
-        step = f"of the step from t = {self.t:g} s for the inputs of {names}"
-        left = f"{signal} changes by {agreement.least:.2g} of its size (asked for: {self.master.measure.name})"
+        names, iteration = ", ".join(self.group.names), self._failed(iterations, agreement)
+        step = f"of the step from t = {seconds_text(self.t)} for the inputs of {names}"
+        left = f"{_largest_change(iteration)} (asked for: {self.master.measure.name})"
         noisy = agreement.least <= NOISE_MARGIN * agreement.noise
         stays = noisy or (agreement.stagnates and agreement.least < agreement.first)
         if stays and agreement.least <= 1.0:  # what changes by more than its size does not stay where it is
@@ -342,27 +354,75 @@ class IteratedGroup:
             return self._gives_up(
                 f"the iteration {step} stagnates after {counted(iterations, 'iteration')}: {left}{known}",
                 f"{allow}step without iterations (--master jacobi)",
+                iteration,
             )
         if agreement.grows or agreement.least > 1.0:  # what changes by more than its size comes no nearer
             return self._gives_up(
-                f"the iteration {step} diverges after {counted(iterations, 'iteration')}: {left}", self._remedy()
+                f"the iteration {step} diverges after {counted(iterations, 'iteration')}: {left}",
+                self._remedy(),
+                iteration,
             )
         return self._gives_up(
             f"the iteration {step} has not converged after {counted(iterations, 'iteration')}: {left}",
             f"allow more with --max-iterations {2 * self.master.max_iterations}, {self._remedy()}, or step without "
             "iterations (--master jacobi)",
+            iteration,
         )
 
-    def _carried_away(self, failure: Failure, iteration: int) -> int | Failure:
+    def _failed(self, iterations: int, agreement: Agreement) -> FailedIteration:
+        """All iterates of the present step, which is given up."""
+        earlier = self._iterates_of_kernel()
+        best = min(earlier, agreement, key=lambda one: one.least if one.judged else np.inf)
+        numbered = [*enumerate(earlier.judged, 1), *enumerate(agreement.judged, 1 + self.by_kernel)]
+        points = [(number, change, change / excess) for number, (change, excess) in numbered if excess > 0.0]
+        connections, left_out = largest_first(self._connections(best))
+        method, least = self.master.acceleration.name, finite(best.least)
+        return FailedIteration(
+            method=method,
+            iterations=iterations,
+            residual=least,
+            allowed=next((finite(limit) for _, change, limit in points if change == least), None),
+            relative_to="size",
+            connections=connections,
+            left_out=left_out,
+            curves=residual_curves({method: points}),
+        )
+
+    def _connections(self, best: Agreement) -> Iterator[IteratedConnection]:
+        allowed = self.master.measure.allowed(best.best, self.nominal)
+        relative = np.abs(best.change) / np.maximum(np.abs(best.best), self.nominal)
+        numbers = np.transpose((best.best, best.change, allowed, relative)).tolist()
+        for (source, destination, unit), row in zip(self.system.interface_ends(self.group), numbers, strict=True):
+            value, change, limit, share = map(finite, row)
+            ends = str(source), str(destination), source.component, destination.component
+            yield IteratedConnection(*ends, value, unit, change, limit, share)
+
+    def _iterates_of_kernel(self) -> Agreement:
+        """Judge the iterates of the present step that the kernel has kept for itself, by doing them once more."""
+        agreement = Agreement(self.master.measure, self.nominal)
+        propose = FixedPoint(_relaxation(self.master) or 1.0).proposal()
+        x = self._predict(self.master.prediction) if self.by_kernel else self.nominal
+        for _ in range(self.by_kernel):
+            if self._anew(x):
+                break
+            found = self.values[self.unknowns]
+            agreement.reached(x, found)
+            x = self.nominal * propose(x / self.nominal, found / self.nominal)
+        return agreement
+
+    def _carried_away(self, failure: Failure, iteration: int, agreement: Agreement) -> int | Failure:
         """A component failed: at an iterate, and not at a value that is part of the solution, unless at the first."""
         if iteration == 1 or (failure.ending is Ending.FMI and not failure.recoverable):
             return self._after_unconverged(failure)
         names = ", ".join(self.group.names)
         why = (
-            f"the iteration of the step from t = {self.t:g} s for the inputs of {names} left the domain of a "
+            f"the iteration of the step from t = {seconds_text(self.t)} for the inputs of {names} left the domain of a "
             f"component in iteration {iteration}: {failure.message}"
         )
-        return self._retry(iteration, lambda: self._gives_up(why, self._remedy(), failure.messages))
+        return self._retry(
+            iteration,
+            lambda: self._gives_up(why, self._remedy(), self._failed(iteration, agreement), failure.messages),
+        )
 
     def _after_unconverged(self, failure: Failure) -> Failure:
         """A failure that earlier steps without iterations may have led to says so."""
@@ -379,8 +439,17 @@ class IteratedGroup:
         better = "newton" if self.master.acceleration.name in strong else "newton or iqn-ils"
         return f"use --acceleration {better}, or a smaller --step-size"
 
-    def _gives_up(self, why: str, advice: str, messages: tuple[str, ...] = ()) -> Failure:
-        return Failure(Ending.COUPLING, why, advice, self.t, messages=messages)
+    def _gives_up(self, why: str, advice: str, iteration: FailedIteration, messages: tuple[str, ...] = ()) -> Failure:
+        return Failure(Ending.COUPLING, why, advice, self.t, messages=messages, iteration=iteration)
+
+
+def _largest_change(iteration: FailedIteration) -> str:
+    """The largest change at the best iterate in words, in the unit of its signal and over its size."""
+    worst = iteration.worst
+    if worst is None or worst.residual is None or worst.relative is None:
+        return "a value is not finite"
+    change = with_unit(f"{abs(worst.residual):.3g}", worst.unit)
+    return f"{worst.destination} changes by {change}, {worst.relative:.3g} of its size"
 
 
 def suits(master: "IterationMethod", system: CoupledSystem) -> bool:
@@ -500,10 +569,16 @@ def _cautious(master: "IterationMethod", system: CoupledSystem, group: "Iterated
     return Instruction(Op.ITERATE, group.cautious_iteration)
 
 
-def _calls(master: "IterationMethod", group: "IteratedGroup", plain_iterations: int) -> IterationCalls:
-    acceleration, measure, own = master.acceleration, master.measure, group.group
+def _relaxation(master: "IterationMethod") -> float | None:
+    """The constant relaxation of all iterates, which the kernel can then do by itself; None: they need a method."""
+    acceleration = master.acceleration
     method = acceleration.method if isinstance(acceleration, EachStep) else None
-    relaxation = method.relaxation if isinstance(method, FixedPoint) else None
+    return method.relaxation if isinstance(method, FixedPoint) else None
+
+
+def _calls(master: "IterationMethod", group: "IteratedGroup", plain_iterations: int) -> IterationCalls:
+    measure, own = master.measure, group.group
+    relaxation = _relaxation(master)
     return IterationCalls(
         group=own.group,
         following=own.following,

@@ -18,6 +18,7 @@ from ssptool.engine.masters.protocols import (
     GroupPart,
     InputApproximation,
     InstanceGroup,
+    InterfaceEnds,
     Ode,
     Participants,
     SavedState,
@@ -138,6 +139,8 @@ class CoupledSystem:
         Pattern of a group (m, m): which unknowns change within a step with which; columns act on rows.
     interface_derivatives
         Derivatives of these changes, as far as FMUs give partial derivatives.
+    interface_ends
+        Connections that feed the unknowns of a group, in the order of the unknowns.
     checkpoint
         Checkpoint of all instances, if the master asks for one.
     coupling_log
@@ -170,6 +173,7 @@ class CoupledSystem:
     reals: NDArray[np.intp] | None = None
     interface_pattern: Callable[[InstanceGroup], NDArray[np.bool_]] = lambda _: np.ones((0, 0), dtype=bool)
     interface_derivatives: Callable[[InstanceGroup], AskDerivatives] = nothing_known
+    interface_ends: Callable[[InstanceGroup], Sequence[InterfaceEnds]] = lambda _: ()
     checkpoint: CheckpointProtocol | None = None
     coupling_log: IterationLog | None = None
     stimuli: StimuliProtocol | None = None

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import Floats, Instruction, Kernel, Outcome, Slots
 from ssptool.errors import counted
+from ssptool.network.network import Signal
 
 SavedState = Mapping[str, NDArray[Any]]
 """State of a stepper or of a part of one, as arrays by name."""
@@ -266,6 +267,14 @@ class InstanceGroup(NamedTuple):
     signals: tuple[str, ...] = ()
     parts: tuple["GroupPart", ...] = ()
     integrated: bool = False
+
+
+class InterfaceEnds(NamedTuple):
+    """Ends of a connection inside a group of instances; `unit` is that of the destination."""
+
+    source: Signal
+    destination: Signal
+    unit: str
 
 
 class GroupPart(NamedTuple):

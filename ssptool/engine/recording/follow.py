@@ -11,6 +11,7 @@ import numpy as np
 
 from ssptool.arguments import WrongArgument, seconds, texts
 from ssptool.arguments import path as file_path
+from ssptool.engine.failure import seconds_text
 from ssptool.engine.recording.formats import check_names, check_times, open_tail
 from ssptool.engine.recording.writer import News, Tail
 from ssptool.engine.trace import Column, ContentNumbers, Floats, Trace, cells_of
@@ -136,7 +137,7 @@ def _failure(manifest: Mapping[str, Any]) -> str:
     if not isinstance(failure, Mapping):
         return ""
     when = failure.get("time")
-    since = f"at t = {when:g} s: " if isinstance(when, int | float) else ""
+    since = f"at t = {seconds_text(when)}: " if isinstance(when, int | float) else ""
     return f"{since}{failure.get('message') or ''}"
 
 

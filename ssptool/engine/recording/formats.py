@@ -252,11 +252,33 @@ def read_manifest(path: Path | str) -> Mapping[str, Any]:
 
 
 _NUMBER, _TEXT_OR_NONE, _NUMBER_OR_NONE = (int, float), (str, NoneType), (int, float, NoneType)
+_ITERATION: Mapping[str, Any] = {
+    "method": str,
+    "iterations": int,
+    "residual": _NUMBER_OR_NONE,
+    "allowed": _NUMBER_OR_NONE,
+    "relative_to": str,
+    "connections": [
+        {
+            "source": str,
+            "destination": str,
+            "source_component": str,
+            "destination_component": str,
+            "value": _NUMBER_OR_NONE,
+            "unit": str,
+            "residual": _NUMBER_OR_NONE,
+            "allowed": _NUMBER_OR_NONE,
+            "relative": _NUMBER_OR_NONE,
+        }
+    ],
+    "left_out": int,
+    "curves": [{"method": str, "iterations": [int], "residuals": [_NUMBER], "allowed": [_NUMBER]}],
+}
 _MANIFEST: Mapping[str, Any] = {
     "system?": str,
     "created?": str,
     "status?": str,
-    "failure?": ({"message?": _TEXT_OR_NONE, "messages?": [str]}, NoneType),
+    "failure?": ({"message?": _TEXT_OR_NONE, "messages?": [str], "iteration?": (_ITERATION, NoneType)}, NoneType),
     "columns?": [{"signal": str, "unit?": _TEXT_OR_NONE, "type?": str, "description?": str, "discrete?": bool}],
     "inputs?": [{"name": str, "sha256": str}],
     "interval?": {"start": _NUMBER, "stop": _NUMBER, "step": _NUMBER},

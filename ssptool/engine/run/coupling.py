@@ -14,9 +14,9 @@ from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Call, Code, SolveLoop
 from ssptool.engine.kernel.solutions import Solution
 from ssptool.engine.masters.master import CoupledSystem, SteppedAlone
-from ssptool.engine.masters.protocols import GroupPart, InstanceGroup, SteppedOde
+from ssptool.engine.masters.protocols import GroupPart, InstanceGroup, InterfaceEnds, SteppedOde
 from ssptool.engine.planning.plan import Plan, PlannedGroup
-from ssptool.engine.run.loops import LoopWork, RunningLoop
+from ssptool.engine.run.loops import LoopWork, RunningLoop, unit_of
 from ssptool.fmu.description import Variability
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ def couple(
         reals=_reals(plan),
         interface_pattern=partial(_interface_pattern, plan),
         interface_derivatives=partial(_interface_derivatives, assembly),
+        interface_ends=partial(_interface_ends, plan),
         checkpoint=assembly.checkpoint,
         coupling_log=assembly.coupling_log,
         stimuli=assembly.applied_stimuli,
@@ -133,6 +134,13 @@ def _interface_derivatives(assembly: Assembly, group: InstanceGroup) -> "Interfa
     from ssptool.engine.run.interface_jacobian import InterfaceDerivatives
 
     return InterfaceDerivatives(assembly, group)
+
+
+def _interface_ends(plan: Plan, group: InstanceGroup) -> tuple[InterfaceEnds, ...]:
+    signals, sources = plan.signals, {wire.destination: wire.source for wire in plan.wires}
+    return tuple(
+        InterfaceEnds(signals[sources[slot]], signals[slot], unit_of(plan, signals[slot])) for slot in group.unknowns
+    )
 
 
 def _reals(plan: Plan) -> NDArray[np.intp] | None:

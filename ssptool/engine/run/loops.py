@@ -1,19 +1,29 @@
 """Algebraic loops of running FMUs: have them solved, report, put failures into words."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from ssptool.engine.assembly.assembly import Assembly
-from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.kernel.interface import Floats, Outcome
-from ssptool.engine.kernel.solutions import Iterate, LoopMethod, Solution, Status
+from ssptool.engine.failure import (
+    Ending,
+    FailedIteration,
+    Failure,
+    IteratedConnection,
+    finite,
+    largest_first,
+    residual_curves,
+)
+from ssptool.engine.kernel.interface import Floats, Outcome, holds_integer
+from ssptool.engine.kernel.solutions import Convergence, Iterate, LoopMethod, Solution, Status
 from ssptool.engine.method_names import InitName
-from ssptool.engine.planning.plan import PlannedLoop
+from ssptool.engine.planning.plan import Plan, PlannedLoop
+from ssptool.engine.trace import NUMBERED
 from ssptool.errors import abbreviated, counted
+from ssptool.fmu.units import with_unit
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Signal
 
@@ -39,7 +49,8 @@ class LoopReport:
     """Report on the solution of one algebraic loop.
 
     `torn` are its unknowns, in the order of `solution.x`; `cause` says what stood in the way, if that is known: which
-    component could not be evaluated, in which direction nothing changes, which bounds were reached.
+    component could not be evaluated, in which direction nothing changes, which bounds were reached. `iteration` is that
+    of a loop that was not solved, and `units` are those of `torn` then.
     """
 
     stage: Stage
@@ -48,6 +59,8 @@ class LoopReport:
     torn: tuple[Signal, ...]
     solution: Solution
     cause: str = ""
+    iteration: FailedIteration | None = None
+    units: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -62,6 +75,13 @@ class LoopReport:
     def values(self) -> Mapping[Signal, float]:
         """The best point found."""
         return dict(zip(self.torn, self.solution.x.tolist(), strict=True))
+
+    @property
+    def relative_residual(self) -> str:
+        """The largest residual over the nominal value, in words, with its limit for a loop that was not solved."""
+        allowed = None if self.iteration is None else self.iteration.allowed
+        limit = "" if allowed is None else f" (allowed {allowed:.3g})"
+        return f"relative residual {self.solution.residual_norm:.3g}{limit}"
 
     def facts(self) -> dict[str, Any]:
         """Content of the report for JSON."""
@@ -79,19 +99,35 @@ class LoopReport:
         """Failure for a report that is not `ok`."""
         solution = self.solution
         cause = f"; {self.cause}" if self.cause else ""
-        residuals, values, shown = self.residuals, self.values, list(self.torn)
-        if len(shown) > _SHOWN:
-            shown.sort(key=lambda signal: -abs(residuals[signal]))
-        best = "; best point: " if shown else ""
-        points = abbreviated((f"{s} = {values[s]:.6g} (residual {residuals[s]:.3g})" for s in shown), _SHOWN)
         count = counted(solution.iterations, "iteration")
         return Failure(
             Ending.LOOP,
             f"the algebraic loop {{{abbreviated(self.signals, _SHOWN)}}} was not solved by {solution.solver}: "
-            f"{solution.status} after {count}{cause}{best}{points}",
+            f"{solution.status} after {count}{cause}{self._best_point()}",
             solution.status.advice,
             self.time,
+            iteration=self.iteration,
         )
+
+    def _best_point(self) -> str:
+        residuals, values, shown = self.residuals, self.values, list(self.torn)
+        if not shown:
+            return ""
+        if len(shown) > _SHOWN:
+            shown.sort(key=lambda signal: -abs(residuals[signal]))
+        units = dict(zip(self.torn, self.units, strict=False))
+        points = (
+            f"{signal} = {with_unit(f'{values[signal]:.6g}', units.get(signal))} "
+            f"(residual {with_unit(f'{residuals[signal]:.3g}', units.get(signal))})"
+            for signal in shown
+        )
+        return f"; best point: {abbreviated(points, _SHOWN)}; {self.relative_residual}"
+
+
+def unit_of(plan: Plan, signal: Signal) -> str:
+    """The unit of a signal of a component in the results; "": none."""
+    ports = plan.network.components[signal.component].ports
+    return next((port.unit or "" for port in ports if port.signal == signal), "")
 
 
 @dataclass(slots=True)
@@ -140,19 +176,86 @@ class RunningLoop:
         """
         values = self.kernel.values
         guesses = np.array([second.get(slot, values[slot]) for slot in self.planned.calls.torn], dtype=float)
-        log = self._assembly.loop_log
-        outcome, solution, iterates = self.kernel.solve(self.index, METHODS[how], guesses, log is not None)
+        # Watched, for the residual curves of a loop that is not solved.
+        outcome, solution, iterates = self.kernel.solve(self.index, METHODS[how], guesses, True)
         self.write(time, iterates)
         if not outcome.ok:
             raise ComponentFailed(outcome)
-        return self.report(solution, time)
+        return self.report(solution, time, iterates)
 
-    def report(self, solution: Solution, time: float) -> LoopReport:
-        """Report on a solution of this loop; a remark on the run, if derivatives were wrong."""
+    def report(self, solution: Solution, time: float, iterates: Sequence[Iterate] = ()) -> LoopReport:
+        """Report on a solution of this loop; a remark on the run, if derivatives were wrong. `iterates` are those of
+        all methods that were tried, where they are known.
+        """
         if solution.contradicted:
             self._assembly.remark(_WRONG_DERIVATIVES)
-        planned = self.planned
-        return LoopReport(planned.stage, time, planned.signals, planned.torn, solution, self._cause(solution, time))
+        planned, cause = self.planned, self._cause(solution, time)
+        report = LoopReport(planned.stage, time, planned.signals, planned.torn, solution, cause)
+        return report if report.ok else self._explained(report, iterates)
+
+    def _explained(self, report: LoopReport, iterates: Sequence[Iterate]) -> LoopReport:
+        """The report on a loop that was not solved, with its iteration."""
+        x, residual, plan = report.solution.x, report.solution.residual, self._assembly.plan
+        nominal = np.array(self.planned.calls.nominal)
+        allowed = self._convergence.allowed(x, nominal)
+        connections, left_out = largest_first(self._connections(x, residual, allowed))
+        relative = np.abs(residual) / nominal
+        iteration = FailedIteration(
+            method=report.solution.solver,
+            iterations=report.solution.iterations,
+            residual=finite(report.solution.residual_norm),
+            allowed=finite((allowed / nominal)[np.argmax(relative)]) if len(x) else None,
+            relative_to="nominal value",
+            connections=connections,
+            left_out=left_out,
+            curves=residual_curves(self._points(report.solution, iterates)),
+        )
+        return replace(report, iteration=iteration, units=tuple(unit_of(plan, one) for one in report.torn))
+
+    @property
+    def _convergence(self) -> Convergence:
+        return Convergence(self.rtol, self.planned.calls.atol)
+
+    def _points(self, solution: Solution, iterates: Sequence[Iterate]) -> dict[str, list[tuple[int, float, float]]]:
+        """Points of the residual curve of each method: number, largest residual and what is allowed there, both over
+        the nominal value.
+        """
+        nominal = np.array(self.planned.calls.nominal)
+        found: dict[str, list[tuple[int, float, float]]] = {}
+        if not len(nominal):
+            return found
+        for one in iterates:
+            relative, allowed = np.abs(one.residual) / nominal, self._convergence.allowed(one.x, nominal) / nominal
+            worst = int(np.argmax(relative))
+            found.setdefault(one.solver, []).append((one.number, float(relative[worst]), float(allowed[worst])))
+        if not found:
+            limit = float((self._convergence.allowed(solution.x, nominal) / nominal).min())
+            numbered = enumerate(solution.history, start=1)
+            found[solution.solver] = [(number, norm, limit) for number, norm in numbered]
+        return found
+
+    def _connections(self, x: Floats, residual: Floats, allowed: Floats) -> Iterator[IteratedConnection]:
+        """Connections of numbers in the loop; values of those that are not iterated are where the components are."""
+        plan, torn = self._assembly.plan, {slot: place for place, slot in enumerate(self.planned.calls.torn)}
+        inside = set(self.planned.signals)
+        for wire in plan.wires:
+            source, destination = plan.signals[wire.source], plan.signals[wire.destination]
+            if source not in inside or destination not in inside or plan.types[wire.source] in NUMBERED:
+                continue
+            slot = wire.destination if wire.destination in torn else wire.source
+            ends = str(source), str(destination), source.component, destination.component
+            unit = unit_of(plan, plan.signals[slot])
+            if slot not in torn:
+                yield IteratedConnection(*ends, finite(self._value(slot)), unit)
+                continue
+            place = torn[slot]
+            left, limit = (float(one[place]) for one in (residual, allowed))
+            relative = finite(abs(left) / self.planned.calls.nominal[place])
+            yield IteratedConnection(*ends, finite(x[place]), unit, finite(left), finite(limit), relative)
+
+    def _value(self, slot: int) -> float:
+        integer = holds_integer(self._assembly.plan.types[slot])
+        return float(self.kernel.integers[slot] if integer else self.kernel.values[slot])
 
     def _cause(self, solution: Solution, time: float) -> str:
         match solution.status:

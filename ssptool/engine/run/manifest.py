@@ -347,11 +347,11 @@ def manifest(
     """The manifest as JSON text.
 
     Its keys: `arguments` (of the call, and in `unstated` the names of those that no file holds), `system`, `created`,
-    `status`, `failure`, `columns`, `inputs` with their SHA-256, `interval`, `settings`, `overrides` (what replaced
-    values of the documents, with the value before and its place), `accepted` (findings that the caller accepted),
-    `stimuli` (inputs and scenario), `choices`, `notes` (of planning, of the initialization and of the file), `problems`
-    (warnings and errors that FMUs logged: how many, and the first of each kind), `loops` (how each was solved),
-    `statistics`, `versions`.
+    `status`, `failure` (with the `iteration` that did not converge), `columns`, `inputs` with their SHA-256,
+    `interval`, `settings`, `overrides` (what replaced values of the documents, with the value before and its place),
+    `accepted` (findings that the caller accepted), `stimuli` (inputs and scenario), `choices`, `notes` (of planning, of
+    the initialization and of the file), `problems` (warnings and errors that FMUs logged: how many, and the first of
+    each kind), `loops` (how each was solved), `statistics`, `versions`.
     """
     interval = plan.interval
     facts = {

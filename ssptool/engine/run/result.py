@@ -363,7 +363,7 @@ def _facts(result: "Result") -> Iterator[str]:
         yield (
             f"{html_text(str(loop.stage))}: algebraic loop of {counted(len(loop.signals), 'signal')}, "
             f"{html_text(solution.status.value)} by {html_text(solution.solver)}, iterations {solution.iterations}, "
-            f"residual {solution.residual_norm:.2g}"
+            f"{loop.relative_residual}"
         )
     chosen = {choice.setting: choice.value for choice in result.choices}
     yield ", ".join(

@@ -17,31 +17,13 @@ from ssptool.documents.saving import save_file
 from ssptool.drawing.diagram.model import Sheet
 from ssptool.drawing.page_picture import readout_script
 from ssptool.drawing.plot import content_policy, dark_style
+from ssptool.engine.failure import seconds_text
 from ssptool.engine.run.manifest import value_text
 from ssptool.engine.settings import Settings
 from ssptool.errors import PlotUnavailable
 from ssptool.foreign_text import json_text, several_lines
-
-TableRows = Sequence[Sequence[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class ReportTable:
-    """Rows of text under headings. `numbers` are the indices of numeric columns."""
-
-    caption: str
-    headings: Sequence[str]
-    rows: TableRows
-    numbers: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class ReportPicture:
-    """A diagram or plot as markup, inserted unescaped."""
-
-    title: str
-    markup: str
-    identity: str = ""
+from ssptool.results.report.content import ReportPicture, ReportTable, TableRows
+from ssptool.results.report.iterations import FailedIterationContent, failed_iteration_content
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +35,7 @@ class RunReportContent:
     verdict: str
     failure: ReportTable
     messages: Sequence[str]
+    iteration: FailedIterationContent | None
     diagrams: Sequence[ReportPicture]
     findings: Sequence[Diagnostic]
     choices: ReportTable
@@ -92,6 +75,7 @@ def run_report_content(
         verdict=_verdict(manifest, failure),
         failure=ReportTable("Details", ("what", "value"), list(_failure(failure or {}))),
         messages=(failure or {}).get("messages", ()),
+        iteration=failed_iteration_content((failure or {}).get("iteration")),
         diagrams=diagrams,
         findings=findings,
         choices=ReportTable("Choices and their reasons", ("setting", "value", "reason"), _choices(manifest)),
@@ -124,14 +108,15 @@ def _verdict(manifest: Mapping[str, Any], failure: Mapping[str, Any] | None) -> 
     if not failure:
         return f"{manifest['status']}, {asked}"
     told = f": {failure['message']}" if failure.get("message") else ""
-    ended = f" at {failure['time']:g} s of" if isinstance(failure.get("time"), int | float) else ","
+    ended = f" at {seconds_text(failure['time'])} of" if isinstance(failure.get("time"), int | float) else ","
     return f"{manifest['status']}{ended} {asked}{told}"
 
 
 _FAILURE = {
+    "message": "cause",
     "component": "component",
     "function": "FMI function called last",
-    "time": "time of the run [s]",
+    "time": "time",
     "advice": "advice",
 }
 
@@ -139,7 +124,8 @@ _FAILURE = {
 def _failure(failure: Mapping[str, Any]) -> Iterator[Sequence[str]]:
     for name, words in _FAILURE.items():
         if failure.get(name) not in (None, ""):
-            yield words, str(failure[name])
+            time = name == "time" and isinstance(failure[name], int | float)
+            yield words, seconds_text(failure[name]) if time else str(failure[name])
 
 
 def _choices(manifest: Mapping[str, Any]) -> TableRows:
@@ -147,7 +133,7 @@ def _choices(manifest: Mapping[str, Any]) -> TableRows:
 
 
 def _loops(manifest: Mapping[str, Any]) -> ReportTable:
-    headings = ("stage", "signals", "solved for", "solver", "outcome", "iterations", "residual")
+    headings = ("stage", "signals", "solved for", "solver", "outcome", "iterations", "relative residual")
     rows = [
         (
             loop["stage"],
@@ -156,7 +142,7 @@ def _loops(manifest: Mapping[str, Any]) -> ReportTable:
             loop["solver"],
             loop["status"],
             str(loop["iterations"]),
-            f"{loop['residual_norm']:.2g}",
+            f"{loop['residual_norm']:.3g}",
         )
         for loop in manifest.get("loops", ())
     ]

@@ -13,7 +13,7 @@ import numpy as np
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.errors import counted
 from ssptool.foreign_text import json_text
-from ssptool.results.report import ReportPicture, ReportTable
+from ssptool.results.report.content import ReportPicture, ReportTable
 from ssptool.studies.calibration import Fit
 from ssptool.studies.definition import RunStatus
 from ssptool.studies.optimum import Optimum

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ssptool.results.report import ReportTable
+from ssptool.results.report.content import ReportTable
 
 MOST_VALUES = 8
 """Different values of a factor, each of which has a line; the numbers of one with more are put into classes."""

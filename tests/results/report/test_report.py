@@ -9,7 +9,8 @@ from lxml import html
 
 import ssptool
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
-from ssptool.results.report import ReportPicture, report_page, run_report_content
+from ssptool.results.report import report_page, run_report_content
+from ssptool.results.report.content import ReportPicture
 from tests.drawing.sheets.test_sheets import connector, element, system
 from tests.fmus import build as fmus
 from tests.results.report.tables import cells
