@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -101,14 +102,19 @@ def _path(names: Any) -> ElementPath:
 def _earlier(kept: Any) -> tuple[SheetName, EarlierLayout]:
     (path, inside, named), boxes, ways = kept
     extents = {str(name): _extent(*_points(numbers)) for name, *numbers in boxes}
-    drawn = [_points(way) for way in ways]
-    return SheetName(_path(path), bool(inside), bool(named)), EarlierLayout(
-        extents, {(way[0], way[-1]): way for way in drawn}
-    )
+    drawn = {(way[0], way[-1]): way for way in map(_way, ways)}
+    return SheetName(_path(path), bool(inside), bool(named)), EarlierLayout(extents, drawn)
 
 
 def _extent(corner: Point, size: Point) -> Rectangle:
     return Rectangle(*corner, corner.x + size.x, corner.y + size.y)
+
+
+def _way(numbers: Any) -> tuple[Point, ...]:
+    way = _points(numbers)
+    if not all(one.x == other.x or one.y == other.y for one, other in pairwise(way)):
+        raise ValueError(numbers)
+    return way
 
 
 def _points(numbers: Any) -> tuple[Point, ...]:

@@ -1,4 +1,4 @@
-"""A sheet of which a part has changed: all else stays where it was, and the drawing can be read as well as a new one."""
+"""A sheet of which a part has changed: all else stays where it was, and the drawing can be read as a new one can."""
 
 import json
 from dataclasses import replace
@@ -28,13 +28,13 @@ def drawn(stated: StatedSheet, kept: Memory) -> tuple[Sheet, Memory, bool]:
 
 
 def changed(chance, stated: StatedSheet, name: str = "New") -> StatedSheet:
-    """With an element or a connection more or less. `chance` chooses from a list."""
+    """With an element, a connection or a connector more or less. `chance` chooses from a list."""
     blocks, lines = stated.blocks, stated.lines
     pins = [((block.name, pin.name), pin.kind) for block in blocks for pin in block.pins]
     outlets = [end for end, kind in pins if kind == "output"]
     driven = {line.end for line in lines}
     free = [end for end, kind in pins if kind == "input" and end not in driven]
-    match chance(["add", "add", "remove", "connect", "disconnect"]):
+    match chance(["add", "add", "remove", "connect", "disconnect", "connector", "port"]):
         case "add":
             face = [(f"{'uy'[n % 2]}{n}", ("input", "output")[n % 2]) for n in range(chance([1, 4, 9]))]
             ends = [(chance(outlets), (name, pin)) for pin, kind in face if kind == "input" and outlets]
@@ -50,6 +50,14 @@ def changed(chance, stated: StatedSheet, name: str = "New") -> StatedSheet:
         case "disconnect" if lines:
             gone = chance(lines)
             return replace(stated, lines=tuple(line for line in lines if line is not gone))
+        case "connector":
+            of, pin = chance(blocks), sheet((), {"": [(f"of {name}", "input")]}, [], []).blocks[0].pins[0]
+            blocks = tuple(replace(one, pins=(*one.pins, pin)) if one is of else one for one in blocks)
+            ends = [(chance(outlets), (of.name, pin.name))] if outlets else []
+            return replace(stated, blocks=blocks, lines=(*lines, *sheet((), {}, [], ends).lines))
+        case "port" if free:
+            own = sheet((), {}, [(f"of {name}", "input")], [(("", f"of {name}"), chance(free))])
+            return replace(stated, pins=(*stated.pins, *own.pins), lines=(*lines, *own.lines))
     return stated
 
 
