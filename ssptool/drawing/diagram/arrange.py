@@ -43,6 +43,7 @@ from ssptool.drawing.diagram.read import (
 from ssptool.drawing.diagram.routing import Ends, Router, merged, nets_of, routed
 from ssptool.errors import WrongUsage
 from ssptool.network.tree import ElementPath
+from ssptool.work_in_progress import one_by_one, tell
 
 End: TypeAlias = tuple[str, str]
 """(element, connector); the element "" is the system itself."""
@@ -121,6 +122,7 @@ def arranged(
     TooManySystems
         There are more than `MOST_SHEETS`.
     """
+    tell("drawing")
     _check_number(sum(path == each[: len(path)] and len(each) <= len(path) + depth for each in stated))
     return _Arranger(stated, wires).sheet(path, depth)
 
@@ -132,7 +134,7 @@ def all_arranged(
     _check_number(len(stated))
     arranger = _Arranger(stated, wires, memory)
     with garbage_collection_paused():
-        return [arranger.sheet(path, 0) for path in stated]
+        return [arranger.sheet(path, 0) for path in one_by_one("drawing sheet", list(stated))]
 
 
 def expanded(stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires, memory: Memory | None = None) -> list[Sheet]:
@@ -143,7 +145,7 @@ def expanded(stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires, memor
     _check_number(len(stated))
     around = [path for path in stated if _is_around(stated, path) and _size(stated, path) <= MOST_ELEMENTS]
     arranger = _Arranger(stated, wires, memory)
-    return [arranger.sheet(path, math.inf) for path in around]
+    return [arranger.sheet(path, math.inf) for path in one_by_one("drawing inside of sheet", around)]
 
 
 def _is_around(stated: Mapping[ElementPath, StatedSheet], path: ElementPath) -> bool:
