@@ -131,9 +131,9 @@ _TURN = 0.1
 def busy() -> Iterator[None]:
     """Work that may take long: a line on standard error says what is being done, and is gone afterwards.
 
-    Only on a terminal, and not for work that is done at once.
+    Only on a terminal that may have styles, and not for work that is done at once.
     """
-    if not has_cursor(sys.stderr):
+    if not has_colour(sys.stderr):
         yield
         return
     line = _WorkLine()
