@@ -13,7 +13,7 @@ import ssptool
 
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
-    ["errors", "foreign_text", "version", "working_directory"],
+    ["errors", "foreign_text", "version", "work_in_progress", "working_directory"],
     ["arguments", "child_processes", "sandbox", "tempfiles"],
     ["documents"],
     ["fmu"],

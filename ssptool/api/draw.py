@@ -61,8 +61,8 @@ def draw(
     Parameters
     ----------
     output
-        A file to save it in: .svg, .png or .html. Groups of an earlier page of
-        that name are kept, and systems and groups that have not changed are drawn as they were.
+        A file to save it in: .svg, .png or .html. Groups of an earlier page of that name are kept, and elements and
+        lines that have not changed stay where they were.
     level
         The full name of the nested system to draw; by default the root.
     depth

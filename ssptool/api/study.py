@@ -35,6 +35,7 @@ from ssptool.studies.run import Interrupted as Interrupted
 from ssptool.studies.study_file import Calibration, draft_study, read_calibration, read_toml, study_from
 from ssptool.studies.study_file import read_study as read_study
 from ssptool.studies.study_results import StudyResults, read_results
+from ssptool.work_in_progress import NOTHING, tell
 
 _VARIABLE = "the name of an environment variable"
 
@@ -99,9 +100,11 @@ def study(
     check_scheduler(scheduler, insecure=flag("insecure_scheduler", insecure_scheduler))
     wanted, findings = _allowed(study, compile, allow_outside, settings_file)
     folder = Path(output) if output is not None else Path(f"{wanted.name}.study")
+    checked = check_study(wanted, findings)
+    tell(NOTHING)
     with passing(texts("env", env, _VARIABLE)):
         (optimize_study if isinstance(wanted.design, Optimize) else run_study)(
-            check_study(wanted, findings),
+            checked,
             folder,
             workers=workers,
             scheduler=scheduler,

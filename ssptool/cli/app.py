@@ -10,8 +10,8 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, MutableMapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
 from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
@@ -24,7 +24,7 @@ from typer.core import TyperCommand, TyperGroup
 import ssptool
 from ssptool.cli.terminal import for_reader
 from ssptool.errors import WrongUsage, disk_trouble, is_own
-from ssptool.foreign_text import direct, has_colour, indented, readable, several_lines, without_commands
+from ssptool.foreign_text import has_colour, indented, readable, several_lines, without_commands
 from ssptool.working_directory import shown
 
 PANELS = {
@@ -208,34 +208,6 @@ def say(text: str, *, err: bool = False, nl: bool = True, verbatim: bool = False
 def complain(message: str, *, rendered: bool = False) -> None:
     """One error, on standard error; a `rendered` message is made of lines that stand for themselves."""
     say("error: " + readable(message if rendered else indented(message)), err=True)
-
-
-@contextmanager
-def progress_bar(description: str) -> Iterator[Callable[[float], None]]:
-    """A bar for a fraction 0 … 1, drawn on a terminal only and gone afterwards."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    with ExitStack() as stack:
-        bars: list[Callable[[float], None]] = []
-
-        def update(fraction: float) -> None:
-            # Only now, because a bar is a thread, and a process is forked more safely while it has but one.
-            if not bars:
-                bars.append(_start_bar(description, stack))
-            bars[0](fraction)
-
-        yield update
-
-
-def _start_bar(description: str, stack: ExitStack) -> Callable[[float], None]:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    progress = stack.enter_context(Progress(*columns, console=Console(file=direct(sys.stderr)), transient=True))
-    task = progress.add_task(description, total=1.0)
-    return lambda fraction: progress.update(task, completed=fraction)
 
 
 app = typer.Typer(

@@ -1,6 +1,5 @@
 """`ssptool plot --live`: a picture in the terminal that follows a run."""
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from rich.text import Text
 
 import ssptool
 from ssptool.cli.app import say
-from ssptool.cli.terminal import terminal_size
+from ssptool.cli.terminal import has_cursor, terminal_size
 from ssptool.drawing.terminal_plot import LEAST_WIDTH, canvas_of_dots, terminal_lines
 from ssptool.engine.run.plots import curves_of
 from ssptool.errors import WrongValue, counted
@@ -47,7 +46,7 @@ def live_plot(results: Path, signals: Sequence[str], stop_time: float | None, ti
     finally:
         # Also after Ctrl-C: what stood on the screen has gone with it.
         if run is not None and len(run.trace):
-            typer.echo(without_commands("\n".join(_picture(name, run, signals, whole=not _is_screen()))))
+            typer.echo(without_commands("\n".join(_picture(name, run, signals, whole=not has_cursor(sys.stdout)))))
     if run is not None and run.failure:
         say(indented(run.failure))
 
@@ -63,15 +62,10 @@ def _check_encoding() -> None:
         ) from None
 
 
-def _is_screen() -> bool:
-    """Whether standard output is a terminal with a cursor that can be moved."""
-    return sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
-
-
 @contextmanager
 def _screen() -> Iterator[Show | None]:
     """A screen of its own in the terminal, which shows lines; None where there is none."""
-    if not _is_screen():
+    if not has_cursor(sys.stdout):
         yield None
         return
     console = Console(file=direct(sys.stdout), highlight=False)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import ssptool
-from ssptool.cli.app import complain, progress_bar, say, sentence
+from ssptool.cli.app import complain, say, sentence
 from ssptool.cli.options import (
     WHAT_IS_COMPILED,
     Accept,
@@ -27,6 +27,7 @@ from ssptool.cli.options import (
     time,
 )
 from ssptool.cli.settings_options import LOGS, PLANNED, settings_options
+from ssptool.cli.terminal import busy, progress_bar
 from ssptool.documents.foreign_files import own_output
 from ssptool.engine.settings import INSIGHT
 from ssptool.errors import PlotUnavailable, abbreviated, counted
@@ -205,7 +206,9 @@ def plan_command(
     """
     if sandbox:
         check_sandbox()
-    say(plan_text(ssptool.plan(system, settings=settings, accept=codes(accept), **changes, **stimuli)))
+    with busy():
+        plan = ssptool.plan(system, settings=settings, accept=codes(accept), **changes, **stimuli)
+    say(plan_text(plan))
     if sandbox:
         say("\nSandbox\n  available: no network, files by Landlock")
 

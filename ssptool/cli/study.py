@@ -7,8 +7,9 @@ import typer
 from typer.core import TyperGroup
 
 import ssptool
-from ssptool.cli.app import progress_bar, say
+from ssptool.cli.app import say
 from ssptool.cli.options import WHAT_IS_COMPILED, Env, bundled, judged_by
+from ssptool.cli.terminal import progress_bar
 from ssptool.errors import counted
 from ssptool.foreign_text import joined_lines
 

@@ -1,17 +1,26 @@
-"""Text for the eye: filled to the width of a terminal, with headings, findings and remarks set apart by style.
+"""Text for the eye: filled to the width of a terminal, with headings, findings and remarks set apart by style; and the
+progress of work, for as long as it lasts.
 
 Nothing of this happens to text that goes into a file or a pipe: there each line stands as it is.
 """
 
 import os
 import re
+import sys
 import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from shutil import get_terminal_size
-from typing import TextIO
+from threading import Event, Thread
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
-from ssptool.foreign_text import has_colour
+from ssptool.foreign_text import direct, has_colour
+from ssptool.work_in_progress import NOTHING, listening
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _NARROWEST = 40
 _DEEPER = 4
@@ -102,3 +111,106 @@ def _styled(line: str, heading: bool) -> str:
     if heading:
         return typer.style(line, bold=True)
     return _REMARK.sub(lambda remark: "  " + typer.style(remark[1], dim=True), line)
+
+
+# -- progress ----------------------------------------------------------------------------------------------------------
+
+
+def has_cursor(stream: TextIO) -> bool:
+    """Whether it is a terminal with a cursor that can be moved."""
+    return stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+
+
+_PATIENCE = 0.25
+"""Seconds without a word: with the start of the command and the loading of rich, less than one until the first."""
+_TURN = 0.1
+"""Seconds from one picture to the next."""
+
+
+@contextmanager
+def busy() -> Iterator[None]:
+    """Work that may take long: a line on standard error says what is being done, and is gone afterwards.
+
+    Only on a terminal that may have styles, and not for work that is done at once.
+    """
+    if not has_colour(sys.stderr):
+        yield
+        return
+    line = _WorkLine()
+    with listening(line.tell):
+        try:
+            yield
+        finally:
+            line.close()
+
+
+class _WorkLine:
+    """A turning bar and words beside it, drawn by a thread that ends with the line."""
+
+    def __init__(self) -> None:
+        self._words = "reading"
+        self._ended = Event()
+        self._thread = Thread(target=self._draw, daemon=True)
+        self._thread.start()
+
+    def tell(self, words: str) -> None:
+        self._words = words
+        if words == NOTHING:
+            self.close()
+
+    def close(self) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _draw(self) -> None:
+        if self._ended.wait(_PATIENCE):
+            return
+        from rich.live import Live
+        from rich.spinner import Spinner
+
+        turning = Spinner("line", self._words)  # of ASCII, which every terminal takes
+        # The standard streams belong to the thread that works.
+        with Live(
+            turning,
+            console=_console(),
+            transient=True,
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        ) as live:
+            while not self._ended.wait(_TURN):
+                turning.update(text=self._words)
+                live.refresh()
+
+
+@contextmanager
+def progress_bar(description: str) -> Iterator[Callable[[float], None]]:
+    """A bar for a fraction 0 … 1, and before that what is being done: on a terminal only, and gone afterwards."""
+    if not has_cursor(sys.stderr):
+        yield lambda _: None
+        return
+    with busy(), ExitStack() as stack:
+        bars: list[Callable[[float], None]] = []
+
+        def update(fraction: float) -> None:
+            # Only now, because a bar is a thread, and a process is forked more safely while it has but one.
+            if not bars:
+                bars.append(_start_bar(description, stack))
+            bars[0](fraction)
+
+        yield update
+
+
+def _start_bar(description: str, stack: ExitStack) -> Callable[[float], None]:
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    progress = stack.enter_context(Progress(*columns, console=_console(), transient=True))
+    task = progress.add_task(description, total=1.0)
+    return lambda fraction: progress.update(task, completed=fraction)
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    return Console(file=direct(sys.stderr))

@@ -19,6 +19,7 @@ from ssptool.cli.options import (
     judged_by,
     stimuli_from,
 )
+from ssptool.cli.terminal import busy
 from ssptool.documents.foreign_files import own_output
 
 
@@ -106,8 +107,11 @@ def graph_command(
 
     For example `ssptool graph plant`, or `ssptool graph plant --format dot`.
     """
-    graph = ssptool.graph(system, variant=variant, accept=codes(accept), **judged)
-    say(ssptool.GRAPH_RENDERERS[format.value](graph), verbatim=format is not GraphFormat.TEXT)
+    with busy():
+        text = ssptool.GRAPH_RENDERERS[format.value](
+            ssptool.graph(system, variant=variant, accept=codes(accept), **judged)
+        )
+    say(text, verbatim=format is not GraphFormat.TEXT)
 
 
 class WiresOption(StrEnum):
@@ -154,7 +158,8 @@ def draw_command(
     """
     path = output or own_output(Path(f"{system.resolve().stem}.svg"))
     marks = [one.value for one in highlight or ()]
-    ssptool.draw(system, path, variant=variant, level=level, depth=depth, highlight=marks, wires=wires.value)
+    with busy():
+        ssptool.draw(system, path, variant=variant, level=level, depth=depth, highlight=marks, wires=wires.value)
     say(f"drawing: {path}")
 
 

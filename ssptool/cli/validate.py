@@ -10,6 +10,7 @@ import typer
 import ssptool
 from ssptool.cli.app import complain, say
 from ssptool.cli.options import AllowOutside, NoSettings, SettingsFile, bundled, codes, judged_by
+from ssptool.cli.terminal import busy
 from ssptool.documents.saving import save_file
 from ssptool.foreign_text import direct, without_commands
 
@@ -106,7 +107,8 @@ def validate_command(
         if fix or unsafe_fixes or diff:
             report = _fixed(given, options, unsafe_fixes, diff)
         else:
-            report = ssptool.validate(given, **options)
+            with busy():
+                report = ssptool.validate(given, **options)
     except (ssptool.UnknownRule, ssptool.UnknownTool, ssptool.InvalidSettings) as problem:
         complain(str(problem))
         raise typer.Exit(WRONG_USAGE) from None
@@ -133,7 +135,8 @@ def _print(text: str, form: str) -> None:
 
 def _fixed(system: Path | list[Path], options: "ValidateOptions", unsafe: bool, diff: bool) -> "Report | None":
     """Fix, and say what was done; the report of what is left. With `diff` only the changes are shown."""
-    mended = ssptool.fix(system, **options, unsafe=unsafe, save=not diff)
+    with busy():
+        mended = ssptool.fix(system, **options, unsafe=unsafe, save=not diff)
     if diff:
         say(mended.diff, nl=False, verbatim=True)
         if not mended.diff:

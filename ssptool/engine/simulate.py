@@ -22,6 +22,7 @@ from ssptool.engine.settings import Limits
 from ssptool.engine.trace import StringTable
 from ssptool.engine.watch import Watch
 from ssptool.errors import WrongValue
+from ssptool.work_in_progress import NOTHING, tell
 from ssptool.working_directory import absolute, kept_working_directory
 
 
@@ -92,6 +93,7 @@ def run(
         Pace(realtime, 0.0)  # refuses a factor that cannot be
     if limits is not None and not isolated:
         raise WrongValue("limits of time and memory need a child process; found isolated=False")
+    tell(NOTHING)
     recording = recording or Recording(output)
     logs = plan.settings.log_loops, plan.settings.log_coupling, plan.settings.fmu_log
     check_written(recording.output, logs, (one.path for one in inputs))

@@ -25,6 +25,7 @@ from ssptool.network.graph_algorithms import (
     topological_order,
 )
 from ssptool.network.network import FlatComponent, Network, Port, Signal
+from ssptool.work_in_progress import tell
 
 if TYPE_CHECKING:
     from networkx import DiGraph
@@ -367,6 +368,7 @@ class SystemGraph:
 
 def analyze(network: Network, stage: Stage = Stage.COMMUNICATION) -> SystemGraph:
     """The system graph of a network, at the communication points of co-simulation or at another stage."""
+    tell("ordering signals")
     with garbage_collection_paused():
         graph = dependency_graph(network, stage)
         feedthrough = tuple(

@@ -32,6 +32,7 @@ from ssptool.network.network import (
     Wire,
 )
 from ssptool.network.targets import UnknownVariable
+from ssptool.work_in_progress import tell
 
 
 class Origin(StrEnum):
@@ -118,6 +119,7 @@ def explain(network: Network, *names: str) -> tuple[Explained, ...]:
 
 def explain_all(network: Network) -> tuple[Explained, ...]:
     """Explain all connectors, parameters of FMUs, variables with assigned values, and unmatched parameters."""
+    tell("explaining values")
     explainer = _Explainer(network)
     return (*map(explainer.explanation, explainer.all()), *network.unmatched)
 

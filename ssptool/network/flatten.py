@@ -25,6 +25,7 @@ from ssptool.network.network import (
 from ssptool.network.parameters import Parameterization
 from ssptool.network.tree import ComponentPlace, ElementPath, Tree, build_tree, dotted
 from ssptool.network.wiring import Flow, Wiring
+from ssptool.work_in_progress import tell
 
 NO_START_VALUES: Mapping[str, str] = {}
 ROOT_SOURCES = frozenset({"input", "parameter", "structuralParameter"})
@@ -64,7 +65,9 @@ def build_network(
 def _build(
     archive: Archive, structure: Document, start_values: Mapping[str, str], parameter_files: Sequence[FilePath]
 ) -> Network:
+    tell("reading")
     tree = build_tree(archive, structure)
+    tell("connecting components")
     known = flat_connectors(tree)
     if has_variable_sizes(tree, known):
         known = _sized(tree, known, start_values, parameter_files)

@@ -50,6 +50,7 @@ from ssptool.rules.catalogue import (
 )
 from ssptool.rules.links import Declared, Statement, declared, signal_flow, stated_by
 from ssptool.rules.subjects import Reach, Structure, first, found_once, is_fmu, remembered
+from ssptool.work_in_progress import one_by_one
 
 FMU_COMPONENTS = Chapter("Components against their FMUs (SSP 2.0 §4.5, §5.2.1, §5.4)", section="SSP 2.0 §5.2.1")
 
@@ -396,7 +397,7 @@ def valid_descriptions(structure: Structure) -> Iterator[Finding]:
 
     Fix: export the FMU again with a newer version of the tool, or with another tool.
     """
-    for entry, description in structure.fmus.items():
+    for entry, description in one_by_one("checking FMU", list(structure.fmus.items())):
         if isinstance(description, FmuDescription):
             try:
                 problems = description_problems(fmu_path(structure.archive, entry))

@@ -26,6 +26,7 @@ from ssptool.rules.subjects import (
     refer,
     resolve,
 )
+from ssptool.work_in_progress import one_by_one
 
 Fmu = FmuDescription | UnreadableFmu
 _Naming = ssd.ParameterBinding | ssd.ParameterMapping | ssd.SignalDictionary
@@ -144,7 +145,8 @@ class _Reader:
             return Structure(self.archive, file, {}, {}, {}, self.structure)
         users = tuple(every(file.document.structure, *_USERS))
         files = {entry: self.file(entry, kind) for entry, kind in self._named(users, name)}
-        fmus = {entry: self.fmu(entry) for entry in self._entries(_fmu_sources(users), name)}
+        entries = list(self._entries(_fmu_sources(users), name))
+        fmus = {entry: self.fmu(entry) for entry in one_by_one("reading FMU", entries)}
         inner = {entry: self.file(entry, ssd.SystemStructureDescription) for entry in self._inner(users, name)}
         return Structure(self.archive, file, files, fmus, inner, self.structure)
 

@@ -19,6 +19,7 @@ from ssptool.rules.load import load
 from ssptool.rules.report import Excerpt, Report, Skipped, excerpt, in_order
 from ssptool.rules.selection import EVERYTHING, Switches
 from ssptool.rules.subjects import File, LoneDocument, Package, Structure, Unreadable, foreign_elements
+from ssptool.work_in_progress import tell
 from ssptool.working_directory import absolute
 
 INTERNAL = "INTERNAL"
@@ -64,6 +65,7 @@ class ValidationRun:
     def _structure(self, structure: Structure) -> Iterator[Diagnostic]:
         if not isinstance(structure, LoneDocument):
             yield from self._apply(rules_over(Structure), structure.version, structure)
+        tell("checking rules")  # after the FMUs
         for root in structure.roots():
             version = root.get("version", "")
             foreign = foreign_elements(root)
@@ -269,7 +271,9 @@ def examine(
     """Apply the rules to an archive and to the packages inside it, as far as limits allow."""
     allowance = allowance or RemainingLimits(ArchiveLimits())
     archive.count_against(allowance)
+    tell("reading")
     package = load(archive, variant)
+    tell("checking rules")
     run = ValidationRun(unguarded=unguarded, tools=tools)
     diagnostics = run.package(package)
     own = Found(

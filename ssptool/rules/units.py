@@ -27,7 +27,7 @@ from ssptool.rules.catalogue import (
     without,
 )
 from ssptool.rules.links import alike
-from ssptool.rules.subjects import WITH_UNITS, Structure, container, every, first
+from ssptool.rules.subjects import WITH_UNITS, Structure, container, every, first, remembered
 
 _WITH_UNIT: tuple[type[Element], ...] = (
     *(ssc.Real, ssc.Float64, ssc.Float32),
@@ -172,6 +172,7 @@ def _undefined(use: Element, name: str, root: ssc.TopLevel, structure: Structure
     return Finding(use, f"{message}; it is read by its name as {told.in_base_units}", advice, "unit", WARNING, fix)
 
 
+@remembered
 def _meanings(name: str, structure: Structure) -> list[PhysicalUnit]:
     """The different definitions of a unit in the FMUs and the other documents of a system."""
     fmus = (fmu.units for fmu in structure.fmus.values() if isinstance(fmu, FmuDescription))

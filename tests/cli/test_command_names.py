@@ -38,6 +38,7 @@ def test_the_list_of_commands_loads_none():
     assert set(done.stderr.split()) == {
         *own,
         *("ssptool.version", "ssptool.working_directory", "ssptool.errors", "ssptool.foreign_text"),
+        "ssptool.work_in_progress",
     }
 
 

@@ -15,6 +15,9 @@ from ssptool.cli.terminal import laid_out
 SYSTEMS = Path(__file__).parents[2] / "systems"
 STYLE = re.compile("\x1b\\[[0-9;?]*[a-zA-Z]")
 
+PROGRESS = re.compile(r"\x1b\[\?25l.*?\x1b\[\?25h\r\x1b\[1A\x1b\[2K", re.DOTALL)
+"""Words on what is being done, which are wiped: on a busy machine all commands have them."""
+
 COMMANDS = {
     "validate": ["validate", "mass_spring_damper"],
     "plan": ["plan", "flyball_governor"],
@@ -52,7 +55,7 @@ def on_terminal(line: list[str], width: int, **environment: str) -> str:
         said += part
     os.close(own)
     process.wait()
-    return said.decode().replace("\r\n", "\n")
+    return PROGRESS.sub("", said.decode()).replace("\r\n", "\n")
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -6,8 +6,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import pytest
+
 import ssptool.rules
 from ssptool.rules.runner import check_path
+from ssptool.rules.subjects import Structure
 
 RULES = str(Path(ssptool.rules.__file__).parent)
 DOCUMENT = """<?xml version="1.0" encoding="UTF-8"?>
@@ -70,3 +73,14 @@ def test_twice_the_connectors_of_a_system_in_a_component_are_no_more_than_twice_
         lines.append(lines_run(lambda folder=folder: check_path(folder)))
     few, many = lines
     assert many <= 2 * few
+
+
+def test_a_unit_without_a_definition_is_looked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Each search walks through all documents, whose lines are none of Python."""
+    real = connectors(50, "input", '<ssc:Real unit="N"/>')
+    path = tmp_path / "SystemStructure.ssd"
+    path.write_text(DOCUMENT.format(name="Lone", connectors=real, content=""))
+    searches, documents = [], Structure.documents
+    monkeypatch.setattr(Structure, "documents", lambda structure: searches.append(1) or documents(structure))
+    assert len([one for one in check_path(tmp_path).diagnostics if one.code == "UNIT-002"]) == 50
+    assert len(searches) < 50

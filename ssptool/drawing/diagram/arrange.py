@@ -14,7 +14,7 @@ from ssptool.drawing.diagram.groups import MOST_ELEMENTS
 from ssptool.drawing.diagram.heights import on_grid
 from ssptool.drawing.diagram.layers import Edge
 from ssptool.drawing.diagram.layout import Layout, LayoutBox, Spacing, straightened
-from ssptool.drawing.diagram.memory import Memory
+from ssptool.drawing.diagram.memory import Memory, SheetName
 from ssptool.drawing.diagram.model import (
     MOST_APART,
     DrawnBlock,
@@ -40,15 +40,13 @@ from ssptool.drawing.diagram.read import (
     placed,
     shown,
 )
-from ssptool.drawing.diagram.routing import Router, merged, nets_of
+from ssptool.drawing.diagram.routing import Ends, Router, merged, nets_of, routed
 from ssptool.errors import WrongUsage
 from ssptool.network.tree import ElementPath
+from ssptool.work_in_progress import one_by_one, tell
 
 End: TypeAlias = tuple[str, str]
 """(element, connector); the element "" is the system itself."""
-
-_Ends: TypeAlias = tuple[Point, Point, Point, Point]
-"""Both pins of a line, each with a unit vector away from its element."""
 
 TEXT = 3.0
 """Default height of letters [mm]."""
@@ -124,6 +122,7 @@ def arranged(
     TooManySystems
         There are more than `MOST_SHEETS`.
     """
+    tell("drawing")
     _check_number(sum(path == each[: len(path)] and len(each) <= len(path) + depth for each in stated))
     return _Arranger(stated, wires).sheet(path, depth)
 
@@ -135,7 +134,7 @@ def all_arranged(
     _check_number(len(stated))
     arranger = _Arranger(stated, wires, memory)
     with garbage_collection_paused():
-        return [arranger.sheet(path, 0) for path in stated]
+        return [arranger.sheet(path, 0) for path in one_by_one("drawing sheet", list(stated))]
 
 
 def expanded(stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires, memory: Memory | None = None) -> list[Sheet]:
@@ -146,7 +145,7 @@ def expanded(stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires, memor
     _check_number(len(stated))
     around = [path for path in stated if _is_around(stated, path) and _size(stated, path) <= MOST_ELEMENTS]
     arranger = _Arranger(stated, wires, memory)
-    return [arranger.sheet(path, math.inf) for path in around]
+    return [arranger.sheet(path, math.inf) for path in one_by_one("drawing inside of sheet", around)]
 
 
 def _is_around(stated: Mapping[ElementPath, StatedSheet], path: ElementPath) -> bool:
@@ -250,7 +249,8 @@ class _Arrangement:
         stubs = self._stubs.values()
         first, last = [box.name for box in stubs if box.outlets], [box.name for box in stubs if box.inlets]
         folds = any(block.group for block in self._stated.blocks)
-        return self._memory.lay_out(boxes, among, spacing, first, last, folds=folds)
+        of = SheetName(self._stated.path, inside=bool(self._inside), named=self._nested and bool(stubs))
+        return self._memory.lay_out(of, boxes, among, spacing, first, last, folds=folds)
 
     def _stub(self, pin: StatedPin) -> LayoutBox:
         """A connector of the system in the layout; its label has room over the line if it will stand in a box."""
@@ -276,8 +276,7 @@ class _Arrangement:
         placed = [block.extent.upright for block in self._stated.blocks if block.extent is not None]
         if not placed or not self._homeless:
             return Point(0.0, 0.0)
-        top = max(self._layout.corners[name].y + box.height for name, box in self._homeless.items())
-        return Point(min(each.x1 for each in placed), min(each.y1 for each in placed) - 5 * self._text - top)
+        return Point(min(each.x1 for each in placed), min(each.y1 for each in placed) - 5 * self._text)
 
     def _extent(self, block: StatedBlock) -> Rectangle:
         if block.extent is not None:
@@ -397,19 +396,13 @@ class _Arrangement:
             yield Line(ways[place], line.described, line.spans, (line.start[0], line.end[0]))
 
     def _routed(
-        self, missing: Sequence[int], ways: Mapping[int, Sequence[Point]], ends: Sequence[_Ends], canvas: Rectangle
+        self, missing: Sequence[int], ways: Mapping[int, Sequence[Point]], ends: Sequence[Ends], canvas: Rectangle
     ) -> Iterator[tuple[int, tuple[Point, ...]]]:
         """Ways of the lines that have none yet, the shortest first, clear of those that have one."""
         router, nets = Router(self._boxes, _LANE * self._text, canvas), nets_of((one[0], one[2]) for one in ends)
         for place, way in ways.items():
             router.take(way, nets[place])
-        for place in missing:
-            for pin, outward in (ends[place][:2], ends[place][2:]):
-                router.keep_free(pin, outward, nets[place])
-        for place in sorted(missing, key=lambda place: _distance(ends[place][0], ends[place][2])):
-            way = router.way(*ends[place], nets[place], 1.5 * self._text)
-            router.take(way, nets[place])
-            yield place, way
+        yield from routed(router, {place: ends[place] for place in missing}, dict(enumerate(nets)), 1.5 * self._text)
 
     def _way(self, line: StatedLine) -> tuple[Point, ...] | None:
         """The way that the document states, or that of the layout; None if the line is still to be routed."""
@@ -428,10 +421,6 @@ def _text_height(stated: StatedSheet) -> float:
     """An eighth of the typical size of elements, because canvases have any scale."""
     sizes = [min(block.extent.width, block.extent.height) for block in stated.blocks if block.extent is not None]
     return max(median(sizes) / 8, 1e-9) if sizes else TEXT
-
-
-def _distance(one: Point, other: Point) -> float:
-    return abs(one.x - other.x) + abs(one.y - other.y)
 
 
 def _stub_name(connector: str) -> str:

@@ -54,7 +54,7 @@ def with_groups(
 
 def members_of(stated: Mapping[ElementPath, StatedSheet]) -> Members:
     """The group of each element that is in one."""
-    groups = {block.path for sheet in stated.values() for block in sheet.blocks if block.group}
+    groups = dict.fromkeys(block.path for sheet in stated.values() for block in sheet.blocks if block.group)
     return {block.path: path for path in groups for block in stated[path].blocks}
 
 

@@ -130,7 +130,10 @@ class Spacing:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Lower left corners of the boxes, and ways of edges from pin to pin, in the order in which they were given."""
+    """Lower left corners of the boxes, and ways of edges from pin to pin, in the order in which they were given.
+
+    Nothing is above y = 0, where the sheet begins.
+    """
 
     corners: Mapping[str, Point]
     ways: Mapping[Edge, tuple[Point, ...]]

@@ -1,51 +1,67 @@
 """Groups and layouts of an earlier page, so that what has not changed keeps its place and is not laid out again."""
 
-import hashlib
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from ssptool.drawing.diagram.amending import EarlierLayout, amended
 from ssptool.drawing.diagram.groups import Members
 from ssptool.drawing.diagram.layers import Edge
 from ssptool.drawing.diagram.layout import Layout, LayoutBox, Spacing, lay_out
-from ssptool.drawing.diagram.model import Point
+from ssptool.drawing.diagram.model import Point, Rectangle
 from ssptool.foreign_text import json_content
+from ssptool.network.tree import ElementPath
 
 DATA = "layout"
 """Name of the element of a page that keeps it."""
 
 _KEPT = re.compile(rf'<script type="application/json" id="{DATA}">(.*?)</script>', re.DOTALL)
-_METHOD = 2
+_METHOD = 3
 """Counts changes of the layout: what an earlier one made is not used."""
+
+
+class SheetName(NamedTuple):
+    """Which drawing of a system: also of what is inside its elements; with names of its connectors in the drawing."""
+
+    path: ElementPath
+    inside: bool
+    named: bool
 
 
 @dataclass(slots=True)
 class Memory:
-    """Groups by their elements, and numbers of layouts by a digest of what was laid out: of an earlier page, and used.
+    """Groups by their elements, and layouts by their sheets: of an earlier page, and used.
 
     A page is a file of whoever sent it: what does not fit is laid out anew.
     """
 
     members: Members = field(default_factory=dict)
-    known: Mapping[str, Any] = field(default_factory=dict)
-    used: dict[str, Layout] = field(default_factory=dict)
+    known: dict[SheetName, EarlierLayout] = field(default_factory=dict)
+    used: dict[SheetName, tuple[Sequence[LayoutBox], Layout]] = field(default_factory=dict)
 
     @classmethod
     def of_page(cls, page: Path) -> "Memory":
         """What a page keeps; nothing, if there is none, or it is another file."""
         try:
             found = _KEPT.search(page.read_text(encoding="utf-8")) if page.is_file() else None
-            content = json_content(found[1]) if found is not None else {"groups": [], "layouts": {}}
-            groups = {_path(element): _path(group) for element, group in content["groups"]}
-            return cls(groups, dict(content["layouts"]))
+            return cls() if found is None else cls.of_content(json_content(found[1]))
         except (OSError, ValueError, TypeError, KeyError, IndexError):
             return cls()
 
+    @classmethod
+    def of_content(cls, content: Any) -> "Memory":
+        """Raises ValueError, TypeError, KeyError or IndexError if this is no content of ours."""
+        groups = {_path(element): _path(group) for element, group in content["groups"]}
+        layouts = content["layouts"] if content["method"] == _METHOD else []
+        return cls(groups, dict(map(_earlier, layouts)))
+
     def lay_out(
         self,
+        name: SheetName,
         boxes: Sequence[LayoutBox],
         edges: Sequence[Edge],
         spacing: Spacing,
@@ -54,43 +70,51 @@ class Memory:
         *,
         folds: bool,
     ) -> Layout:
-        """The layout as it was, if all of this is as it was."""
-        stated = _METHOD, tuple(boxes), tuple(edges), spacing, tuple(first), tuple(last), folds
-        key = hashlib.sha256(repr(stated).encode()).hexdigest()[:32]
-        if key not in self.used:
-            kept = _layout(self.known.get(key), boxes, edges)
-            self.used[key] = kept or lay_out(boxes, edges, spacing, first, last, folds=folds)
-        return self.used[key]
+        """The layout as it was, as far as all of this is as it was."""
+        if name not in self.used:
+            known = self.known.get(name)
+            kept = amended(known, boxes, edges, spacing, first, last) if known is not None else None
+            self.used[name] = boxes, kept or lay_out(boxes, edges, spacing, first, last, folds=folds)
+        return self.used[name][1]
 
     def content(self, members: Members) -> dict[str, Any]:
         """What a page keeps of the layouts that were used, and of the groups."""
         return {
+            "method": _METHOD,
             "groups": [[element, group] for element, group in members.items()],
-            "layouts": {
-                key: [list(layout.corners.values()), [_flat(way) for way in layout.ways.values()]]
-                for key, layout in self.used.items()
-            },
+            "layouts": [
+                [
+                    name,
+                    [[box.name, *layout.corners[box.name], box.width, box.height] for box in boxes],
+                    [[number for point in way for number in point] for way in layout.ways.values()],
+                ]
+                for name, (boxes, layout) in self.used.items()
+            ],
         }
 
 
-def _path(names: Any) -> tuple[str, ...]:
+def _path(names: Any) -> ElementPath:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise TypeError(names)
     return tuple(names)
 
 
-def _flat(way: Sequence[Point]) -> list[float]:
-    return [number for point in way for number in point]
+def _earlier(kept: Any) -> tuple[SheetName, EarlierLayout]:
+    (path, inside, named), boxes, ways = kept
+    extents = {str(name): _extent(*_points(numbers)) for name, *numbers in boxes}
+    drawn = {(way[0], way[-1]): way for way in map(_way, ways)}
+    return SheetName(_path(path), bool(inside), bool(named)), EarlierLayout(extents, drawn)
 
 
-def _layout(kept: Any, boxes: Sequence[LayoutBox], edges: Sequence[Edge]) -> Layout | None:
-    """Corners and ways in the order of the boxes and edges, each as numbers; None if they are not."""
-    try:
-        corners, ways = kept
-        placed = {box.name: _points(corner)[0] for box, corner in zip(boxes, corners, strict=True)}
-        return Layout(placed, {edge: _points(way) for edge, way in zip(edges, ways, strict=True)})
-    except (TypeError, ValueError, IndexError):
-        return None
+def _extent(corner: Point, size: Point) -> Rectangle:
+    return Rectangle(*corner, corner.x + size.x, corner.y + size.y)
+
+
+def _way(numbers: Any) -> tuple[Point, ...]:
+    way = _points(numbers)
+    if not all(one.x == other.x or one.y == other.y for one, other in pairwise(way)):
+        raise ValueError(numbers)
+    return way
 
 
 def _points(numbers: Any) -> tuple[Point, ...]:

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import networkx as nx
 import numpy as np
@@ -17,6 +17,8 @@ from ssptool.drawing.diagram.model import Line, Point, Rectangle
 
 Floats: TypeAlias = NDArray[np.float64]
 Way: TypeAlias = tuple[Point, ...]
+Ends: TypeAlias = tuple[Point, Point, Point, Point]
+"""Both pins of a line, each with a unit vector away from its element."""
 Net: TypeAlias = int
 """All that is connected to the same pins: its lines may run on top of each other, and a dot shows where they part."""
 
@@ -28,6 +30,8 @@ _AROUND = (8.0, 40.0, 1000.0)
 """Lanes around both ends in which a way is searched, one after the other."""
 _MARGIN = 2.0
 """Lanes between a box, or the tip of a pin, and the first line beside it."""
+_HAIR = 1e-9
+"""What is so near touches [mm]."""
 _SAME = 1e-6
 """Lines that are so near lie on top of each other, as a part of a lane."""
 
@@ -141,6 +145,24 @@ class Router:
         near_x = (upright[:, 0] > x1) & (upright[:, 0] < x2) & (upright[:, 1] < y2) & (upright[:, 2] > y1)
         near_y = (level[:, 0] > y1) & (level[:, 0] < y2) & (level[:, 1] < x2) & (level[:, 2] > x1)
         return _Surroundings(window, boxes[within], upright[near_x], level[near_y])
+
+
+T = TypeVar("T")
+
+
+def routed(router: Router, missing: Mapping[T, Ends], nets: Mapping[T, Net], reach: float) -> Iterator[tuple[T, Way]]:
+    """Ways of lines that have none yet, the shortest first."""
+    for line, (start, outward, end, other) in missing.items():
+        router.keep_free(start, outward, nets[line])
+        router.keep_free(end, other, nets[line])
+    for line in sorted(missing, key=lambda line: _distance(missing[line][0], missing[line][2])):
+        way = router.way(*missing[line], nets[line], reach)
+        router.take(way, nets[line])
+        yield line, way
+
+
+def _distance(one: Point, other: Point) -> float:
+    return abs(one.x - other.x) + abs(one.y - other.y)
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +310,55 @@ def crosses(way: Sequence[Point], boxes: Sequence[Rectangle]) -> bool:
         for a, b in pairwise(way)
         for box in boxes
     )
+
+
+def any_overlap(boxes: Sequence[Rectangle]) -> bool:
+    """Whether two boxes have a part in common."""
+    x1, y1, x2, y2 = np.array([(box.x1, box.y1, box.x2, box.y2) for box in boxes]).reshape(-1, 4).T
+    beside = (x1[:, None] < x2[None, :] - _HAIR) & (y1[:, None] < y2[None, :] - _HAIR)
+    return int((beside & beside.T).sum()) > len(boxes)
+
+
+def any_crosses(ways: Iterable[Sequence[Point]], boxes: Sequence[Rectangle]) -> bool:
+    """Whether a way of level and upright parts runs through a box."""
+    parts = np.array([(*min(a, b), *max(a, b)) for way in ways for a, b in pairwise(way)]).reshape(-1, 4)
+    return any(
+        bool(
+            (
+                (parts[:, 0] < box.x2 - _HAIR)
+                & (parts[:, 2] > box.x1 + _HAIR)
+                & (parts[:, 1] < box.y2 - _HAIR)
+                & (parts[:, 3] > box.y1 + _HAIR)
+            ).any()
+        )
+        for box in boxes
+    )
+
+
+def any_meet(ways: Sequence[tuple[Net, Sequence[Point]]]) -> bool:
+    """Whether an end or corner of a way is on a way of another net; if two share a part, one is."""
+    points = np.array(list({(*point, float(net)) for net, way in ways for point in way})).reshape(-1, 3)
+    for axis in (0, 1):
+        parts = np.array(
+            sorted(
+                {
+                    (a[axis], *sorted((a[1 - axis], b[1 - axis])), float(net))
+                    for net, way in ways
+                    for a, b in pairwise(way)
+                    if a[axis] == b[axis]
+                }
+            )
+        ).reshape(-1, 4)
+        begin = np.searchsorted(parts[:, 0], points[:, axis] - _HAIR)
+        number = np.searchsorted(parts[:, 0], points[:, axis] + _HAIR, side="right") - begin
+        # Each point with each part at its x, or y.
+        point = np.repeat(points, number, axis=0)
+        part = parts[np.repeat(begin - number.cumsum() + number, number) + np.arange(number.sum())]
+        along = point[:, 1 - axis]
+        on = (part[:, 1] - _HAIR <= along) & (along <= part[:, 2] + _HAIR)
+        if (on & (part[:, 3] != point[:, 2])).any():
+            return True
+    return False
 
 
 def nets_of(ends: Iterable[tuple[Point, Point]]) -> list[Net]:

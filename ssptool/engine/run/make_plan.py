@@ -58,6 +58,7 @@ from ssptool.network.explanation import notes_on_inputs
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Network, Wire
 from ssptool.rules.selection import NOTHING_ACCEPTED, Acceptance
+from ssptool.work_in_progress import tell
 
 if TYPE_CHECKING:
     from ssptool.engine.stimuli.inputs import InputData
@@ -299,6 +300,7 @@ def planned(
     settings = settings or Settings()
     network = build_network(archive, structure, start_values=start_values, parameter_files=parameters)
     network = network.accepting(accepted.codes)
+    tell("planning")
     units = document_units(structure.root_as(SystemStructureDescription))
     stimuli = resolve(network, settings, inputs, interpolation, scenario, units)
     bonds = _bonds(archive, network, units) if settings.adaptive is not None and not settings.power_bonds else ()

@@ -58,6 +58,14 @@ def test_groups_keep_the_wiring_readable(components, wires, families):
         check_wiring(drawn)
 
 
+def test_equal_systems_keep_their_groups_in_equal_order():
+    """That of the sheets, and not that of a set, which differs from process to process."""
+    made = with_groups({(): large(200, 500, 9)})
+    groups = list(dict.fromkeys(members_of(made).values()))
+    assert len(groups) > 5
+    assert groups == [path for path in made if path]
+
+
 def of_families(families: int, each: int, wires: int, kind: str, seed: int = 1) -> StatedSheet:
     """Families of components; of their connections with others, all are from any family, or from those before it."""
     chance = random.Random(seed)
