@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.failure import UnsupportedCombination
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.twin.dense import correction
 from ssptool.engine.loops.fixed_point import Aitken, Anderson, FixedPoint
 from ssptool.engine.loops.newton import FiniteDifferences
 from ssptool.engine.loops.solution import Domain, Proposal
@@ -165,31 +166,6 @@ class _Secants:
         self.last = (residual, value)
         columns = [column for step in self.steps for column in step][: self.method.max_columns]
         return value + correction(columns, residual, self.method.filter)
-
-
-def correction(columns: list[tuple[Floats, Floats]], residual: Floats, limit: float) -> Floats:
-    """W α for the α with least ‖V α + residual‖, by modified Gram–Schmidt with the filter on the way.
-
-    Each W column undergoes the same elimination as its V column, so that no triangular system is left to solve.
-    """
-    basis: list[Floats] = []
-    answers: list[Floats] = []
-    total, left = np.zeros_like(residual), residual
-    for change, answer in columns:
-        size = np.linalg.norm(change)
-        for q, w in zip(basis, answers, strict=True):
-            share = q @ change
-            change, answer = change - share * q, answer - share * w
-        rest = np.linalg.norm(change)
-        if rest <= limit * size:
-            continue
-        basis.append(change / rest)
-        answers.append(answer / rest)
-        share = basis[-1] @ left
-        total, left = total - share * answers[-1], left - share * basis[-1]
-        if len(basis) == len(residual):
-            break
-    return total
 
 
 @dataclass(frozen=True, slots=True)

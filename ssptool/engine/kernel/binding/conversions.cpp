@@ -1,5 +1,6 @@
 #include "conversions.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace ssptool::binding {
@@ -8,6 +9,19 @@ namespace ssptool::binding {
 std::vector<double> doubles(nb::handle array) {
   const auto view = nb::cast<Vector>(array);
   return {view.data(), view.data() + view.size()};
+}
+
+nb::object array(DenseMatrix matrix) {
+  auto* numbers = new std::vector<double>(std::move(matrix.elements));
+  const nb::capsule owner(numbers, [](void* data) noexcept { delete static_cast<std::vector<double>*>(data); });
+  const std::size_t shape[] = {matrix.rows, matrix.columns};
+  return nb::cast(nb::ndarray<nb::numpy, double>(numbers->data(), 2, shape, owner));
+}
+
+DenseMatrix dense_from(const Matrix& array) {
+  DenseMatrix matrix(array.shape(0), array.shape(1));
+  std::copy_n(array.data(), array.size(), matrix.elements.begin());
+  return matrix;
 }
 
 SlotOverride override_from(nb::handle value) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "../core/dense.hpp"
 #include "../core/kernel.hpp"
 
 namespace ssptool::binding {
@@ -58,6 +59,10 @@ nb::object array(std::vector<T> numbers) {
   const std::size_t shape[] = {result->size()};
   return nb::cast(nb::ndarray<nb::numpy, T>(result->data(), 1, shape, owner));
 }
+
+// The same, row by row.
+nb::object array(DenseMatrix);
+DenseMatrix dense_from(const Matrix&);
 
 SlotOverride override_from(nb::handle value);
 Call call_from(nb::handle call);

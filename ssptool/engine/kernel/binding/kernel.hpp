@@ -112,5 +112,6 @@ class NativeKernel {
 
 void bind_kernel(nb::module_&);
 void bind_slopes(nb::module_&);
+void bind_dense(nb::module_&);
 
 }  // namespace ssptool::binding

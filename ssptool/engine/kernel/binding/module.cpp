@@ -14,4 +14,5 @@ NB_MODULE(_kernel, module) {
   module.attr("sanitized") = sanitized;
   ssptool::binding::bind_kernel(module);
   ssptool::binding::bind_slopes(module);
+  ssptool::binding::bind_dense(module);
 }

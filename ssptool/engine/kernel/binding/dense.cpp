@@ -1,0 +1,80 @@
+// Dense linear algebra as Python sees it: tests compare it with that of the twin.
+#include "../core/dense.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include "kernel.hpp"
+
+namespace ssptool::binding {
+
+using namespace nb::literals;
+
+namespace {
+
+std::span<const double> span_of(const Vector& vector) { return {vector.data(), vector.size()}; }
+
+void check_square(const DenseMatrix& matrix) {
+  if (matrix.rows != matrix.columns) throw std::invalid_argument("the matrix must be square");
+}
+
+FullPivotLu factorized(const Matrix& array) {
+  DenseMatrix matrix = dense_from(array);
+  if (matrix.columns != matrix.rows && matrix.columns != matrix.rows + 1)
+    throw std::invalid_argument("the matrix must have as many columns as rows, or one more");
+  return FullPivotLu(std::move(matrix));
+}
+
+nb::object inverse(const Matrix& array) {
+  const DenseMatrix matrix = dense_from(array);
+  check_square(matrix);
+  auto found = inverse_of(matrix);
+  return found ? ssptool::binding::array(std::move(*found)) : nb::none();
+}
+
+nb::object corrected(const std::vector<std::pair<Vector, Vector>>& columns, const Vector& residual, double limit) {
+  std::vector<SecantColumn> secants;
+  for (const auto& [change, answer] : columns) {
+    check_size(change.size(), residual.size(), "a column");
+    check_size(answer.size(), residual.size(), "a column");
+    secants.push_back({span_of(change), span_of(answer)});
+  }
+  return array(correction(secants, span_of(residual), limit));
+}
+
+}  // namespace
+
+void bind_dense(nb::module_& module) {
+  nb::class_<FullPivotLu>(module, "NativeLu")
+      .def(
+          "__init__", [](FullPivotLu* self, const Matrix& matrix) { new (self) FullPivotLu(factorized(matrix)); },
+          "matrix"_a, nb::sig("def __init__(self, matrix: ssptool.engine.kernel.interface.Floats) -> None"))
+      .def_prop_ro("rank", &FullPivotLu::rank)
+      .def_prop_ro("smallest_pivot", &FullPivotLu::smallest_pivot)
+      .def_prop_ro("largest_pivot", &FullPivotLu::largest_pivot)
+      .def("regular", &FullPivotLu::regular, "precision"_a)
+      .def(
+          "solve",
+          [](const FullPivotLu& self, const Vector& right) {
+            check_size(right.size(), self.size(), "the right-hand side");
+            return array(self.solve(span_of(right)));
+          },
+          "right"_a,
+          nb::sig("def solve(self, right: ssptool.engine.kernel.interface.Floats) -> "
+                  "ssptool.engine.kernel.interface.Floats"))
+      .def(
+          "inverse", [](const FullPivotLu& self) { return array(self.inverse()); },
+          nb::sig("def inverse(self) -> ssptool.engine.kernel.interface.Floats"))
+      .def(
+          "null_vector", [](const FullPivotLu& self) { return array(self.null_vector()); },
+          nb::sig("def null_vector(self) -> ssptool.engine.kernel.interface.Floats"));
+  module.def("inverse_of", &inverse, "matrix"_a,
+             nb::sig("def inverse_of(matrix: ssptool.engine.kernel.interface.Floats) -> "
+                     "ssptool.engine.kernel.interface.Floats | None"));
+  module.def("correction", &corrected, "columns"_a, "residual"_a, "limit"_a,
+             nb::sig("def correction(columns: collections.abc.Sequence[tuple[ssptool.engine.kernel.interface.Floats, "
+                     "ssptool.engine.kernel.interface.Floats]], residual: ssptool.engine.kernel.interface.Floats, "
+                     "limit: float) -> ssptool.engine.kernel.interface.Floats"));
+}
+
+}  // namespace ssptool::binding
