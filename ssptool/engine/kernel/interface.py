@@ -35,6 +35,7 @@ from ssptool.engine.kernel.calls import (
     OK,
     REAL_TYPES,
     UNCHANGED,
+    AcceptedSteps,
     Call,
     Code,
     DrivenInput,
@@ -43,11 +44,18 @@ from ssptool.engine.kernel.calls import (
     InstanceTable,
     Instruction,
     Integers,
+    IterateRule,
     IterationCalls,
+    IterationMemory,
+    IterationReport,
     LoopCalls,
     Op,
     Outcome,
     OverriddenWire,
+    Rescue,
+    Rescued,
+    RuleKind,
+    SecantMemory,
     SlotOverride,
     SlotOverrideKind,
     Slots,
@@ -71,6 +79,7 @@ __all__ = [
     "OK",
     "REAL_TYPES",
     "UNCHANGED",
+    "AcceptedSteps",
     "Call",
     "Code",
     "DrivenInput",
@@ -79,12 +88,19 @@ __all__ = [
     "InstanceTable",
     "Instruction",
     "Integers",
+    "IterateRule",
     "IterationCalls",
+    "IterationMemory",
+    "IterationReport",
     "Kernel",
     "LoopCalls",
     "Op",
     "Outcome",
     "OverriddenWire",
+    "Rescue",
+    "Rescued",
+    "RuleKind",
+    "SecantMemory",
     "SlotOverride",
     "SlotOverrideKind",
     "Slots",
@@ -315,13 +331,21 @@ class Kernel(Protocol):
     def limit_inputs(self, instance: int, order: int) -> None:
         """Limit the inputs of an instance to polynomials of this order from now on, as after a refusal."""
 
-    def run(self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats) -> Outcome:
+    def run(
+        self,
+        program: Sequence[Instruction],
+        start: float,
+        h: float,
+        first: int,
+        rows: Floats,
+        rescue: Rescue | None = None,
+    ) -> Outcome:
         """Repeat `program` len(rows) times.
 
         Macro step k goes from start + (first + k)·h to start + (first + k + 1)·h.
 
         `rows` (steps, 1 + recorded) is filled row by row by RECORD, which writes the time reached, then the
-        slots. INTERPOLATE and ADVANCE see the start of the step and h, ACCEPT the time reached.
+        slots. INTERPOLATE and ADVANCE see the start of the step and h, ACCEPT the time reached. ITERATE asks `rescue`.
 
         Where an instance in event mode returns before the end of a step, the run ends at once with the code EVENT, and
         that step is not among those that were done. Where one asks for an event at the end of a step, the run ends
@@ -343,15 +367,28 @@ class Kernel(Protocol):
     def iteration(self, calls: IterationCalls) -> int:
         """Register an iterated step and return its index."""
 
-    def iterate(self, iteration: int, t: float, h: float, first: bool) -> Outcome:
-        """One iterate of the step from t to t + h, from the saved state (which the `first` saves) and the guess.
+    def iterate(self, iteration: int, t: float, h: float, end: float, rescue: Rescue | None = None) -> Outcome:
+        """The step of size h from t [s], until the unknowns agree; `end` [s] is only told to `rescue`.
 
-        The first makes the guess. Afterwards `values` holds what follows from the guess, with what
-        was found in the unknowns.
+        Afterwards `values` holds what follows from the last iterate, with what was found in the unknowns. A step that
+        does not converge has the code COUPLING. What else failed at an iterate has the code of that; LOOP also where
+        `rescue` did not help.
         """
 
-    def guess(self, iteration: int) -> Floats:
-        """(m,) a view: x, the values of the unknowns that the next iterate, or the last one, takes."""
+    def iteration_report(self, iteration: int) -> IterationReport:
+        """How the last step came to its end."""
+
+    def iteration_memory(self, iteration: int) -> IterationMemory:
+        """State that it keeps from step to step."""
+
+    def set_iteration_memory(self, iteration: int, memory: IterationMemory) -> None:
+        """Go on with a state that another iteration of the same unknowns had."""
+
+    def accepted_steps(self, iteration: int) -> AcceptedSteps:
+        """Steps that were accepted so far although their iterates did not agree."""
+
+    def set_accepted_steps(self, iteration: int, accepted: AcceptedSteps) -> None:
+        """Count on from there."""
 
     def iterations(self) -> Integers:
         """Number of iterations in each step of the last `run`; the largest where a program iterates several groups."""

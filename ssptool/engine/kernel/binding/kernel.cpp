@@ -134,15 +134,44 @@ void bind_kernel(nb::module_& module) {
       .def(
           "iteration", [](Self& self, nb::handle calls) { return self.core().iterations.add(iteration_from(calls)); },
           "calls"_a, nb::sig("def iteration(self, calls: ssptool.engine.kernel.interface.IterationCalls) -> int"))
-      .def("iterate", operation(&Kernel::iterations, &Iterations::iterate), "iteration"_a, "t"_a, "h"_a, "first"_a,
-           nb::sig("def iterate(self, iteration: int, t: float, h: float, first: bool) -> "
-                   "ssptool.engine.kernel.interface.Outcome"))
+      .def("iterate", &Self::iterate, "iteration"_a, "t"_a, "h"_a, "end"_a, "rescue"_a = nb::none(),
+           nb::sig("def iterate(self, iteration: int, t: float, h: float, end: float, rescue: "
+                   "ssptool.engine.kernel.interface.Rescue | None = None) -> ssptool.engine.kernel.interface.Outcome"))
       .def(
-          "guess",
-          [](nb::handle_t<Self> self, Number iteration) {
-            return view(self, nb::cast<Self&>(self).core().iterations.guess(index(iteration)), 1);
+          "iteration_report",
+          [](Self& self, Number iteration) { return to_python(self.core().iterations.report(index(iteration))); },
+          "iteration"_a,
+          nb::sig("def iteration_report(self, iteration: int) -> ssptool.engine.kernel.interface.IterationReport"))
+      .def(
+          "iteration_memory",
+          [](Self& self, Number iteration) {
+            Iterations& iterations = self.core().iterations;
+            return to_python(iterations.memory(index(iteration)), iterations.unknowns(index(iteration)));
           },
-          "iteration"_a, nb::sig("def guess(self, iteration: int) -> ssptool.engine.kernel.interface.Floats"))
+          "iteration"_a,
+          nb::sig("def iteration_memory(self, iteration: int) -> ssptool.engine.kernel.interface.IterationMemory"))
+      .def(
+          "set_iteration_memory",
+          [](Self& self, Number iteration, nb::handle memory) {
+            Iterations& iterations = self.core().iterations;
+            iterations.set_memory(index(iteration), memory_from(memory, iterations.unknowns(index(iteration))));
+          },
+          "iteration"_a, "memory"_a,
+          nb::sig("def set_iteration_memory(self, iteration: int, memory: "
+                  "ssptool.engine.kernel.interface.IterationMemory) -> None"))
+      .def(
+          "accepted_steps",
+          [](Self& self, Number iteration) { return to_python(self.core().iterations.accepted(index(iteration))); },
+          "iteration"_a,
+          nb::sig("def accepted_steps(self, iteration: int) -> ssptool.engine.kernel.interface.AcceptedSteps"))
+      .def(
+          "set_accepted_steps",
+          [](Self& self, Number iteration, nb::handle accepted) {
+            self.core().iterations.set_accepted(index(iteration), accepted_from(accepted));
+          },
+          "iteration"_a, "accepted"_a,
+          nb::sig("def set_accepted_steps(self, iteration: int, accepted: "
+                  "ssptool.engine.kernel.interface.AcceptedSteps) -> None"))
       .def(
           "iterations",
           [](Self& self) {
@@ -211,10 +240,10 @@ void bind_kernel(nb::module_& module) {
                    "jump: collections.abc.Sequence[ssptool.engine.kernel.interface.Instruction], points: "
                    "ssptool.engine.kernel.interface.Floats, rows: ssptool.engine.kernel.interface.Floats) -> "
                    "ssptool.engine.kernel.interface.Outcome"))
-      .def("run", &Self::run, "program"_a, "start"_a, "h"_a, "first"_a, "rows"_a.noconvert(),
+      .def("run", &Self::run, "program"_a, "start"_a, "h"_a, "first"_a, "rows"_a.noconvert(), "rescue"_a = nb::none(),
            nb::sig("def run(self, program: collections.abc.Sequence[ssptool.engine.kernel.interface.Instruction], "
-                   "start: float, h: float, first: int, rows: ssptool.engine.kernel.interface.Floats) -> "
-                   "ssptool.engine.kernel.interface.Outcome"))
+                   "start: float, h: float, first: int, rows: ssptool.engine.kernel.interface.Floats, rescue: "
+                   "ssptool.engine.kernel.interface.Rescue | None = None) -> ssptool.engine.kernel.interface.Outcome"))
       .def(
           "residual", [](Self& self, Number loop, const Vector& x) { return self.on_loop(&Loops::residual, loop, x); },
           "loop"_a, "x"_a,

@@ -1,7 +1,7 @@
 // The kernel as a Python class: the GIL is released while components work.
 #pragma once
 
-#include "conversions.hpp"
+#include "iterations.hpp"
 
 namespace ssptool::binding {
 
@@ -55,15 +55,19 @@ class NativeKernel {
     return static_cast<Number>(core_.schedules.add(calls));
   }
 
-  nb::object run(nb::handle program, double start, double h, Number first, const Rows& rows) {
+  nb::object run(nb::handle program, double start, double h, Number first, const Rows& rows, nb::handle rescue) {
     const auto instructions = program_from(program);
     const auto steps = static_cast<Number>(rows.shape(0));
     if (rows.shape(1) != core_.recorder.width())
       throw std::invalid_argument("rows has " + std::to_string(rows.shape(1)) + " columns, must have " +
                                   std::to_string(core_.recorder.width()));
-    return unlocked([&](Kernel& core) {
+    return rescued(rescue, [&](Kernel& core) {
       return core.programs.run(instructions, start, h, first, {rows.data(), rows.size()}, steps);
     });
+  }
+
+  nb::object iterate(Number iteration, double t, double h, double end, nb::handle rescue) {
+    return rescued(rescue, [&](Kernel& core) { return core.iterations.iterate(index(iteration), t, h, end); });
   }
 
   nb::object run_through(nb::handle step, nb::handle jump, const Matrix& points, const Rows& rows) {
@@ -97,13 +101,25 @@ class NativeKernel {
   }
 
   nb::object to_python(const Outcome& outcome) const {
-    if (outcome.ok() && outcome.steps == 0) return ok_;
+    if (outcome.ok() && outcome.steps == 0 && outcome.iterations == 0) return ok_;
     return outcome_type_(code_type_(static_cast<int>(outcome.code)), outcome.instance, outcome.function,
                          outcome.fmi_status, outcome.loop, outcome.slot, outcome.steps, outcome.instruction,
                          outcome.iterations);
   }
 
  private:
+  // An operation whose iterations ask Python to solve loops.
+  template <class Operation>
+  nb::object rescued(nb::handle function, Operation operation) {
+    PythonRescue rescue(function);
+    const nb::object outcome = unlocked([&](Kernel& core) {
+      const RescueInUse use(core.iterations, rescue.pointer());
+      return operation(core);
+    });
+    rescue.rethrow();
+    return outcome;
+  }
+
   static nb::module_ vocabulary() { return nb::module_::import_("ssptool.engine.kernel.interface"); }
 
   Kernel core_;

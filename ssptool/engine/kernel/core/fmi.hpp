@@ -12,6 +12,7 @@ using State = void*;
 
 // Statuses up to this one mean that the call did what it was asked to do.
 inline constexpr int warning = 1;
+inline constexpr int discard = 2;
 inline constexpr int error = 3;
 
 namespace v1 {

@@ -60,7 +60,9 @@ class TwinKernel:
         self.jacobian_product, self.set_chord = loops.jacobian_product, loops.set_chord
         self.advance, self.save, self.restore = stepper.advance, stepper.save, stepper.restore
         self.release, self.report_time, self.use_threads = stepper.release, stepper.report_time, stepper.use_threads
-        self.iterate = iterations.iterate
+        self.iterate, self.iteration_report = iterations.iterate, iterations.report
+        self.iteration_memory, self.set_iteration_memory = iterations.memory, iterations.set_memory
+        self.accepted_steps, self.set_accepted_steps = iterations.accepted, iterations.set_accepted
         self.record_slots, self.record = recorder.record_slots, recorder.record
         self.run, self.run_through = programs.run, programs.run_through
 
@@ -112,9 +114,6 @@ class TwinKernel:
 
     def between(self, begin: float, end: float) -> None:
         self._driven.tables.between(begin, end)
-
-    def guess(self, iteration: int) -> Floats:
-        return self._iterations[iteration].x
 
     def iterations(self) -> Integers:
         return np.array(self._iterations.counts, dtype=np.int64)
