@@ -29,7 +29,15 @@ typedef struct {
     IntermediateUpdate update;
     double seconds; /* that a step works at least; negative: that it sleeps */
     double reached; /* where it says that it has returned early; 0: at the end of the step */
+    double noise;   /* outputs are off by up to this, each time otherwise: no state brings that back */
+    uint32_t seed;
 } Mock;
+
+static double stray(Mock *m)
+{
+    m->seed = m->seed * 1664525u + 1013904223u;
+    return m->noise * (m->seed / 2147483648.0 - 1.0);
+}
 
 static int refused(Mock *m, int function)
 {
@@ -62,7 +70,7 @@ static int get(Mock *m, const uint32_t *r, size_t n, double *v)
         double y = m->x[k];
         for (int j = 0; j < N; j++)
             y += m->feedthrough[k][j] * m->u[j];
-        v[i] = m->time >= m->nan_from ? NAN : y;
+        v[i] = m->time >= m->nan_from ? NAN : m->noise != 0.0 ? y + stray(m) : y;
     }
     return status;
 }

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
-from ctypes import c_double, c_int32, c_void_p
+from ctypes import c_double, c_int32, c_uint32, c_void_p
 from pathlib import Path
 
 from ssptool.engine.kernel.interface import FUNCTIONS, InstanceTable, Kernel
@@ -40,6 +40,8 @@ class Mock(ctypes.Structure):
         ("update", c_void_p),
         ("seconds", c_double),
         ("reached", c_double),
+        ("noise", c_double),
+        ("seed", c_uint32),
     ]
 
     def __init__(self, feedthrough: Sequence[Sequence[float]] = (), x: Sequence[float] = ()) -> None:
