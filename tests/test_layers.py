@@ -30,7 +30,7 @@ LEVELS = [
 # Inside the engine too, a sub-package or module imports only those before it.
 ENGINE = [
     *["failure", "method_names", "settings", "text", "trace"],
-    *["kernel", "watch", "loops", "recording", "masters", "stimuli", "planning", "assembly", "event_mode", "ode"],
+    *["kernel", "watch", "recording", "masters", "stimuli", "planning", "assembly", "event_mode", "ode"],
     *["run", "isolation", "simulate", "stepping"],
 ]
 MODULES_OF_A_RUN = 190

@@ -7,7 +7,7 @@ from pytest import approx
 
 from ssptool import Settings
 from ssptool.engine.failure import Ending, Unsupported
-from ssptool.engine.loops.solution import Status
+from ssptool.engine.kernel.solutions import Status
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.network.dependencies import Stage

@@ -11,7 +11,7 @@ from pytest import approx
 import ssptool
 from ssptool import Settings
 from ssptool.engine.failure import Ending
-from ssptool.engine.loops.solution import Status
+from ssptool.engine.kernel.solutions import Status
 
 
 def start(folder, values=None, **settings):

@@ -194,14 +194,13 @@ def test_a_chord_that_is_out_of_date_is_renewed_and_the_run_goes_on(monkeypatch)
 
     plan = make_plan(oscillator(System2__m_c=2.0), Settings(stop_time=0.2, step_size=0.01, master="jacobi"))
     reference = run(plan, Folder())
-    real, calls = RunningLoop._set_chord, []
+    real = RunningLoop.for_kernel
 
-    def forgotten_once(self, jacobian):
-        calls.append(1)
-        if len(calls) > 1:
-            real(self, jacobian)
+    def without_chord(self):
+        real(self)
+        self.kernel.set_chord(self.index, -np.eye(len(self.planned.torn)))
 
-    monkeypatch.setattr(RunningLoop, "_set_chord", forgotten_once)
+    monkeypatch.setattr(RunningLoop, "for_kernel", without_chord)
     result = run(plan, Folder())
     assert result.statistics.loops_rescued == 1
     assert result.unwrap().y == approx(reference.unwrap().y, abs=1e-10)

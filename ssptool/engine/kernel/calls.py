@@ -1,6 +1,6 @@
 """Values registered with a kernel once: tables of instances, calls, loops, iterations, programs, time tables."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, TypeAlias
@@ -79,6 +79,10 @@ class LoopCalls:
     slots and evaluates `body` at least once and at most `max_iterations` times. Afterwards `values` holds the last
     evaluation: g(x) in the torn slots, and in all others what follows from the guess x. Without a solution, the torn
     slots get back the values that they had before.
+
+    The rest is for methods that solve a loop from afar. `minimum` and `maximum`: bounds of the torn slots; none at all:
+    there are no bounds. `pattern`: pairs (i, j) for which torn slot i depends on guess j; None: all may. `directional`:
+    the components give directional derivatives along the body. `rounding`: relative, of the least precise signal.
     """
 
     torn: Slots
@@ -88,6 +92,11 @@ class LoopCalls:
     atol: float
     max_iterations: int
     frozen: Slots = ()
+    minimum: Sequence[float] = ()
+    maximum: Sequence[float] = ()
+    pattern: Collection[tuple[int, int]] | None = None
+    directional: bool = False
+    rounding: float = 2.0**-52
 
 
 class RuleKind(IntEnum):

@@ -65,6 +65,7 @@ from ssptool.engine.kernel.calls import (
     functions_for,
     prefix,
 )
+from ssptool.engine.kernel.solutions import Evaluated, LoopMethod, Solved
 from ssptool.engine.trace import BYTES, NUMBERED, TEXT, as_content, from_content
 from ssptool.engine.trace import holds_integer as holds_integer
 from ssptool.fmu.description import Value, is_text
@@ -84,6 +85,7 @@ __all__ = [
     "Code",
     "DrivenInput",
     "DrivenInputMode",
+    "Evaluated",
     "Floats",
     "InstanceTable",
     "Instruction",
@@ -94,6 +96,7 @@ __all__ = [
     "IterationReport",
     "Kernel",
     "LoopCalls",
+    "LoopMethod",
     "Op",
     "Outcome",
     "OverriddenWire",
@@ -105,6 +108,7 @@ __all__ = [
     "SlotOverrideKind",
     "Slots",
     "SolveLoop",
+    "Solved",
     "TableColumn",
     "Tables",
     "TimeTables",
@@ -417,6 +421,33 @@ class Kernel(Protocol):
 
         Meant is (dg/dx − 1)⁻¹ at some point, frozen. Until it is set, M = −1, which is the fixed-point
         iteration x ← g(x).
+        """
+
+    def chord(self, loop: int) -> Floats:
+        """(m, m) a copy: the matrix of the chord iteration."""
+
+    def solve(self, loop: int, method: LoopMethod, second: Floats, watched: bool = False) -> Solved:
+        """Solve a loop from the present values or, where the components cannot be evaluated there, from the `second`
+        ones (m,).
+
+        Frozen slots are kept while the unknowns are solved for, then updated, until they no longer change. Afterwards
+        the components are at the solution, if there is one. A solution that the equations leave open is UNDETERMINED,
+        and a loop without one along a direction in which nothing changes is INCONSISTENT. `watched`: iterates are
+        given.
+        """
+
+    def refresh_chord(self, loop: int) -> None:
+        """Take the chord from the Jacobian at the last solution of `solve`, if it has an inverse."""
+
+    def allow_rounding(self, loop: int) -> float:
+        """Loosen rtol of a loop to what rounding leaves of residuals at the last solution of `solve`; returns it.
+
+        A gain of γ turns the rounding ε of x into a residual of γ ε x, which no iteration can remove.
+        """
+
+    def evaluate_surely(self, schedule: int, watched: bool = False) -> Evaluated:
+        """`evaluate`, where a loop that the chord iteration does not solve gets the chain of all methods and a new
+        chord, each loop once. `watched`: iterates are given.
         """
 
 

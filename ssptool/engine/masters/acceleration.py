@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from ssptool.engine.failure import UnsupportedCombination
 from ssptool.engine.kernel.interface import Floats, IterateRule, RuleKind, SecantMemory
 from ssptool.engine.kernel.twin.acceleration import SecantIterates
-from ssptool.engine.loops.fixed_point import Aitken, Anderson, FixedPoint
-from ssptool.engine.loops.newton import FiniteDifferences
-from ssptool.engine.loops.solution import Domain, Proposal
+from ssptool.engine.kernel.twin.jacobians import Domain, FiniteDifferences
+from ssptool.engine.kernel.twin.loop_solvers import Aitken, Anderson, FixedPoint
+from ssptool.engine.kernel.twin.proposals import Proposal
 from ssptool.engine.masters.protocols import SavedState, StepDerivatives
 from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.settings import ASKED, Choice, Settings

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.loops.newton import colours, contradicted, probe
+from ssptool.engine.kernel.twin.jacobians import colours, contradicted, probe
 from ssptool.engine.masters.registry import ADJOINT
 from ssptool.engine.ode.system import OdePart, OdeStructure, OdeSystem, Pattern, structure
 from ssptool.engine.planning.plan import Plan

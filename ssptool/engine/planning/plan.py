@@ -152,8 +152,8 @@ def rounding(single: bool) -> float:
 class PlannedLoop:
     """An algebraic loop to solve.
 
-    `torn` are the unknowns; `frozen` are discrete signals at which the loop is cut as well. `directional`: all its FMUs
-    give directional derivatives that fit its body. `single`: some of its signals are of type Float32.
+    `torn` are the unknowns; `frozen` are discrete signals at which the loop is cut as well. `single`: some of its
+    signals are of type Float32.
     """
 
     stage: Stage
@@ -161,16 +161,7 @@ class PlannedLoop:
     signals: tuple[Signal, ...]
     torn: tuple[Signal, ...]
     frozen: tuple[Signal, ...]
-    pattern: frozenset[tuple[int, int]]
-    minimum: tuple[float, ...]
-    maximum: tuple[float, ...]
-    directional: bool
     single: bool = False
-
-    @property
-    def rounding(self) -> float:
-        """Relative, of the least precise of its signals."""
-        return rounding(self.single)
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,7 +391,7 @@ def _schedule(plan: Plan, steps: Sequence[Call | SolveLoop]) -> Iterator[str]:
             continue
         loop = plan.loops[step.loop]
         unknowns = ", ".join(map(str, dict.fromkeys(whole(signal, plan.network.arrays) for signal in loop.torn)))
-        jacobian = "directional derivatives" if loop.directional else "finite differences"
+        jacobian = "directional derivatives" if loop.calls.directional else "finite differences"
         yield f"  solve the algebraic loop for {unknowns} (Jacobian: {jacobian})"
         for call in loop.calls.body:
             yield f"    {_visit(plan, call)}"

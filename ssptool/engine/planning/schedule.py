@@ -7,7 +7,7 @@ from itertools import accumulate, chain, pairwise, product
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ssptool.engine.kernel.interface import Call, LoopCalls, SolveLoop, holds_integer
-from ssptool.engine.loops.solution import Convergence
+from ssptool.engine.kernel.solutions import Convergence
 from ssptool.engine.planning.events import EventModes
 from ssptool.engine.planning.plan import PlannedGroup, PlannedInstance, PlannedLoop, PlannedOde, rounding
 from ssptool.engine.planning.slots import SlotTable
@@ -362,6 +362,8 @@ class Schedules:
         unknowns = tuple(self.table.signals[slot] for slot in torn)
         bounds = [self._bounds(signal) for signal in unknowns]
         single = any(self.table.kind(signal) == "Float32" for signal in loop.signals)
+        instances = [self.instances[self.index[name]] for name in loop.components]
+        able = all(one.capabilities.directional_derivatives for one in instances)
         calls = LoopCalls(
             torn=torn,
             body=tuple(self._call(visit) for visit in loop.body),
@@ -370,19 +372,18 @@ class Schedules:
             atol=LOOP_CONVERGENCE.atol,
             max_iterations=CHORD_ITERATIONS,
             frozen=frozen,
+            minimum=tuple(low for low, _ in bounds),
+            maximum=tuple(high for _, high in bounds),
+            pattern=self._pattern(loop, real),
+            directional=able and _visits_are_whole(loop, graph) and not single,
+            rounding=rounding(single),
         )
-        instances = [self.instances[self.index[name]] for name in loop.components]
-        able = all(one.capabilities.directional_derivatives for one in instances)
         return PlannedLoop(
             stage=stage,
             calls=calls,
             signals=loop.signals,
             torn=unknowns,
             frozen=tuple(self.table.signals[slot] for slot in frozen),
-            pattern=self._pattern(loop, real),
-            minimum=tuple(low for low, _ in bounds),
-            maximum=tuple(high for _, high in bounds),
-            directional=able and _visits_are_whole(loop, graph) and not single,
             single=single,
         )
 

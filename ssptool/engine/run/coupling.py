@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import begin_events
 from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.kernel.interface import OK, Call, Code, Outcome, SolveLoop
+from ssptool.engine.kernel.interface import Call, Code, SolveLoop
+from ssptool.engine.kernel.solutions import Solution
 from ssptool.engine.masters.master import CoupledSystem, SteppedAlone
 from ssptool.engine.masters.protocols import GroupPart, InstanceGroup, SteppedOde
-from ssptool.engine.method_names import InitName
 from ssptool.engine.planning.plan import Plan, PlannedGroup
-from ssptool.engine.run.loops import ComponentFailed, LoopWork, RunningLoop
+from ssptool.engine.run.loops import LoopWork, RunningLoop
 from ssptool.fmu.description import Variability
 
 if TYPE_CHECKING:
@@ -25,68 +25,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Evaluates schedules; loops that the kernel does not solve get the full chain of solvers and a new
+    """Evaluates schedules; loops that the chord iteration does not solve get the full chain of solvers and a new
     chord.
     """
 
     assembly: Assembly
     loops: Sequence[RunningLoop]
     rescues: LoopWork = field(default_factory=LoopWork)
-    watched: dict[int, tuple[int | RunningLoop, ...]] = field(default_factory=dict)
 
     def __call__(self, schedule: int, time: float) -> Failure | None:
-        outcome = self._evaluate(schedule, time)
-        return None if outcome.ok else self._rescue(schedule, time, outcome)
-
-    def register(self, steps: tuple[Call | SolveLoop, ...]) -> int:
-        """Register a schedule; where loops are logged also its parts, since the kernel reports no iterates."""
-        kernel = self.assembly.kernel
-        schedule = kernel.schedule(steps)
-        if self.assembly.loop_log is not None:
+        kernel, watched = self.assembly.kernel, self.assembly.loop_log is not None
+        outcome, rescues, iterates = kernel.evaluate_surely(schedule, watched)
+        if iterates:
             by_index = self._by_index
-            self.watched[schedule] = tuple(
-                by_index[step.loop] if isinstance(step, SolveLoop) else kernel.schedule((step,)) for step in steps
-            )
-        return schedule
+            for iterate in iterates:
+                by_index[iterate.loop].write(time, (iterate,))
+        failure = self._failed_rescue(rescues, time) if rescues else None
+        if failure is not None or outcome.ok:
+            return failure
+        if outcome.code is Code.LOOP:
+            return self._given_up(self._by_index[outcome.loop], time)
+        return self.assembly.explain(outcome, time)
 
     def scheduled(self) -> LoopWork:
         """Loop solves in schedules so far, without rescued loops."""
         kernels = [kernel for kernel in (self.assembly.kernel, self.assembly.ode_kernel) if kernel is not None]
-        return LoopWork(
-            sum(kernel.loops_solved for kernel in kernels) + sum(loop.scheduled.solved for loop in self.loops),
-            sum(kernel.loop_iterations for kernel in kernels) + sum(loop.scheduled.iterations for loop in self.loops),
-        )
+        return LoopWork(sum(one.loops_solved for one in kernels), sum(one.loop_iterations for one in kernels))
 
     @property
     def _by_index(self) -> dict[int, RunningLoop]:
         """The loops that the kernel knows, which need not be all."""
         return {loop.index: loop for loop in self.loops if loop.kernel is self.assembly.kernel}
 
-    def _evaluate(self, schedule: int, time: float) -> Outcome:
-        kernel = self.assembly.kernel
-        if schedule not in self.watched:
-            return kernel.evaluate(schedule)
-        for part in self.watched[schedule]:
-            outcome = part.iterate_chord(time) if isinstance(part, RunningLoop) else kernel.evaluate(part)
-            if not outcome.ok:
-                return outcome
-        return OK
-
-    def _rescue(self, schedule: int, time: float, outcome: Outcome) -> Failure | None:
-        by_index = self._by_index
-        # Each loop of the schedule may need help once; one that needs it twice at one point is not solvable.
-        for _ in self.loops:
-            if outcome.code is not Code.LOOP:
-                break
-            try:
-                if failure := self._solve(by_index[outcome.loop], time):
-                    return failure
-            except ComponentFailed as error:
-                return self.assembly.explain(error.outcome, time)
-            outcome = self._evaluate(schedule, time)
-        if outcome.code is Code.LOOP:
-            return self._given_up(by_index[outcome.loop], time)
-        return None if outcome.ok else self.assembly.explain(outcome, time)
+    def _failed_rescue(self, rescues: Sequence[tuple[int, Solution]], time: float) -> Failure | None:
+        """Failure of the first loop that the full chain did not solve either."""
+        failure = None
+        for index, solution in rescues:
+            report = self._by_index[index].report(solution, time)
+            self.rescues.solved += 1
+            self.rescues.iterations += solution.iterations
+            if failure is None and not report.ok:
+                failure = report.failure()
+        return failure
 
     def _given_up(self, loop: RunningLoop, time: float) -> Failure:
         names = ", ".join(map(str, loop.planned.signals))
@@ -96,15 +76,6 @@ class Evaluation:
             "look for signals that jump, and try a smaller step size",
             time,
         )
-
-    def _solve(self, loop: RunningLoop, time: float) -> Failure | None:
-        report = loop.solve(InitName.AUTO, time)
-        self.rescues.solved += 1
-        self.rescues.iterations += report.solution.iterations
-        if not report.ok:
-            return report.failure()
-        loop.refresh(report.solution.x)
-        return None
 
 
 def couple(
@@ -118,7 +89,7 @@ def couple(
     groups = tuple(_group(assembly, group, evaluation, loops) for group in plan.groups)
     everyone = _stepped(plan, tuple(range(len(plan.instances))))
     steps = tuple(step for group in plan.groups for step in group.schedule)
-    everything = _set(assembly, everyone, evaluation.register(_registered(steps, loops)))
+    everything = _set(assembly, everyone, kernel.schedule(_registered(steps, loops)))
     ode = _begin_beside(assembly, evaluation, loops, everything, afresh) if plan.coupled_ode else None
     kernel.exchange(everything.group)
     kernel.accept(plan.interval.start)
@@ -177,7 +148,7 @@ def _begin_alone(
     from ssptool.engine.ode.system import OdeSchedules
 
     assert assembly.plan.ode is not None
-    slopes = evaluation.register(_registered(assembly.plan.ode.slopes, loops))
+    slopes = assembly.kernel.schedule(_registered(assembly.plan.ode.slopes, loops))
     return begin_alone(assembly, OdeSchedules(everything.schedule, slopes), evaluation, afresh=afresh)
 
 
@@ -190,7 +161,7 @@ def _begin_beside(
     ode = assembly.plan.coupled_ode
     assert ode is not None
     own = Evaluation(assembly.of_ode, evaluation.loops, evaluation.rescues)
-    whole, slopes = (own.register(_registered(steps, loops)) for steps in (ode.schedule, ode.slopes))
+    whole, slopes = (assembly.of_ode.kernel.schedule(_registered(steps, loops)) for steps in (ode.schedule, ode.slopes))
     component = begin_beside(assembly, OdeSchedules(whole, slopes), own, afresh=afresh)
     if afresh:
         # A failure here recurs in the first step, which reports it.
@@ -205,7 +176,7 @@ def _asks_functions(assembly: Assembly) -> bool:
 def _group(
     assembly: Assembly, group: PlannedGroup, evaluation: Evaluation, loops: dict[int, RunningLoop]
 ) -> InstanceGroup:
-    schedule = evaluation.register(_registered(group.schedule, loops))
+    schedule = assembly.kernel.schedule(_registered(group.schedule, loops))
     members = tuple(
         _set(assembly, _stepped(assembly.plan, member), schedule, interpolates=able)
         for member, able in zip(group.members, group.interpolates, strict=True)

@@ -18,7 +18,6 @@ from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.event_members import OutOfRange, WithoutInterval, without_interval
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import Call, SolveLoop, copy_slots, read_slot, write_slot
-from ssptool.engine.loops.solution import Solution
 from ssptool.engine.method_names import InitName
 from ssptool.engine.planning.plan import PlannedInstance
 from ssptool.engine.planning.schedule import LOOP_CONVERGENCE
@@ -400,15 +399,15 @@ class _Initialization:
 
     def _solve_for_kernel(self, number: int, assembly: Assembly | None = None) -> None:
         loop = RunningLoop(assembly or self.assembly, self.plan.loops[number], number)
-        solution = self._solve(loop, InitName.AUTO)
-        self.kernel_loops[number] = loop.for_kernel(solution.x)
+        self._solve(loop, InitName.AUTO)
+        loop.for_kernel()
+        self.kernel_loops[number] = loop
 
-    def _solve(self, loop: RunningLoop, how: InitName) -> Solution:
+    def _solve(self, loop: RunningLoop, how: InitName) -> None:
         report = loop.solve(how, self.plan.interval.start, self.second_guesses)
         self.reports.append(report)
         if not report.ok:
             raise IntegrationStopped(report.failure())
-        return report.solution
 
     def _first_point(self) -> None:
         """Outputs after initialization mode, loops included, so that the first row is consistent in

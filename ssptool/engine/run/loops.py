@@ -1,8 +1,7 @@
-"""Algebraic loops of running FMUs: solve, diagnose failures, report."""
+"""Algebraic loops of running FMUs: have them solved, report, put failures into words."""
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -10,133 +9,26 @@ import numpy as np
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.kernel.interface import Code, Floats, Outcome
-from ssptool.engine.loops.chain import Chain, Homotopy, default_chain
-from ssptool.engine.loops.fixed_point import Aitken, Anderson, FixedPoint
-from ssptool.engine.loops.newton import (
-    FiniteDifferences,
-    LoopJacobian,
-    Newton,
-    Products,
-    contradicted,
-    null_direction,
-    probe,
-)
-from ssptool.engine.loops.solution import Convergence, Domain, LoopSolver, Solution, Status, unwatched
+from ssptool.engine.kernel.interface import Floats, Outcome
+from ssptool.engine.kernel.solutions import Iterate, LoopMethod, Solution, Status
 from ssptool.engine.method_names import InitName
 from ssptool.engine.planning.plan import PlannedLoop
 from ssptool.errors import abbreviated, counted
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Signal
 
-_FLATNESS = 1e-8
-"""Change of the residual over that of the unknowns, both in nominal values, which is as good as none."""
-
-
-def judged(
-    solution: Solution,
-    jacobian: tuple[Floats, float],
-    g: Callable[[Floats], Floats],
-    domain: Domain,
-    torn: Sequence[Signal],
-) -> tuple[Solution, str]:
-    """The solution of g(x) = x for the `torn` signals unless the equations leave it open, or why there is none.
-
-    `jacobian` is that of g there, with how precise it is. Afterwards the components are at the solution.
-    """
-    matrix, precision = jacobian
-    direction = null_direction(matrix, precision) if np.all(np.isfinite(matrix)) else None
-    if solution.converged:
-        if direction is None or not _flat(g, domain, solution.x, direction):
-            return solution, ""
-        return replace(solution, status=Status.UNDETERMINED), _along(torn, direction)
-    if direction is not None:
-        return replace(solution, status=Status.INCONSISTENT), _along(torn, direction)
-    return solution, _at_bounds(torn, domain, solution.x)
-
-
-def _flat(g: Callable[[Floats], Floats], domain: Domain, x: Floats, direction: Floats) -> bool:
-    """True if the equations still hold some way along a direction, so that x is one of many solutions.
-
-    At a double root, where the Jacobian is singular as well, they do not: the residual grows with the square of
-    the distance.
-    """
-    size = 1e-3 * float(np.min(np.maximum(np.abs(x), domain.nominal) / np.maximum(np.abs(direction), 1e-12)))
-    moved = domain.clip(x + size * direction)
-    residual = g(moved) - moved
-    g(x)
-    distance = np.max(np.abs(moved - x) / domain.nominal)
-    return bool(np.all(np.abs(residual) <= _FLATNESS * distance * domain.nominal))
-
-
-def _along(torn: Sequence[Signal], direction: Floats) -> str:
-    parts = [
-        f"{signal} by {share:.3g}" for signal, share in zip(torn, direction.tolist(), strict=True) if abs(share) > 1e-6
-    ]
-    return f"a change of {', '.join(parts)} comes back unchanged around the loop"
-
-
-def _at_bounds(torn: Sequence[Signal], domain: Domain, x: Floats) -> str:
-    reached = [
-        f"{signal} is at {bound:g}, its {kind} or that of an input that it feeds"
-        for kind, bounds in (("min", domain.minimum), ("max", domain.maximum))
-        for signal, value, bound in zip(torn, x.tolist(), bounds.tolist(), strict=True)
-        if value == bound
-    ]
-    return ", ".join(reached)
-
-
-_PROBE = 1e-6
-"""Relative step over which a Jacobian is checked; values are accurate to its square, where loops are inside loops."""
+METHODS: Mapping[InitName, LoopMethod] = {
+    InitName.AUTO: LoopMethod.AUTO,
+    InitName.NEWTON: LoopMethod.NEWTON,
+    InitName.AITKEN: LoopMethod.AITKEN,
+    InitName.ANDERSON: LoopMethod.ANDERSON,
+    InitName.FIXED_POINT: LoopMethod.FIXED_POINT,
+    InitName.HOMOTOPY: LoopMethod.HOMOTOPY,
+}
 
 _WRONG_DERIVATIVES = (
     "directional derivatives of a component in an algebraic loop are wrong: finite differences replace them"
 )
-
-
-G = Callable[[Floats], Floats]
-"""Guesses of the torn signals → their values."""
-
-
-def jacobians(planned: PlannedLoop, product: G) -> "list[LoopJacobian]":
-    """Directional derivatives where all FMUs give them, and differences, should those be wrong or missing.
-
-    `product` is that of the Jacobian with a vector, where the components are.
-    """
-    size = len(planned.torn)
-    pattern = np.zeros((size, size), dtype=bool)
-    for row, column in planned.pattern:
-        pattern[row, column] = True
-    # √ε balances truncation and rounding of a one-sided difference.
-    differences = FiniteDifferences(pattern, math.sqrt(planned.rounding))
-    return [Products(product), differences] if planned.directional else [differences]
-
-
-def jacobian_at(
-    x: Floats, g: G, domain: Domain, sources: "Iterable[LoopJacobian]", remark: Callable[[str], None]
-) -> tuple[Floats, float]:
-    """Jacobian at x, where the components are left, and its precision. The torn slots hold g(x), which is farther from
-    the solution than x. `remark` is called for a source of derivatives that is wrong.
-    """
-    matrix, precision = np.full((len(x), len(x)), np.nan), np.inf
-    for source in sources:
-        matrix, precision = source.at(g, x, g(x), domain), source.precision
-        fits = not isinstance(source, Products) or _fits(matrix, x, g, domain)
-        if not fits:
-            remark(_WRONG_DERIVATIVES)
-        g(x)
-        if fits and np.all(np.isfinite(matrix)):
-            break
-    return matrix, precision
-
-
-def _fits(matrix: Floats, x: Floats, g: G, domain: Domain) -> bool:
-    """True if the loop changes beside x as a Jacobian predicts, or cannot be evaluated there."""
-    step = domain.clip(x + probe(_PROBE * np.maximum(np.abs(x), domain.nominal))) - x
-    value = g(x)
-    noise = _PROBE**2 * np.maximum(np.abs(value), domain.nominal)
-    return not contradicted(matrix, step, g(x + step) - value, noise)
-
 
 _SHOWN = 12
 """Signals of a loop that a message shows; of more unknowns those with the largest residuals."""
@@ -210,12 +102,6 @@ class LoopWork:
     iterations: int = 0
 
 
-_SETTLING = 100
-"""Times that the discrete signals of a loop may change."""
-
-_DISCARD = 2  # the FMI status of values that an FMU cannot be evaluated at, after which it can go on
-
-
 class ComponentFailed(Exception):
     """An FMU failed while a loop was evaluated, and cannot continue."""
 
@@ -225,38 +111,20 @@ class ComponentFailed(Exception):
 
 
 class RunningLoop:
-    """A planned loop, registered with the `kernel` of an assembly. Calling it is g: guesses of the torn signals → their
-    values.
-    """
+    """A planned loop, registered with the `kernel` of an assembly."""
 
     def __init__(self, assembly: Assembly, planned: PlannedLoop, number: int) -> None:
         self.planned = planned
         self.number = number
-        self.chord = -np.eye(len(planned.torn))
         self._assembly = assembly
         self.kernel = assembly.kernel
-        self._torn = list(planned.calls.torn)
-        self._domain = Domain(np.array(planned.calls.nominal), np.array(planned.minimum), np.array(planned.maximum))
-        self._convergence = Convergence(planned.calls.rtol, planned.calls.atol)
         self.index = self.kernel.loop(planned.calls)
-        self.scheduled = LoopWork()
-        self._rejected: Outcome | None = None  # what a component said last of a point that it cannot be at
-        self._matrix: Floats | None = None  # the Jacobian at the last solution
+        self.rtol = planned.calls.rtol
 
-    def __call__(self, x: Floats) -> Floats:
-        outcome, value = self.kernel.residual(self.index, x)
-        return value if self._usable(outcome) else np.full_like(x, np.nan)
-
-    def product(self, seed: Floats) -> Floats:
-        outcome, value = self.kernel.jacobian_product(self.index, seed)
-        return value if self._usable(outcome) else np.full_like(seed, np.nan)
-
-    def _usable(self, outcome: Outcome) -> bool:
-        if outcome.code is Code.FMI and outcome.fmi_status != _DISCARD:
-            raise ComponentFailed(outcome)
-        if not outcome.ok:
-            self._rejected = outcome
-        return outcome.ok
+    @property
+    def chord(self) -> Floats:
+        """The matrix (m, m) of the chord iteration in schedules."""
+        return self.kernel.chord(self.index)
 
     def solve(self, how: InitName, time: float, second: Mapping[int, float] = MappingProxyType({})) -> LoopReport:
         """Solve the loop from the present values or, where the components cannot be evaluated there, from the `second`
@@ -270,136 +138,70 @@ class RunningLoop:
         ComponentFailed
             An FMU cannot continue.
         """
-        report = self._solve(how, time, self._start(second))
-        seen = [self._frozen_values()]
-        while report.ok and self.kernel.update_frozen(self.index):
-            seen.append(self._frozen_values())
-            if seen[-1] in seen[:-1] or len(seen) > _SETTLING:
-                cause = self._switching(seen[seen.index(seen[-1]) :])
-                return replace(report, solution=replace(report.solution, status=Status.SWITCHING), cause=cause)
-            again = self._solve(how, time, report.solution.x)
-            iterations = report.solution.iterations + again.solution.iterations
-            report = replace(again, solution=replace(again.solution, iterations=iterations))
-        return report
-
-    def _frozen_values(self) -> tuple[int, ...]:
-        return tuple(self.kernel.integers[list(self.planned.calls.frozen)].tolist())
-
-    def _switching(self, seen: Sequence[tuple[int, ...]]) -> str:
-        """The discrete signals that change, with the values that they took."""
-        columns = zip(self.planned.frozen, zip(*seen, strict=True), strict=True)
-        changing = ((signal, dict.fromkeys(values)) for signal, values in columns)
-        return "; ".join(f"{signal} goes through {', '.join(map(str, v))}" for signal, v in changing if len(v) > 1)
-
-    def _solve(self, how: InitName, time: float, start: Floats) -> LoopReport:
-        """Solve with the discrete signals frozen."""
-        if not len(start):
-            return self._evaluated(time)
-
-        def watch(solver: str, iteration: int, x: Floats, residual: Floats) -> None:
-            self.write(time, solver, iteration, x, residual)
-
+        values = self.kernel.values
+        guesses = np.array([second.get(slot, values[slot]) for slot in self.planned.calls.torn], dtype=float)
         log = self._assembly.loop_log
-        solution = self._solver(how).solve(self, start, self._domain, unwatched if log is None else watch)
-        if solution.status is Status.NONFINITE:
-            cause = "" if self._rejected is None else self._assembly.explain(self._rejected, time).message
-        else:
-            jacobian = self._jacobian(solution.x)
-            self._matrix = jacobian[0]
-            solution, cause = judged(solution, jacobian, self, self._domain, self.planned.torn)
-        return LoopReport(self.planned.stage, time, self.planned.signals, self.planned.torn, solution, cause)
+        outcome, solution, iterates = self.kernel.solve(self.index, METHODS[how], guesses, log is not None)
+        self.write(time, iterates)
+        if not outcome.ok:
+            raise ComponentFailed(outcome)
+        return self.report(solution, time)
 
-    def _evaluated(self, time: float) -> LoopReport:
-        """Solution of a loop of discrete signals only, which has no unknowns."""
-        nothing = np.empty(0)
-        status = Status.CONVERGED if self._usable(self.kernel.residual(self.index, nothing)[0]) else Status.NONFINITE
-        cause = "" if self._rejected is None else self._assembly.explain(self._rejected, time).message
-        solution = Solution(nothing, status, 1, 0.0, nothing, (), "evaluation")
-        return LoopReport(self.planned.stage, time, self.planned.signals, (), solution, cause)
+    def report(self, solution: Solution, time: float) -> LoopReport:
+        """Report on a solution of this loop; a remark on the run, if derivatives were wrong."""
+        if solution.contradicted:
+            self._assembly.remark(_WRONG_DERIVATIVES)
+        planned = self.planned
+        return LoopReport(planned.stage, time, planned.signals, planned.torn, solution, self._cause(solution, time))
 
-    def _start(self, second: Mapping[int, float]) -> Floats:
-        first = np.array(self.kernel.values[self._torn])
-        other = np.array([second.get(slot, value) for slot, value in zip(self._torn, first, strict=True)])
-        if np.array_equal(first, other) or np.all(np.isfinite(self(first))):
-            return first
-        return other if np.all(np.isfinite(self(other))) else first
+    def _cause(self, solution: Solution, time: float) -> str:
+        match solution.status:
+            case Status.CONVERGED:
+                return ""
+            case Status.NONFINITE:
+                return "" if solution.rejected.ok else self._assembly.explain(solution.rejected, time).message
+            case Status.SWITCHING:
+                return _switching(self.planned.frozen, solution.switched.tolist())
+            case Status.INCONSISTENT | Status.UNDETERMINED:
+                return _along(self.planned.torn, solution.direction)
+            case _:
+                return self._at_bounds(solution.x)
 
-    def write(self, time: float, solver: str, iteration: int, x: Floats, residual: Floats) -> None:
-        """Write an iterate to the log, if there is one."""
-        if self._assembly.loop_log is not None:
-            names = [str(signal) for signal in self.planned.torn]
+    def _at_bounds(self, x: Floats) -> str:
+        planned = self.planned
+        reached = [
+            f"{signal} is at {bound:g}, its {kind} or that of an input that it feeds"
+            for kind, bounds in (("min", planned.calls.minimum), ("max", planned.calls.maximum))
+            for signal, value, bound in zip(planned.torn, x.tolist(), bounds, strict=True)
+            if value == bound
+        ]
+        return ", ".join(reached)
+
+    def write(self, time: float, iterates: Iterable[Iterate]) -> None:
+        """Write iterates to the log, if there is one."""
+        if self._assembly.loop_log is None:
+            return
+        names = [str(signal) for signal in self.planned.torn]
+        for _, solver, number, x, residual in iterates:
             values, residuals = (dict(zip(names, numbers.tolist(), strict=True)) for numbers in (x, residual))
-            facts = (time, str(self.planned.stage), self.number, solver, iteration)
+            facts = (time, str(self.planned.stage), self.number, solver, number)
             self._assembly.loop_log.write(facts, values, residuals)
 
-    def _solver(self, how: InitName) -> LoopSolver:
-        sources, convergence = jacobians(self.planned, self.product), self._convergence
-        match how:
-            case InitName.AUTO:
-                return default_chain(convergence, sources)
-            case InitName.NEWTON:
-                return Chain(tuple(Newton(jacobian, convergence) for jacobian in sources))
-            case InitName.AITKEN:
-                return Aitken(convergence=convergence)
-            case InitName.ANDERSON:
-                return Anderson(convergence=convergence)
-            case InitName.FIXED_POINT:
-                return FixedPoint(convergence=convergence)
-            case InitName.HOMOTOPY:
-                return Homotopy(sources[0], convergence)
+    def for_kernel(self) -> None:
+        """Make the loop ready for schedules: with the chord of its solution, and a tolerance that rounding allows."""
+        self.rtol = self.kernel.allow_rounding(self.index)
+        self.kernel.refresh_chord(self.index)
 
-    def _jacobian(self, x: Floats) -> tuple[Floats, float]:
-        sources = jacobians(self.planned, self.product)
-        return jacobian_at(x, self, self._domain, sources, self._assembly.remark)
 
-    def refresh(self, x: Floats) -> None:
-        """Give the kernel a new chord, from the Jacobian at the solution x."""
-        self._set_chord(self._at(x))
+def _along(torn: Sequence[Signal], direction: Floats) -> str:
+    parts = [
+        f"{signal} by {share:.3g}" for signal, share in zip(torn, direction.tolist(), strict=True) if abs(share) > 1e-6
+    ]
+    return f"a change of {', '.join(parts)} comes back unchanged around the loop"
 
-    def for_kernel(self, x: Floats) -> "RunningLoop":
-        """The loop with the chord of its solution x, and a tolerance that rounding allows.
 
-        A gain of γ turns the rounding ε of x into a residual of γ ε x, which no iteration can remove.
-        """
-        jacobian, nominal = self._at(x), self._domain.nominal
-        rows = np.sum(np.abs(jacobian) * nominal / nominal[:, None], axis=1)
-        rounding = 4 * self.planned.rounding * float(np.max(rows, initial=0.0))
-        loop = self
-        if rounding > self.planned.calls.rtol:
-            calls = replace(self.planned.calls, rtol=rounding)
-            loop = RunningLoop(self._assembly, replace(self.planned, calls=calls), self.number)
-        loop._set_chord(jacobian)
-        return loop
-
-    def _set_chord(self, jacobian: Floats) -> None:
-        system = jacobian - np.eye(len(jacobian))
-        if np.all(np.isfinite(system)) and np.linalg.matrix_rank(system) == len(system):
-            self.chord = np.ascontiguousarray(np.linalg.inv(system))
-            self.kernel.set_chord(self.index, self.chord)
-
-    def _at(self, x: Floats) -> Floats:
-        """The Jacobian at the solution x, which `solve` has judged with it."""
-        return self._jacobian(x)[0] if self._matrix is None else self._matrix
-
-    def iterate_chord(self, time: float) -> Outcome:
-        """Do the kernel's chord iteration of this loop, iterate by iterate, so that each can be logged."""
-        calls, nominal = self.planned.calls, self._domain.nominal
-        x = np.array(self.kernel.values[self._torn])
-        self.scheduled.solved += 1
-        for iteration in range(1, calls.max_iterations + 1):
-            self.scheduled.iterations += 1
-            outcome, value = self.kernel.residual(self.index, x)
-            residual = value - x
-            self.write(time, "chord", iteration, x, residual)
-            if outcome.code is Code.NONFINITE and iteration > 1:
-                return replace(outcome, code=Code.LOOP)
-            if not outcome.ok:
-                return outcome
-            if self._convergence.reached(residual, x, nominal):
-                if self.kernel.update_frozen(self.index):
-                    continue
-                return outcome
-            for row in range(len(x)):
-                # In the order of the kernel's own sum: a log must not change the last bit of a result.
-                x[row] -= sum((self.chord[row, column] * residual[column] for column in range(len(x))), 0.0)
-        return Outcome(Code.LOOP, loop=self.index)
+def _switching(frozen: Sequence[Signal], seen: Sequence[Sequence[int]]) -> str:
+    """The discrete signals that change, with the values that they took."""
+    columns = zip(frozen, zip(*seen, strict=True), strict=True)
+    changing = ((signal, dict.fromkeys(values)) for signal, values in columns)
+    return "; ".join(f"{signal} goes through {', '.join(map(str, v))}" for signal, v in changing if len(v) > 1)

@@ -259,7 +259,7 @@ def contents(kernel: Kernel) -> tuple[bytes, ...]:
 
 
 def saved_loops(loops: Mapping[int, RunningLoop]) -> dict[int, SavedLoop]:
-    return {number: SavedLoop(loop.planned.calls.rtol, loop.chord) for number, loop in loops.items()}
+    return {number: SavedLoop(loop.rtol, loop.chord) for number, loop in loops.items()}
 
 
 def restored(plan: Plan, assembly: Assembly, saved: SavedSimulation) -> dict[int, RunningLoop]:
@@ -297,7 +297,6 @@ def _loop_of(plan: Plan, assembly: Assembly, number: int, saved: SavedLoop) -> R
     inside = ode is not None and SolveLoop(number) in ode.schedule
     own = assembly.of_ode if inside else assembly
     loop = RunningLoop(own, replace(planned, calls=replace(planned.calls, rtol=saved.rtol)), number)
-    loop.chord = saved.chord
     own.kernel.set_chord(loop.index, saved.chord)
     return loop
 

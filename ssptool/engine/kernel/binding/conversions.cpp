@@ -1,5 +1,7 @@
 #include "conversions.hpp"
 
+#include <nanobind/stl/pair.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -51,7 +53,18 @@ LoopCalls loop_from(nb::handle calls) {
                  .nominal = numbers<double>(calls.attr("nominal")),
                  .rtol = attribute<double>(calls, "rtol"),
                  .atol = attribute<double>(calls, "atol"),
-                 .max_iterations = attribute<Number>(calls, "max_iterations")};
+                 .max_iterations = attribute<Number>(calls, "max_iterations"),
+                 .minimum = numbers<double>(calls.attr("minimum")),
+                 .maximum = numbers<double>(calls.attr("maximum")),
+                 .directional = attribute<bool>(calls, "directional"),
+                 .rounding = attribute<double>(calls, "rounding")};
+  if (const nb::object pattern = calls.attr("pattern"); !pattern.is_none()) {
+    loop.pattern.emplace();
+    for (const nb::handle pair : pattern) {
+      const auto [row, column] = nb::cast<std::pair<Number, Number>>(pair);
+      loop.pattern->emplace_back(index(row), index(column));
+    }
+  }
   for (const nb::handle call : calls.attr("body")) loop.body.push_back(call_from(call));
   return loop;
 }

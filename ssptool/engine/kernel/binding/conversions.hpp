@@ -30,6 +30,8 @@ T attribute(nb::handle object, const char* name) {
   return nb::cast<T>(object.attr(name));
 }
 
+inline std::span<const double> span_of(const Vector& vector) { return {vector.data(), vector.size()}; }
+
 // Any sequence of numbers, such as a tuple or an array.
 template <class T>
 std::vector<T> numbers(nb::handle sequence) {

@@ -12,8 +12,6 @@ using namespace nb::literals;
 
 namespace {
 
-std::span<const double> span_of(const Vector& vector) { return {vector.data(), vector.size()}; }
-
 void check_square(const DenseMatrix& matrix) {
   if (matrix.rows != matrix.columns) throw std::invalid_argument("the matrix must be square");
 }
@@ -52,6 +50,7 @@ void bind_dense(nb::module_& module) {
       .def_prop_ro("rank", &FullPivotLu::rank)
       .def_prop_ro("smallest_pivot", &FullPivotLu::smallest_pivot)
       .def_prop_ro("largest_pivot", &FullPivotLu::largest_pivot)
+      .def_prop_ro("last_pivot", &FullPivotLu::last_pivot)
       .def("regular", &FullPivotLu::regular, "precision"_a)
       .def(
           "solve",

@@ -8,11 +8,11 @@
 namespace ssptool::binding {
 
 // A function of Python, or None. An exception of it is kept until the operation is over.
-class PythonRescue : public Rescue {
+class PythonRescue : public LoopRescue {
  public:
   explicit PythonRescue(nb::handle function) : function_(nb::borrow(function)) {}
 
-  [[nodiscard]] Rescue* pointer() noexcept { return function_.is_none() ? nullptr : this; }
+  [[nodiscard]] LoopRescue* pointer() noexcept { return function_.is_none() ? nullptr : this; }
   Rescued evaluate(Index schedule, double time) noexcept override;
   void rethrow() const {
     if (error_) std::rethrow_exception(error_);

@@ -107,7 +107,7 @@ void bind_kernel(nb::module_& module) {
           "group", [](Self& self, nb::handle instances) { return self.core().groups.add(indices<Index>(instances)); },
           "instances"_a, nb::sig("def group(self, instances: collections.abc.Sequence[int]) -> int"))
       .def(
-          "loop", [](Self& self, nb::handle loop) { return self.core().loops.add(loop_from(loop)); }, "loop"_a,
+          "loop", [](Self& self, nb::handle loop) { return self.core().loop_solutions.add(loop_from(loop)); }, "loop"_a,
           nb::sig("def loop(self, loop: ssptool.engine.kernel.interface.LoopCalls) -> int"))
       .def("time_tables", &Self::time_tables, "tables"_a,
            nb::sig("def time_tables(self, tables: ssptool.engine.kernel.interface.TimeTables) -> None"))
@@ -263,7 +263,26 @@ void bind_kernel(nb::module_& module) {
           [](Self& self, Number loop, const Matrix& matrix) {
             self.core().loops.set_chord(index(loop), {matrix.data(), matrix.size()});
           },
-          "loop"_a, "matrix"_a);
+          "loop"_a, "matrix"_a)
+      .def(
+          "chord",
+          [](Self& self, Number loop) {
+            const std::vector<double>& chord = self.core().loops.chord(index(loop));
+            const std::size_t size = self.core().loops.torn_values(index(loop)).size();
+            DenseMatrix matrix(size, size);
+            matrix.elements = chord;
+            return array(std::move(matrix));
+          },
+          "loop"_a, nb::sig("def chord(self, loop: int) -> ssptool.engine.kernel.interface.Floats"))
+      .def("solve", &Self::solve, "loop"_a, "method"_a, "second"_a, "watched"_a = false,
+           nb::sig("def solve(self, loop: int, method: ssptool.engine.kernel.interface.LoopMethod, second: "
+                   "ssptool.engine.kernel.interface.Floats, watched: bool = False) -> "
+                   "ssptool.engine.kernel.interface.Solved"))
+      .def("refresh_chord", operation(&Kernel::loop_solutions, &LoopSolutions::refresh_chord), "loop"_a)
+      .def("allow_rounding", operation(&Kernel::loop_solutions, &LoopSolutions::allow_rounding), "loop"_a)
+      .def("evaluate_surely", &Self::evaluate_surely, "schedule"_a, "watched"_a = false,
+           nb::sig("def evaluate_surely(self, schedule: int, watched: bool = False) -> "
+                   "ssptool.engine.kernel.interface.Evaluated"));
 }
 
 }  // namespace ssptool::binding

@@ -12,7 +12,8 @@ class NativeKernel {
         outcome_type_(vocabulary().attr("Outcome")),
         code_type_(vocabulary().attr("Code")),
         ok_(vocabulary().attr("OK")),
-        call_type_(vocabulary().attr("Call")) {}
+        call_type_(vocabulary().attr("Call")),
+        evaluated_type_(vocabulary().attr("Evaluated")) {}
 
   NativeKernel(const NativeKernel&) = delete;
   NativeKernel& operator=(const NativeKernel&) = delete;
@@ -90,6 +91,9 @@ class NativeKernel {
     return nb::make_tuple(outcome, array(std::move(result)));
   }
 
+  nb::object solve(Number loop, int method, const Vector& second, bool watched);
+  nb::object evaluate_surely(Number schedule, bool watched);
+
   template <class Operation>
   nb::object unlocked(Operation operation) {
     Outcome outcome;
@@ -123,11 +127,15 @@ class NativeKernel {
   static nb::module_ vocabulary() { return nb::module_::import_("ssptool.engine.kernel.interface"); }
 
   Kernel core_;
-  nb::object outcome_type_, code_type_, ok_, call_type_;
+  nb::object outcome_type_, code_type_, ok_, call_type_, evaluated_type_;
 };
 
 void bind_kernel(nb::module_&);
 void bind_slopes(nb::module_&);
 void bind_dense(nb::module_&);
+void bind_loop_solvers(nb::module_&);
+
+LoopMethod method_from(int method);
+nb::object solution_to_python(Solution, nb::object rejected);
 
 }  // namespace ssptool::binding

@@ -15,4 +15,5 @@ NB_MODULE(_kernel, module) {
   ssptool::binding::bind_kernel(module);
   ssptool::binding::bind_slopes(module);
   ssptool::binding::bind_dense(module);
+  ssptool::binding::bind_loop_solvers(module);
 }

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -48,6 +50,11 @@ struct LoopCalls {
   std::vector<double> nominal;
   double rtol, atol;
   std::int64_t max_iterations;
+  // For methods that solve a loop from afar.
+  std::vector<double> minimum{}, maximum{};  // none at all: there are no bounds
+  std::optional<std::vector<std::pair<Index, Index>>> pattern{};
+  bool directional = false;
+  double rounding = 0x1p-52;
 };
 
 enum class RuleKind { relaxation, aitken, secants };
@@ -110,12 +117,12 @@ struct IterationReport {
 enum class Rescued { solved, unsolved, refused };
 
 // Evaluates schedules whose loops their own iteration does not solve.
-class Rescue {
+class LoopRescue {
  public:
-  Rescue() = default;
-  Rescue(const Rescue&) = delete;
-  Rescue& operator=(const Rescue&) = delete;
-  virtual ~Rescue() = default;
+  LoopRescue() = default;
+  LoopRescue(const LoopRescue&) = delete;
+  LoopRescue& operator=(const LoopRescue&) = delete;
+  virtual ~LoopRescue() = default;
   virtual Rescued evaluate(Index schedule, double time) noexcept = 0;
 };
 

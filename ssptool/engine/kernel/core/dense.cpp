@@ -103,6 +103,10 @@ double FullPivotLu::largest_pivot() const noexcept {
   return most;
 }
 
+double FullPivotLu::last_pivot() const noexcept {
+  return rank_ < lu_.rows || rank_ == 0 ? 0.0 : std::abs(lu_(rank_ - 1, rank_ - 1));
+}
+
 bool FullPivotLu::regular(double precision) const noexcept {
   return rank_ == lu_.rows && smallest_pivot() > precision * largest_pivot();
 }

@@ -41,6 +41,8 @@ class FullPivotLu {
   [[nodiscard]] std::size_t rank() const noexcept { return rank_; }
   [[nodiscard]] double smallest_pivot() const noexcept;
   [[nodiscard]] double largest_pivot() const noexcept;
+  // |A z| of the null vector z of a square matrix.
+  [[nodiscard]] double last_pivot() const noexcept;
   // No pivot is less than this, relative to the largest.
   [[nodiscard]] bool regular(double precision) const noexcept;
 

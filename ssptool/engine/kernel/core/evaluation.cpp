@@ -147,7 +147,10 @@ bool Loops::solve(Loop& loop) noexcept {
   for (Torn& torn : loop.torn) torn.x = torn.first = slot_values_.values[torn.slot];
   for (std::int64_t iteration = 0; iteration < loop.max_iterations; ++iteration) {
     ++iterations_;
-    if (!evaluate_body(loop)) [[unlikely]] {
+    const bool evaluated = evaluate_body(loop);
+    if (iterates_ != nullptr) [[unlikely]]
+      note_chord(loop, iteration + 1);
+    if (!evaluated) [[unlikely]] {
       // After the first iteration a guess is to blame: an iterate ran away.
       if (access_.outcome.code != Code::nonfinite || iteration == 0) return false;
       access_.outcome.code = Code::loop;
@@ -198,6 +201,39 @@ inline bool Loops::converged(Loop& loop) noexcept {
     }
   }
   return all;
+}
+
+void Loops::note_chord(const Loop& loop, std::int64_t iteration) {
+  std::vector<double> x, residual;
+  for (const Torn& torn : loop.torn) {
+    x.push_back(torn.x);
+    residual.push_back(slot_values_.values[torn.slot] - torn.x);
+  }
+  note(static_cast<Index>(number(loop)), "chord", iteration, x, residual);
+}
+
+void Loops::note(Index loop, std::string_view solver, std::int64_t number, std::span<const double> x,
+                 std::span<const double> residual) {
+  if (iterates_ != nullptr)
+    iterates_->push_back({loop, std::string(solver), number, {x.begin(), x.end()}, {residual.begin(), residual.end()}});
+}
+
+std::vector<double> Loops::torn_values(Index index) {
+  std::vector<double> found;
+  for (const Torn& torn : at(index).torn) found.push_back(slot_values_.values[torn.slot]);
+  return found;
+}
+
+std::vector<std::int64_t> Loops::frozen_values(Index index) {
+  std::vector<std::int64_t> found;
+  for (const Frozen& frozen : at(index).frozen) found.push_back(as_integer(slot_values_.values[frozen.slot]));
+  return found;
+}
+
+double Loops::loosen(Index index, double rtol) {
+  Loop& loop = at(index);
+  if (rtol > loop.rtol) loop.rtol = rtol;
+  return loop.rtol;
 }
 
 Outcome Loops::residual(Index index, std::span<const double> x, std::span<double> g) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "members.hpp"
+#include "solutions.hpp"
 
 namespace ssptool {
 
@@ -68,6 +69,18 @@ class Loops {
   Outcome jacobian_product(Index loop, std::span<const double> seed, std::span<double> product);
   bool update_frozen(Index loop) { return update_frozen_of(at(loop)) != none; }
   void set_chord(Index loop, std::span<const double> matrix);
+  [[nodiscard]] const std::vector<double>& chord(Index loop) { return at(loop).chord; }
+
+  [[nodiscard]] std::vector<double> torn_values(Index loop);
+  [[nodiscard]] std::vector<std::int64_t> frozen_values(Index loop);
+  [[nodiscard]] Convergence convergence(Index loop) { return {at(loop).rtol, at(loop).atol}; }
+  // Its relative tolerance is at least this from now on.
+  double loosen(Index loop, double rtol);
+
+  // Collect iterates from now on; null: no more.
+  void watch(std::vector<Iterate>* iterates) noexcept { iterates_ = iterates; }
+  void note(Index loop, std::string_view solver, std::int64_t number, std::span<const double> x,
+            std::span<const double> residual);
 
   // How often a schedule looked for a solution, and the evaluations of bodies that this took.
   [[nodiscard]] std::int64_t solved() const noexcept { return solved_; }
@@ -105,6 +118,7 @@ class Loops {
   bool converged(Loop&) noexcept;
   static void correct(Loop&) noexcept;
   [[gnu::cold]] bool unsolved(const Loop&) noexcept;
+  [[gnu::cold]] void note_chord(const Loop&, std::int64_t iteration);
   [[nodiscard]] int number(const Loop& loop) const noexcept { return static_cast<int>(&loop - all_.data()); }
 
   SlotValues& slot_values_;
@@ -112,6 +126,19 @@ class Loops {
   Access& access_;
   std::vector<Loop> all_;
   std::int64_t solved_ = 0, iterations_ = 0;
+  std::vector<Iterate>* iterates_ = nullptr;
+};
+
+// Iterates of loops are collected as long as this exists; null: they are not.
+class Watching {
+ public:
+  Watching(Loops& loops, std::vector<Iterate>* iterates) noexcept : loops_(loops) { loops_.watch(iterates); }
+  Watching(const Watching&) = delete;
+  Watching& operator=(const Watching&) = delete;
+  ~Watching() { loops_.watch(nullptr); }
+
+ private:
+  Loops& loops_;
 };
 
 // Outputs made consistent at one instant: calls and loops, in order.

@@ -12,6 +12,7 @@ using State = void*;
 
 // Statuses up to this one mean that the call did what it was asked to do.
 inline constexpr int warning = 1;
+// Of values that an FMU cannot be evaluated at, after which it can go on.
 inline constexpr int discard = 2;
 inline constexpr int error = 3;
 

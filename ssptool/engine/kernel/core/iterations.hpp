@@ -27,7 +27,7 @@ class Iterations {
   // As part of a program.
   bool converge(Index iteration, const MacroStep&) noexcept;
   // For all iterations from now on; null: none.
-  void use(Rescue* rescue) noexcept { attempts_.use(rescue); }
+  void use(LoopRescue* rescue) noexcept { attempts_.use(rescue); }
 
   [[nodiscard]] std::size_t unknowns(Index iteration) { return at(iteration).unknowns(); }
   [[nodiscard]] IterationReport report(Index iteration) { return at(iteration).report(); }
@@ -59,7 +59,7 @@ class Iterations {
 // Iterations use a rescue as long as this lives.
 class RescueInUse {
  public:
-  RescueInUse(Iterations& iterations, Rescue* rescue) : iterations_(iterations) { iterations.use(rescue); }
+  RescueInUse(Iterations& iterations, LoopRescue* rescue) : iterations_(iterations) { iterations.use(rescue); }
   RescueInUse(const RescueInUse&) = delete;
   RescueInUse& operator=(const RescueInUse&) = delete;
   ~RescueInUse() { iterations_.use(nullptr); }

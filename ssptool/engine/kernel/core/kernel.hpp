@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "loop_solutions.hpp"
 #include "programs.hpp"
 
 namespace ssptool {
@@ -25,7 +26,9 @@ struct Kernel {
   Inputs inputs;
   Calls calls;
   Loops loops;
+  LoopSolutions loop_solutions;
   Schedules schedules;
+  Rescues rescues;
   Stepper stepper;
   Iterations iterations;
   Recorder recorder;

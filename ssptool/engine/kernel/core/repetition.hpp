@@ -32,7 +32,7 @@ class Attempts {
         access_(access) {}
 
   // Null: loops that their own iteration does not solve are not solved.
-  void use(Rescue* rescue) noexcept { rescue_ = rescue; }
+  void use(LoopRescue* rescue) noexcept { rescue_ = rescue; }
 
   // Whether all went well; if not, the outcome says what happened.
   bool save(const IterationCalls&) noexcept;
@@ -58,7 +58,7 @@ class Attempts {
   Stepper& stepper_;
   Schedules& schedules_;
   Access& access_;
-  Rescue* rescue_ = nullptr;
+  LoopRescue* rescue_ = nullptr;
   bool final_ = false;
 };
 

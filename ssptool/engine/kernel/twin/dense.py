@@ -30,8 +30,11 @@ def norm(a: Floats) -> float:
 
 
 def times(matrix: Floats, vector: Floats) -> Floats:
-    """Product of a matrix (m, n) and a vector (n,)."""
-    return np.array([dot(row, vector) for row in matrix], dtype=float)
+    """Product of a matrix (m, n) and a vector (n,): each element is the `dot` of a row."""
+    result = np.zeros(len(matrix))
+    for column, factor in zip(matrix.T, vector, strict=True):
+        result += column * factor
+    return result
 
 
 class FullPivotLu:
@@ -80,6 +83,11 @@ class FullPivotLu:
     @property
     def largest_pivot(self) -> float:
         return max(self._pivots, default=0.0)
+
+    @property
+    def last_pivot(self) -> float:
+        """Size of the last pivot: |A z| of the `null_vector` z of a matrix (m, m)."""
+        return self._pivots[-1] if self._pivots and self.rank == len(self._lu) else 0.0
 
     @property
     def _pivots(self) -> list[float]:

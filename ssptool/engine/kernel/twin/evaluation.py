@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ssptool.engine.kernel.interface import FLOAT, OK, Call, Code, Floats, Integers, LoopCalls, Outcome, SolveLoop
+from ssptool.engine.kernel.solutions import Iterate
 from ssptool.engine.kernel.twin.members import Members, TwinAccess, TwinMember, failed
 from ssptool.engine.kernel.twin.slot_values import SlotValues, check_index, item
 from ssptool.engine.kernel.twin.variables import (
@@ -94,13 +95,16 @@ class TwinLoop:
 
 
 class Loops:
-    """`solved` says how often a schedule looked for a solution, `iterations` how many evaluations that took."""
+    """`solved` says how often a schedule looked for a solution, `iterations` how many evaluations that took; `iterates`
+    collects those of operations that are watched.
+    """
 
     def __init__(self, slot_values: SlotValues, calls: Calls) -> None:
         self._slot_values, self._calls = slot_values, calls
         self._every: list[TwinLoop] = []
         self.solved = 0
         self.iterations = 0
+        self.iterates: list[Iterate] | None = None
 
     def __len__(self) -> int:
         return len(self._every)
@@ -172,12 +176,13 @@ class Loops:
         for iteration in range(loop.max_iterations):
             self.iterations += 1
             outcome = self._evaluate_body(index, x)
+            residual = values[loop.torn] - x
+            self.note(index, "chord", iteration + 1, x, residual)
             if outcome.code is Code.NONFINITE and iteration > 0:
                 values[loop.torn] = first
                 return replace(outcome, code=Code.LOOP)  # the guess is to blame: an iterate ran away
             if not outcome.ok:
                 return outcome
-            residual = values[loop.torn] - x
             open_slot = _unconverged(loop, x, residual)
             if open_slot is None:
                 open_slot = self._settle(loop)
@@ -187,6 +192,11 @@ class Loops:
             _correct(x, loop.chord, residual)
         values[loop.torn] = first
         return Outcome(Code.LOOP, loop=index, slot=-1 if open_slot is None else open_slot)
+
+    def note(self, loop: int, solver: str, number: int, x: Floats, residual: Floats) -> None:
+        """Note an iterate, if the present operation is watched."""
+        if self.iterates is not None:
+            self.iterates.append(Iterate(loop, solver, number, x.copy(), residual))
 
     def jacobian_product(self, loop: int, seed: Floats) -> tuple[Outcome, Floats]:
         torn = self[loop].torn
@@ -207,6 +217,9 @@ class Loops:
         if matrix.shape != (size, size):
             raise ValueError(f"the chord matrix has shape {matrix.shape}, must be ({size}, {size})")
         self[loop].chord = np.array(matrix, dtype=np.float64)
+
+    def chord(self, loop: int) -> Floats:
+        return self[loop].chord.copy()
 
 
 def _unconverged(loop: TwinLoop, x: Floats, residual: Floats) -> int | None:

@@ -17,6 +17,7 @@ from ssptool.engine.kernel.interface import (
 from ssptool.engine.kernel.twin.evaluation import Calls, Loops, TwinSchedules
 from ssptool.engine.kernel.twin.inputs import History, TwinInputs
 from ssptool.engine.kernel.twin.iterations import Iterations
+from ssptool.engine.kernel.twin.loop_solutions import LoopSolutions, Rescues
 from ssptool.engine.kernel.twin.members import Groups, Members, TwinAccess
 from ssptool.engine.kernel.twin.programs import Programs, TwinRecorder
 from ssptool.engine.kernel.twin.slot_values import SlotValues
@@ -41,6 +42,8 @@ class TwinKernel:
         inputs, calls = TwinInputs(slot_values, wires, groups, history), Calls(slot_values, wires, members, access)
         self._loops = loops = Loops(slot_values, calls)
         self._schedules = schedules = TwinSchedules(calls, loops)
+        solutions = LoopSolutions(slot_values, loops)
+        rescues = Rescues(schedules, loops, solutions)
         stepper = TwinStepper(slot_values, members, groups, access)
         self._iterations = iterations = Iterations(slot_values, groups, inputs, stepper, schedules)
         recorder = TwinRecorder(slot_values, wires, members, access)
@@ -52,12 +55,14 @@ class TwinKernel:
         self.environment = members.environment
         self.intermediate_update_address = members.intermediate_update_address
         self.write, self.drive, self.override_wires = driven.write, driven.drive, wires.override_wires
-        self.group, self.loop, self.schedule, self.iteration = groups.add, loops.add, schedules.add, iterations.add
+        self.group, self.loop, self.schedule, self.iteration = groups.add, solutions.add, schedules.add, iterations.add
         self.exchange, self.hold = inputs.exchange, inputs.hold
         self.extrapolate, self.interpolate = inputs.extrapolate, inputs.interpolate
         self.accept, self.discard_point = history.accept, history.discard_point
         self.evaluate, self.residual, self.update_frozen = schedules.evaluate, loops.residual, loops.update_frozen
-        self.jacobian_product, self.set_chord = loops.jacobian_product, loops.set_chord
+        self.jacobian_product, self.set_chord, self.chord = loops.jacobian_product, loops.set_chord, loops.chord
+        self.solve, self.refresh_chord = solutions.solve, solutions.refresh_chord
+        self.allow_rounding, self.evaluate_surely = solutions.allow_rounding, rescues.evaluate
         self.advance, self.save, self.restore = stepper.advance, stepper.save, stepper.restore
         self.release, self.report_time, self.use_threads = stepper.release, stepper.report_time, stepper.use_threads
         self.iterate, self.iteration_report = iterations.iterate, iterations.report

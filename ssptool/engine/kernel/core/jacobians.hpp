@@ -1,0 +1,116 @@
+// Jacobians dg/dx of a loop x = g(x): by directional derivatives or differences, whether they are right, whether they
+// are singular. References are in jacobians.py.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "dense.hpp"
+
+namespace ssptool {
+
+// g, and products of its Jacobian.
+class LoopFunction {
+ public:
+  LoopFunction() = default;
+  LoopFunction(const LoopFunction&) = delete;
+  LoopFunction& operator=(const LoopFunction&) = delete;
+  virtual ~LoopFunction() = default;
+
+  // g(x); nan where it cannot be evaluated.
+  virtual std::vector<double> value(std::span<const double> x) = 0;
+  // dg/dx · seed at the last x.
+  virtual std::vector<double> product(std::span<const double> seed) = 0;
+};
+
+// Nominal, smallest and largest values of the unknowns.
+struct Domain {
+  std::vector<double> nominal, minimum, maximum;
+
+  [[nodiscard]] std::vector<double> clip(std::vector<double> x) const noexcept;
+};
+
+// By rows and columns: which value may depend on which unknown.
+class Pattern {
+ public:
+  Pattern(std::size_t row_count, std::size_t column_count, bool all)
+      : rows(row_count), columns(column_count), all_(row_count * column_count, all) {}
+
+  std::size_t rows, columns;
+
+  void set(std::size_t i, std::size_t j) { all_[i * columns + j] = true; }
+  [[nodiscard]] bool operator()(std::size_t i, std::size_t j) const { return all_[i * columns + j]; }
+
+ private:
+  std::vector<bool> all_;
+};
+
+// A way to get dg/dx.
+class LoopJacobian {
+ public:
+  LoopJacobian() = default;
+  LoopJacobian(const LoopJacobian&) = delete;
+  LoopJacobian& operator=(const LoopJacobian&) = delete;
+  virtual ~LoopJacobian() = default;
+
+  [[nodiscard]] virtual const char* name() const noexcept = 0;
+  // Relative size of its errors.
+  [[nodiscard]] virtual double precision() const noexcept = 0;
+  // The components may give it wrongly.
+  [[nodiscard]] virtual bool doubtful() const noexcept = 0;
+  // At x, where g was evaluated last, and gave this value.
+  [[nodiscard]] virtual DenseMatrix at(LoopFunction& g, std::span<const double> x, std::span<const double> value,
+                                       const Domain&) const = 0;
+};
+
+// Column by column from products, as directional derivatives of the components give them.
+class Products final : public LoopJacobian {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "directional derivatives"; }
+  [[nodiscard]] double precision() const noexcept override { return 1e-14; }
+  [[nodiscard]] bool doubtful() const noexcept override { return true; }
+  [[nodiscard]] DenseMatrix at(LoopFunction& g, std::span<const double> x, std::span<const double> value,
+                               const Domain&) const override;
+};
+
+// One-sided differences, one evaluation of g per colour: columns that share no row of the pattern are perturbed
+// together. Where g cannot be evaluated at the perturbed point, the other side is tried.
+class FiniteDifferences final : public LoopJacobian {
+ public:
+  FiniteDifferences(const Pattern&, double relative_step);
+
+  [[nodiscard]] const char* name() const noexcept override { return "finite differences"; }
+  [[nodiscard]] double precision() const noexcept override { return 10.0 * relative_step_; }
+  [[nodiscard]] bool doubtful() const noexcept override { return false; }
+  [[nodiscard]] DenseMatrix at(LoopFunction& g, std::span<const double> x, std::span<const double> value,
+                               const Domain&) const override;
+
+ private:
+  using Columns = std::vector<std::size_t>;
+  struct Moved {
+    std::vector<double> x, change;
+  };
+  Moved moved(LoopFunction& g, const Columns&, std::span<const double> x, std::span<const double> value,
+              std::span<const double> steps) const;
+
+  Pattern pattern_;
+  std::vector<Columns> colours_;
+  double relative_step_;
+};
+
+// Columns in groups without a common row, greedily, in order.
+std::vector<std::vector<std::size_t>> colours(const Pattern&);
+
+// Whether the loop changes beside x as a Jacobian predicts, or cannot be evaluated there.
+bool fits(const DenseMatrix&, std::span<const double> x, LoopFunction& g, const Domain&);
+
+// A direction of largest element 1 along which g(x) − x does not change, whatever the units; none if there is none.
+std::optional<std::vector<double>> null_direction(const DenseMatrix& jacobian, double precision);
+
+// Elementwise: g(x) − x, and the like.
+std::vector<double> minus(std::span<const double> a, std::span<const double> b);
+
+}  // namespace ssptool

@@ -1,0 +1,131 @@
+// Solvers of algebraic loops x = g(x): fixed-point methods, Newton's method, homotopy, and chains of them. They know
+// nothing of instances. References are in loop_solvers.py.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jacobians.hpp"
+#include "proposals.hpp"
+#include "solutions.hpp"
+
+namespace ssptool {
+
+// Told of every iterate: solver, its number in the order of that solver, x, g(x) − x; empty: nobody is.
+using Watch = std::function<void(std::string_view solver, std::int64_t number, std::span<const double> x,
+                                 std::span<const double> residual)>;
+
+class LoopSolver {
+ public:
+  LoopSolver() = default;
+  LoopSolver(const LoopSolver&) = delete;
+  LoopSolver& operator=(const LoopSolver&) = delete;
+  virtual ~LoopSolver() = default;
+
+  // Iterates from x0 until converged or hopeless.
+  [[nodiscard]] virtual Solution solve(LoopFunction& g, const std::vector<double>& x0, const Domain&,
+                                       const Watch&) const = 0;
+};
+
+// Evaluate, judge, propose; until converged, diverged, not finite, or out of iterations. From a point at which g cannot
+// be evaluated it goes back halfway towards the last one at which it could.
+class ProposalSolver final : public LoopSolver {
+ public:
+  using Begin = std::unique_ptr<Proposal> (*)(double relaxation);
+
+  ProposalSolver(std::string name, Begin begin, double relaxation, const Convergence& convergence,
+                 std::int64_t max_iterations)
+      : name_(std::move(name)),
+        begin_(begin),
+        relaxation_(relaxation),
+        convergence_(convergence),
+        max_iterations_(max_iterations) {}
+
+  [[nodiscard]] Solution solve(LoopFunction& g, const std::vector<double>& x0, const Domain&,
+                               const Watch&) const override;
+
+ private:
+  std::string name_;
+  Begin begin_;
+  double relaxation_;
+  Convergence convergence_;
+  std::int64_t max_iterations_;
+};
+
+// Solve (dg/dx − 1) p = x − g(x), go to x + α p with the largest α = 1, ½, ¼ … that reduces the residual.
+class Newton final : public LoopSolver {
+ public:
+  static constexpr std::int64_t default_iterations = 50;
+
+  Newton(const LoopJacobian& jacobian, const Convergence& convergence, std::int64_t max_iterations = default_iterations)
+      : jacobian_(jacobian), convergence_(convergence), max_iterations_(max_iterations) {}
+
+  [[nodiscard]] Solution solve(LoopFunction& g, const std::vector<double>& x0, const Domain&,
+                               const Watch&) const override;
+
+ private:
+  struct Point {
+    std::vector<double> x, value;
+  };
+  [[nodiscard]] std::optional<Status> judge(std::span<const double> x, std::span<const double> residual,
+                                            const Domain&) const;
+  [[nodiscard]] std::optional<std::vector<double>> step(LoopFunction& g, const Point&, const Domain&) const;
+  static std::optional<Point> search(LoopFunction& g, const Point&, std::span<const double> step, const Domain&);
+
+  const LoopJacobian& jacobian_;
+  Convergence convergence_;
+  std::int64_t max_iterations_;
+};
+
+// Follow x = (1 − λ) x0 + λ g(x) from λ = 0, where nothing is coupled and x0 solves it, to λ = 1, by arc length.
+class Homotopy final : public LoopSolver {
+ public:
+  Homotopy(const LoopJacobian& jacobian, const Convergence& convergence)
+      : jacobian_(jacobian), convergence_(convergence) {}
+
+  [[nodiscard]] Solution solve(LoopFunction& g, const std::vector<double>& x0, const Domain&,
+                               const Watch&) const override;
+
+ private:
+  const LoopJacobian& jacobian_;
+  Convergence convergence_;
+};
+
+// Each solver starts where the best one before it ended; the first that converges gives the answer. The fresh one
+// starts from the start values instead, since it is to find what descent from there does not.
+class Chain final : public LoopSolver {
+ public:
+  using Solvers = std::vector<std::unique_ptr<LoopSolver>>;
+
+  explicit Chain(Solvers solvers, std::unique_ptr<LoopSolver> fresh = nullptr)
+      : solvers_(std::move(solvers)), fresh_(std::move(fresh)) {}
+
+  [[nodiscard]] Solution solve(LoopFunction& g, const std::vector<double>& x0, const Domain&,
+                               const Watch&) const override;
+
+ private:
+  Solvers solvers_;
+  std::unique_ptr<LoopSolver> fresh_;
+};
+
+using LoopJacobians = std::vector<std::unique_ptr<LoopJacobian>>;
+
+struct SolverOptions {
+  Convergence convergence{};
+  double relaxation = 1.0;
+  std::int64_t max_iterations = 0;  // 0: as many as each method has by default
+};
+
+// The solver that a method stands for; it refers to the Jacobians, which it tries in their order.
+std::unique_ptr<LoopSolver> solver_for(LoopMethod, const LoopJacobians&, const SolverOptions&);
+
+// Largest |residual| / nominal; 0 for an empty loop, nan where a residual is.
+double scaled_norm(std::span<const double> residual, std::span<const double> nominal) noexcept;
+
+}  // namespace ssptool

@@ -1,0 +1,60 @@
+// How algebraic loops are solved: solutions.py as C++ types.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "calls.hpp"
+
+namespace ssptool {
+
+enum class LoopMethod { automatic, newton, aitken, anderson, fixed_point, homotopy };
+
+enum class Status {
+  converged,
+  max_iterations,
+  diverged,
+  stalled,
+  singular,
+  inconsistent,
+  undetermined,
+  switching,
+  nonfinite
+};
+
+struct Convergence {
+  double rtol = 1e-12, atol = 0.0;
+
+  [[nodiscard]] bool reached(std::span<const double> difference, std::span<const double> x,
+                             std::span<const double> nominal) const noexcept;
+};
+
+// The best point found and how it was reached.
+struct Solution {
+  std::vector<double> x;
+  Status status = Status::nonfinite;
+  std::int64_t iterations = 0;
+  double residual_norm = 0.0;
+  std::vector<double> residual;
+  std::vector<double> history;
+  std::string solver;
+  std::vector<double> direction{};
+  std::vector<std::vector<std::int64_t>> switched{};
+  Outcome rejected{};
+  bool contradicted = false;
+
+  [[nodiscard]] bool converged() const noexcept { return status == Status::converged; }
+};
+
+struct Iterate {
+  Index loop;
+  std::string solver;
+  std::int64_t number;
+  std::vector<double> x, residual;
+};
+
+}  // namespace ssptool

@@ -1,0 +1,150 @@
+"""How algebraic loops are solved: methods that can be asked for, tolerances, and answers."""
+
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from ssptool.engine.kernel.calls import OK, Floats, Integers, Outcome
+
+
+class LoopMethod(IntEnum):
+    """A method for x = g(x). AUTO: a chain of them, each of which begins where the best one before it has ended."""
+
+    AUTO = 0
+    NEWTON = 1
+    AITKEN = 2
+    ANDERSON = 3
+    FIXED_POINT = 4
+    HOMOTOPY = 5
+
+
+class Status(StrEnum):
+    """Status of a loop solver at its end."""
+
+    CONVERGED = "converged"
+    MAX_ITERATIONS = "iteration limit reached"
+    DIVERGED = "diverged"
+    STALLED = "no step reduces the residual"
+    SINGULAR = "singular Jacobian"
+    INCONSISTENT = "its equations contradict each other"
+    UNDETERMINED = "its equations do not determine its unknowns"
+    SWITCHING = "its discrete signals do not settle"
+    NONFINITE = "a component returned nan or inf, or rejected the values it was given"
+
+    @property
+    def advice(self) -> str:
+        """Advice to the user; empty if converged."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    Status.CONVERGED: "",
+    Status.MAX_ITERATIONS: "give start values closer to the solution (--set), or try another solver (--init newton, "
+    "anderson or homotopy)",
+    Status.DIVERGED: "the loop gain is 1 or more: try --init newton",
+    Status.STALLED: "give start values closer to the solution, or check the min and max of the variables",
+    Status.SINGULAR: "the equations of the loop contradict or repeat each other here: check for "
+    "gains of exactly 1, or give other start values",
+    Status.INCONSISTENT: "the loop has no solution near the best point: check for a gain of exactly 1 around the "
+    "loop, or give other start values",
+    Status.UNDETERMINED: "the loop has infinitely many solutions: check for a gain of exactly 1 around the loop, or "
+    "for components that only pass on each other's values",
+    Status.SWITCHING: "break the loop with a component that delays a discrete signal by a step, or give other start "
+    "values",
+    Status.NONFINITE: "give start values for the loop's signals at which the components can be evaluated",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Convergence:
+    """Converged when |g(x) − x| ≤ atol + rtol·max(|x|, nominal) in every element."""
+
+    rtol: float = 1e-12
+    atol: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (self.rtol >= 0 and self.atol >= 0 and self.rtol + self.atol > 0):
+            raise ValueError(
+                f"tolerances must not be negative and not both 0, found rtol {self.rtol}, atol {self.atol}"
+            )
+
+    def reached(self, difference: Floats, x: Floats, nominal: Floats) -> bool:
+        """True if `difference` is small at `x`; all (m,), in the units of the signals."""
+        return bool((np.abs(difference) <= self.atol + self.rtol * np.maximum(np.abs(x), nominal)).all())
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The best point found and how it was reached.
+
+    Attributes
+    ----------
+    x : (m,)
+        The solution; where `status` is not CONVERGED, the iterate with the smallest residual.
+    residual : (m,)
+        g(x) − x at that point, in the units of the signals.
+    iterations
+        Points at which the residual was evaluated and judged; evaluations for a Jacobian not counted.
+    residual_norm
+        Largest |residual| / nominal.
+    history
+        `residual_norm` of every iterate, in order.
+    solver
+        Name of the method that gave the answer.
+    direction : (m,) or (0,)
+        INCONSISTENT, UNDETERMINED: a change of x, of largest element 1, that comes back unchanged around the loop.
+    switched : (k, n)
+        SWITCHING: values that the frozen slots went through.
+    rejected
+        The last refusal of a component to be evaluated at a point.
+    contradicted
+        True if the directional derivatives of a component are wrong.
+    """
+
+    x: Floats
+    status: Status
+    iterations: int
+    residual_norm: float
+    residual: Floats
+    history: tuple[float, ...]
+    solver: str
+    direction: Floats = field(default_factory=lambda: np.empty(0))
+    switched: Integers = field(default_factory=lambda: np.empty((0, 0), dtype=np.int64))
+    rejected: Outcome = OK
+    contradicted: bool = False
+
+    @property
+    def converged(self) -> bool:
+        return self.status is Status.CONVERGED
+
+
+class Iterate(NamedTuple):
+    """One iterate of a loop: `x` and `residual` (m,), with its number in the order of a solver."""
+
+    loop: int
+    solver: str
+    number: int
+    x: Floats
+    residual: Floats
+
+
+class Solved(NamedTuple):
+    """Result of solving a loop. Where `outcome` is not OK, an FMU cannot continue, and `solution` means nothing."""
+
+    outcome: Outcome
+    solution: Solution
+    iterates: tuple[Iterate, ...]
+
+
+class Evaluated(NamedTuple):
+    """Result of an evaluation in which loops get the full chain of methods where they need it.
+
+    `rescues` are the loops that did, and their solutions. With the code LOOP, the last of them has not converged; if it
+    has, that loop has a solution at which evaluations do not stay.
+    """
+
+    outcome: Outcome
+    rescues: tuple[tuple[int, Solution], ...] = ()
+    iterates: tuple[Iterate, ...] = ()
