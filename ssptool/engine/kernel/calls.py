@@ -100,11 +100,12 @@ class LoopCalls:
 
 
 class RuleKind(IntEnum):
-    """Kind of rule that makes the next iterate of a step; see `twin.acceleration`."""
+    """Kind of rule that makes the next iterate of a step; see `twin.acceleration` and `twin.proposals`."""
 
     RELAXATION = 0
     AITKEN = 1
     SECANTS = 2
+    ANDERSON = 3
 
 
 class IterateRule(NamedTuple):
@@ -114,9 +115,12 @@ class IterateRule(NamedTuple):
     ----------
     factor
         RELAXATION: x + factor·(found − x) is next; 1 takes what was found. AITKEN: the first such factor of a step.
+        ANDERSON: the factor of mixing.
     reuse, filter, max_columns
         SECANTS: differences of so many steps before are kept, at most so many in all; one that depends on those before
         it, to `filter`, is left out.
+    window
+        ANDERSON: at most so many differences are used.
     """
 
     kind: RuleKind = RuleKind.RELAXATION
@@ -124,6 +128,7 @@ class IterateRule(NamedTuple):
     reuse: int = 0
     filter: float = 0.0
     max_columns: int = 0
+    window: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,8 @@ def kernel_rule(acceleration: Acceleration) -> IterateRule | None:
             return IterateRule(RuleKind.RELAXATION, factor)
         case EachStep(Aitken(first_relaxation=factor)):
             return IterateRule(RuleKind.AITKEN, factor)
+        case EachStep(Anderson(window=window, mixing=factor)):
+            return IterateRule(RuleKind.ANDERSON, factor, window=window)
         case IqnIls(reuse, limit, max_columns):
             return IterateRule(RuleKind.SECANTS, reuse=reuse, filter=limit, max_columns=max_columns)
         case _:

@@ -189,6 +189,7 @@ def test_functions_that_fail_in_an_iterate_end_the_run(make_kernel, mocks, funct
         {"max_iterations": 0},
         {"plain_iterations": 0},
         {"rule": IterateRule(RuleKind.SECANTS)},
+        {"rule": IterateRule(RuleKind.ANDERSON)},
         {"rule": IterateRule(RuleKind.SECANTS, reuse=-1, max_columns=1)},
         {"unknowns": [], "nominal": []},
         {"nominal": [1.0]},

@@ -25,6 +25,7 @@ from tests.engine.kernel.mock_fmu import DO_STEP, Mock
 H = 0.1
 PLAIN = IterateRule()
 AITKEN = IterateRule(RuleKind.AITKEN, 0.5)
+ANDERSON = IterateRule(RuleKind.ANDERSON, 1.0, window=8)
 SECANTS = IterateRule(RuleKind.SECANTS, reuse=5, filter=1e-3, max_columns=60)
 FEW_SECANTS = IterateRule(RuleKind.SECANTS, reuse=2, filter=1e-3, max_columns=3)
 DISCARD = 2
@@ -134,7 +135,7 @@ MANY = ring(-40.0, 30.0, 55.0, 25.0, -35.0)
 @pytest.mark.parametrize(
     ("rule", "matrix"),
     [
-        *[(rule, matrix) for rule in (SECANTS, FEW_SECANTS) for matrix in (SOFT, STIFF, ALONE)],
+        *[(rule, matrix) for rule in (SECANTS, FEW_SECANTS, ANDERSON) for matrix in (SOFT, STIFF, ALONE)],
         *[(AITKEN, matrix) for matrix in (SOFT, ALONE)],
     ],
 )
@@ -168,7 +169,9 @@ def test_plain_iterations_do_not_solve_stiff_groups(make_kernel, mocks):
 
 
 @pytest.mark.parametrize(
-    "rule", [PLAIN, AITKEN, SECANTS, FEW_SECANTS], ids=["plain", "aitken", "iqn-ils", "few columns"]
+    "rule",
+    [PLAIN, AITKEN, ANDERSON, SECANTS, FEW_SECANTS],
+    ids=["plain", "aitken", "anderson", "iqn-ils", "few columns"],
 )
 @pytest.mark.parametrize("retreats", [False, True])
 @pytest.mark.parametrize(

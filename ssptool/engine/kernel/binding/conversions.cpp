@@ -71,12 +71,13 @@ LoopCalls loop_from(nb::handle calls) {
 
 static IterateRule rule_from(nb::handle rule) {
   const auto kind = attribute<int>(rule, "kind");
-  if (kind < 0 || kind > static_cast<int>(RuleKind::secants)) throw std::invalid_argument("unknown rule of iterates");
+  if (kind < 0 || kind > static_cast<int>(RuleKind::anderson)) throw std::invalid_argument("unknown rule of iterates");
   return {.kind = static_cast<RuleKind>(kind),
           .factor = attribute<double>(rule, "factor"),
           .reuse = attribute<Number>(rule, "reuse"),
           .filter = attribute<double>(rule, "filter"),
-          .max_columns = attribute<Number>(rule, "max_columns")};
+          .max_columns = attribute<Number>(rule, "max_columns"),
+          .window = attribute<Number>(rule, "window")};
 }
 
 IterationCalls iteration_from(nb::handle calls) {

@@ -16,31 +16,16 @@ void subtract(std::span<const double> a, std::span<const double> b, std::span<do
   for (std::size_t i = 0; i < a.size(); ++i) difference[i] = a[i] - b[i];
 }
 
+std::unique_ptr<Proposal> begun(const IterateRule& rule) {
+  switch (rule.kind) {
+    case RuleKind::aitken: return std::make_unique<AitkenRelaxation>(rule.factor);
+    case RuleKind::anderson:
+      return std::make_unique<AndersonMixing>(static_cast<std::size_t>(rule.window), rule.factor);
+    default: return std::make_unique<Relaxation>(rule.factor);
+  }
+}
+
 }  // namespace
-
-// Without relaxation the value is taken as it is, not as x + (found − x), which would round.
-void RelaxedIterates::propose(std::span<double> x, std::span<const double> found) noexcept {
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = factor_ == 1.0 ? found[i] : x[i] + factor_ * (found[i] - x[i]);
-}
-
-void AitkenIterates::propose(std::span<double> x, std::span<const double> found) noexcept {
-  if (begun_)
-    adapt(x, found);
-  else
-    factor_ = first_factor_;
-  begun_ = true;
-  subtract(found, x, residual_);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += factor_ * residual_[i];
-}
-
-// A factor of 0 would stop the iteration where it is; then the old one serves once more.
-void AitkenIterates::adapt(std::span<const double> x, std::span<const double> found) noexcept {
-  for (std::size_t i = 0; i < x.size(); ++i) change_[i] = (found[i] - x[i]) - residual_[i];
-  const double square = dot(change_, change_);
-  if (!(square > 0.0)) return;
-  const double factor = -factor_ * dot(residual_, change_) / square;
-  if (factor != 0.0 && std::isfinite(factor)) factor_ = factor;
-}
 
 SecantIterates::SecantIterates(const IterateRule& rule, std::size_t unknowns)
     : size_(unknowns),
@@ -65,7 +50,7 @@ void SecantIterates::begin() noexcept {
   counts_.pop_back();
 }
 
-void SecantIterates::propose(std::span<double> x, std::span<const double> found) noexcept {
+std::vector<double> SecantIterates::next(std::span<const double> x, std::span<const double> found) {
   subtract(found, x, residual_);
   if (begun_) learn(found);
   begun_ = true;
@@ -73,8 +58,9 @@ void SecantIterates::propose(std::span<double> x, std::span<const double> found)
   std::copy(found.begin(), found.end(), last_found_.begin());
   columns_.clear();
   for (std::size_t k = 0; k < kept_; ++k) columns_.push_back({part(changes_, k), part(answers_, k)});
-  const std::vector<double> better = correction(columns_, residual_, limit_);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = found[i] + better[i];
+  std::vector<double> better = correction(columns_, residual_, limit_);
+  for (std::size_t i = 0; i < size_; ++i) better[i] = found[i] + better[i];
+  return better;
 }
 
 void SecantIterates::learn(std::span<const double> found) noexcept {
@@ -128,13 +114,19 @@ void SecantIterates::go_on(const SecantMemory& memory) {
   }
 }
 
-IterateRules iterates_by(const IterateRule& rule, std::size_t unknowns) {
-  switch (rule.kind) {
-    case RuleKind::aitken: return AitkenIterates(rule.factor, unknowns);
-    case RuleKind::secants: return SecantIterates(rule, unknowns);
-    case RuleKind::relaxation: break;
-  }
-  return RelaxedIterates(rule.factor);
+Acceleration::Acceleration(const IterateRule& rule, std::size_t unknowns) : rule_(rule) {
+  if (rule.kind == RuleKind::secants) secants_.emplace(rule, unknowns);
+}
+
+void Acceleration::begin() noexcept {
+  forgetful_ = nullptr;
+  if (secants_) secants_->begin();
+}
+
+std::vector<double> Acceleration::next(std::span<const double> x, std::span<const double> found) {
+  if (secants_) return secants_->next(x, found);
+  if (!forgetful_) forgetful_ = begun(rule_);
+  return forgetful_->next(x, found);
 }
 
 }  // namespace ssptool

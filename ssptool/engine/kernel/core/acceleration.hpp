@@ -1,52 +1,26 @@
-// Rules that make the next iterate of a step from those before: relaxation, Aitken, IQN-ILS. In nominal values.
+// Rules that make the next iterate of a step from those before, in nominal values.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
-#include <variant>
 #include <vector>
 
 #include "calls.hpp"
-#include "dense.hpp"
+#include "proposals.hpp"
 
 namespace ssptool {
 
-// Each begins with every step, and then makes the next iterate of `x`, in place, from what was found for it.
-class RelaxedIterates {
- public:
-  explicit RelaxedIterates(double factor) : factor_(factor) {}
-
-  void begin() noexcept {}
-  void propose(std::span<double> x, std::span<const double> found) noexcept;
-
- private:
-  double factor_;
-};
-
-class AitkenIterates {
- public:
-  AitkenIterates(double first_factor, std::size_t unknowns)
-      : first_factor_(first_factor), residual_(unknowns), change_(unknowns) {}
-
-  void begin() noexcept { begun_ = false; }
-  void propose(std::span<double> x, std::span<const double> found) noexcept;
-
- private:
-  void adapt(std::span<const double> x, std::span<const double> found) noexcept;
-
-  double first_factor_, factor_ = 0.0;
-  bool begun_ = false;
-  std::vector<double> residual_, change_;
-};
-
-// The differences of the last steps, the newest first.
-class SecantIterates {
+// IQN-ILS: the differences of the last steps, the newest first.
+class SecantIterates final : public Proposal {
  public:
   SecantIterates(const IterateRule&, std::size_t unknowns);
 
+  // A new step.
   void begin() noexcept;
-  void propose(std::span<double> x, std::span<const double> found) noexcept;
+  std::vector<double> next(std::span<const double> x, std::span<const double> found) override;
 
   [[nodiscard]] SecantMemory memory() const;
   void go_on(const SecantMemory&);
@@ -70,8 +44,25 @@ class SecantIterates {
   bool begun_ = false;
 };
 
-using IterateRules = std::variant<RelaxedIterates, AitkenIterates, SecantIterates>;
+// A rule at work on one interface.
+class Acceleration {
+ public:
+  Acceleration(const IterateRule&, std::size_t unknowns);
 
-IterateRules iterates_by(const IterateRule&, std::size_t unknowns);
+  // A new step.
+  void begin() noexcept;
+  // What was found is the next iterate.
+  [[nodiscard]] bool is_plain() const noexcept { return rule_.kind == RuleKind::relaxation && rule_.factor == 1.0; }
+  std::vector<double> next(std::span<const double> x, std::span<const double> found);
+
+  // Of a rule that remembers; null: it begins anew with every step.
+  [[nodiscard]] SecantIterates* secants() noexcept { return secants_ ? &*secants_ : nullptr; }
+  [[nodiscard]] const SecantIterates* secants() const noexcept { return secants_ ? &*secants_ : nullptr; }
+
+ private:
+  IterateRule rule_;
+  std::optional<SecantIterates> secants_;
+  std::unique_ptr<Proposal> forgetful_;  // of the present step, once it was asked
+};
 
 }  // namespace ssptool

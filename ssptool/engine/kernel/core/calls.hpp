@@ -57,7 +57,7 @@ struct LoopCalls {
   double rounding = 0x1p-52;
 };
 
-enum class RuleKind { relaxation, aitken, secants };
+enum class RuleKind { relaxation, aitken, secants, anderson };
 
 struct IterateRule {
   RuleKind kind = RuleKind::relaxation;
@@ -65,6 +65,7 @@ struct IterateRule {
   std::int64_t reuse = 0;
   double filter = 0.0;
   std::int64_t max_columns = 0;
+  std::int64_t window = 0;
 };
 
 struct IterationCalls {

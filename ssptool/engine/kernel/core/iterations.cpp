@@ -25,6 +25,7 @@ void Iterations::check(const IterationCalls& calls) const {
   check_count(calls.plain_iterations, "plain_iterations");
   if (calls.rule.kind == RuleKind::secants && (calls.rule.max_columns < 1 || calls.rule.reuse < 0))
     throw std::invalid_argument("at least 1 column is needed, and no negative number of steps");
+  if (calls.rule.kind == RuleKind::anderson) check_count(calls.rule.window, "window");
   check_count(static_cast<std::int64_t>(calls.unknowns.size()), "the number of unknowns");
   check_size(calls.nominal.size(), calls.unknowns.size(), "the list of nominal values");
   for (const Slot slot : calls.unknowns) {

@@ -74,8 +74,8 @@ Repetition::Repetition(IterationCalls calls, Attempts& attempts)
       switch_(calls_.plain_iterations),
       agreement_({calls_.absolute, calls_.relative}, calls_.nominal),
       damped_agreement_({calls_.absolute, calls_.relative}, calls_.nominal),
-      rule_(iterates_by(calls_.rule, calls_.unknowns.size())),
-      damping_(AitkenIterates(strong_damping, calls_.unknowns.size())),
+      acceleration_(calls_.rule, calls_.unknowns.size()),
+      damping_({.kind = RuleKind::aitken, .factor = strong_damping}, calls_.unknowns.size()),
       x_(calls_.unknowns.size()),
       found_(x_),
       scaled_(x_),
@@ -89,14 +89,14 @@ Repetition::Done Repetition::step(const MacroStep& step) noexcept {
   if (!attempts_.save(calls_)) return failed();
   attempts_.predict(calls_, calls_.prediction, step.h, x_);
   attempts_.exchange(calls_);
-  std::visit([](auto& rule) { rule.begin(); }, rule_);
+  acceleration_.begin();
   bool went_well = attempts_.attempt(calls_, x_, step);
   while (went_well) {
     attempts_.find(calls_, found_);
     if (agreement_.reached(x_, found_)) return agreed();
     const bool plain = switch_.goes_on_plainly(iterations_, step.t, step.h);
     if (agreement_.lost(x_, found_) || is_enough(plain)) return accept_noise();
-    propose(rule_, plain);
+    propose(acceleration_, plain);
     ++iterations_;
     went_well = again(x_);
   }
@@ -108,14 +108,13 @@ bool Repetition::again(std::span<const double> x) noexcept {
 }
 
 // The next x, from this one and what was found for it.
-void Repetition::propose(IterateRules& rules, bool plain) noexcept {
+void Repetition::propose(Acceleration& acceleration, bool plain) noexcept {
   for (std::size_t i = 0; i < x_.size(); ++i) {
     scaled_[i] = x_[i] / calls_.nominal[i];
     scaled_found_[i] = found_[i] / calls_.nominal[i];
   }
-  if (!plain) std::visit([this](auto& rule) { rule.propose(scaled_, scaled_found_); }, rules);
-  const std::vector<double>& next = plain ? scaled_found_ : scaled_;
-  for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = calls_.nominal[i] * next[i];
+  if (!plain && !acceleration.is_plain()) scaled_found_ = acceleration.next(scaled_, scaled_found_);
+  for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = calls_.nominal[i] * scaled_found_[i];
 }
 
 Repetition::Done Repetition::agreed() noexcept {
@@ -184,7 +183,7 @@ Repetition::Done Repetition::retreat() noexcept {
 // Iterations of this step that start with a strong damping; 0: they do not converge either.
 std::int64_t Repetition::damped() noexcept {
   damped_agreement_.begin(0.0);
-  std::visit([](auto& rule) { rule.begin(); }, damping_);
+  damping_.begin();
   attempts_.predict(calls_, 1, present_.h, x_);
   for (std::int64_t iteration = 1; iteration <= calls_.max_iterations; ++iteration) {
     if (!again(x_)) return 0;
@@ -213,13 +212,13 @@ IterationReport Repetition::report() const noexcept {
 
 IterationMemory Repetition::memory() const {
   IterationMemory memory{.given_up = switch_.given_up(), .misses = switch_.misses(), .secants = {}};
-  if (const auto* secants = std::get_if<SecantIterates>(&rule_)) memory.secants = secants->memory();
+  if (const SecantIterates* secants = acceleration_.secants()) memory.secants = secants->memory();
   return memory;
 }
 
 void Repetition::go_on(const IterationMemory& memory) {
   switch_.go_on(memory.given_up, memory.misses);
-  if (auto* secants = std::get_if<SecantIterates>(&rule_)) secants->go_on(memory.secants);
+  if (SecantIterates* secants = acceleration_.secants()) secants->go_on(memory.secants);
 }
 
 }  // namespace ssptool

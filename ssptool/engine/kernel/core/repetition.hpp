@@ -86,7 +86,7 @@ class Repetition {
 
   bool begin() noexcept;
   bool again(std::span<const double> x) noexcept;
-  void propose(IterateRules&, bool plain) noexcept;
+  void propose(Acceleration&, bool plain) noexcept;
   void probe_noise() noexcept;
   bool is_enough(bool plain) noexcept;
   Done agreed() noexcept;
@@ -101,7 +101,7 @@ class Repetition {
   Attempts& attempts_;
   PlainIterationSwitch switch_;
   Agreement agreement_, damped_agreement_;
-  IterateRules rule_, damping_;
+  Acceleration acceleration_, damping_;
   std::vector<double> x_, found_;
   std::vector<double> scaled_, scaled_found_;  // the same in nominal values
   MacroStep present_{};

@@ -1,17 +1,15 @@
-"""Rules that make the next iterate of a step from those before: relaxation, Aitken, IQN-ILS. In nominal values."""
+"""Rules that make the next iterate of a step from those before, in nominal values."""
 
 from collections import deque
 from collections.abc import Callable
 from itertools import islice
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ssptool.engine.kernel.calls import Floats, SecantMemory
-from ssptool.engine.kernel.twin.dense import correction, dot
-
-NextIterate: TypeAlias = Callable[[Floats, Floats], Floats]
-"""x and found (m,) → next x (m,)."""
+from ssptool.engine.kernel.calls import Floats, IterateRule, RuleKind, SecantMemory
+from ssptool.engine.kernel.twin.dense import correction
+from ssptool.engine.kernel.twin.proposals import AitkenRelaxation, AndersonMixing, Proposal, Relaxation
 
 NEGLIGIBLE = 1e-12
 """Differences of residuals below this (in nominal values) are rounding."""
@@ -20,52 +18,15 @@ NEGLIGIBLE = 1e-12
 class BeginsSteps(Protocol):
     """A rule at work on one interface; it may remember from step to step what it has seen."""
 
-    def begin(self) -> NextIterate:
+    def begin(self) -> Proposal:
         """A new macro step."""
         ...
 
 
-class RelaxedIterates:
-    """x ← x + factor (found − x)."""
+class ForgetfulIterates(NamedTuple):
+    """A rule that begins anew with every step."""
 
-    def __init__(self, factor: float) -> None:
-        self._factor = factor
-
-    def begin(self) -> NextIterate:
-        return self
-
-    def __call__(self, x: Floats, value: Floats) -> Floats:
-        # Without relaxation the value is taken as it is, not as x + (value − x), which would round.
-        return value if self._factor == 1.0 else x + self._factor * (value - x)
-
-
-class AitkenIterates:
-    """x ← x + ω_k (found − x), with ω_k from the last two residuals.
-
-    References
-    ----------
-    Küttler and Wall 2008, "Fixed-point fluid-structure interaction solvers with dynamic relaxation", eq. (44).
-    """
-
-    def __init__(self, first_factor: float) -> None:
-        self._first_factor = self._factor = first_factor
-        self._residual: Floats | None = None
-
-    def begin(self) -> NextIterate:
-        self._factor, self._residual = self._first_factor, None
-        return self
-
-    def __call__(self, x: Floats, value: Floats) -> Floats:
-        residual = value - x
-        if self._residual is not None:
-            change = residual - self._residual
-            square = dot(change, change)
-            if square > 0.0:
-                factor = -self._factor * dot(self._residual, change) / square
-                # 0 would stop the iteration where it is; then the old factor serves once more.
-                self._factor = factor if factor != 0.0 and np.isfinite(factor) else self._factor
-        self._residual = residual
-        return x + self._factor * residual
+    begin: Callable[[], Proposal]
 
 
 class SecantIterates:
@@ -78,7 +39,7 @@ class SecantIterates:
         self._counts: deque[int] = deque()  # of the columns of each step, the newest first
         self._last: tuple[Floats, Floats] | None = None
 
-    def begin(self) -> NextIterate:
+    def begin(self) -> Proposal:
         if not self._counts or self._counts[0]:
             self._counts.appendleft(0)
             for _ in range(self._counts.pop() if len(self._counts) > self._steps else 0):
@@ -121,3 +82,16 @@ class SecantIterates:
             kept = list(islice(columns, count))[: (self._columns.maxlen or 0) - len(self._columns)]
             self._columns.extend(kept)
             self._counts.append(len(kept))
+
+
+def iterates_by(rule: IterateRule) -> ForgetfulIterates | SecantIterates:
+    """A rule at work."""
+    match rule.kind:
+        case RuleKind.RELAXATION:
+            return ForgetfulIterates(lambda: Relaxation(rule.factor))
+        case RuleKind.AITKEN:
+            return ForgetfulIterates(lambda: AitkenRelaxation(rule.factor))
+        case RuleKind.ANDERSON:
+            return ForgetfulIterates(lambda: AndersonMixing(rule.window, rule.factor))
+        case RuleKind.SECANTS:
+            return SecantIterates(rule.reuse, rule.filter, rule.max_columns)

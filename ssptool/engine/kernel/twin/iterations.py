@@ -9,7 +9,6 @@ from ssptool.engine.kernel.interface import (
     AcceptedSteps,
     Code,
     Floats,
-    IterateRule,
     IterationCalls,
     IterationMemory,
     IterationReport,
@@ -19,7 +18,7 @@ from ssptool.engine.kernel.interface import (
     RuleKind,
     SecantMemory,
 )
-from ssptool.engine.kernel.twin.acceleration import AitkenIterates, RelaxedIterates, SecantIterates
+from ssptool.engine.kernel.twin.acceleration import SecantIterates, iterates_by
 from ssptool.engine.kernel.twin.convergence import limit_judge
 from ssptool.engine.kernel.twin.evaluation import TwinSchedules
 from ssptool.engine.kernel.twin.inputs import TwinInputs
@@ -112,20 +111,10 @@ class TwinIteration:
     def __init__(self, calls: IterationCalls, attempts: TwinAttempts) -> None:
         nominal = np.array(calls.nominal, dtype=float)
         self.attempts = attempts
-        self.rule = _rule(calls.rule)
+        self.rule = iterates_by(calls.rule)
         limits = RepetitionLimits(calls.prediction, calls.plain_iterations, calls.max_iterations, calls.retreats)
         method = RepetitionMethod(limits, self.rule, lambda: limit_judge(calls.absolute, calls.relative, nominal))
         self.repetition: Repetition[Outcome] = Repetition(method, attempts, nominal)
-
-
-def _rule(rule: IterateRule) -> RelaxedIterates | AitkenIterates | SecantIterates:
-    match rule.kind:
-        case RuleKind.RELAXATION:
-            return RelaxedIterates(rule.factor)
-        case RuleKind.AITKEN:
-            return AitkenIterates(rule.factor)
-        case RuleKind.SECANTS:
-            return SecantIterates(rule.reuse, rule.filter, rule.max_columns)
 
 
 class Iterations:
@@ -169,6 +158,8 @@ class Iterations:
                 raise ValueError(f"{name} is {number}, must be at least 1")
         if calls.rule.kind is RuleKind.SECANTS and (calls.rule.max_columns < 1 or calls.rule.reuse < 0):
             raise ValueError("at least 1 column is needed, and no negative number of steps")
+        if calls.rule.kind is RuleKind.ANDERSON and calls.rule.window < 1:
+            raise ValueError(f"window is {calls.rule.window}, must be at least 1")
         if not calls.unknowns or len(calls.nominal) != len(calls.unknowns):
             raise ValueError("at least 1 unknown and as many nominal values as unknowns are needed")
         for slot in calls.unknowns:

@@ -7,8 +7,9 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from ssptool.engine.kernel.calls import AcceptedSteps, Floats, IterationReport
-from ssptool.engine.kernel.twin.acceleration import AitkenIterates, BeginsSteps
+from ssptool.engine.kernel.twin.acceleration import BeginsSteps
 from ssptool.engine.kernel.twin.convergence import NOISE_LIMIT, Agreement, Judge, PlainIterationSwitch
+from ssptool.engine.kernel.twin.proposals import AitkenRelaxation
 
 STRONG_DAMPING = 0.1
 """Damping of the first step of a repetition with stronger damping."""
@@ -211,7 +212,7 @@ class Repetition(Generic[Trouble]):
     def _damped(self) -> int:
         """Iterations of this step that start with a strong damping; 0: they do not converge either."""
         operations, nominal = self._operations, self._nominal
-        agreement, propose = self._begin_agreement(), AitkenIterates(STRONG_DAMPING).begin()
+        agreement, propose = self._begin_agreement(), AitkenRelaxation(STRONG_DAMPING)
         x = operations.predict(1)
         for iteration in range(1, self._method.limits.max_iterations + 1):
             if self._again(x) is not None:
