@@ -1,9 +1,9 @@
 """Values registered with a kernel once: tables of instances, calls, loops, iterations, programs, time tables."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -265,18 +265,6 @@ class IterationReport(NamedTuple):
     worst: int = 0
     stagnates: bool = False
     grows: bool = False
-
-
-class Rescued(IntEnum):
-    """Answer of a `Rescue`."""
-
-    SOLVED = 0
-    UNSOLVED = 1  # other iterates may be solvable
-    REFUSED = 2  # a component will not go on
-
-
-Rescue: TypeAlias = Callable[[int, float], Rescued]
-"""(schedule, time [s]) → evaluate a schedule, with better methods, whose loop the kernel does not solve."""
 
 
 class SolveLoop(NamedTuple):

@@ -52,8 +52,6 @@ from ssptool.engine.kernel.calls import (
     Op,
     Outcome,
     OverriddenWire,
-    Rescue,
-    Rescued,
     RuleKind,
     SecantMemory,
     SlotOverride,
@@ -65,7 +63,7 @@ from ssptool.engine.kernel.calls import (
     functions_for,
     prefix,
 )
-from ssptool.engine.kernel.solutions import Evaluated, LoopMethod, Solved
+from ssptool.engine.kernel.solutions import Evaluated, LoopMethod, RescueWork, Solution, Solved
 from ssptool.engine.trace import BYTES, NUMBERED, TEXT, as_content, from_content
 from ssptool.engine.trace import holds_integer as holds_integer
 from ssptool.fmu.description import Value, is_text
@@ -100,13 +98,13 @@ __all__ = [
     "Op",
     "Outcome",
     "OverriddenWire",
-    "Rescue",
-    "Rescued",
+    "RescueWork",
     "RuleKind",
     "SecantMemory",
     "SlotOverride",
     "SlotOverrideKind",
     "Slots",
+    "Solution",
     "SolveLoop",
     "Solved",
     "TableColumn",
@@ -342,14 +340,13 @@ class Kernel(Protocol):
         h: float,
         first: int,
         rows: Floats,
-        rescue: Rescue | None = None,
     ) -> Outcome:
         """Repeat `program` len(rows) times.
 
         Macro step k goes from start + (first + k)·h to start + (first + k + 1)·h.
 
         `rows` (steps, 1 + recorded) is filled row by row by RECORD, which writes the time reached, then the
-        slots. INTERPOLATE and ADVANCE see the start of the step and h, ACCEPT the time reached. ITERATE asks `rescue`.
+        slots. INTERPOLATE and ADVANCE see the start of the step and h, ACCEPT the time reached.
 
         Where an instance in event mode returns before the end of a step, the run ends at once with the code EVENT, and
         that step is not among those that were done. Where one asks for an event at the end of a step, the run ends
@@ -371,12 +368,12 @@ class Kernel(Protocol):
     def iteration(self, calls: IterationCalls) -> int:
         """Register an iterated step and return its index."""
 
-    def iterate(self, iteration: int, t: float, h: float, end: float, rescue: Rescue | None = None) -> Outcome:
-        """The step of size h from t [s], until the unknowns agree; `end` [s] is only told to `rescue`.
+    def iterate(self, iteration: int, t: float, h: float) -> Outcome:
+        """The step of size h from t [s], until the unknowns agree.
 
-        Afterwards `values` holds what follows from the last iterate, with what was found in the unknowns. A step that
-        does not converge has the code COUPLING. What else failed at an iterate has the code of that; LOOP also where
-        `rescue` did not help.
+        Afterwards `values` holds what follows from the last iterate, with what was found in the unknowns. Loops are
+        solved as `evaluate_surely` does it. A step that does not converge has the code COUPLING. What else failed at an
+        iterate has the code of that.
         """
 
     def iteration_report(self, iteration: int) -> IterationReport:
@@ -449,6 +446,14 @@ class Kernel(Protocol):
         """`evaluate`, where a loop that the chord iteration does not solve gets the chain of all methods and a new
         chord, each loop once. `watched`: iterates are given.
         """
+
+    @property
+    def latest_rescues(self) -> tuple[tuple[int, Solution], ...]:
+        """Loops that needed the chain in the last evaluation that had such, with their solutions; see `Evaluated`."""
+
+    @property
+    def rescue_work(self) -> RescueWork:
+        """Loops that needed the chain inside iterated steps so far."""
 
 
 NOTHING: Mapping[str, Value] = {TEXT: "", BYTES: b""}

@@ -16,7 +16,6 @@ from ssptool.engine.kernel.interface import (
     IterationMemory,
     IterationReport,
     Outcome,
-    Rescued,
     RuleKind,
 )
 from ssptool.engine.kernel.twin.convergence import NOISE_MARGIN, Agreement
@@ -165,26 +164,6 @@ def advance(
     return system.evaluate(group.schedule, end) if outcome.ok else system.explain_step(outcome, t, end)
 
 
-class RescuedLoops:
-    """Evaluates schedules whose loops a kernel does not solve; `failure` is why the last one was not solved either."""
-
-    def __init__(self, system: CoupledSystem) -> None:
-        self._system = system
-        self.failure: Failure | None = None
-
-    def __call__(self, schedule: int, time: float) -> Rescued:
-        self.failure = self._system.evaluate(schedule, time)
-        if self.failure is None:
-            return Rescued.SOLVED
-        return Rescued.REFUSED if is_final(self.failure) else Rescued.UNSOLVED
-
-    def explain(self, outcome: Outcome, t: float, end: float) -> Failure:
-        """Failure of a step from t to `end` [s]."""
-        if outcome.code is Code.LOOP and self.failure is not None:
-            return self.failure
-        return self._system.explain_step(outcome, t, end)
-
-
 def is_final(failure: Failure) -> bool:
     """True if it does not come from the values at an iterate, so that no other iterate helps."""
     return failure.ending is Ending.FMI and not failure.recoverable
@@ -202,7 +181,6 @@ class KernelGroup:
         self.kernel.set_accepted_steps(self.iteration, self.settled.accepted())
         self.settled.accepted = lambda: self.kernel.accepted_steps(self.iteration)
         self.failures = IterationFailures(method, group, self.settled)
-        self.loops = RescuedLoops(system)
         self.rule = calls.rule
 
     def save_state(self) -> SavedState:
@@ -223,13 +201,13 @@ class KernelGroup:
         self.kernel.set_accepted_steps(self.iteration, restored_counts(self.settled.accepted(), state))
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
-        outcome = self.kernel.iterate(self.iteration, t, h, end, self.loops)
-        return outcome.iterations if outcome.ok else self.explain(outcome, self.loops, t, end)
+        outcome = self.kernel.iterate(self.iteration, t, h)
+        return outcome.iterations if outcome.ok else self.explain(outcome, t, end)
 
-    def explain(self, outcome: Outcome, loops: RescuedLoops, t: float, end: float) -> Failure:
+    def explain(self, outcome: Outcome, t: float, end: float) -> Failure:
         """Failure of the step from t to `end` [s] that the kernel has ended."""
         report = self.kernel.iteration_report(self.iteration)
-        component = None if outcome.code is Code.COUPLING else loops.explain(outcome, t, end)
+        component = None if outcome.code is Code.COUPLING else self.system.explain_step(outcome, t, end)
         return self.failures.of_step(t, outcome.iterations, report, component)
 
 

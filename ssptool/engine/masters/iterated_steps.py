@@ -12,7 +12,6 @@ from ssptool.engine.masters.iterated_groups import (
     IterationMethod,
     KernelGroup,
     RepeatedGroup,
-    RescuedLoops,
     SteppedGroup,
     iterated_group,
 )
@@ -59,18 +58,17 @@ class ProgrammedIteration:
     @np.errstate(over="ignore", invalid="ignore")  # the failure reports diverging iterates
     def run(self, first: int, rows: Floats) -> StepBatch:
         system, done = self.iteration.system, 0
-        loops = RescuedLoops(system)
         if system.events is not None:
-            return self._until_event(first, rows, loops)
+            return self._until_event(first, rows)
         counts: list[int] = []
         while done < len(rows):
-            outcome = system.kernel.run(self.instructions, system.start, system.step, first + done, rows[done:], loops)
+            outcome = system.kernel.run(self.instructions, system.start, system.step, first + done, rows[done:])
             counted = system.kernel.iterations().tolist()
             counts += counted[: outcome.steps]
             done += outcome.steps
             if outcome.ok:
                 break
-            most = self._finish(outcome, loops, first + done, counted[outcome.steps])
+            most = self._finish(outcome, first + done, counted[outcome.steps])
             if isinstance(most, Failure):
                 return StepBatch(done, most, tuple(counts))
             counts.append(most)
@@ -78,17 +76,17 @@ class ProgrammedIteration:
             done += 1
         return StepBatch(done, None, tuple(counts))
 
-    def _until_event(self, first: int, rows: Floats, loops: RescuedLoops) -> StepBatch:
+    def _until_event(self, first: int, rows: Floats) -> StepBatch:
         """Whatever the kernel cannot do alone interrupts the segment: that step is repeated, one operation after the
         other.
         """
         system = self.iteration.system
         program = (*system.saving, *self.instructions)
-        outcome = system.kernel.run(program, system.start, system.step, first, rows, loops)
+        outcome = system.kernel.run(program, system.start, system.step, first, rows)
         counts = tuple(system.kernel.iterations().tolist()[: outcome.steps])
         return StepBatch(outcome.steps, iterations=counts, interrupted=not outcome.ok)
 
-    def _finish(self, outcome: Outcome, loops: RescuedLoops, point: int, most: int) -> int | Failure:
+    def _finish(self, outcome: Outcome, point: int, most: int) -> int | Failure:
         """The step that the kernel has ended: its failure, or the rest of it after a group that it does not iterate and
         whose loops it does not solve.
         """
@@ -97,7 +95,7 @@ class ProgrammedIteration:
         group = groups[number]
         t, end = system.time(point), system.time(point + 1)
         if isinstance(group, KernelGroup):
-            return group.explain(outcome, loops, t, end)
+            return group.explain(outcome, t, end)
         if outcome.code is not Code.LOOP:
             return system.explain_step(outcome, t, end)
         failure = system.evaluate(system.groups[number].schedule, end)

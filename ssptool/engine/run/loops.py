@@ -26,7 +26,7 @@ METHODS: Mapping[InitName, LoopMethod] = {
     InitName.HOMOTOPY: LoopMethod.HOMOTOPY,
 }
 
-_WRONG_DERIVATIVES = (
+WRONG_DERIVATIVES = (
     "directional derivatives of a component in an algebraic loop are wrong: finite differences replace them"
 )
 
@@ -150,7 +150,7 @@ class RunningLoop:
     def report(self, solution: Solution, time: float) -> LoopReport:
         """Report on a solution of this loop; a remark on the run, if derivatives were wrong."""
         if solution.contradicted:
-            self._assembly.remark(_WRONG_DERIVATIVES)
+            self._assembly.remark(WRONG_DERIVATIVES)
         planned = self.planned
         return LoopReport(planned.stage, time, planned.signals, planned.torn, solution, self._cause(solution, time))
 

@@ -119,7 +119,7 @@ def test_one_step_is_that_of_a_program(make_kernel, mocks):
     assert kernel.run(program, 0.0, H, 0, rows).ok
     other, _others, _, _ = pair(make_kernel, mocks)
     for k in range(3):
-        outcome = other.iterate(index, k * H, H, (k + 1) * H)
+        outcome = other.iterate(index, k * H, H)
         assert (outcome.ok, outcome.iterations) == (True, kernel.iterations()[k])
         other.exchange(0)
         other.accept((k + 1) * H)
@@ -210,7 +210,7 @@ def test_indices_of_iterations_are_checked(make_kernel, mocks):
         kernel.accepted_steps,
         lambda i: kernel.set_iteration_memory(i, memory),
         lambda i: kernel.set_accepted_steps(i, accepted),
-        lambda i: kernel.iterate(i, 0.0, H, H),
+        lambda i: kernel.iterate(i, 0.0, H),
     ):
         with pytest.raises(IndexError):
             call(index + 1)

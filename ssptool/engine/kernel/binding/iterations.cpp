@@ -1,4 +1,4 @@
-// Iterated steps as Python sees them: what they remember and report, and loops that Python solves.
+// Iterated steps as Python sees them: what they remember and report.
 #include "iterations.hpp"
 
 namespace ssptool::binding {
@@ -20,19 +20,9 @@ nb::object columns(std::vector<double> numbers, std::size_t unknowns) {
   return nb::cast(nb::ndarray<nb::numpy, double>(result->data(), 2, shape, owner));
 }
 
-nb::object vocabulary(const char* name) { return nb::module_::import_("ssptool.engine.kernel.interface").attr(name); }
-
 }  // namespace
 
-Rescued PythonRescue::evaluate(Index schedule, double time) noexcept {
-  const nb::gil_scoped_acquire locked;
-  try {
-    return static_cast<Rescued>(nb::cast<int>(function_(schedule, time)));
-  } catch (...) {
-    error_ = std::current_exception();
-    return Rescued::refused;
-  }
-}
+nb::object vocabulary(const char* name) { return nb::module_::import_("ssptool.engine.kernel.interface").attr(name); }
 
 nb::object to_python(const IterationReport& report) {
   return vocabulary("IterationReport")(report.left_domain, report.first, report.least, report.noise, report.worst,

@@ -1,27 +1,12 @@
-// Iterated steps as Python sees them: what they remember and report, and loops that Python solves.
+// Iterated steps as Python sees them: what they remember and report.
 #pragma once
-
-#include <exception>
 
 #include "conversions.hpp"
 
 namespace ssptool::binding {
 
-// A function of Python, or None. An exception of it is kept until the operation is over.
-class PythonRescue : public LoopRescue {
- public:
-  explicit PythonRescue(nb::handle function) : function_(nb::borrow(function)) {}
-
-  [[nodiscard]] LoopRescue* pointer() noexcept { return function_.is_none() ? nullptr : this; }
-  Rescued evaluate(Index schedule, double time) noexcept override;
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  nb::object function_;
-  std::exception_ptr error_;
-};
+// A type that interface.py states.
+nb::object vocabulary(const char* name);
 
 nb::object to_python(const IterationReport&);
 nb::object to_python(const AcceptedSteps&);

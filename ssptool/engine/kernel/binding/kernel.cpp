@@ -134,9 +134,9 @@ void bind_kernel(nb::module_& module) {
       .def(
           "iteration", [](Self& self, nb::handle calls) { return self.core().iterations.add(iteration_from(calls)); },
           "calls"_a, nb::sig("def iteration(self, calls: ssptool.engine.kernel.interface.IterationCalls) -> int"))
-      .def("iterate", &Self::iterate, "iteration"_a, "t"_a, "h"_a, "end"_a, "rescue"_a = nb::none(),
-           nb::sig("def iterate(self, iteration: int, t: float, h: float, end: float, rescue: "
-                   "ssptool.engine.kernel.interface.Rescue | None = None) -> ssptool.engine.kernel.interface.Outcome"))
+      .def("iterate", operation(&Kernel::iterations, &Iterations::iterate), "iteration"_a, "t"_a, "h"_a,
+           nb::sig("def iterate(self, iteration: int, t: float, h: float) -> "
+                   "ssptool.engine.kernel.interface.Outcome"))
       .def(
           "iteration_report",
           [](Self& self, Number iteration) { return to_python(self.core().iterations.report(index(iteration))); },
@@ -240,10 +240,10 @@ void bind_kernel(nb::module_& module) {
                    "jump: collections.abc.Sequence[ssptool.engine.kernel.interface.Instruction], points: "
                    "ssptool.engine.kernel.interface.Floats, rows: ssptool.engine.kernel.interface.Floats) -> "
                    "ssptool.engine.kernel.interface.Outcome"))
-      .def("run", &Self::run, "program"_a, "start"_a, "h"_a, "first"_a, "rows"_a.noconvert(), "rescue"_a = nb::none(),
+      .def("run", &Self::run, "program"_a, "start"_a, "h"_a, "first"_a, "rows"_a.noconvert(),
            nb::sig("def run(self, program: collections.abc.Sequence[ssptool.engine.kernel.interface.Instruction], "
-                   "start: float, h: float, first: int, rows: ssptool.engine.kernel.interface.Floats, rescue: "
-                   "ssptool.engine.kernel.interface.Rescue | None = None) -> ssptool.engine.kernel.interface.Outcome"))
+                   "start: float, h: float, first: int, rows: ssptool.engine.kernel.interface.Floats) -> "
+                   "ssptool.engine.kernel.interface.Outcome"))
       .def(
           "residual", [](Self& self, Number loop, const Vector& x) { return self.on_loop(&Loops::residual, loop, x); },
           "loop"_a, "x"_a,
@@ -282,7 +282,17 @@ void bind_kernel(nb::module_& module) {
       .def("allow_rounding", operation(&Kernel::loop_solutions, &LoopSolutions::allow_rounding), "loop"_a)
       .def("evaluate_surely", &Self::evaluate_surely, "schedule"_a, "watched"_a = false,
            nb::sig("def evaluate_surely(self, schedule: int, watched: bool = False) -> "
-                   "ssptool.engine.kernel.interface.Evaluated"));
+                   "ssptool.engine.kernel.interface.Evaluated"))
+      .def_prop_ro("latest_rescues", &Self::latest_rescues,
+                   nb::sig("def latest_rescues(self) -> tuple[tuple[int, ssptool.engine.kernel.solutions.Solution], "
+                           "...]"))
+      .def_prop_ro(
+          "rescue_work",
+          [](Self& self) {
+            const RescueWork& work = self.core().rescues.work();
+            return vocabulary("RescueWork")(work.solved, work.iterations, work.contradicted);
+          },
+          nb::sig("def rescue_work(self) -> ssptool.engine.kernel.interface.RescueWork"));
 }
 
 }  // namespace ssptool::binding

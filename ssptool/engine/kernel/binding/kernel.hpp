@@ -56,19 +56,15 @@ class NativeKernel {
     return static_cast<Number>(core_.schedules.add(calls));
   }
 
-  nb::object run(nb::handle program, double start, double h, Number first, const Rows& rows, nb::handle rescue) {
+  nb::object run(nb::handle program, double start, double h, Number first, const Rows& rows) {
     const auto instructions = program_from(program);
     const auto steps = static_cast<Number>(rows.shape(0));
     if (rows.shape(1) != core_.recorder.width())
       throw std::invalid_argument("rows has " + std::to_string(rows.shape(1)) + " columns, must have " +
                                   std::to_string(core_.recorder.width()));
-    return rescued(rescue, [&](Kernel& core) {
+    return unlocked([&](Kernel& core) {
       return core.programs.run(instructions, start, h, first, {rows.data(), rows.size()}, steps);
     });
-  }
-
-  nb::object iterate(Number iteration, double t, double h, double end, nb::handle rescue) {
-    return rescued(rescue, [&](Kernel& core) { return core.iterations.iterate(index(iteration), t, h, end); });
   }
 
   nb::object run_through(nb::handle step, nb::handle jump, const Matrix& points, const Rows& rows) {
@@ -93,6 +89,8 @@ class NativeKernel {
 
   nb::object solve(Number loop, int method, const Vector& second, bool watched);
   nb::object evaluate_surely(Number schedule, bool watched);
+  // (loop, solution) of each rescue of the last evaluation
+  nb::tuple latest_rescues() const;
 
   template <class Operation>
   nb::object unlocked(Operation operation) {
@@ -112,18 +110,6 @@ class NativeKernel {
   }
 
  private:
-  // An operation whose iterations ask Python to solve loops.
-  template <class Operation>
-  nb::object rescued(nb::handle function, Operation operation) {
-    PythonRescue rescue(function);
-    const nb::object outcome = unlocked([&](Kernel& core) {
-      const RescueInUse use(core.iterations, rescue.pointer());
-      return operation(core);
-    });
-    rescue.rethrow();
-    return outcome;
-  }
-
   static nb::module_ vocabulary() { return nb::module_::import_("ssptool.engine.kernel.interface"); }
 
   Kernel core_;

@@ -115,18 +115,6 @@ struct IterationReport {
   bool stagnates, grows;
 };
 
-enum class Rescued { solved, unsolved, refused };
-
-// Evaluates schedules whose loops their own iteration does not solve.
-class LoopRescue {
- public:
-  LoopRescue() = default;
-  LoopRescue(const LoopRescue&) = delete;
-  LoopRescue& operator=(const LoopRescue&) = delete;
-  virtual ~LoopRescue() = default;
-  virtual Rescued evaluate(Index schedule, double time) noexcept = 0;
-};
-
 enum class Op {
   exchange,
   hold,

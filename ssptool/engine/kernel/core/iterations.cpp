@@ -64,8 +64,8 @@ void Iterations::end(const Outcome& outcome) {
   if (begun < counts_.size()) counts_.resize(begun);
 }
 
-Outcome Iterations::iterate(Index iteration, double t, double h, double end) {
-  const auto found = at(iteration).step({t, h, end});
+Outcome Iterations::iterate(Index iteration, double t, double h) {
+  const auto found = at(iteration).step({t, h});
   return found ? Outcome{.iterations = *found} : access_.outcome;
 }
 

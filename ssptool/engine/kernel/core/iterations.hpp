@@ -13,22 +13,19 @@ namespace ssptool {
 class Iterations {
  public:
   Iterations(SlotValues& slot_values, const Wires& wires, Groups& groups, Inputs& inputs, Stepper& stepper,
-             Schedules& schedules, Access& access)
+             Schedules& schedules, Rescues& rescues, Access& access)
       : slot_values_(slot_values),
         groups_(groups),
         schedules_(schedules),
         access_(access),
-        attempts_(slot_values, wires, groups, inputs, stepper, schedules, access) {}
+        attempts_(slot_values, wires, groups, inputs, stepper, schedules, rescues, access) {}
 
   Index add(IterationCalls);
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
 
-  Outcome iterate(Index iteration, double t, double h, double end);
+  Outcome iterate(Index iteration, double t, double h);
   // As part of a program.
   bool converge(Index iteration, const MacroStep&) noexcept;
-  // For all iterations from now on; null: none.
-  void use(LoopRescue* rescue) noexcept { attempts_.use(rescue); }
-
   [[nodiscard]] std::size_t unknowns(Index iteration) { return at(iteration).unknowns(); }
   [[nodiscard]] IterationReport report(Index iteration) { return at(iteration).report(); }
   [[nodiscard]] IterationMemory memory(Index iteration) { return at(iteration).memory(); }
@@ -54,18 +51,6 @@ class Iterations {
   std::vector<std::unique_ptr<Repetition>> all_;
   std::vector<std::int64_t> counts_;
   std::size_t step_ = 0;  // the present one
-};
-
-// Iterations use a rescue as long as this lives.
-class RescueInUse {
- public:
-  RescueInUse(Iterations& iterations, LoopRescue* rescue) : iterations_(iterations) { iterations.use(rescue); }
-  RescueInUse(const RescueInUse&) = delete;
-  RescueInUse& operator=(const RescueInUse&) = delete;
-  ~RescueInUse() { iterations_.use(nullptr); }
-
- private:
-  Iterations& iterations_;
 };
 
 }  // namespace ssptool

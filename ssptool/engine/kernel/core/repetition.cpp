@@ -49,19 +49,15 @@ bool Attempts::attempt(const IterationCalls& calls, std::span<const double> x, c
     inputs_.interpolate_slots(groups_[calls.following].inputs, calls.order, step.h);
   else
     inputs_.hold_slots(groups_[calls.following].inputs);
-  if (!checked(stepper_.step_all(groups_[calls.group], step.t, step.h)) || !evaluate(calls, step)) return false;
+  if (!checked(stepper_.step_all(groups_[calls.group], step.t, step.h)) || !evaluate(calls.schedule)) return false;
   exchange(calls);
   return true;
 }
 
-bool Attempts::evaluate(const IterationCalls& calls, const MacroStep& step) noexcept {
-  if (schedules_.visit_all(calls.schedule)) return true;
-  if (access_.outcome.code != Code::loop || rescue_ == nullptr) return checked(false);
-  const Outcome unsolved = access_.outcome;
-  const Rescued rescued = rescue_->evaluate(calls.schedule, step.end);
-  access_.outcome = unsolved;
-  final_ = rescued == Rescued::refused;
-  return rescued == Rescued::solved;
+bool Attempts::evaluate(Index schedule) noexcept {
+  if (schedules_.visit_all(schedule)) return true;
+  if (access_.outcome.code == Code::loop) access_.outcome = rescues_.go_on(schedule, access_.outcome);
+  return checked(access_.outcome.ok());
 }
 
 void Attempts::find(const IterationCalls& calls, std::span<double> found) const noexcept {

@@ -8,31 +8,28 @@
 
 #include "acceleration.hpp"
 #include "convergence.hpp"
-#include "evaluation.hpp"
+#include "loop_solutions.hpp"
 #include "stepper.hpp"
 
 namespace ssptool {
 
-// Where a step goes; `end` is what a rescue is told.
 struct MacroStep {
-  double t, h, end;
+  double t, h;
 };
 
 // What is done to the group of a step that is repeated. Unknowns are in the units of their signals.
 class Attempts {
  public:
   Attempts(SlotValues& slot_values, const Wires& wires, Groups& groups, Inputs& inputs, Stepper& stepper,
-           Schedules& schedules, Access& access)
+           Schedules& schedules, Rescues& rescues, Access& access)
       : slot_values_(slot_values),
         wires_(wires),
         groups_(groups),
         inputs_(inputs),
         stepper_(stepper),
         schedules_(schedules),
+        rescues_(rescues),
         access_(access) {}
-
-  // Null: loops that their own iteration does not solve are not solved.
-  void use(LoopRescue* rescue) noexcept { rescue_ = rescue; }
 
   // Whether all went well; if not, the outcome says what happened.
   bool save(const IterationCalls&) noexcept;
@@ -49,7 +46,7 @@ class Attempts {
 
  private:
   bool checked(bool ok) noexcept;
-  bool evaluate(const IterationCalls&, const MacroStep&) noexcept;
+  bool evaluate(Index schedule) noexcept;
 
   SlotValues& slot_values_;
   const Wires& wires_;
@@ -57,8 +54,8 @@ class Attempts {
   Inputs& inputs_;
   Stepper& stepper_;
   Schedules& schedules_;
+  Rescues& rescues_;
   Access& access_;
-  LoopRescue* rescue_ = nullptr;
   bool final_ = false;
 };
 

@@ -13,8 +13,6 @@ from ssptool.engine.kernel.interface import (
     IterationMemory,
     IterationReport,
     Outcome,
-    Rescue,
-    Rescued,
     RuleKind,
     SecantMemory,
 )
@@ -22,6 +20,7 @@ from ssptool.engine.kernel.twin.acceleration import SecantIterates, iterates_by
 from ssptool.engine.kernel.twin.convergence import limit_judge
 from ssptool.engine.kernel.twin.evaluation import TwinSchedules
 from ssptool.engine.kernel.twin.inputs import TwinInputs
+from ssptool.engine.kernel.twin.loop_solutions import Rescues
 from ssptool.engine.kernel.twin.members import Groups
 from ssptool.engine.kernel.twin.repetition import Repetition, RepetitionLimits, RepetitionMethod
 from ssptool.engine.kernel.twin.slot_values import MAX_ORDER, SlotValues, check_index, check_order, item
@@ -37,8 +36,8 @@ class TwinAttempts:
 
     Attributes
     ----------
-    t, h, end : [s]
-        The present step: its start and size, and the end that `rescue` is told.
+    t, h : [s]
+        The present step: its start and size.
     """
 
     def __init__(
@@ -48,11 +47,12 @@ class TwinAttempts:
         inputs: TwinInputs,
         stepper: TwinStepper,
         schedules: TwinSchedules,
+        rescues: Rescues,
     ) -> None:
         self._calls, self._unknowns = calls, list(calls.unknowns)
         self._slot_values, self._inputs, self._stepper, self._schedules = slot_values, inputs, stepper, schedules
-        self.t = self.h = self.end = 0.0
-        self.rescue: Rescue | None = None
+        self._rescues = rescues
+        self.t = self.h = 0.0
         self._final = False
 
     def is_final(self) -> bool:
@@ -84,17 +84,12 @@ class TwinAttempts:
         outcome = self._stepper.advance(calls.group, self.t, self.h)
         if outcome.ok:
             outcome = self._schedules.evaluate(calls.schedule)
-        if trouble := self._rescued(outcome):
+        if outcome.code is Code.LOOP:
+            outcome = self._rescues.go_on(calls.schedule, outcome)
+        if trouble := self._checked(outcome):
             return trouble
         self.exchange()
         return None
-
-    def _rescued(self, outcome: Outcome) -> Outcome | None:
-        if outcome.code is not Code.LOOP or self.rescue is None:
-            return self._checked(outcome)
-        rescued = self.rescue(self._calls.schedule, self.end)
-        self._final = rescued is Rescued.REFUSED
-        return None if rescued is Rescued.SOLVED else outcome
 
     def found(self) -> Floats:
         return self._slot_values.values[self._unknowns]
@@ -118,7 +113,7 @@ class TwinIteration:
 
 
 class Iterations:
-    """`counts` are those of the steps of a run, `rescue` is that of its loops."""
+    """`counts` are those of the steps of a run."""
 
     def __init__(
         self,
@@ -127,12 +122,12 @@ class Iterations:
         inputs: TwinInputs,
         stepper: TwinStepper,
         schedules: TwinSchedules,
+        rescues: Rescues,
     ) -> None:
         self._slot_values, self._groups, self._inputs = slot_values, groups, inputs
-        self._stepper, self._schedules = stepper, schedules
+        self._stepper, self._schedules, self._rescues = stepper, schedules, rescues
         self._every: list[TwinIteration] = []
         self.counts: list[int] = []
-        self.rescue: Rescue | None = None
 
     def __len__(self) -> int:
         return len(self._every)
@@ -142,7 +137,8 @@ class Iterations:
 
     def add(self, calls: IterationCalls) -> int:
         self._check(calls)
-        attempts = TwinAttempts(calls, self._slot_values, self._inputs, self._stepper, self._schedules)
+        parts = self._slot_values, self._inputs, self._stepper, self._schedules, self._rescues
+        attempts = TwinAttempts(calls, *parts)
         self._every.append(TwinIteration(calls, attempts))
         return len(self._every) - 1
 
@@ -168,18 +164,18 @@ class Iterations:
                 raise ValueError(f"slot {slot} holds integers and cannot be iterated")
 
     @np.errstate(over="ignore", invalid="ignore")  # an iterate that runs away is reported in the outcome
-    def iterate(self, iteration: int, t: float, h: float, end: float, rescue: Rescue | None = None) -> Outcome:
+    def iterate(self, iteration: int, t: float, h: float) -> Outcome:
         own = self[iteration]
-        own.attempts.t, own.attempts.h, own.attempts.end, own.attempts.rescue = t, h, end, rescue
+        own.attempts.t, own.attempts.h = t, h
         found = own.repetition.step(t, h)
         if isinstance(found, int):
             return Outcome(iterations=found)
         outcome = Outcome(Code.COUPLING) if found is None else found
         return replace(outcome, iterations=own.repetition.iterations)
 
-    def converge(self, iteration: int, t: float, h: float, end: float) -> Outcome:
+    def converge(self, iteration: int, t: float, h: float) -> Outcome:
         """`iterate` as part of a program."""
-        outcome = self.iterate(iteration, t, h, end, self.rescue)
+        outcome = self.iterate(iteration, t, h)
         if not outcome.ok:
             return outcome
         self.counts[-1] = max(self.counts[-1], outcome.iterations)

@@ -14,6 +14,7 @@ from ssptool.engine.kernel.interface import (
     Tables,
     TimeTables,
 )
+from ssptool.engine.kernel.solutions import RescueWork, Solution
 from ssptool.engine.kernel.twin.evaluation import Calls, Loops, TwinSchedules
 from ssptool.engine.kernel.twin.inputs import History, TwinInputs
 from ssptool.engine.kernel.twin.iterations import Iterations
@@ -43,9 +44,9 @@ class TwinKernel:
         self._loops = loops = Loops(slot_values, calls)
         self._schedules = schedules = TwinSchedules(calls, loops)
         solutions = LoopSolutions(slot_values, loops)
-        rescues = Rescues(schedules, loops, solutions)
+        self._rescues = rescues = Rescues(schedules, loops, solutions)
         stepper = TwinStepper(slot_values, members, groups, access)
-        self._iterations = iterations = Iterations(slot_values, groups, inputs, stepper, schedules)
+        self._iterations = iterations = Iterations(slot_values, groups, inputs, stepper, schedules, rescues)
         recorder = TwinRecorder(slot_values, wires, members, access)
         programs = Programs(groups, members, driven, history, inputs, stepper, schedules, iterations, recorder)
 
@@ -122,6 +123,14 @@ class TwinKernel:
 
     def iterations(self) -> Integers:
         return np.array(self._iterations.counts, dtype=np.int64)
+
+    @property
+    def latest_rescues(self) -> tuple[tuple[int, Solution], ...]:
+        return tuple(self._rescues.latest.items())
+
+    @property
+    def rescue_work(self) -> RescueWork:
+        return self._rescues.work
 
     @property
     def retreats(self) -> tuple[tuple[int, int, float, str, int], ...]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Op, Outcome, Rescue, Slots
+from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Op, Outcome, Slots
 from ssptool.engine.kernel.twin.evaluation import TwinSchedules
 from ssptool.engine.kernel.twin.inputs import History, TwinInputs
 from ssptool.engine.kernel.twin.iterations import Iterations
@@ -69,11 +69,10 @@ class Programs:
         h: float,
         first: int,
         rows: Floats,
-        rescue: Rescue | None = None,
     ) -> Outcome:
         self._check(program, rows)
         reports = self._members.reports
-        self._iterations.counts, self._iterations.rescue = [], rescue
+        self._iterations.counts = []
         for k in range(len(rows)):
             t, reached = start + float(first + k) * h, start + float(first + k + 1) * h
             self._iterations.counts.append(1)
@@ -96,7 +95,7 @@ class Programs:
             self._check(program, rows)
         if points.shape != (len(rows), 4):
             raise ValueError(f"points has shape {points.shape}, must be ({len(rows)}, 4)")
-        self._iterations.counts, self._iterations.rescue = [], None
+        self._iterations.counts = []
         for k, (t, h, to, end) in enumerate(points.tolist()):
             self._iterations.counts.append(1)
             if h == 0.0:
@@ -121,7 +120,7 @@ class Programs:
             Op.ADVANCE: lambda: stepper.advance(argument, t, h),
             Op.EVALUATE: lambda: self._schedules.evaluate(argument),
             Op.ACCEPT: lambda: self._history.accept(reached),
-            Op.ITERATE: lambda: self._iterations.converge(argument, t, h, reached),
+            Op.ITERATE: lambda: self._iterations.converge(argument, t, h),
             Op.RECORD: lambda: self._recorder.record(reached, row),
             Op.DRIVE: lambda: self._driven.drive(reached, h),
             Op.SAVE: lambda: stepper.save(argument),
