@@ -281,13 +281,13 @@ def test_the_algebraic_loop_is_planned_for_both_stages_with_its_jacobian():
     assert [loop.stage for loop in plan.loops] == [Stage.INITIALIZATION, Stage.COMMUNICATION]
     for loop in plan.loops:
         assert len(loop.torn) == 1
-        assert loop.directional
+        assert loop.calls.directional
         assert {str(s) for s in loop.signals} == {"System1.F", "System1.a1", "System2.a1", "System2.F"}
 
 
 def test_a_loop_with_an_fmu_without_directional_derivatives_takes_finite_differences():
     plan = make_plan(with_interface(oscillator(), "System1", directional_derivatives=False), Settings())
-    assert not any(loop.directional for loop in plan.loops)
+    assert not any(loop.calls.directional for loop in plan.loops)
 
 
 def test_without_flange_there_is_no_loop():

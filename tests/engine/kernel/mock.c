@@ -1,7 +1,7 @@
 /* A component for the tests of the kernels, as bare FMI 2.0 and 3.0 functions over one struct.
  *
  * Inputs have the references 0 … 3, outputs 10 … 13. Each state integrates its input, exactly for inputs that are
- * quadratic in time, and y = x + D u. Everything that was asked of it is counted, and everything can fail. */
+ * quadratic in time, and y = x + D u + c u³. Everything that was asked of it is counted, and everything can fail. */
 #define _POSIX_C_SOURCE 199309L
 #include <math.h>
 #include <stdbool.h>
@@ -29,6 +29,10 @@ typedef struct {
     IntermediateUpdate update;
     double seconds; /* that a step works at least; negative: that it sleeps */
     double reached; /* where it says that it has returned early; 0: at the end of the step */
+    double cubic[N];
+    double lie;     /* what directional derivatives are too large by */
+    double least;   /* of the first input; below it, outputs are not to be had, */
+    int32_t beyond; /* with this status; 0: everywhere */
     double noise;   /* outputs are off by up to this, each time otherwise: no state brings that back */
     uint32_t seed;
 } Mock;
@@ -63,11 +67,13 @@ static int get(Mock *m, const uint32_t *r, size_t n, double *v)
     int status = refused(m, GET);
     if (status > 1)
         return status;
+    if (m->beyond && m->u[0] < m->least)
+        return m->beyond;
     for (size_t i = 0; i < n; i++) {
         unsigned k = r[i] - FIRST_OUTPUT;
         if (k >= N)
             return 3;
-        double y = m->x[k];
+        double y = m->x[k] + m->cubic[k] * m->u[k] * m->u[k] * m->u[k];
         for (int j = 0; j < N; j++)
             y += m->feedthrough[k][j] * m->u[j];
         v[i] = m->time >= m->nan_from ? NAN : m->noise != 0.0 ? y + stray(m) : y;
@@ -128,7 +134,10 @@ static int directional(Mock *m, const uint32_t *z, size_t nz, const uint32_t *v,
     for (size_t i = 0; i < nz; i++) {
         dz[i] = 0.0;
         for (size_t j = 0; j < nv; j++)
-            dz[i] += m->feedthrough[z[i] - FIRST_OUTPUT][v[j]] * dv[j];
+            dz[i] += (m->feedthrough[z[i] - FIRST_OUTPUT][v[j]] + m->lie) * dv[j];
+        for (size_t j = 0; j < nv; j++)
+            if (v[j] == z[i] - FIRST_OUTPUT)
+                dz[i] += 3.0 * m->cubic[v[j]] * m->u[v[j]] * m->u[v[j]] * dv[j];
     }
     return status;
 }

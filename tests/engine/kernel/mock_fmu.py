@@ -40,6 +40,10 @@ class Mock(ctypes.Structure):
         ("update", c_void_p),
         ("seconds", c_double),
         ("reached", c_double),
+        ("cubic", c_double * WIDTH),
+        ("lie", c_double),
+        ("least", c_double),
+        ("beyond", c_int32),
         ("noise", c_double),
         ("seed", c_uint32),
     ]

@@ -16,10 +16,12 @@ from ssptool.engine.kernel.interface import (
     InstanceTable,
     Instruction,
     LoopCalls,
+    LoopMethod,
     Op,
     SolveLoop,
     functions_for,
 )
+from ssptool.engine.kernel.solutions import Status
 from ssptool.engine.trace import NUMBERED, as_content, from_content
 from tests.engine.kernel.mock_fmu import build_shared
 
@@ -294,6 +296,24 @@ def test_a_sweep_gives_up_on_integers_that_go_back_and_forth(make_kernel, carrie
     kernel, loop, schedule = ring(make_kernel, carrier, {0: 1, 1: 0})
     outcome = kernel.evaluate(schedule)
     assert (outcome.code, outcome.loop, outcome.slot) == (Code.LOOP, loop, 3)
+
+
+@pytest.mark.parametrize("entries", [{0: 1, 1: 2, 2: 3}, {0: 1, 1: 0}, {0: 5, 5: 7, 7: 5}])
+def test_integers_are_renewed_until_they_stay_or_come_again(make_kernel, carrier, entries):
+    """From 0 along the table, which leaves what it does not have as it is; what came again is told from there on."""
+    kernel, loop, _ = ring(make_kernel, carrier, entries)
+    outcome, solution, iterates = kernel.solve(loop, LoopMethod.AUTO, np.empty(0))
+    seen = [0]
+    while entries.get(seen[-1], seen[-1]) not in seen:
+        seen.append(entries[seen[-1]])
+    last = entries.get(seen[-1], seen[-1])
+    assert outcome.ok and iterates == () and solution.solver == "evaluation"
+    if last == seen[-1]:
+        assert solution.converged and kernel.integers.tolist() == [last] * 4
+        assert solution.iterations == len(seen)
+    else:
+        assert solution.status is Status.SWITCHING
+        assert solution.switched.tolist() == [[value] for value in [*seen[seen.index(last) :], last]]
 
 
 @pytest.mark.parametrize(("torn", "held"), [([0], []), ([1], [1])])

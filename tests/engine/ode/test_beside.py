@@ -13,7 +13,7 @@ from ssptool.engine.assembly import assembly
 from ssptool.engine.failure import Ending, UnsupportedByFmu
 from ssptool.engine.ode.component import OdeComponent
 from ssptool.engine.ode.integration import Integration
-from ssptool.engine.run import loops
+from ssptool.engine.run import coupling, loops
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.fmu.description import InterfaceType
@@ -394,14 +394,22 @@ def test_a_loop_that_the_kernel_does_not_solve_in_the_middle_of_a_step_does_not_
     step, in which Third is stepped, is done after the full solvers have helped.
     """
     reference = with_follower(("System1", "System2"), master="gauss-seidel").unwrap()
-    real, calls = loops.RunningLoop._set_chord, []
+    calls = []
 
-    def forgotten(self, jacobian):
-        calls.append(1)
-        if len(calls) > kept:
-            real(self, jacobian)
+    def forgetting(real, its_loops):
+        def without_chords(self, *arguments):
+            result = real(self, *arguments)
+            for loop in its_loops(self):
+                calls.append(1)
+                if len(calls) <= kept:
+                    loop.kernel.set_chord(loop.index, -np.eye(len(loop.planned.torn)))
+            return result
 
-    monkeypatch.setattr(loops.RunningLoop, "_set_chord", forgotten)
+        return without_chords
+
+    ready, rescued = loops.RunningLoop.for_kernel, coupling.Evaluation._failed_rescue
+    monkeypatch.setattr(loops.RunningLoop, "for_kernel", forgetting(ready, lambda loop: [loop]))
+    monkeypatch.setattr(coupling.Evaluation, "_failed_rescue", forgetting(rescued, lambda evaluation: evaluation.loops))
     result = with_follower(("System1", "System2"), master="gauss-seidel")
     assert result.statistics.loops_rescued > 0
     assert result.unwrap().y == pytest.approx(reference.y, abs=1e-7)

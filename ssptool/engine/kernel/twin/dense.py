@@ -17,11 +17,8 @@ _LARGEST_EXPONENT = 500  # so that no product with two factors overflows
 
 def dot(a: Floats, b: Floats) -> float:
     """Σ a b of two vectors (n,), one product after the other."""
-    total = 0.0
-    # sum() of floats compensates from Python 3.12 on.
-    for x, y in zip(a.tolist(), b.tolist(), strict=True):
-        total += x * y
-    return total
+    # Running sums are made in order, other sums of numpy are not; 0.0 as the first leaves no zero with a sign.
+    return 0.0 + float(np.add.accumulate(a * b)[-1]) if len(a) else 0.0
 
 
 def norm(a: Floats) -> float:

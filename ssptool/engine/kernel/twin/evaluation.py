@@ -115,7 +115,7 @@ class Loops:
     def add(self, loop: LoopCalls) -> int:
         self._check(loop)
         body = tuple(self._calls.resolve(call) for call in loop.body)
-        chord = -np.eye(len(loop.torn))
+        chord = np.diag(np.full(len(loop.torn), -1.0))  # no zeros with a sign
         nominal = [float(value) for value in loop.nominal]
         frozen, found = list(loop.frozen), np.zeros(len(loop.frozen), dtype=np.int64)
         limits = loop.rtol, loop.atol, loop.max_iterations

@@ -143,7 +143,7 @@ class LoopSolutions:
         if second.shape != (len(equations.calls.torn),):
             raise ValueError(f"second has shape {second.shape}, must be ({len(equations.calls.torn)},)")
         with self.watching(watched) as iterates:
-            outcome, solution = self.solution_of(loop, method, second)
+            outcome, solution = self.solution_of(loop, LoopMethod(method), second)
         return Solved(outcome, solution, tuple(iterates))
 
     @contextmanager
