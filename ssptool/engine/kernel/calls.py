@@ -20,7 +20,7 @@ class Code(IntEnum):
     FMI = 1  # a function returned worse than a warning: see `instance`, `function`, `fmi_status`
     LOOP = 2  # an algebraic loop was not solved by the chord iteration: see `loop`
     NONFINITE = 3  # a component delivered nan or inf: see `instance`, `slot`
-    COUPLING = 5  # an iteration of a step did as many iterations as it may, or ran away: see `iterations`
+    COUPLING = 5  # an iteration of a step did not converge: see `iterations` and `iteration_report`
     EVENT = 6  # an instance in event mode has returned before the end of the step
     RANGE = 4  # the integer in `slot` does not fit the type of the input of `instance`
 
@@ -29,8 +29,8 @@ class Code(IntEnum):
 class Outcome:
     """The result of one kernel operation. `steps` counts the macro steps that `run` finished.
 
-    `instruction` is the place in the program at which `run` stopped; `iterations` those that ITERATE had done in that
-    step, the one that failed included.
+    `instruction` is the place in the program at which `run` stopped; `iterations` those that ITERATE or `iterate` had
+    done in that step, the one that failed included.
 
     `function` is the FMI function that failed. Where an FMI 3.0 step returns OK but did not do what was asked, the flag
     follows after a colon: `fmi3DoStep:earlyReturn`, `…:eventHandlingNeeded`, `…:terminateSimulation`.
@@ -99,6 +99,38 @@ class LoopCalls:
     rounding: float = 2.0**-52
 
 
+class RuleKind(IntEnum):
+    """Kind of rule that makes the next iterate of a step; see `twin.acceleration` and `twin.proposals`."""
+
+    RELAXATION = 0
+    AITKEN = 1
+    SECANTS = 2
+    ANDERSON = 3
+
+
+class IterateRule(NamedTuple):
+    """Rule that makes the next iterate from those before, in nominal values.
+
+    Attributes
+    ----------
+    factor
+        RELAXATION: x + factor·(found − x) is next; 1 takes what was found. AITKEN: the first such factor of a step.
+        ANDERSON: the factor of mixing.
+    reuse, filter, max_columns
+        SECANTS: differences of so many steps before are kept, at most so many in all; one that depends on those before
+        it, to `filter`, is left out.
+    window
+        ANDERSON: at most so many differences are used.
+    """
+
+    kind: RuleKind = RuleKind.RELAXATION
+    factor: float = 1.0
+    reuse: int = 0
+    filter: float = 0.0
+    max_columns: int = 0
+    window: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class IterationCalls:
     """A step that is repeated until the `unknowns` (input slots) agree at its end with the outputs that feed them.
@@ -106,9 +138,12 @@ class IterationCalls:
     `group` are the instances. Inputs of those in `following` are interpolated with `order` (0: held at their value at
     the end of the step), inputs of those in `held` are held. The first guess is the polynomial of `prediction` order
     through the accepted points. An iterate agrees where |found − x| ≤ absolute + relative·max(|x|, nominal) in every
-    unknown; else x + relaxation·(found − x) is next, calculated in nominal values. After `max_iterations` iterations,
-    or where the largest difference, in nominal values, is more than `growth` times the smallest one before, the
-    operation ends.
+    unknown; else the first ones pass on what was found until there were `plain_iterations`, as long as that has
+    converged in steps before, and `rule` makes all others.
+
+    A change that stops falling at the noise of the outputs is accepted. After `max_iterations` iterations, or where
+    iterates diverge, the operation ends; with `retreats` the step is repeated with strong damping, and then done once
+    with extrapolated inputs.
     """
 
     group: int
@@ -121,9 +156,126 @@ class IterationCalls:
     prediction: int
     absolute: float
     relative: float
-    relaxation: float
+    rule: IterateRule
+    plain_iterations: int
     max_iterations: int
-    growth: float
+    retreats: bool
+
+
+@dataclass(slots=True)
+class AcceptedSteps:
+    """Steps of an iteration that were accepted although their iterates did not agree.
+
+    Attributes
+    ----------
+    floor
+        The largest change that is known to be noise.
+    noisy, level, signal, time
+        Steps that were accepted at the noise of the FMUs; the largest change left in one, of which unknown, and the
+        start of that step [s].
+    damped, unrepeated
+        Steps that were done with stronger damping, and without repetition.
+    damped_from, unrepeated_from
+        The start of the first one [s].
+    failed, failed_damped
+        Steps in a row in which the method of choice, and stronger damping, did not converge.
+    """
+
+    floor: float = 0.0
+    noisy: int = 0
+    level: float = 0.0
+    signal: int = 0
+    time: float = 0.0
+    damped: int = 0
+    damped_from: float = 0.0
+    unrepeated: int = 0
+    unrepeated_from: float = 0.0
+    failed: int = 0
+    failed_damped: int = 0
+
+    def note_noise(self, t: float, level: float, signal: int) -> None:
+        self.noisy += 1
+        if level > self.level:
+            self.level, self.signal, self.time = level, signal, t
+
+    def note_damped(self, t: float) -> None:
+        self.damped_from = self.damped_from if self.damped else t
+        self.damped += 1
+        self.failed_damped = 0
+
+    def note_unrepeated(self, t: float) -> None:
+        self.unrepeated_from = self.unrepeated_from if self.unrepeated else t
+        self.unrepeated += 1
+        self.failed_damped += 1
+
+
+class SecantMemory(NamedTuple):
+    """Differences of residuals (`changes`) and of results (`answers`), the newest first.
+
+    Attributes
+    ----------
+    columns : (steps,)
+        How many of them each step has left, the newest first.
+    changes, answers : (n, m)
+        In nominal values; of another shape if there are none.
+    """
+
+    columns: Integers
+    changes: Floats
+    answers: Floats
+
+
+class IterationMemory(NamedTuple):
+    """State that an iteration keeps from step to step, beside its `AcceptedSteps`.
+
+    Attributes
+    ----------
+    given_up, misses
+        Plain iterations are skipped; starts of the last steps in which they failed [s].
+    secants
+        Empty for rules that forget.
+    """
+
+    given_up: bool
+    misses: Floats
+    secants: SecantMemory
+
+
+class IterationReport(NamedTuple):
+    """How the last step of an iteration came to its end.
+
+    Attributes
+    ----------
+    left_domain
+        A component failed at an iterate, not at values that need be part of the solution.
+    first, least
+        The largest change at the first and the best iterate, relative to the larger of value and nominal value.
+    noise
+        Scatter of the outputs around the best iterate, if it was looked for; 0: none.
+    worst
+        The unknown that changes most at the best iterate.
+    stagnates, grows
+        The change has stopped falling; iterates differ by more than the first ones did.
+    best, change : (m,)
+        The best iterate, and what was found for it less itself, in the units of the signals.
+    judged : (k, 2)
+        The largest change of each iterate, and by what factor the difference exceeds the limit; at most `JUDGED` rows.
+    """
+
+    left_domain: bool = False
+    first: float = float("inf")
+    least: float = float("inf")
+    noise: float = 0.0
+    worst: int = 0
+    stagnates: bool = False
+    grows: bool = False
+    best: Floats = np.empty(0)
+    change: Floats = np.empty(0)
+    judged: Floats = np.empty((0, 2))
+
+
+JUDGED = 400
+"""Iterates of a step that a report tells of."""
 
 
 class SolveLoop(NamedTuple):
@@ -143,7 +295,7 @@ class Op(IntEnum):
     EVALUATE = 5  # argument: schedule. Make the outputs consistent at the instant reached
     ACCEPT = 6  # argument: unused. The step is final: the present values enter the history
     RECORD = 7  # argument: unused. Write time and recorded slots to the next row; at most once in a program
-    ITERATE = 8  # argument: iteration. Step its group again and again until its unknowns agree
+    ITERATE = 8  # argument: iteration. Step its group again and again until its unknowns agree; see `iterate`
     DRIVE = 9  # argument: unused. Inputs that time tables lead to run over the step as these do; see `drive`
     SAVE = 10  # argument: group. Keep the FMU states
     FORGET = 11  # argument: unused. The present values are those of long ago: nothing before bends a polynomial now

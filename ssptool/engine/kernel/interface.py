@@ -35,6 +35,7 @@ from ssptool.engine.kernel.calls import (
     OK,
     REAL_TYPES,
     UNCHANGED,
+    AcceptedSteps,
     Call,
     Code,
     DrivenInput,
@@ -43,11 +44,16 @@ from ssptool.engine.kernel.calls import (
     InstanceTable,
     Instruction,
     Integers,
+    IterateRule,
     IterationCalls,
+    IterationMemory,
+    IterationReport,
     LoopCalls,
     Op,
     Outcome,
     OverriddenWire,
+    RuleKind,
+    SecantMemory,
     SlotOverride,
     SlotOverrideKind,
     Slots,
@@ -57,7 +63,7 @@ from ssptool.engine.kernel.calls import (
     functions_for,
     prefix,
 )
-from ssptool.engine.kernel.solutions import Evaluated, LoopMethod, Solved
+from ssptool.engine.kernel.solutions import Evaluated, LoopMethod, RescueWork, Solution, Solved
 from ssptool.engine.trace import BYTES, NUMBERED, TEXT, as_content, from_content
 from ssptool.engine.trace import holds_integer as holds_integer
 from ssptool.fmu.description import Value, is_text
@@ -72,6 +78,7 @@ __all__ = [
     "OK",
     "REAL_TYPES",
     "UNCHANGED",
+    "AcceptedSteps",
     "Call",
     "Code",
     "DrivenInput",
@@ -81,16 +88,23 @@ __all__ = [
     "InstanceTable",
     "Instruction",
     "Integers",
+    "IterateRule",
     "IterationCalls",
+    "IterationMemory",
+    "IterationReport",
     "Kernel",
     "LoopCalls",
     "LoopMethod",
     "Op",
     "Outcome",
     "OverriddenWire",
+    "RescueWork",
+    "RuleKind",
+    "SecantMemory",
     "SlotOverride",
     "SlotOverrideKind",
     "Slots",
+    "Solution",
     "SolveLoop",
     "Solved",
     "TableColumn",
@@ -319,7 +333,14 @@ class Kernel(Protocol):
     def limit_inputs(self, instance: int, order: int) -> None:
         """Limit the inputs of an instance to polynomials of this order from now on, as after a refusal."""
 
-    def run(self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats) -> Outcome:
+    def run(
+        self,
+        program: Sequence[Instruction],
+        start: float,
+        h: float,
+        first: int,
+        rows: Floats,
+    ) -> Outcome:
         """Repeat `program` len(rows) times.
 
         Macro step k goes from start + (first + k)·h to start + (first + k + 1)·h.
@@ -347,15 +368,28 @@ class Kernel(Protocol):
     def iteration(self, calls: IterationCalls) -> int:
         """Register an iterated step and return its index."""
 
-    def iterate(self, iteration: int, t: float, h: float, first: bool) -> Outcome:
-        """One iterate of the step from t to t + h, from the saved state (which the `first` saves) and the guess.
+    def iterate(self, iteration: int, t: float, h: float) -> Outcome:
+        """The step of size h from t [s], until the unknowns agree.
 
-        The first makes the guess. Afterwards `values` holds what follows from the guess, with what
-        was found in the unknowns.
+        Afterwards `values` holds what follows from the last iterate, with what was found in the unknowns. Loops are
+        solved as `evaluate_surely` does it. A step that does not converge has the code COUPLING. What else failed at an
+        iterate has the code of that.
         """
 
-    def guess(self, iteration: int) -> Floats:
-        """(m,) a view: x, the values of the unknowns that the next iterate, or the last one, takes."""
+    def iteration_report(self, iteration: int) -> IterationReport:
+        """How the last step came to its end."""
+
+    def iteration_memory(self, iteration: int) -> IterationMemory:
+        """State that it keeps from step to step."""
+
+    def set_iteration_memory(self, iteration: int, memory: IterationMemory) -> None:
+        """Go on with a state that another iteration of the same unknowns had."""
+
+    def accepted_steps(self, iteration: int) -> AcceptedSteps:
+        """Steps that were accepted so far although their iterates did not agree."""
+
+    def set_accepted_steps(self, iteration: int, accepted: AcceptedSteps) -> None:
+        """Count on from there."""
 
     def iterations(self) -> Integers:
         """Number of iterations in each step of the last `run`; the largest where a program iterates several groups."""
@@ -412,6 +446,14 @@ class Kernel(Protocol):
         """`evaluate`, where a loop that the chord iteration does not solve gets the chain of all methods and a new
         chord, each loop once. `watched`: iterates are given.
         """
+
+    @property
+    def latest_rescues(self) -> tuple[tuple[int, Solution], ...]:
+        """Loops that needed the chain in the last evaluation that had such, with their solutions; see `Evaluated`."""
+
+    @property
+    def rescue_work(self) -> RescueWork:
+        """Loops that needed the chain inside iterated steps so far."""
 
 
 NOTHING: Mapping[str, Value] = {TEXT: "", BYTES: b""}

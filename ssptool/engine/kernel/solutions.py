@@ -142,6 +142,16 @@ class Solved(NamedTuple):
     iterates: tuple[Iterate, ...]
 
 
+class RescueWork(NamedTuple):
+    """Loops that got the full chain of methods, their iterations; `contradicted`: one has shown that the directional
+    derivatives of a component are wrong.
+    """
+
+    solved: int = 0
+    iterations: int = 0
+    contradicted: bool = False
+
+
 class Evaluated(NamedTuple):
     """Result of an evaluation in which loops get the full chain of methods where they need it.
 

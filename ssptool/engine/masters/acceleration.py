@@ -1,17 +1,15 @@
 """Accelerations of an iterated step: relaxation per step, IQN-ILS, and Newton's method on the interface."""
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.failure import UnsupportedCombination
-from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.kernel.twin.dense import correction
+from ssptool.engine.kernel.interface import Floats, IterateRule, RuleKind, SecantMemory
+from ssptool.engine.kernel.twin.acceleration import SecantIterates
 from ssptool.engine.kernel.twin.jacobians import Domain, FiniteDifferences
 from ssptool.engine.kernel.twin.loop_solvers import Aitken, Anderson, FixedPoint
 from ssptool.engine.kernel.twin.proposals import Proposal
@@ -97,10 +95,6 @@ class EachStep:
         pass
 
 
-_NOISE = 1e-12
-"""Differences of residuals below this (in nominal values) are rounding."""
-
-
 @dataclass(frozen=True, slots=True)
 class IqnIls:
     """x ← found + W α with the α that makes V α + (found − x) least; columns of V and W are differences of found − x
@@ -130,42 +124,44 @@ class IqnIls:
 
 
 class _Secants:
-    """The differences, by macro step, the newest step and in it the newest difference first."""
+    """`SecantIterates` whose memory is saved."""
 
     def __init__(self, method: IqnIls) -> None:
-        self.method = method
-        self.steps: deque[deque[tuple[Floats, Floats]]] = deque(maxlen=method.reuse + 1)
-        self.last: tuple[Floats, Floats] | None = None
+        self.iterates = SecantIterates(method.reuse, method.filter, method.max_columns)
 
     def begin(self) -> Proposal:
-        if not self.steps or self.steps[0]:
-            self.steps.appendleft(deque(maxlen=self.method.max_columns))
-        self.last = None
-        return self
+        return self.iterates.begin()
 
     def save_state(self) -> SavedState:
-        columns = [column for step in self.steps for column in step]
-        return {
-            "columns": np.array([len(step) for step in self.steps]),
-            "changes": np.array([change for change, _ in columns]),
-            "answers": np.array([answer for _, answer in columns]),
-        }
+        return saved_secants(self.iterates.memory)
 
     def restore_state(self, state: SavedState) -> None:
-        columns = iter(zip(state["changes"], state["answers"], strict=True))
-        self.steps.clear()
-        for count in state["columns"].tolist():
-            self.steps.append(deque(islice(columns, count), maxlen=self.method.max_columns))
+        self.iterates.memory = restored_secants(state)
 
-    def __call__(self, x: Floats, value: Floats) -> Floats:
-        residual = value - x
-        if self.last is not None:
-            change = residual - self.last[0]
-            if np.max(np.abs(change)) > _NOISE:
-                self.steps[0].appendleft((change, value - self.last[1]))
-        self.last = (residual, value)
-        columns = [column for step in self.steps for column in step][: self.method.max_columns]
-        return value + correction(columns, residual, self.method.filter)
+
+def saved_secants(memory: SecantMemory) -> SavedState:
+    """Memory of IQN-ILS as arrays by name."""
+    return memory._asdict()
+
+
+def restored_secants(state: SavedState) -> SecantMemory:
+    """The inverse of `saved_secants`."""
+    return SecantMemory(**{name: state[name] for name in SecantMemory._fields})
+
+
+def kernel_rule(acceleration: Acceleration) -> IterateRule | None:
+    """The same acceleration inside a kernel; None if a kernel has none such."""
+    match acceleration:
+        case EachStep(FixedPoint(relaxation=factor)):
+            return IterateRule(RuleKind.RELAXATION, factor)
+        case EachStep(Aitken(first_relaxation=factor)):
+            return IterateRule(RuleKind.AITKEN, factor)
+        case EachStep(Anderson(window=window, mixing=factor)):
+            return IterateRule(RuleKind.ANDERSON, factor, window=window)
+        case IqnIls(reuse, limit, max_columns):
+            return IterateRule(RuleKind.SECANTS, reuse=reuse, filter=limit, max_columns=max_columns)
+        case _:
+            return None
 
 
 @dataclass(frozen=True, slots=True)

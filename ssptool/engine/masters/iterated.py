@@ -14,15 +14,8 @@ from ssptool.engine.masters.convergence import (
     FixedCount,
     choose_measure,
 )
-from ssptool.engine.masters.iterated_steps import (
-    PREDICTION_ORDER,
-    GroupIteration,
-    IteratedGroup,
-    IterationMethod,
-    ProgrammedIteration,
-    programmed,
-    suits,
-)
+from ssptool.engine.masters.iterated_groups import PREDICTION_ORDER, IterationMethod
+from ssptool.engine.masters.iterated_steps import GroupIteration, ProgrammedIteration, started
 from ssptool.engine.masters.master import CoupledSystem, CouplingMaster
 from ssptool.engine.masters.protocols import (
     InputApproximation,
@@ -57,8 +50,7 @@ class Iterated(IterationMethod, CouplingMaster):
         return "iterated"
 
     def start(self, system: CoupledSystem) -> "GroupIteration | ProgrammedIteration":
-        iteration = GroupIteration(system, tuple(IteratedGroup(self, system, group) for group in system.groups))
-        return programmed(self, iteration) if suits(self, system) else iteration
+        return started(self, system)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         lines: list[str] = []

@@ -183,8 +183,8 @@ class CoupledSystem:
     unobserved: list[Failure] = field(default_factory=list)
 
     def explain_step(self, outcome: Outcome, t: float, end: float) -> Failure:
-        """Failure of a step from t to `end` [s]; a value that is not finite counts as one at `end`."""
-        return self.explain(outcome, end if outcome.code is Code.NONFINITE else t)
+        """Failure of a step from t to `end` [s]; a value that is not finite, or a loop, counts as one at `end`."""
+        return self.explain(outcome, end if outcome.code in (Code.NONFINITE, Code.LOOP) else t)
 
     def remarks(self) -> Iterator[str]:
         """Notes on macro steps that were done otherwise than planned."""

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import begin_events
 from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.kernel.interface import Call, Code, SolveLoop
+from ssptool.engine.kernel.interface import Call, Code, Outcome, SolveLoop
 from ssptool.engine.kernel.solutions import Solution
 from ssptool.engine.masters.master import CoupledSystem, SteppedAlone
 from ssptool.engine.masters.protocols import GroupPart, InstanceGroup, InterfaceEnds, SteppedOde
 from ssptool.engine.planning.plan import Plan, PlannedGroup
-from ssptool.engine.run.loops import LoopWork, RunningLoop, unit_of
+from ssptool.engine.run.loops import WRONG_DERIVATIVES, LoopWork, RunningLoop, unit_of
 from ssptool.fmu.description import Variability
 
 if TYPE_CHECKING:
@@ -46,6 +46,23 @@ class Evaluation:
         if outcome.code is Code.LOOP:
             return self._given_up(self._by_index[outcome.loop], time)
         return self.assembly.explain(outcome, time)
+
+    def explain(self, outcome: Outcome, time: float) -> Failure:
+        """Failure of an operation of the kernel, that of a loop inside an iterated step included."""
+        if outcome.code is not Code.LOOP:
+            return self.assembly.explain(outcome, time)
+        reports = (self._by_index[loop].report(one, time) for loop, one in self.assembly.kernel.latest_rescues)
+        unsolved = next((report.failure() for report in reports if not report.ok), None)
+        return unsolved or self._given_up(self._by_index[outcome.loop], time)
+
+    def rescued(self) -> LoopWork:
+        """Loops that needed the full chain of solvers, in schedules and inside iterated steps; a remark on the run, if
+        derivatives were wrong.
+        """
+        inside = self.assembly.kernel.rescue_work
+        if inside.contradicted:
+            self.assembly.remark(WRONG_DERIVATIVES)
+        return LoopWork(self.rescues.solved + inside.solved, self.rescues.iterations + inside.iterations)
 
     def scheduled(self) -> LoopWork:
         """Loop solves in schedules so far, without rescued loops."""
@@ -101,7 +118,7 @@ def couple(
         everything=everything,
         groups=groups,
         evaluate=evaluation,
-        explain=assembly.explain,
+        explain=evaluation.explain,
         integration=_begin_alone(assembly, evaluation, loops, everything, afresh)
         if plan.ode is not None and plan.ode.alone
         else None,

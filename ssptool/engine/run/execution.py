@@ -211,7 +211,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         if watch and watch.measured:
             since = {name: seconds - spent[name] for name, seconds in watch.seconds().items()}
             shares, slowest = costs(since, counts.seconds, counts.waited), watch.slowest_step()
-        counts.add_loops(before, evaluation.scheduled(), evaluation.rescues)
+        counts.add_loops(before, evaluation.scheduled(), evaluation.rescued())
         counts.unconverged = system.unconverged
         for remark in (*assembly.retreats(), *system.remarks()):
             assembly.remark(remark)

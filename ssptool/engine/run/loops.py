@@ -36,7 +36,7 @@ METHODS: Mapping[InitName, LoopMethod] = {
     InitName.HOMOTOPY: LoopMethod.HOMOTOPY,
 }
 
-_WRONG_DERIVATIVES = (
+WRONG_DERIVATIVES = (
     "directional derivatives of a component in an algebraic loop are wrong: finite differences replace them"
 )
 
@@ -188,7 +188,7 @@ class RunningLoop:
         all methods that were tried, where they are known.
         """
         if solution.contradicted:
-            self._assembly.remark(_WRONG_DERIVATIVES)
+            self._assembly.remark(WRONG_DERIVATIVES)
         planned, cause = self.planned, self._cause(solution, time)
         report = LoopReport(planned.stage, time, planned.signals, planned.torn, solution, cause)
         return report if report.ok else self._explained(report, iterates)

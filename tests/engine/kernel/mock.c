@@ -33,7 +33,15 @@ typedef struct {
     double lie;     /* what directional derivatives are too large by */
     double least;   /* of the first input; below it, outputs are not to be had, */
     int32_t beyond; /* with this status; 0: everywhere */
+    double noise;   /* outputs are off by up to this, each time otherwise: no state brings that back */
+    uint32_t seed;
 } Mock;
+
+static double stray(Mock *m)
+{
+    m->seed = m->seed * 1664525u + 1013904223u;
+    return m->noise * (m->seed / 2147483648.0 - 1.0);
+}
 
 static int refused(Mock *m, int function)
 {
@@ -68,7 +76,7 @@ static int get(Mock *m, const uint32_t *r, size_t n, double *v)
         double y = m->x[k] + m->cubic[k] * m->u[k] * m->u[k] * m->u[k];
         for (int j = 0; j < N; j++)
             y += m->feedthrough[k][j] * m->u[j];
-        v[i] = m->time >= m->nan_from ? NAN : y;
+        v[i] = m->time >= m->nan_from ? NAN : m->noise != 0.0 ? y + stray(m) : y;
     }
     return status;
 }

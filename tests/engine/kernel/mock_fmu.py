@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Sequence
-from ctypes import c_double, c_int32, c_void_p
+from ctypes import c_double, c_int32, c_uint32, c_void_p
 from pathlib import Path
 
 from ssptool.engine.kernel.interface import FUNCTIONS, InstanceTable, Kernel
@@ -44,6 +44,8 @@ class Mock(ctypes.Structure):
         ("lie", c_double),
         ("least", c_double),
         ("beyond", c_int32),
+        ("noise", c_double),
+        ("seed", c_uint32),
     ]
 
     def __init__(self, feedthrough: Sequence[Sequence[float]] = (), x: Sequence[float] = ()) -> None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool.engine.kernel.interface import Call, Code, Instruction, IterationCalls, Op
+from ssptool.engine.kernel.interface import Call, Code, Instruction, IterateRule, IterationCalls, Op, RuleKind
 from tests.engine.kernel.kernels import make_native, make_twin
 from tests.engine.kernel.mock_fmu import DO_STEP, GET_STATE, SET_STATE, Mock
 
@@ -22,9 +22,10 @@ CALLS = IterationCalls(
     prediction=2,
     absolute=0.0,
     relative=1e-12,
-    relaxation=1.0,
+    rule=IterateRule(),
+    plain_iterations=1,
     max_iterations=50,
-    growth=1e6,
+    retreats=False,
 )
 
 
@@ -58,7 +59,7 @@ def trapezoidal(steps):
 
 @pytest.mark.parametrize("relaxation", [1.0, 0.7])
 def test_interpolated_inputs_that_agree_give_the_trapezoidal_rule(make_kernel, mocks, relaxation):
-    kernel, _components, _, program = pair(make_kernel, mocks, relaxation=relaxation)
+    kernel, _components, _, program = pair(make_kernel, mocks, rule=IterateRule(factor=relaxation))
     rows = np.empty((20, 3))
     assert kernel.run(program, 0.0, H, 0, rows).steps == 20
     # 20 steps, each left with 1e-12 of its size
@@ -71,7 +72,7 @@ def test_interpolated_inputs_that_agree_give_the_trapezoidal_rule(make_kernel, m
 def test_kernel_and_twin_iterate_to_the_same_bits(mocks):
     traces = []
     for make in (make_twin, make_native):
-        kernel, _components, _, program = pair(make, mocks, relaxation=0.9, order=2)
+        kernel, _components, _, program = pair(make, mocks, rule=IterateRule(factor=0.9), order=2)
         rows = np.empty((50, 3))
         assert kernel.run(program, 0.0, H, 0, rows).ok
         traces.append((rows.tobytes(), kernel.iterations().tolist()))
@@ -79,25 +80,52 @@ def test_kernel_and_twin_iterate_to_the_same_bits(mocks):
     assert traces[0] == traces[1]
 
 
-def test_a_run_is_its_iterates_one_by_one(make_kernel, mocks):
+def step_by_hand(kernel, t):
+    """One step, operation by operation; the number of its iterations."""
+    nominal, count = np.array([1.0, 2.0]), 1
+    assert kernel.save(0).ok
+    kernel.extrapolate(0, 2)
+    first, second = kernel.input_rates[:, [0, 2]]
+    x = kernel.input_value[[0, 2]] + H * first + H * H / 2 * second
+    kernel.exchange(0)
+    while True:
+        kernel.values[[0, 2]] = x
+        kernel.interpolate(0, 1, H)
+        assert kernel.advance(0, t, H).ok
+        kernel.exchange(0)
+        found = kernel.values[[0, 2]]
+        if (np.abs(found - x) <= 1e-12 * np.maximum(np.abs(x), nominal)).all():
+            return count
+        x, count = nominal * (found / nominal), count + 1
+        assert kernel.restore(0).ok
+
+
+def test_a_run_is_its_operations_one_by_one(make_kernel, mocks):
     kernel, _components, _, program = pair(make_kernel, mocks)
     rows = np.empty((10, 3))
     assert kernel.run(program, 0.0, H, 0, rows).ok
-    by_hand, _others, index, _ = pair(make_kernel, mocks)
+    by_hand, _others, _, _ = pair(make_kernel, mocks)
     for k in range(10):
-        first, count = True, 0
-        while True:
-            assert by_hand.iterate(index, k * H, H, first).ok
-            first, count = False, count + 1
-            x, found = by_hand.guess(index), by_hand.values[[0, 2]]
-            if (np.abs(found - x) <= 1e-12 * np.maximum(np.abs(x), [1.0, 2.0])).all():
-                break
-            x[:] = [1.0, 2.0] * (found / [1.0, 2.0])
+        assert kernel.iterations()[k] == step_by_hand(by_hand, k * H)
         by_hand.accept((k + 1) * H)
         assert by_hand.values[[1, 3]].tobytes() == rows[k, 1:].tobytes()
-        assert kernel.iterations()[k] == count
     kernel.release()
     by_hand.release()
+
+
+def test_one_step_is_that_of_a_program(make_kernel, mocks):
+    kernel, _components, index, program = pair(make_kernel, mocks)
+    rows = np.empty((3, 3))
+    assert kernel.run(program, 0.0, H, 0, rows).ok
+    other, _others, _, _ = pair(make_kernel, mocks)
+    for k in range(3):
+        outcome = other.iterate(index, k * H, H)
+        assert (outcome.ok, outcome.iterations) == (True, kernel.iterations()[k])
+        other.exchange(0)
+        other.accept((k + 1) * H)
+        assert other.values[[1, 3]].tobytes() == rows[k, 1:].tobytes()
+    kernel.release()
+    other.release()
 
 
 @pytest.mark.parametrize("scale", [0.0, 0.5, 1.0, 100.0])
@@ -134,8 +162,8 @@ def test_an_iteration_that_does_not_agree_in_time_says_so(make_kernel, mocks):
 
 
 def test_an_iteration_that_runs_away_is_ended(make_kernel, mocks):
-    """The gain per iteration is (h/2)² · 1e8 = 2.5e5."""
-    kernel, _components, _, program = pair(make_kernel, mocks, gains=(1e4, 1e4), growth=1e3)
+    """The gain of two iterations is (h/2)² · 1e8 = 2.5e5."""
+    kernel, _components, _, program = pair(make_kernel, mocks, gains=(1e4, 1e4))
     outcome = kernel.run(program, 0.0, H, 0, np.empty((5, 3)))
     assert outcome.code is Code.COUPLING and outcome.iterations < 10
     kernel.release()
@@ -159,6 +187,11 @@ def test_functions_that_fail_in_an_iterate_end_the_run(make_kernel, mocks, funct
         {"order": 3},
         {"prediction": 0},
         {"max_iterations": 0},
+        {"plain_iterations": 0},
+        {"rule": IterateRule(RuleKind.SECANTS)},
+        {"rule": IterateRule(RuleKind.ANDERSON)},
+        {"rule": IterateRule(RuleKind.SECANTS, reuse=-1, max_columns=1)},
+        {"unknowns": [], "nominal": []},
         {"nominal": [1.0]},
         {"unknowns": [0, 7]},
     ],
@@ -170,10 +203,16 @@ def test_iterations_that_cannot_be_right_are_refused(make_kernel, mocks, changed
 
 def test_indices_of_iterations_are_checked(make_kernel, mocks):
     kernel, _components, index, _ = pair(make_kernel, mocks)
-    for call in (kernel.guess, lambda i: kernel.iterate(i, 0.0, H, True)):
+    memory, accepted = kernel.iteration_memory(index), kernel.accepted_steps(index)
+    for call in (
+        kernel.iteration_report,
+        kernel.iteration_memory,
+        kernel.accepted_steps,
+        lambda i: kernel.set_iteration_memory(i, memory),
+        lambda i: kernel.set_accepted_steps(i, accepted),
+        lambda i: kernel.iterate(i, 0.0, H),
+    ):
         with pytest.raises(IndexError):
             call(index + 1)
-    with pytest.raises(ValueError, match="no state of instance 0"):
-        kernel.iterate(index, 0.0, H, False)
     with pytest.raises(IndexError):
         kernel.run([Instruction(Op.ITERATE, index + 1)], 0.0, H, 0, np.empty((1, 3)))

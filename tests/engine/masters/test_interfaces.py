@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.engine.failure import Ending
+from ssptool.engine.kernel.twin.convergence import same
 from ssptool.engine.kernel.twin.dense import correction
 from ssptool.engine.masters.acceleration import GroupInterface, InterfaceNewton, IqnIls
-from ssptool.engine.masters.convergence import Absolute, AllOf, FixedCount, Relative, ResidualRelative, same
+from ssptool.engine.masters.convergence import Absolute, AllOf, FixedCount, Relative, ResidualRelative
 from tests.engine.dual_mass import oscillator, simulate
 
 

@@ -69,6 +69,17 @@ LoopCalls loop_from(nb::handle calls) {
   return loop;
 }
 
+static IterateRule rule_from(nb::handle rule) {
+  const auto kind = attribute<int>(rule, "kind");
+  if (kind < 0 || kind > static_cast<int>(RuleKind::anderson)) throw std::invalid_argument("unknown rule of iterates");
+  return {.kind = static_cast<RuleKind>(kind),
+          .factor = attribute<double>(rule, "factor"),
+          .reuse = attribute<Number>(rule, "reuse"),
+          .filter = attribute<double>(rule, "filter"),
+          .max_columns = attribute<Number>(rule, "max_columns"),
+          .window = attribute<Number>(rule, "window")};
+}
+
 IterationCalls iteration_from(nb::handle calls) {
   const auto place = [&](const char* name) { return index(attribute<Number>(calls, name)); };
   return {.group = place("group"),
@@ -81,9 +92,10 @@ IterationCalls iteration_from(nb::handle calls) {
           .prediction = attribute<int>(calls, "prediction"),
           .absolute = attribute<double>(calls, "absolute"),
           .relative = attribute<double>(calls, "relative"),
-          .relaxation = attribute<double>(calls, "relaxation"),
+          .rule = rule_from(calls.attr("rule")),
+          .plain_iterations = attribute<Number>(calls, "plain_iterations"),
           .max_iterations = attribute<Number>(calls, "max_iterations"),
-          .growth = attribute<double>(calls, "growth")};
+          .retreats = attribute<bool>(calls, "retreats")};
 }
 
 std::vector<Wire> wires_from(nb::handle sources, nb::handle destinations, nb::handle factors, nb::handle offsets,

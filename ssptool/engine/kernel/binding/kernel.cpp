@@ -134,15 +134,44 @@ void bind_kernel(nb::module_& module) {
       .def(
           "iteration", [](Self& self, nb::handle calls) { return self.core().iterations.add(iteration_from(calls)); },
           "calls"_a, nb::sig("def iteration(self, calls: ssptool.engine.kernel.interface.IterationCalls) -> int"))
-      .def("iterate", operation(&Kernel::iterations, &Iterations::iterate), "iteration"_a, "t"_a, "h"_a, "first"_a,
-           nb::sig("def iterate(self, iteration: int, t: float, h: float, first: bool) -> "
+      .def("iterate", operation(&Kernel::iterations, &Iterations::iterate), "iteration"_a, "t"_a, "h"_a,
+           nb::sig("def iterate(self, iteration: int, t: float, h: float) -> "
                    "ssptool.engine.kernel.interface.Outcome"))
       .def(
-          "guess",
-          [](nb::handle_t<Self> self, Number iteration) {
-            return view(self, nb::cast<Self&>(self).core().iterations.guess(index(iteration)), 1);
+          "iteration_report",
+          [](Self& self, Number iteration) { return to_python(self.core().iterations.report(index(iteration))); },
+          "iteration"_a,
+          nb::sig("def iteration_report(self, iteration: int) -> ssptool.engine.kernel.interface.IterationReport"))
+      .def(
+          "iteration_memory",
+          [](Self& self, Number iteration) {
+            Iterations& iterations = self.core().iterations;
+            return to_python(iterations.memory(index(iteration)), iterations.unknowns(index(iteration)));
           },
-          "iteration"_a, nb::sig("def guess(self, iteration: int) -> ssptool.engine.kernel.interface.Floats"))
+          "iteration"_a,
+          nb::sig("def iteration_memory(self, iteration: int) -> ssptool.engine.kernel.interface.IterationMemory"))
+      .def(
+          "set_iteration_memory",
+          [](Self& self, Number iteration, nb::handle memory) {
+            Iterations& iterations = self.core().iterations;
+            iterations.set_memory(index(iteration), memory_from(memory, iterations.unknowns(index(iteration))));
+          },
+          "iteration"_a, "memory"_a,
+          nb::sig("def set_iteration_memory(self, iteration: int, memory: "
+                  "ssptool.engine.kernel.interface.IterationMemory) -> None"))
+      .def(
+          "accepted_steps",
+          [](Self& self, Number iteration) { return to_python(self.core().iterations.accepted(index(iteration))); },
+          "iteration"_a,
+          nb::sig("def accepted_steps(self, iteration: int) -> ssptool.engine.kernel.interface.AcceptedSteps"))
+      .def(
+          "set_accepted_steps",
+          [](Self& self, Number iteration, nb::handle accepted) {
+            self.core().iterations.set_accepted(index(iteration), accepted_from(accepted));
+          },
+          "iteration"_a, "accepted"_a,
+          nb::sig("def set_accepted_steps(self, iteration: int, accepted: "
+                  "ssptool.engine.kernel.interface.AcceptedSteps) -> None"))
       .def(
           "iterations",
           [](Self& self) {
@@ -253,7 +282,17 @@ void bind_kernel(nb::module_& module) {
       .def("allow_rounding", operation(&Kernel::loop_solutions, &LoopSolutions::allow_rounding), "loop"_a)
       .def("evaluate_surely", &Self::evaluate_surely, "schedule"_a, "watched"_a = false,
            nb::sig("def evaluate_surely(self, schedule: int, watched: bool = False) -> "
-                   "ssptool.engine.kernel.interface.Evaluated"));
+                   "ssptool.engine.kernel.interface.Evaluated"))
+      .def_prop_ro("latest_rescues", &Self::latest_rescues,
+                   nb::sig("def latest_rescues(self) -> tuple[tuple[int, ssptool.engine.kernel.solutions.Solution], "
+                           "...]"))
+      .def_prop_ro(
+          "rescue_work",
+          [](Self& self) {
+            const RescueWork& work = self.core().rescues.work();
+            return vocabulary("RescueWork")(work.solved, work.iterations, work.contradicted);
+          },
+          nb::sig("def rescue_work(self) -> ssptool.engine.kernel.interface.RescueWork"));
 }
 
 }  // namespace ssptool::binding

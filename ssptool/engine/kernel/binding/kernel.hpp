@@ -1,7 +1,7 @@
 // The kernel as a Python class: the GIL is released while components work.
 #pragma once
 
-#include "conversions.hpp"
+#include "iterations.hpp"
 
 namespace ssptool::binding {
 
@@ -89,6 +89,8 @@ class NativeKernel {
 
   nb::object solve(Number loop, int method, const Vector& second, bool watched);
   nb::object evaluate_surely(Number schedule, bool watched);
+  // (loop, solution) of each rescue of the last evaluation
+  nb::tuple latest_rescues() const;
 
   template <class Operation>
   nb::object unlocked(Operation operation) {
@@ -101,7 +103,7 @@ class NativeKernel {
   }
 
   nb::object to_python(const Outcome& outcome) const {
-    if (outcome.ok() && outcome.steps == 0) return ok_;
+    if (outcome.ok() && outcome.steps == 0 && outcome.iterations == 0) return ok_;
     return outcome_type_(code_type_(static_cast<int>(outcome.code)), outcome.instance, outcome.function,
                          outcome.fmi_status, outcome.loop, outcome.slot, outcome.steps, outcome.instruction,
                          outcome.iterations);

@@ -127,11 +127,15 @@ nb::object NativeKernel::evaluate_surely(Number schedule, bool watched) {
     const Watching watching(core_.loops, watched ? &iterates : nullptr);
     outcome = core_.rescues.evaluate(index(schedule));
   }
+  return evaluated_type_(to_python(outcome), latest_rescues(), iterates_to_python(std::move(iterates)));
+}
+
+nb::tuple NativeKernel::latest_rescues() const {
   nb::list rescues;
   for (const Rescue& rescue : core_.rescues.latest())
     rescues.append(
         nb::make_tuple(rescue.loop, solution_to_python(rescue.solution, to_python(rescue.solution.rejected))));
-  return evaluated_type_(to_python(outcome), nb::tuple(rescues), iterates_to_python(std::move(iterates)));
+  return nb::tuple(rescues);
 }
 
 void bind_loop_solvers(nb::module_& module) {

@@ -57,15 +57,68 @@ struct LoopCalls {
   double rounding = 0x1p-52;
 };
 
+enum class RuleKind { relaxation, aitken, secants, anderson };
+
+struct IterateRule {
+  RuleKind kind = RuleKind::relaxation;
+  double factor = 1.0;
+  std::int64_t reuse = 0;
+  double filter = 0.0;
+  std::int64_t max_columns = 0;
+  std::int64_t window = 0;
+};
+
 struct IterationCalls {
   Index group, following, held, schedule;
   std::vector<Slot> unknowns;
   std::vector<double> nominal;
   int order, prediction;
-  double absolute, relative, relaxation;
-  std::int64_t max_iterations;
-  double growth;
+  double absolute, relative;
+  IterateRule rule;
+  std::int64_t plain_iterations, max_iterations;
+  bool retreats;
 };
+
+struct AcceptedSteps {
+  double floor = 0.0;
+  std::int64_t noisy = 0;
+  double level = 0.0;
+  std::int64_t signal = 0;
+  double time = 0.0;
+  std::int64_t damped = 0;
+  double damped_from = 0.0;
+  std::int64_t unrepeated = 0;
+  double unrepeated_from = 0.0;
+  std::int64_t failed = 0, failed_damped = 0;
+
+  void note_noise(double t, double largest, std::size_t unknown) noexcept;
+  void note_damped(double t) noexcept;
+  void note_unrepeated(double t) noexcept;
+};
+
+// Columns one after the other, each of as many numbers as there are unknowns.
+struct SecantMemory {
+  std::vector<std::int64_t> columns;
+  std::vector<double> changes, answers;
+};
+
+struct IterationMemory {
+  bool given_up = false;
+  std::vector<double> misses;
+  SecantMemory secants;
+};
+
+struct IterationReport {
+  bool left_domain;
+  double first, least, noise;
+  std::size_t worst;
+  bool stagnates, grows;
+  std::vector<double> best, change;
+  std::vector<double> judged;  // two numbers for each iterate
+};
+
+// Iterates of a step that a report tells of.
+inline constexpr std::size_t judged_room = 400;
 
 enum class Op {
   exchange,

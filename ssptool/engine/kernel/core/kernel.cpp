@@ -21,7 +21,7 @@ Kernel::Kernel(std::size_t slots, const std::vector<Slot>& integers)
       schedules(calls, loops, access),
       rescues(schedules, loop_solutions),
       stepper(slot_values, members, groups, access, inputs, history),
-      iterations(slot_values, wires, groups, inputs, stepper, schedules, access),
+      iterations(slot_values, wires, groups, inputs, stepper, schedules, rescues, access),
       recorder(slot_values, wires, members, access),
       programs(groups, members, wires, driven, history, inputs, stepper, schedules, iterations, recorder, access) {}
 

@@ -239,7 +239,21 @@ bool Rescues::rescued(Index loop) const noexcept {
 
 Outcome Rescues::evaluate(Index schedule) {
   latest_.clear();
-  Outcome outcome = schedules_.evaluate(schedule);
+  return finished(schedule, schedules_.evaluate(schedule));
+}
+
+Outcome Rescues::go_on(Index schedule, const Outcome& unsolved) {
+  latest_.clear();
+  const Outcome outcome = finished(schedule, unsolved);
+  for (const Rescue& rescue : latest_) {
+    ++work_.solved;
+    work_.iterations += rescue.solution.iterations;
+    work_.contradicted |= rescue.solution.contradicted;
+  }
+  return outcome;
+}
+
+Outcome Rescues::finished(Index schedule, Outcome outcome) {
   // A loop that needs it twice at one point is not solvable.
   while (outcome.code == Code::loop && !rescued(static_cast<Index>(outcome.loop))) {
     const auto loop = static_cast<Index>(outcome.loop);

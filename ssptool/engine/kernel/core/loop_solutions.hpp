@@ -82,21 +82,32 @@ struct Rescue {
   Solution solution;
 };
 
+// Rescues inside steps, their iterations, and whether one has found derivatives that are wrong.
+struct RescueWork {
+  std::int64_t solved = 0, iterations = 0;
+  bool contradicted = false;
+};
+
 // Evaluations of schedules in which loops get the chain of all methods where they need it.
 class Rescues {
  public:
   Rescues(Schedules& schedules, LoopSolutions& solutions) : schedules_(schedules), solutions_(solutions) {}
 
   Outcome evaluate(Index schedule);
+  // Go on after an evaluation that a loop has ended, inside a step; its rescues are counted.
+  Outcome go_on(Index schedule, const Outcome& unsolved);
   // Those of the last evaluation.
   [[nodiscard]] const std::vector<Rescue>& latest() const noexcept { return latest_; }
+  [[nodiscard]] const RescueWork& work() const noexcept { return work_; }
 
  private:
+  Outcome finished(Index schedule, Outcome);
   [[nodiscard]] bool rescued(Index loop) const noexcept;
 
   Schedules& schedules_;
   LoopSolutions& solutions_;
   std::vector<Rescue> latest_;
+  RescueWork work_;
 };
 
 }  // namespace ssptool

@@ -79,7 +79,7 @@ inline bool Programs::execute(const Task& task, double t, double reached, double
     case Op::advance:
       return task.fast ? stepper_.step_all_fast(*task.group, t, h) : stepper_.step_all(*task.group, t, h);
     case Op::evaluate: return schedules_.visit_all(task.argument);
-    case Op::iterate: return iterations_.converge(task.argument, t, h);
+    case Op::iterate: return iterations_.converge(task.argument, {t, h});
     case Op::save: return stepper_.save_all(*task.group);
     case Op::accept: history_.accept(reached); break;
     case Op::drive: driven_.drive(reached, h); break;

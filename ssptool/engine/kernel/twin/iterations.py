@@ -1,41 +1,115 @@
-"""Steps that are repeated until what goes into inputs is what comes out."""
+"""Iterated steps, as registered with a kernel."""
 
-import math
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
-from ssptool.engine.kernel.interface import OK, Code, Floats, IterationCalls, Outcome
+from ssptool.engine.kernel.interface import (
+    OK,
+    AcceptedSteps,
+    Code,
+    Floats,
+    IterationCalls,
+    IterationMemory,
+    IterationReport,
+    Outcome,
+    RuleKind,
+    SecantMemory,
+)
+from ssptool.engine.kernel.twin.acceleration import SecantIterates, iterates_by
+from ssptool.engine.kernel.twin.convergence import limit_judge
 from ssptool.engine.kernel.twin.evaluation import TwinSchedules
 from ssptool.engine.kernel.twin.inputs import TwinInputs
+from ssptool.engine.kernel.twin.loop_solutions import Rescues
 from ssptool.engine.kernel.twin.members import Groups
+from ssptool.engine.kernel.twin.repetition import Repetition, RepetitionLimits, RepetitionMethod
 from ssptool.engine.kernel.twin.slot_values import MAX_ORDER, SlotValues, check_index, check_order, item
 from ssptool.engine.kernel.twin.stepper import TwinStepper
 
+DISCARD = 2  # fmi2Discard, fmi3Discard
+ENDS = ":terminateSimulation"
+NO_SECANTS = SecantMemory(np.zeros(0, dtype=np.int64), np.zeros((0, 0)), np.zeros((0, 0)))
 
-class TwinIteration(NamedTuple):
-    calls: IterationCalls
-    x: Floats
 
-    def excess(self, values: Floats) -> float:
-        """Factor by which the difference between output and guess exceeds its limit."""
-        absolute, relative = self.calls.absolute, self.calls.relative
-        sizes = zip(self.x, self.calls.nominal, strict=True)
-        return self._largest(values, [absolute + relative * max(abs(x), nominal) for x, nominal in sizes])
+class TwinAttempts:
+    """Attempts at the step of a group: `StepOperations` whose trouble is an Outcome.
 
-    def difference(self, values: Floats) -> float:
-        """The difference in nominal values."""
-        return self._largest(values, self.calls.nominal)
+    Attributes
+    ----------
+    t, h : [s]
+        The present step: its start and size.
+    """
 
-    def _largest(self, values: Floats, units: Sequence[float]) -> float:
-        """In units of these; nan if one is nan."""
-        most = 0.0
-        for x, slot, unit in zip(self.x, self.calls.unknowns, units, strict=True):
-            own = abs(values[slot] - x) / unit
-            most = most if own <= most or math.isnan(most) else own
-        return most
+    def __init__(
+        self,
+        calls: IterationCalls,
+        slot_values: SlotValues,
+        inputs: TwinInputs,
+        stepper: TwinStepper,
+        schedules: TwinSchedules,
+        rescues: Rescues,
+    ) -> None:
+        self._calls, self._unknowns = calls, list(calls.unknowns)
+        self._slot_values, self._inputs, self._stepper, self._schedules = slot_values, inputs, stepper, schedules
+        self._rescues = rescues
+        self.t = self.h = 0.0
+        self._final = False
+
+    def is_final(self) -> bool:
+        return self._final
+
+    def save(self) -> Outcome | None:
+        return self._checked(self._stepper.save(self._calls.group))
+
+    def restore(self) -> Outcome | None:
+        return self._checked(self._stepper.restore(self._calls.group))
+
+    def predict(self, order: int) -> Floats:
+        slot_values, slots, h = self._slot_values, self._unknowns, self.h
+        self._inputs.extrapolate(self._calls.group, order)
+        first, second = slot_values.input_rates[:, slots]
+        return np.asarray(slot_values.input_value[slots] + h * first + h * h / 2 * second)
+
+    def exchange(self) -> None:
+        self._inputs.exchange(self._calls.group)
+
+    def attempt(self, x: Floats) -> Outcome | None:
+        calls, inputs = self._calls, self._inputs
+        self._slot_values.values[self._unknowns] = x
+        inputs.hold(calls.held)
+        if calls.order:
+            inputs.interpolate(calls.following, calls.order, self.h)
+        else:
+            inputs.hold(calls.following)
+        outcome = self._stepper.advance(calls.group, self.t, self.h)
+        if outcome.ok:
+            outcome = self._schedules.evaluate(calls.schedule)
+        if outcome.code is Code.LOOP:
+            outcome = self._rescues.go_on(calls.schedule, outcome)
+        if trouble := self._checked(outcome):
+            return trouble
+        self.exchange()
+        return None
+
+    def found(self) -> Floats:
+        return self._slot_values.values[self._unknowns]
+
+    def _checked(self, outcome: Outcome) -> Outcome | None:
+        may_go_on = outcome.fmi_status == DISCARD or outcome.function.endswith(ENDS)
+        self._final = outcome.code is Code.RANGE or (outcome.code is Code.FMI and not may_go_on)
+        return None if outcome.ok else outcome
+
+
+class TwinIteration:
+    """An iterated step; what it remembers is in `repetition` and `rule`."""
+
+    def __init__(self, calls: IterationCalls, attempts: TwinAttempts) -> None:
+        nominal = np.array(calls.nominal, dtype=float)
+        self.attempts = attempts
+        self.rule = iterates_by(calls.rule)
+        limits = RepetitionLimits(calls.prediction, calls.plain_iterations, calls.max_iterations, calls.retreats)
+        method = RepetitionMethod(limits, self.rule, lambda: limit_judge(calls.absolute, calls.relative, nominal))
+        self.repetition: Repetition[Outcome] = Repetition(method, attempts, nominal)
 
 
 class Iterations:
@@ -48,9 +122,10 @@ class Iterations:
         inputs: TwinInputs,
         stepper: TwinStepper,
         schedules: TwinSchedules,
+        rescues: Rescues,
     ) -> None:
         self._slot_values, self._groups, self._inputs = slot_values, groups, inputs
-        self._stepper, self._schedules = stepper, schedules
+        self._stepper, self._schedules, self._rescues = stepper, schedules, rescues
         self._every: list[TwinIteration] = []
         self.counts: list[int] = []
 
@@ -61,76 +136,69 @@ class Iterations:
         return item(self._every, iteration, "iteration")
 
     def add(self, calls: IterationCalls) -> int:
+        self._check(calls)
+        parts = self._slot_values, self._inputs, self._stepper, self._schedules, self._rescues
+        attempts = TwinAttempts(calls, *parts)
+        self._every.append(TwinIteration(calls, attempts))
+        return len(self._every) - 1
+
+    def _check(self, calls: IterationCalls) -> None:
         for group in (calls.group, calls.following, calls.held):
             check_index(group, self._groups, "group")
         check_index(calls.schedule, self._schedules, "schedule")
         check_order(calls.prediction)
         if calls.order not in range(MAX_ORDER + 1):
             raise ValueError(f"polynomial order is {calls.order}, must be 0 to {MAX_ORDER}")
-        if calls.max_iterations < 1:
-            raise ValueError(f"max_iterations is {calls.max_iterations}, must be at least 1")
-        if len(calls.nominal) != len(calls.unknowns):
-            raise ValueError("as many nominal values as unknowns are needed")
+        for name, number in (("max_iterations", calls.max_iterations), ("plain_iterations", calls.plain_iterations)):
+            if number < 1:
+                raise ValueError(f"{name} is {number}, must be at least 1")
+        if calls.rule.kind is RuleKind.SECANTS and (calls.rule.max_columns < 1 or calls.rule.reuse < 0):
+            raise ValueError("at least 1 column is needed, and no negative number of steps")
+        if calls.rule.kind is RuleKind.ANDERSON and calls.rule.window < 1:
+            raise ValueError(f"window is {calls.rule.window}, must be at least 1")
+        if not calls.unknowns or len(calls.nominal) != len(calls.unknowns):
+            raise ValueError("at least 1 unknown and as many nominal values as unknowns are needed")
         for slot in calls.unknowns:
             self._slot_values.check(slot)
             if slot in self._slot_values.holds_integer:
                 raise ValueError(f"slot {slot} holds integers and cannot be iterated")
-        self._every.append(TwinIteration(calls, np.zeros(len(calls.unknowns))))
-        return len(self._every) - 1
-
-    def iterate(self, iteration: int, t: float, h: float, first: bool) -> Outcome:
-        inputs, stepper, own = self._inputs, self._stepper, self[iteration]
-        calls = own.calls
-        outcome = stepper.save(calls.group) if first else stepper.restore(calls.group)
-        if not outcome.ok:
-            return outcome
-        if first:
-            self._predict(own, h)
-            inputs.exchange(calls.group)
-        for i, slot in enumerate(calls.unknowns):
-            self._slot_values.values[slot] = own.x[i]
-        inputs.hold(calls.held)
-        if calls.order:
-            inputs.interpolate(calls.following, calls.order, h)
-        else:
-            inputs.hold(calls.following)
-        outcome = stepper.advance(calls.group, t, h)
-        if outcome.ok:
-            outcome = self._schedules.evaluate(calls.schedule)
-        if outcome.ok:
-            inputs.exchange(calls.group)
-        return outcome
-
-    def _predict(self, own: TwinIteration, h: float) -> None:
-        """Predict the unknowns by the polynomial through the accepted points."""
-        calls, slot_values = own.calls, self._slot_values
-        self._inputs.extrapolate(calls.group, calls.prediction)
-        for i, slot in enumerate(calls.unknowns):
-            first, second = slot_values.input_rates[:, slot]
-            own.x[i] = slot_values.input_value[slot] + h * first + h * h / 2 * second
 
     @np.errstate(over="ignore", invalid="ignore")  # an iterate that runs away is reported in the outcome
+    def iterate(self, iteration: int, t: float, h: float) -> Outcome:
+        own = self[iteration]
+        own.attempts.t, own.attempts.h = t, h
+        found = own.repetition.step(t, h)
+        if isinstance(found, int):
+            return Outcome(iterations=found)
+        outcome = Outcome(Code.COUPLING) if found is None else found
+        return replace(outcome, iterations=own.repetition.iterations)
+
     def converge(self, iteration: int, t: float, h: float) -> Outcome:
-        own, values = self[iteration], self._slot_values.values
-        calls, least = own.calls, math.inf
-        for count in range(1, calls.max_iterations + 1):
-            outcome = self.iterate(iteration, t, h, count == 1)
-            if not outcome.ok:
-                return replace(outcome, iterations=count)
-            if own.excess(values) <= 1.0:
-                self.counts[-1] = max(self.counts[-1], count)
-                return OK
-            difference = own.difference(values)
-            if count == calls.max_iterations or not difference <= calls.growth * least:
-                break
-            least = min(least, difference)
-            for i, slot in enumerate(calls.unknowns):
-                own.x[i] = _relaxed(own.x[i], values[slot], calls.nominal[i], calls.relaxation)
-        return Outcome(Code.COUPLING, iterations=count)
+        """`iterate` as part of a program."""
+        outcome = self.iterate(iteration, t, h)
+        if not outcome.ok:
+            return outcome
+        self.counts[-1] = max(self.counts[-1], outcome.iterations)
+        return OK
 
+    def report(self, iteration: int) -> IterationReport:
+        return self[iteration].repetition.report
 
-def _relaxed(x: float, found: float, nominal: float, relaxation: float) -> float:
-    if relaxation == 1.0:
-        return nominal * (found / nominal)
-    x, found = x / nominal, found / nominal
-    return nominal * (x + relaxation * (found - x))
+    def memory(self, iteration: int) -> IterationMemory:
+        own, switch = self[iteration], self[iteration].repetition.switch
+        secants = own.rule.memory if isinstance(own.rule, SecantIterates) else NO_SECANTS
+        return IterationMemory(switch.given_up, np.array(switch.misses, dtype=float), secants)
+
+    def set_memory(self, iteration: int, memory: IterationMemory) -> None:
+        own, switch = self[iteration], self[iteration].repetition.switch
+        switch.given_up = memory.given_up
+        switch.misses.clear()
+        switch.misses.extend(memory.misses.tolist())
+        if isinstance(own.rule, SecantIterates):
+            own.rule.memory = memory.secants
+
+    def accepted(self, iteration: int) -> AcceptedSteps:
+        return replace(self[iteration].repetition.accepted)
+
+    def set_accepted(self, iteration: int, accepted: AcceptedSteps) -> None:
+        self[iteration].repetition.accepted = replace(accepted)

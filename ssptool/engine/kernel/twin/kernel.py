@@ -14,6 +14,7 @@ from ssptool.engine.kernel.interface import (
     Tables,
     TimeTables,
 )
+from ssptool.engine.kernel.solutions import RescueWork, Solution
 from ssptool.engine.kernel.twin.evaluation import Calls, Loops, TwinSchedules
 from ssptool.engine.kernel.twin.inputs import History, TwinInputs
 from ssptool.engine.kernel.twin.iterations import Iterations
@@ -43,9 +44,9 @@ class TwinKernel:
         self._loops = loops = Loops(slot_values, calls)
         self._schedules = schedules = TwinSchedules(calls, loops)
         solutions = LoopSolutions(slot_values, loops)
-        rescues = Rescues(schedules, loops, solutions)
+        self._rescues = rescues = Rescues(schedules, loops, solutions)
         stepper = TwinStepper(slot_values, members, groups, access)
-        self._iterations = iterations = Iterations(slot_values, groups, inputs, stepper, schedules)
+        self._iterations = iterations = Iterations(slot_values, groups, inputs, stepper, schedules, rescues)
         recorder = TwinRecorder(slot_values, wires, members, access)
         programs = Programs(groups, members, driven, history, inputs, stepper, schedules, iterations, recorder)
 
@@ -65,7 +66,9 @@ class TwinKernel:
         self.allow_rounding, self.evaluate_surely = solutions.allow_rounding, rescues.evaluate
         self.advance, self.save, self.restore = stepper.advance, stepper.save, stepper.restore
         self.release, self.report_time, self.use_threads = stepper.release, stepper.report_time, stepper.use_threads
-        self.iterate = iterations.iterate
+        self.iterate, self.iteration_report = iterations.iterate, iterations.report
+        self.iteration_memory, self.set_iteration_memory = iterations.memory, iterations.set_memory
+        self.accepted_steps, self.set_accepted_steps = iterations.accepted, iterations.set_accepted
         self.record_slots, self.record = recorder.record_slots, recorder.record
         self.run, self.run_through = programs.run, programs.run_through
 
@@ -118,11 +121,16 @@ class TwinKernel:
     def between(self, begin: float, end: float) -> None:
         self._driven.tables.between(begin, end)
 
-    def guess(self, iteration: int) -> Floats:
-        return self._iterations[iteration].x
-
     def iterations(self) -> Integers:
         return np.array(self._iterations.counts, dtype=np.int64)
+
+    @property
+    def latest_rescues(self) -> tuple[tuple[int, Solution], ...]:
+        return tuple(self._rescues.latest.items())
+
+    @property
+    def rescue_work(self) -> RescueWork:
+        return self._rescues.work
 
     @property
     def retreats(self) -> tuple[tuple[int, int, float, str, int], ...]:

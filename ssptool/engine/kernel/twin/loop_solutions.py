@@ -7,7 +7,16 @@ from dataclasses import replace
 import numpy as np
 
 from ssptool.engine.kernel.calls import OK, Code, Floats, Integers, LoopCalls, Outcome
-from ssptool.engine.kernel.solutions import Convergence, Evaluated, Iterate, LoopMethod, Solution, Solved, Status
+from ssptool.engine.kernel.solutions import (
+    Convergence,
+    Evaluated,
+    Iterate,
+    LoopMethod,
+    RescueWork,
+    Solution,
+    Solved,
+    Status,
+)
 from ssptool.engine.kernel.twin.dense import inverse_of, times
 from ssptool.engine.kernel.twin.evaluation import Loops, TwinLoop, TwinSchedules
 from ssptool.engine.kernel.twin.jacobians import (
@@ -252,25 +261,46 @@ def _flat(g: Function, domain: Domain, x: Floats, direction: Floats) -> bool:
 
 
 class Rescues:
-    """Evaluations of schedules in which loops get the chain of all methods where they need it."""
+    """Evaluations of schedules in which loops get the chain of all methods where they need it.
+
+    Attributes
+    ----------
+    latest
+        Loops that needed it in the last evaluation, with their solutions.
+    work
+        All that did inside steps.
+    """
 
     def __init__(self, schedules: TwinSchedules, loops: Loops, solutions: LoopSolutions) -> None:
         self._schedules, self._loops, self._solutions = schedules, loops, solutions
+        self.latest: dict[int, Solution] = {}
+        self.work = RescueWork()
 
     def evaluate(self, schedule: int, watched: bool = False) -> Evaluated:
-        rescues: dict[int, Solution] = {}
+        self.latest = {}
         with self._solutions.watching(watched) as iterates:
+            outcome = self._finished(schedule, self._schedules.evaluate(schedule))
+        return Evaluated(outcome, tuple(self.latest.items()), tuple(iterates))
+
+    def go_on(self, schedule: int, unsolved: Outcome) -> Outcome:
+        """Go on after an evaluation that a loop has ended, inside a step; its rescues are counted."""
+        self.latest = {}
+        outcome = self._finished(schedule, unsolved)
+        for solution in self.latest.values():
+            solved, iterations, contradicted = self.work
+            self.work = RescueWork(solved + 1, iterations + solution.iterations, contradicted or solution.contradicted)
+        return outcome
+
+    def _finished(self, schedule: int, outcome: Outcome) -> Outcome:
+        # A loop that needs it twice at one point is not solvable.
+        while outcome.code is Code.LOOP and outcome.loop not in self.latest:
+            loop = outcome.loop
+            broken, solution = self._solutions.solution_of(loop, LoopMethod.AUTO)
+            if not broken.ok:
+                return broken
+            self.latest[loop] = solution
+            if not solution.converged:
+                break
+            self._solutions.refresh_chord(loop)
             outcome = self._schedules.evaluate(schedule)
-            # A loop that needs it twice at one point is not solvable.
-            while outcome.code is Code.LOOP and outcome.loop not in rescues:
-                loop = outcome.loop
-                broken, solution = self._solutions.solution_of(loop, LoopMethod.AUTO)
-                if not broken.ok:
-                    outcome = broken
-                    break
-                rescues[loop] = solution
-                if not solution.converged:
-                    break
-                self._solutions.refresh_chord(loop)
-                outcome = self._schedules.evaluate(schedule)
-        return Evaluated(outcome, tuple(rescues.items()), tuple(iterates))
+        return outcome

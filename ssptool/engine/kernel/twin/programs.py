@@ -62,7 +62,14 @@ class Programs:
         self._inputs, self._stepper, self._schedules = inputs, stepper, schedules
         self._iterations, self._recorder = iterations, recorder
 
-    def run(self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats) -> Outcome:
+    def run(
+        self,
+        program: Sequence[Instruction],
+        start: float,
+        h: float,
+        first: int,
+        rows: Floats,
+    ) -> Outcome:
         self._check(program, rows)
         reports = self._members.reports
         self._iterations.counts = []

@@ -1,0 +1,68 @@
+// Rules that make the next iterate of a step from those before, in nominal values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "calls.hpp"
+#include "proposals.hpp"
+
+namespace ssptool {
+
+// IQN-ILS: the differences of the last steps, the newest first.
+class SecantIterates final : public Proposal {
+ public:
+  SecantIterates(const IterateRule&, std::size_t unknowns);
+
+  // A new step.
+  void begin() noexcept;
+  std::vector<double> next(std::span<const double> x, std::span<const double> found) override;
+
+  [[nodiscard]] SecantMemory memory() const;
+  void go_on(const SecantMemory&);
+
+ private:
+  [[nodiscard]] std::size_t place(std::size_t column) const noexcept { return (newest_ + column) % room_; }
+  [[nodiscard]] std::span<double> part(std::vector<double>& numbers, std::size_t column) const noexcept {
+    return std::span(numbers).subspan(place(column) * size_, size_);
+  }
+  void learn(std::span<const double> found) noexcept;
+  void add() noexcept;
+  void forget_oldest() noexcept;
+
+  std::size_t size_, steps_, room_;
+  double limit_;
+  std::vector<double> changes_, answers_;  // room for as many columns as are kept at most
+  std::size_t newest_ = 0, kept_ = 0;      // the place of the first column, and how many there are
+  std::vector<std::int64_t> counts_;       // of the columns of each step, the newest first
+  std::vector<SecantColumn> columns_;
+  std::vector<double> residual_, last_residual_, last_found_;
+  bool begun_ = false;
+};
+
+// A rule at work on one interface.
+class Acceleration {
+ public:
+  Acceleration(const IterateRule&, std::size_t unknowns);
+
+  // A new step.
+  void begin() noexcept;
+  // What was found is the next iterate.
+  [[nodiscard]] bool is_plain() const noexcept { return rule_.kind == RuleKind::relaxation && rule_.factor == 1.0; }
+  std::vector<double> next(std::span<const double> x, std::span<const double> found);
+
+  // Of a rule that remembers; null: it begins anew with every step.
+  [[nodiscard]] SecantIterates* secants() noexcept { return secants_ ? &*secants_ : nullptr; }
+  [[nodiscard]] const SecantIterates* secants() const noexcept { return secants_ ? &*secants_ : nullptr; }
+
+ private:
+  IterateRule rule_;
+  std::optional<SecantIterates> secants_;
+  std::unique_ptr<Proposal> forgetful_;  // of the present step, once it was asked
+};
+
+}  // namespace ssptool

@@ -1,0 +1,133 @@
+// Convergence of iterated steps: agreement, stagnation, noise and divergence, told from iterates and what they give.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "calls.hpp"
+
+namespace ssptool {
+
+// Up to this part of the size of a signal, noise of FMUs explains a change that stops falling.
+inline constexpr double noise_limit = 1e-3;
+
+// How far an iterate may be from what it gives: absolute + relative · max(|x|, nominal).
+struct AgreementLimit {
+  double absolute, relative;
+};
+
+// The largest of numbers that are not negative, the first of equal ones; a nan is larger than all.
+struct Largest {
+  double value = 0.0;
+  std::size_t place = 0;
+
+  void add(double number, std::size_t i) noexcept {
+    if (i == 0 || (!(number <= value) && !std::isnan(value))) {
+      value = number;
+      place = i;
+    }
+  }
+};
+
+class Agreement {
+ public:
+  // As many nominal values as unknowns, which outlast this.
+  Agreement(AgreementLimit limit, std::span<const double> nominal)
+      : limit_(limit), nominal_(nominal), best_(nominal.size()), change_(nominal.size()), probes_(7 * nominal.size()) {
+    judged_.reserve(2 * judged_room);
+  }
+
+  // A step whose changes are known to be noise up to this `floor`.
+  void begin(double floor) noexcept;
+  bool reached(std::span<const double> x, std::span<const double> found) noexcept;
+  bool lost(std::span<const double> x, std::span<const double> found) noexcept;
+
+  // Find the noise of the step, a function from unknowns to unknowns in nominal values, which it changes in place.
+  template <class Step>
+  void probe(const Step& step) noexcept {
+    probed_ = true;
+    noise_ = 0.0;
+    if (!(least_ < infinity)) return;
+    for (const int place : probed_places) {
+      const std::span<double> x = probes(place);
+      move_best(place, x);
+      step(x);
+    }
+    noise_ = scatter();
+  }
+
+  [[nodiscard]] bool noisy() const noexcept { return noisy_; }
+  [[nodiscard]] bool probed() const noexcept { return probed_; }
+  [[nodiscard]] bool grows() const noexcept { return grows_; }
+  [[nodiscard]] double first() const noexcept { return first_; }
+  [[nodiscard]] double last() const noexcept { return last_; }
+  [[nodiscard]] double least() const noexcept { return least_; }
+  [[nodiscard]] double noise() const noexcept { return noise_; }
+  [[nodiscard]] std::size_t worst() const noexcept { return worst_; }
+  [[nodiscard]] std::span<const double> best() const noexcept { return best_; }
+  // What was found for it, less itself.
+  [[nodiscard]] std::span<const double> change() const noexcept { return change_; }
+  // Of each iterate the largest change and the excess.
+  [[nodiscard]] std::span<const double> judged() const noexcept { return judged_; }
+  [[nodiscard]] bool is_noise() const noexcept;
+  [[nodiscard]] bool stagnates() const noexcept;
+
+ private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr std::size_t window = 6;
+  static constexpr std::array<int, 7> probed_places{0, -3, 2, -1, 3, -2, 1};
+
+  [[nodiscard]] std::span<double> probes(int place) noexcept {
+    return std::span(probes_).subspan(static_cast<std::size_t>(place + 3) * nominal_.size(), nominal_.size());
+  }
+  void move_best(int place, std::span<double> x) const noexcept;
+  [[nodiscard]] double size_of_best(std::size_t i) const noexcept;
+  [[nodiscard]] double scatter() const noexcept;
+  [[nodiscard]] double excess(std::span<const double> x, std::span<const double> found) const noexcept;
+  void remember(const Largest& change, double excess, std::span<const double> x,
+                std::span<const double> found) noexcept;
+
+  AgreementLimit limit_;
+  std::span<const double> nominal_;
+  double floor_ = 0.0;
+  bool noisy_ = false, probed_ = false, grows_ = false;
+  double first_ = infinity, last_ = infinity, least_ = infinity, noise_ = 0.0;
+  double first_size_ = infinity, smallest_size_ = infinity;  // in nominal values
+  std::size_t worst_ = 0;
+  std::vector<double> best_, change_;
+  std::vector<double> judged_;               // no more than there is room for
+  std::vector<double> probes_;               // what came out at the probed places, in their order
+  std::array<double, window + 1> leasts_{};  // the latest at the place of its number, modulo their count
+  std::size_t count_ = 0;
+};
+
+class PlainIterationSwitch {
+ public:
+  explicit PlainIterationSwitch(std::int64_t plain_iterations)
+      : given_up_(plain_iterations == 1), plain_iterations_(plain_iterations) {
+    misses_.reserve(room);
+  }
+
+  bool goes_on_plainly(std::int64_t iteration, double t, double h) noexcept;
+
+  [[nodiscard]] bool given_up() const noexcept { return given_up_; }
+  // The oldest first.
+  [[nodiscard]] const std::vector<double>& misses() const noexcept { return misses_; }
+  void go_on(bool given_up, std::span<const double> misses) noexcept;
+
+ private:
+  static constexpr std::size_t room = 5;
+
+  void add_miss(double t) noexcept;
+
+  bool given_up_;
+  std::int64_t plain_iterations_;
+  std::vector<double> misses_;
+};
+
+}  // namespace ssptool

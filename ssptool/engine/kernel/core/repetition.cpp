@@ -1,0 +1,226 @@
+#include "repetition.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "fmi.hpp"
+
+namespace ssptool {
+
+namespace {
+
+// repetition.py says of each what it is.
+constexpr double strong_damping = 0.1;
+constexpr std::int64_t tried = 3;
+
+}  // namespace
+
+bool Attempts::checked(bool ok) noexcept {
+  if (ok) return true;
+  const Outcome& found = access_.outcome;
+  const bool may_go_on =
+      found.fmi_status == fmi::discard || std::string_view(found.function).ends_with(":terminateSimulation");
+  final_ = found.code == Code::range || (found.code == Code::fmi && !may_go_on);
+  return false;
+}
+
+bool Attempts::save(const IterationCalls& calls) noexcept { return checked(stepper_.save_all(groups_[calls.group])); }
+
+bool Attempts::restore(const IterationCalls& calls) noexcept {
+  return checked(stepper_.restore_all(groups_[calls.group]));
+}
+
+void Attempts::predict(const IterationCalls& calls, int order, double h, std::span<double> x) noexcept {
+  inputs_.extrapolate_slots(groups_[calls.group].inputs, order);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Slot slot = calls.unknowns[i];
+    x[i] = slot_values_.input_value[slot] + h * slot_values_.input_rates[slot] +
+           h * h / 2 * slot_values_.input_rates[slot_values_.size() + slot];
+  }
+}
+
+void Attempts::exchange(const IterationCalls& calls) noexcept { wires_.copy(groups_[calls.group].wires); }
+
+bool Attempts::attempt(const IterationCalls& calls, std::span<const double> x, const MacroStep& step) noexcept {
+  for (std::size_t i = 0; i < x.size(); ++i) slot_values_.values[calls.unknowns[i]] = x[i];
+  inputs_.hold_slots(groups_[calls.held].inputs);
+  if (calls.order != 0)
+    inputs_.interpolate_slots(groups_[calls.following].inputs, calls.order, step.h);
+  else
+    inputs_.hold_slots(groups_[calls.following].inputs);
+  if (!checked(stepper_.step_all(groups_[calls.group], step.t, step.h)) || !evaluate(calls.schedule)) return false;
+  exchange(calls);
+  return true;
+}
+
+bool Attempts::evaluate(Index schedule) noexcept {
+  if (schedules_.visit_all(schedule)) return true;
+  if (access_.outcome.code == Code::loop) access_.outcome = rescues_.go_on(schedule, access_.outcome);
+  return checked(access_.outcome.ok());
+}
+
+void Attempts::find(const IterationCalls& calls, std::span<double> found) const noexcept {
+  for (std::size_t i = 0; i < found.size(); ++i) found[i] = slot_values_.values[calls.unknowns[i]];
+}
+
+Repetition::Repetition(IterationCalls calls, Attempts& attempts)
+    : calls_(std::move(calls)),
+      attempts_(attempts),
+      switch_(calls_.plain_iterations),
+      agreement_({calls_.absolute, calls_.relative}, calls_.nominal),
+      damped_agreement_({calls_.absolute, calls_.relative}, calls_.nominal),
+      acceleration_(calls_.rule, calls_.unknowns.size()),
+      damping_({.kind = RuleKind::aitken, .factor = strong_damping}, calls_.unknowns.size()),
+      x_(calls_.unknowns.size()),
+      found_(x_),
+      scaled_(x_),
+      scaled_found_(x_) {}
+
+Repetition::Done Repetition::step(const MacroStep& step) noexcept {
+  present_ = step;
+  iterations_ = 1;
+  left_domain_ = false;
+  agreement_.begin(accepted.floor);
+  if (!attempts_.save(calls_)) return failed();
+  attempts_.predict(calls_, calls_.prediction, step.h, x_);
+  attempts_.exchange(calls_);
+  acceleration_.begin();
+  bool went_well = attempts_.attempt(calls_, x_, step);
+  while (went_well) {
+    attempts_.find(calls_, found_);
+    if (agreement_.reached(x_, found_)) return agreed();
+    const bool plain = switch_.goes_on_plainly(iterations_, step.t, step.h);
+    if (agreement_.lost(x_, found_) || is_enough(plain)) return accept_noise();
+    propose(acceleration_, plain);
+    ++iterations_;
+    went_well = again(x_);
+  }
+  return carried_away();
+}
+
+bool Repetition::again(std::span<const double> x) noexcept {
+  return attempts_.restore(calls_) && attempts_.attempt(calls_, x, present_);
+}
+
+// The next x, from this one and what was found for it.
+void Repetition::propose(Acceleration& acceleration, bool plain) noexcept {
+  for (std::size_t i = 0; i < x_.size(); ++i) {
+    scaled_[i] = x_[i] / calls_.nominal[i];
+    scaled_found_[i] = found_[i] / calls_.nominal[i];
+  }
+  if (!plain && !acceleration.is_plain()) scaled_found_ = acceleration.next(scaled_, scaled_found_);
+  for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = calls_.nominal[i] * scaled_found_[i];
+}
+
+Repetition::Done Repetition::agreed() noexcept {
+  accepted.failed = 0;
+  if (agreement_.noisy()) accepted.note_noise(present_.t, agreement_.last(), agreement_.worst());
+  return iterations_;
+}
+
+// No further iterate can improve the step.
+bool Repetition::is_enough(bool plain) noexcept {
+  if (iterations_ >= calls_.max_iterations) return true;
+  if (agreement_.stagnates() && !agreement_.probed() && agreement_.least() <= noise_limit) probe_noise();
+  const bool hopeless = calls_.retreats && accepted.failed >= tried && !plain;
+  return hopeless || agreement_.is_noise();
+}
+
+void Repetition::probe_noise() noexcept {
+  agreement_.probe([this](std::span<double> x) noexcept {
+    for (std::size_t i = 0; i < x.size(); ++i) scaled_[i] = x[i] * calls_.nominal[i];
+    const bool ok = again(scaled_);
+    attempts_.find(calls_, scaled_found_);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      x[i] = ok ? scaled_found_[i] / calls_.nominal[i] : std::numeric_limits<double>::quiet_NaN();
+  });
+}
+
+// A change that the noise of the FMUs explains is accepted.
+Repetition::Done Repetition::accept_noise() noexcept {
+  if (!agreement_.is_noise()) probe_noise();
+  if (agreement_.is_noise()) return settle();
+  attempts_.outcome() = {.code = Code::coupling};
+  return retreat();
+}
+
+// Repeat the step with the best iterate, which no iteration can improve because of noise.
+Repetition::Done Repetition::settle() noexcept {
+  if (!again(agreement_.best())) return failed();
+  accepted.floor = std::min(std::max({accepted.floor, agreement_.least(), 4.0 * agreement_.noise()}), noise_limit);
+  accepted.failed = 0;
+  accepted.note_noise(present_.t, agreement_.least(), agreement_.worst());
+  return iterations_;
+}
+
+// A component failed: at an iterate, and not at a value that is part of the solution, unless at the first.
+Repetition::Done Repetition::carried_away() noexcept {
+  return iterations_ == 1 || attempts_.is_final() ? failed() : retreat();
+}
+
+// Repeat the step with stronger damping, else do it once, unless the user asked for this method.
+Repetition::Done Repetition::retreat() noexcept {
+  if (!calls_.retreats) {
+    left_domain_ = attempts_.outcome().code != Code::coupling;
+    return failed();
+  }
+  ++accepted.failed;
+  if (const std::int64_t more = accepted.failed_damped < tried ? damped() : 0; more > 0) {
+    accepted.note_damped(present_.t);
+    return iterations_ + more;
+  }
+  attempts_.predict(calls_, 1, present_.h, x_);
+  if (!again(x_)) return failed();
+  accepted.note_unrepeated(present_.t);
+  return iterations_ + 1;
+}
+
+// Iterations of this step that start with a strong damping; 0: they do not converge either.
+std::int64_t Repetition::damped() noexcept {
+  damped_agreement_.begin(0.0);
+  damping_.begin();
+  attempts_.predict(calls_, 1, present_.h, x_);
+  for (std::int64_t iteration = 1; iteration <= calls_.max_iterations; ++iteration) {
+    if (!again(x_)) return 0;
+    attempts_.find(calls_, found_);
+    if (damped_agreement_.reached(x_, found_)) return iteration;
+    if (damped_agreement_.lost(x_, found_)) return 0;
+    propose(damping_, false);
+  }
+  return 0;
+}
+
+Repetition::Done Repetition::failed() noexcept {
+  attempts_.outcome().iterations = iterations_;
+  return std::nullopt;
+}
+
+IterationReport Repetition::report() const {
+  const auto copied = [](std::span<const double> numbers) {
+    return std::vector<double>(numbers.begin(), numbers.end());
+  };
+  return {.left_domain = left_domain_,
+          .first = agreement_.first(),
+          .least = agreement_.least(),
+          .noise = agreement_.noise(),
+          .worst = agreement_.worst(),
+          .stagnates = agreement_.stagnates(),
+          .grows = agreement_.grows(),
+          .best = copied(agreement_.best()),
+          .change = copied(agreement_.change()),
+          .judged = copied(agreement_.judged())};
+}
+
+IterationMemory Repetition::memory() const {
+  IterationMemory memory{.given_up = switch_.given_up(), .misses = switch_.misses(), .secants = {}};
+  if (const SecantIterates* secants = acceleration_.secants()) memory.secants = secants->memory();
+  return memory;
+}
+
+void Repetition::go_on(const IterationMemory& memory) {
+  switch_.go_on(memory.given_up, memory.misses);
+  if (SecantIterates* secants = acceleration_.secants()) secants->go_on(memory.secants);
+}
+
+}  // namespace ssptool

@@ -1,0 +1,109 @@
+// A macro step that is repeated from its start until the values at its end agree; retreats where they do not.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "acceleration.hpp"
+#include "convergence.hpp"
+#include "loop_solutions.hpp"
+#include "stepper.hpp"
+
+namespace ssptool {
+
+struct MacroStep {
+  double t, h;
+};
+
+// What is done to the group of a step that is repeated. Unknowns are in the units of their signals.
+class Attempts {
+ public:
+  Attempts(SlotValues& slot_values, const Wires& wires, Groups& groups, Inputs& inputs, Stepper& stepper,
+           Schedules& schedules, Rescues& rescues, Access& access)
+      : slot_values_(slot_values),
+        wires_(wires),
+        groups_(groups),
+        inputs_(inputs),
+        stepper_(stepper),
+        schedules_(schedules),
+        rescues_(rescues),
+        access_(access) {}
+
+  // Whether all went well; if not, the outcome says what happened.
+  bool save(const IterationCalls&) noexcept;
+  bool restore(const IterationCalls&) noexcept;
+  bool attempt(const IterationCalls&, std::span<const double> x, const MacroStep&) noexcept;
+
+  void predict(const IterationCalls&, int order, double h, std::span<double> x) noexcept;
+  void exchange(const IterationCalls&) noexcept;
+  void find(const IterationCalls&, std::span<double> found) const noexcept;
+
+  // The last trouble is not one of the values at an iterate, so that no other iterate helps.
+  [[nodiscard]] bool is_final() const noexcept { return final_; }
+  [[nodiscard]] Outcome& outcome() noexcept { return access_.outcome; }
+
+ private:
+  bool checked(bool ok) noexcept;
+  bool evaluate(Index schedule) noexcept;
+
+  SlotValues& slot_values_;
+  const Wires& wires_;
+  Groups& groups_;
+  Inputs& inputs_;
+  Stepper& stepper_;
+  Schedules& schedules_;
+  Rescues& rescues_;
+  Access& access_;
+  bool final_ = false;
+};
+
+// The steps of one group.
+class Repetition {
+ public:
+  Repetition(IterationCalls, Attempts&);
+  // The agreement is about numbers in here.
+  Repetition(const Repetition&) = delete;
+  Repetition& operator=(const Repetition&) = delete;
+  ~Repetition() = default;
+
+  // The number of iterations; none if the step failed, as the outcome says.
+  std::optional<std::int64_t> step(const MacroStep&) noexcept;
+
+  [[nodiscard]] std::size_t unknowns() const noexcept { return x_.size(); }
+  [[nodiscard]] IterationReport report() const;
+  [[nodiscard]] IterationMemory memory() const;
+  void go_on(const IterationMemory&);
+
+  AcceptedSteps accepted;
+
+ private:
+  using Done = std::optional<std::int64_t>;
+
+  bool begin() noexcept;
+  bool again(std::span<const double> x) noexcept;
+  void propose(Acceleration&, bool plain) noexcept;
+  void probe_noise() noexcept;
+  bool is_enough(bool plain) noexcept;
+  Done agreed() noexcept;
+  Done accept_noise() noexcept;
+  Done settle() noexcept;
+  Done carried_away() noexcept;
+  Done retreat() noexcept;
+  [[nodiscard]] std::int64_t damped() noexcept;
+  Done failed() noexcept;
+
+  IterationCalls calls_;
+  Attempts& attempts_;
+  PlainIterationSwitch switch_;
+  Agreement agreement_, damped_agreement_;
+  Acceleration acceleration_, damping_;
+  std::vector<double> x_, found_;
+  std::vector<double> scaled_, scaled_found_;  // the same in nominal values
+  MacroStep present_{};
+  std::int64_t iterations_ = 0;
+  bool left_domain_ = false;
+};
+
+}  // namespace ssptool

@@ -1,0 +1,459 @@
+"""Groups whose macro steps are repeated until their interface values converge.
+
+The kernel does it, but for accelerations, measures and logs that it has not."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from ssptool.engine.failure import (
+    Ending,
+    FailedIteration,
+    Failure,
+    IteratedConnection,
+    finite,
+    largest_first,
+    residual_curves,
+    seconds_text,
+)
+from ssptool.engine.kernel.interface import (
+    Code,
+    Floats,
+    IterationCalls,
+    IterationMemory,
+    IterationReport,
+    Outcome,
+    RuleKind,
+)
+from ssptool.engine.kernel.twin.convergence import NOISE_MARGIN, Agreement
+from ssptool.engine.kernel.twin.repetition import Repetition, RepetitionLimits, RepetitionMethod
+from ssptool.engine.masters.acceleration import (
+    Acceleration,
+    GroupInterface,
+    IqnIls,
+    kernel_rule,
+    restored_secants,
+    saved_secants,
+)
+from ssptool.engine.masters.convergence import (
+    Absolute,
+    FixedCount,
+    Measure,
+    Relative,
+    UnconvergedSteps,
+    restored_counts,
+    saved_counts,
+    settled_of,
+)
+from ssptool.engine.masters.master import CoupledSystem
+from ssptool.engine.masters.program import Interpolate
+from ssptool.engine.masters.protocols import (
+    AskDerivatives,
+    InputApproximation,
+    InstanceGroup,
+    SavedState,
+    StepDerivatives,
+    Unconverged,
+    part_of,
+    under,
+)
+from ssptool.errors import counted
+from ssptool.fmu.units import with_unit
+
+PREDICTION_ORDER = 2
+"""Order of the first guess: one more than accuracy needs, since a better guess saves iterations and costs
+nothing.
+"""
+
+
+WORTH_ALLOWING = 0.1
+"""A larger tolerance is no advice."""
+
+
+@dataclass(frozen=True, slots=True)
+class IterationMethod:
+    """Method of iterated steps.
+
+    Attributes
+    ----------
+    inputs
+        Approximation of the inputs over a macro step.
+    acceleration
+        Method that makes the next iterate from those before.
+    measure
+        Criterion of convergence.
+    max_iterations
+        Limit of one macro step.
+    prediction
+        Order of the polynomial through accepted points that gives the first guess.
+    retreats
+        True if steps that do not converge are repeated with stronger damping, and then done without repetition.
+    """
+
+    inputs: InputApproximation = field(default_factory=Interpolate)
+    acceleration: Acceleration = field(default_factory=IqnIls)
+    measure: Measure = field(default_factory=lambda: Relative(1e-8))
+    max_iterations: int = 30
+    prediction: int = PREDICTION_ORDER
+    retreats: bool = False
+
+    @property
+    def plain_iterations(self) -> int:
+        """Number of plain iterates before the acceleration is asked.
+
+        No method does better than to agree at the second iterate; as long as a plain one does, the method that
+        is taken by default is not needed, and costs more than a small FMU.
+        """
+        return 2 if isinstance(self.acceleration, IqnIls) else 1
+
+
+def kernel_calls(method: IterationMethod, group: InstanceGroup) -> IterationCalls | None:
+    """The iterated step of this group as a kernel does it; None if a kernel has no such acceleration, measure or
+    first guess.
+    """
+    measure, rule = method.measure, kernel_rule(method.acceleration)
+    if rule is None or not isinstance(measure, Absolute | Relative) or not method.prediction:
+        return None
+    return IterationCalls(
+        group=group.group,
+        following=group.following,
+        held=group.held,
+        schedule=group.schedule,
+        unknowns=group.unknowns,
+        nominal=group.nominal,
+        order=method.inputs.order,
+        prediction=method.prediction,
+        absolute=measure.limit if isinstance(measure, Absolute) else 0.0,
+        relative=measure.limit if isinstance(measure, Relative) else 0.0,
+        rule=rule,
+        plain_iterations=method.plain_iterations,
+        max_iterations=method.max_iterations,
+        retreats=method.retreats,
+    )
+
+
+class IteratedGroup(Protocol):
+    """One group of instances, with what its steps need at hand."""
+
+    def step(self, t: float, h: float, end: float) -> int | Failure:
+        """One macro step; the number of iterations that it took."""
+        ...
+
+    def save_state(self) -> SavedState: ...
+
+    def restore_state(self, state: SavedState) -> None: ...
+
+
+class SteppedGroup:
+    """A group in which nothing feeds back: values from earlier groups are known at the end of the step."""
+
+    def __init__(self, inputs: InputApproximation, system: CoupledSystem, group: InstanceGroup) -> None:
+        self.inputs, self.system, self.group = inputs, system, group
+
+    def save_state(self) -> SavedState:
+        return {}
+
+    def restore_state(self, state: SavedState) -> None:
+        pass
+
+    def step(self, t: float, h: float, end: float) -> int | Failure:
+        self.system.kernel.exchange(self.group.group)
+        return advance(self.system, self.group, self.inputs, (t, h, end)) or 1
+
+
+def advance(
+    system: CoupledSystem, group: InstanceGroup, inputs: InputApproximation, step: tuple[float, float, float]
+) -> Failure | None:
+    """Step a group once and make its outputs consistent; `step` is start, size and end [s]."""
+    t, h, end = step
+    system.kernel.hold(group.held)
+    inputs.apply(system.kernel, group.following, h)
+    outcome = system.advance(group, t, h)
+    return system.evaluate(group.schedule, end) if outcome.ok else system.explain_step(outcome, t, end)
+
+
+def is_final(failure: Failure) -> bool:
+    """True if it does not come from the values at an iterate, so that no other iterate helps."""
+    return failure.ending is Ending.FMI and not failure.recoverable
+
+
+class KernelGroup:
+    """A group that the kernel iterates."""
+
+    def __init__(
+        self, method: IterationMethod, system: CoupledSystem, group: InstanceGroup, calls: IterationCalls
+    ) -> None:
+        self.system, self.kernel = system, system.kernel
+        self.iteration = self.kernel.iteration(calls)
+        self.settled = settled_of(system.settled, group.names, group.signals)
+        self.kernel.set_accepted_steps(self.iteration, self.settled.accepted())
+        self.settled.accepted = lambda: self.kernel.accepted_steps(self.iteration)
+        self.failures = IterationFailures(method, system, group, self.settled)
+        self.rule = calls.rule
+
+    def save_state(self) -> SavedState:
+        memory = self.kernel.iteration_memory(self.iteration)
+        return {
+            "cautious": np.array(memory.given_up),
+            "misses": memory.misses,
+            **saved_counts(self.settled.accepted()),
+            **(under("acceleration", saved_secants(memory.secants)) if self.rule.kind is RuleKind.SECANTS else {}),
+        }
+
+    def restore_state(self, state: SavedState) -> None:
+        secants = self.kernel.iteration_memory(self.iteration).secants
+        if self.rule.kind is RuleKind.SECANTS:
+            secants = restored_secants(part_of(state, "acceleration"))
+        memory = IterationMemory(bool(state["cautious"]), state["misses"], secants)
+        self.kernel.set_iteration_memory(self.iteration, memory)
+        self.kernel.set_accepted_steps(self.iteration, restored_counts(self.settled.accepted(), state))
+
+    def step(self, t: float, h: float, end: float) -> int | Failure:
+        outcome = self.kernel.iterate(self.iteration, t, h)
+        return outcome.iterations if outcome.ok else self.explain(outcome, t, end)
+
+    def explain(self, outcome: Outcome, t: float, end: float) -> Failure:
+        """Failure of the step from t to `end` [s] that the kernel has ended."""
+        report = self.kernel.iteration_report(self.iteration)
+        component = None if outcome.code is Code.COUPLING else self.system.explain_step(outcome, t, end)
+        return self.failures.of_step(t, outcome.iterations, report, component)
+
+
+class RepeatedGroup:
+    """A group whose steps are repeated one operation after the other; its troubles are failures.
+
+    Attributes
+    ----------
+    t, h, end : [s]
+        The present step: its start, size and end.
+    """
+
+    def __init__(self, method: IterationMethod, system: CoupledSystem, group: InstanceGroup) -> None:
+        self.method, self.system, self.kernel, self.group = method, system, system.kernel, group
+        self.unknowns = np.asarray(group.unknowns, dtype=np.intp)
+        self.nominal = np.asarray(group.nominal, dtype=float)
+        # Views, fetched once: asking the kernel for them costs more than reading them.
+        self.values = self.kernel.values
+        self.input_value, self.input_rates = self.kernel.input_value, self.kernel.input_rates
+        self.t, self.h, self.end = system.start, system.step, system.start
+        self.settled = settled_of(system.settled, group.names, group.signals)
+        self.failures = IterationFailures(method, system, group, self.settled)
+        self.trouble: Failure | None = None
+        self.ask_derivatives: AskDerivatives | None = None
+        self.accelerator = method.acceleration.start(GroupInterface(self._probe, self._pattern, self._derivatives))
+        self.repetition = self._begun()
+
+    def _begun(self) -> Repetition[Failure]:
+        method, nominal = self.method, self.nominal
+        limits = RepetitionLimits(method.prediction, method.plain_iterations, method.max_iterations, method.retreats)
+        counted = isinstance(method.measure, FixedCount)
+        repeated = RepetitionMethod(limits, self.accelerator, lambda: method.measure.begin(nominal), counted)
+        repetition: Repetition[Failure] = Repetition(repeated, self, nominal, self._log)
+        repetition.accepted = self.settled.accepted()
+        self.settled.accepted = lambda: repetition.accepted
+        return repetition
+
+    def save_state(self) -> SavedState:
+        switch = self.repetition.switch
+        return {
+            "cautious": np.array(switch.given_up),
+            "misses": np.array(switch.misses, dtype=float),
+            **saved_counts(self.repetition.accepted),
+            **under("acceleration", self.accelerator.save_state()),
+        }
+
+    def restore_state(self, state: SavedState) -> None:
+        switch = self.repetition.switch
+        switch.given_up = bool(state["cautious"])
+        switch.misses.extend(state["misses"].tolist())
+        self.repetition.accepted = restored_counts(self.repetition.accepted, state)
+        self.accelerator.restore_state(part_of(state, "acceleration"))
+
+    def step(self, t: float, h: float, end: float) -> int | Failure:
+        self.t, self.h, self.end = t, h, end
+        repetition = self.repetition
+        found = repetition.step(t, h)
+        if isinstance(found, int):
+            self._judge_fixed_count(repetition.agreement, found)
+            return found
+        return self.failures.of_step(t, repetition.iterations, repetition.report, found)
+
+    def _judge_fixed_count(self, agreement: Agreement, iterations: int) -> None:
+        """Judge whether a step of a fixed number of iterations has converged."""
+        measure = self.method.measure
+        if isinstance(measure, FixedCount) and not agreement.last <= measure.limit:
+            signal = self.group.signals[agreement.last_worst]
+            grows = agreement.grows or not agreement.last <= agreement.first
+            self.settled.note_unconverged(Unconverged(1, agreement.last, signal, self.t, iterations, grows))
+
+    def save(self) -> Failure | None:
+        return self._checked(self.kernel.save)
+
+    def restore(self) -> Failure | None:
+        return self._checked(self.kernel.restore)
+
+    def predict(self, order: int) -> Floats:
+        h, slots = self.h, self.unknowns
+        if order == 0:
+            self.exchange()
+            return np.array(self.values[slots])
+        self.kernel.extrapolate(self.group.group, order)
+        first, second = self.input_rates[0][slots], self.input_rates[1][slots]
+        return np.asarray(self.input_value[slots] + h * first + h * h / 2 * second)
+
+    def exchange(self) -> None:
+        self.kernel.exchange(self.group.group)
+
+    def attempt(self, x: Floats) -> Failure | None:
+        self.values[self.unknowns] = x
+        self.trouble = advance(self.system, self.group, self.method.inputs, (self.t, self.h, self.end))
+        if self.trouble is None:
+            self.exchange()
+        return self.trouble
+
+    def found(self) -> Floats:
+        return np.asarray(self.values[self.unknowns])
+
+    def is_final(self) -> bool:
+        return self.trouble is not None and is_final(self.trouble)
+
+    def _checked(self, operation: Callable[[int], Outcome]) -> Failure | None:
+        outcome = operation(self.group.group)
+        self.trouble = None if outcome.ok else self.system.explain(outcome, self.t)
+        return self.trouble
+
+    def _probe(self, x: Floats) -> Floats:
+        return self.repetition.probe(x)
+
+    def _pattern(self) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
+        return self.system.interface_pattern(self.group)
+
+    def _derivatives(self) -> StepDerivatives:
+        """Derivatives of `_probe` at the present iterate."""
+        if self.ask_derivatives is None:
+            self.ask_derivatives = self.system.interface_derivatives(self.group)
+        found = self.ask_derivatives(self.h, self.method.inputs.order)
+        return StepDerivatives(found.matrix * self.nominal / self.nominal[:, None], found.known)
+
+    def _log(self, iteration: int, x: Floats, found: Floats, agreement: Agreement, agrees: bool) -> None:
+        if self.system.coupling_log is not None:
+            facts = (self.end, ", ".join(self.group.names), iteration, agreement.excess, agrees)
+            values, residuals = (
+                dict(zip(self.group.signals, numbers.tolist(), strict=True)) for numbers in (x, found - x)
+            )
+            self.system.coupling_log.write(facts, values, residuals)
+
+
+@dataclass(frozen=True, slots=True)
+class IterationFailures:
+    """Failures of the iterated steps of one group, in words and with the iteration."""
+
+    method: IterationMethod
+    system: CoupledSystem
+    group: InstanceGroup
+    settled: UnconvergedSteps
+
+    def of_step(self, t: float, iterations: int, report: IterationReport, component: Failure | None) -> Failure:
+        """Failure of a step from t [s], that of a component or of the iteration itself."""
+        if component is None:
+            return self._not_converged(t, iterations, report)
+        return self._left_domain(t, iterations, report, component) if report.left_domain else self._later(component)
+
+    def _not_converged(self, t: float, iterations: int, report: IterationReport) -> Failure:
+        names, iteration = ", ".join(self.group.names), self._failed(iterations, report)
+        step = f"of the step from t = {seconds_text(t)} for the inputs of {names}"
+        tried = counted(iterations, "iteration")
+        left = f"{_largest_change(iteration)} (asked for: {self.method.measure.name})"
+        noisy = report.least <= NOISE_MARGIN * report.noise
+        stays = noisy or (report.stagnates and report.least < report.first)
+        if stays and report.least <= 1.0:  # what changes by more than its size does not stay where it is
+            known = f", the noise of the FMUs is {report.noise:.2g}" if report.noise else ""
+            rest = 2.0 * max(report.least, 2.0 * report.noise)
+            allow = f"allow what is left with --tolerance {rest:.0e}, or " if rest < WORTH_ALLOWING else ""
+            why = f"the iteration {step} stagnates after {tried}: {left}{known}"
+            return _gives_up(t, why, f"{allow}step without iterations (--master jacobi)", iteration)
+        if report.grows or report.least > 1.0:  # what changes by more than its size comes no nearer
+            return _gives_up(t, f"the iteration {step} diverges after {tried}: {left}", self._remedy(), iteration)
+        return _gives_up(
+            t,
+            f"the iteration {step} has not converged after {tried}: {left}",
+            f"allow more with {self._more()}, {self._remedy()}, or step without iterations (--master jacobi)",
+            iteration,
+        )
+
+    def _failed(self, iterations: int, report: IterationReport) -> FailedIteration:
+        """All iterates of a step, which is given up."""
+        numbered = enumerate(report.judged.tolist(), start=1)
+        points = [(number, change, change / excess) for number, (change, excess) in numbered if excess > 0.0]
+        connections, left_out = largest_first(self._connections(report))
+        method, least = self.method.acceleration.name, finite(report.least)
+        return FailedIteration(
+            method=method,
+            iterations=iterations,
+            residual=least,
+            allowed=next((finite(limit) for _, change, limit in points if change == least), None),
+            relative_to="size",
+            connections=connections,
+            left_out=left_out,
+            curves=residual_curves({method: points}),
+        )
+
+    def _connections(self, report: IterationReport) -> Iterator[IteratedConnection]:
+        nominal = np.asarray(self.group.nominal, dtype=float)
+        allowed = self.method.measure.allowed(report.best, nominal)
+        relative = np.abs(report.change) / np.maximum(np.abs(report.best), nominal)
+        numbers = np.transpose((report.best, report.change, allowed, relative)).tolist()
+        for (source, destination, unit), row in zip(self.system.interface_ends(self.group), numbers, strict=True):
+            value, change, limit, share = map(finite, row)
+            ends = str(source), str(destination), source.component, destination.component
+            yield IteratedConnection(*ends, value, unit, change, limit, share)
+
+    def _left_domain(self, t: float, iterations: int, report: IterationReport, failure: Failure) -> Failure:
+        """A component failed at an iterate, not at a value that is part of the solution."""
+        names = ", ".join(self.group.names)
+        why = (
+            f"the iteration of the step from t = {seconds_text(t)} for the inputs of {names} left the domain of a "
+            f"component in iteration {iterations}: {failure.message}"
+        )
+        return _gives_up(t, why, self._remedy(), self._failed(iterations, report), failure.messages)
+
+    def _later(self, failure: Failure) -> Failure:
+        """A failure that earlier steps without iterations may have led to says so."""
+        steps = self.settled.accepted()
+        if not steps.unrepeated:
+            return failure
+        cause = f"steps since t = {steps.unrepeated_from:.6g} s that did not converge may have led to this"
+        advice = f"{cause}: allow more iterations with {self._more()}, {self._remedy()}; {failure.advice}"
+        return replace(failure, advice=advice)
+
+    def _more(self) -> str:
+        return f"--max-iterations {2 * self.method.max_iterations}"
+
+    def _remedy(self) -> str:
+        strong = ("IQN-ILS", "interface Newton")
+        better = "newton" if self.method.acceleration.name in strong else "newton or iqn-ils"
+        return f"use --acceleration {better}, or a smaller --step-size"
+
+
+def _gives_up(t: float, why: str, advice: str, iteration: FailedIteration, messages: tuple[str, ...] = ()) -> Failure:
+    return Failure(Ending.COUPLING, why, advice, t, messages=messages, iteration=iteration)
+
+
+def _largest_change(iteration: FailedIteration) -> str:
+    """The largest change at the best iterate in words, in the unit of its signal and over its size."""
+    worst = iteration.worst
+    if worst is None or worst.residual is None or worst.relative is None:
+        return "a value is not finite"
+    change = with_unit(f"{abs(worst.residual):.3g}", worst.unit)
+    return f"{worst.destination} changes by {change}, {worst.relative:.3g} of its size"
+
+
+def iterated_group(method: IterationMethod, system: CoupledSystem, group: InstanceGroup) -> IteratedGroup:
+    """The group as the kernel iterates it if it can, and if nobody looks at its operations."""
+    if not len(group.unknowns):
+        return SteppedGroup(method.inputs, system, group)
+    watched = system.stepwise or system.coupling_log is not None
+    calls = None if watched else kernel_calls(method, group)
+    return RepeatedGroup(method, system, group) if calls is None else KernelGroup(method, system, group, calls)
