@@ -38,7 +38,11 @@ class Agreement {
  public:
   // As many nominal values as unknowns, which outlast this.
   Agreement(AgreementLimit limit, std::span<const double> nominal)
-      : limit_(limit), nominal_(nominal), best_(nominal.size()), change_(nominal.size()), probes_(7 * nominal.size()) {
+      : limit_(limit),
+        nominal_(nominal),
+        best_(nominal.size()),
+        change_(nominal.size(), std::numeric_limits<double>::quiet_NaN()),
+        probes_(7 * nominal.size()) {
     judged_.reserve(2 * judged_room);
   }
 
