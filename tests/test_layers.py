@@ -22,6 +22,7 @@ LEVELS = [
     ["engine"],
     ["results"],
     ["studies"],
+    ["exporting"],
     ["api"],
     ["cli"],
     ["__main__"],

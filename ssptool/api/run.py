@@ -56,7 +56,7 @@ def plan(system: Path | str, **options: Unpack[RunOptions]) -> Plan:
     --------
     >>> ssptool.plan("systems/dual_mass_oscillator", master="jacobi").choices
     """
-    with _opened_plan(plan, system, options) as opened:
+    with opened_plan(plan, system, options) as opened:
         return opened.plan
 
 
@@ -179,7 +179,7 @@ def simulate(
         raise WrongArgument("isolated", isolated, "True or left out where limits or a sandbox are given")
     apart = limits != Limits() if isolated is None else isolated
     with ExitStack() as stack:
-        archive, made, arguments = stack.enter_context(_opened_plan(simulate, system, options))
+        archive, made, arguments = stack.enter_context(opened_plan(simulate, system, options))
         made, sources = with_libraries(made, archive) if flag("compile", compile) else (made, archive)
         stack.enter_context(passing(texts("env", env, "the name of an environment variable")))
         return run(
@@ -211,7 +211,7 @@ class _OpenedPlan(NamedTuple):
 
 
 @contextmanager
-def _opened_plan(function: Callable[..., Any], system: Path | str, options: Mapping[str, Any]) -> Iterator[_OpenedPlan]:
+def opened_plan(function: Callable[..., Any], system: Path | str, options: Mapping[str, Any]) -> Iterator[_OpenedPlan]:
     """An open system, and the plan of its run with all that a caller gave to a public function."""
     refuse_unknown(function, options, list(SettingsOptions.__annotations__))
     given = {**DEFAULTS, **options}
@@ -292,7 +292,7 @@ class Simulation(simulation.SteppedRun):
         patterns = texts("record", record, "a pattern such as '*.x1'")
         file = None if saved is None else path("saved", saved)
         with ExitStack() as stack:
-            archive, plan, _ = stack.enter_context(_opened_plan(type(self), system, options))
+            archive, plan, _ = stack.enter_context(opened_plan(type(self), system, options))
             plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
             super().__init__(select(plan, patterns), sources, saved=file)
             self._opened = stack.pop_all()

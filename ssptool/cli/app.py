@@ -67,6 +67,7 @@ PANELS = {
         "pack": "Pack a folder into a package. Equal folders give equal files.",
         "unpack": "Write the files of a package into a folder.",
         "convert": "Write an FMU, or a system of the Open Simulation Platform, as SSP.",
+        "export": "Make one FMU of a system.",
         "variant": "List and change the variants of a package.",
         "upgrade": "Convert a system, or one document, to SSP 2.0.",
         "downgrade": "Convert a system, or one document, to SSP 1.0.",
@@ -84,7 +85,7 @@ FAMILIES = {
     "results": ("plot", "compare", "report", "reproduce"),
     "edit": ("new", "add", "remove", "connect", "disconnect", "dictionary", "rename", "replace"),
     "edit_parameters": ("set", "unset", "bind", "unbind", "map", "unmap"),
-    "package": ("pack", "unpack", "convert", "variant", "upgrade", "downgrade", "diff"),
+    "package": ("pack", "unpack", "convert", "export", "variant", "upgrade", "downgrade", "diff"),
 }
 """Module → its commands. A command of no family is in the module of its own name."""
 

@@ -1,15 +1,17 @@
-"""Commands about packages, variants and versions: pack, unpack, convert, variant, upgrade, downgrade, diff."""
+"""Commands about packages, variants and versions: pack, unpack, convert, export, variant, upgrade, downgrade, diff."""
 
+from collections import Counter
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import ssptool
 from ssptool.cli.app import say
 from ssptool.cli.edit import Diff, Force
-from ssptool.cli.options import TextOrJson
+from ssptool.cli.options import WHAT_IS_COMPILED, Accept, SystemPath, TextOrJson, bundled, changes_from, codes
+from ssptool.cli.settings_options import PLANNED, settings_options
 from ssptool.errors import counted
 
 if TYPE_CHECKING:
@@ -81,6 +83,43 @@ def convert_command(
     for note in converted.notes:
         say(f"note: {note}")
     say(f"{converted.path}: {counted(len(converted.names), 'file')}")
+
+
+Expose = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--expose",
+        metavar="PATTERN",
+        help="Make parameters and signals of components variables of the FMU, e.g. 'System1.*'; repeat it for more. "
+        "Without it, a system without connectors exposes the outputs of its components.",
+    ),
+]
+
+
+@bundled(settings=settings_options(PLANNED), changes=changes_from)
+def export_command(
+    system: SystemPath,
+    fmu: Annotated[Path, typer.Argument(metavar="FILE.fmu", help="The FMU to write; one that is there is replaced.")],
+    settings: dict[str, Any],
+    changes: dict[str, Any],
+    expose: Expose = None,
+    compile_sources: Annotated[bool, typer.Option("--compile", help=WHAT_IS_COMPILED)] = False,
+    accept: Accept = None,
+) -> None:
+    """Make one FMU of a system.
+
+    It is an FMU of FMI 2.0 for co-simulation, with the FMUs of the components inside, and runs without ssptool and
+    Python. Inside, the system is coupled as `run` couples it with the same options: at its communication points the FMU
+    has the same values.
+
+    For example `ssptool export plant plant.fmu --expose 'Motor.*'`.
+    """
+    made = ssptool.export(
+        system, fmu, expose=expose or (), compile=compile_sources, settings=settings, accept=codes(accept), **changes
+    )
+    kinds = Counter(str(one.causality) for one in made.variables)
+    counts = ", ".join(counted(number, kind) for kind, number in kinds.items())
+    say(f"{made.path}: {counts or 'no variables'}")
 
 
 Package = Annotated[Path, typer.Argument(metavar="SYSTEM", help="An .ssp file or an unpacked one (folder).")]

@@ -48,21 +48,12 @@ Variables variables(nb::handle table, const std::string& kind, int version, bool
 }
 
 // Where the steps of an instance in event mode are reported to; the memory is that of the table.
-StepReport* report(nb::handle table, Member& member) {
+StepReport* report(nb::handle table) {
   const nb::object array = table.attr("report");
   if (array.is_none()) return nullptr;
   const auto numbers = nb::cast<Numbers>(array);
   if (numbers.size() * sizeof(double) != sizeof(StepReport)) throw std::invalid_argument("a report has three numbers");
-  auto* const found = reinterpret_cast<StepReport*>(numbers.data());
-  return member.report = found;
-}
-
-std::vector<Type> types_but_floats(const Member& member) {
-  std::vector<Type> types;
-  for (const auto* own : {&member.inputs, &member.outputs, &member.observed})
-    for (const Type type : own->types)
-      if (type != Type::float64) types.push_back(type);
-  return types;
+  return reinterpret_cast<StepReport*>(numbers.data());
 }
 
 }  // namespace
@@ -71,26 +62,16 @@ Member member_from(nb::handle table, Kernel& kernel) {
   const auto version = attribute<int>(table, "fmi_major");
   if (version < 1 || version > 3)
     throw std::invalid_argument("FMI " + std::to_string(version) + " is not one that a kernel steps: [1, 2, 3]");
-  const auto functions = function_table(table.attr("functions"));
-  void* component = address(table.attr("component"));
-  Member member;
-  member.apart = attribute<bool>(table, "apart");
+  InstanceTable found{version, function_table(table.attr("functions")), address(table.attr("component"))};
   const bool typed = length(table, "input_types") + length(table, "output_types") > 0;
-  member.inputs = variables(table, "input", version, typed);
-  member.outputs = variables(table, "output", version, typed);
-  member.observed = variables(table, "observed", version, length(table, "observed_types") > 0);
-  member.refreshed = attribute<bool>(table, "refreshed");
-  const std::vector<Type> types = types_but_floats(member);
-  const Variables inputs = of_type(member.inputs, Type::float64);
-  Environment* environment = kernel.members.environment(address(table.attr("environment")));
-  if (version == 1)
-    member.instance = make_fmi1(kernel.members.memory(), functions, component, inputs.distinct(), types);
-  else if (version == 2)
-    member.instance = make_fmi2(kernel.members.memory(), functions, component, inputs.distinct(), types);
-  else
-    member.instance = make_fmi3(kernel.members.memory(), functions, component, inputs.distinct(), inputs.slots.size(),
-                                types, environment, report(table, member));
-  return member;
+  found.inputs = variables(table, "input", version, typed);
+  found.outputs = variables(table, "output", version, typed);
+  found.observed = variables(table, "observed", version, length(table, "observed_types") > 0);
+  found.refreshed = attribute<bool>(table, "refreshed");
+  found.apart = attribute<bool>(table, "apart");
+  found.environment = kernel.members.environment(address(table.attr("environment")));
+  if (version == 3) found.report = report(table);
+  return kernel.members.member_of(std::move(found));
 }
 
 }  // namespace ssptool::binding

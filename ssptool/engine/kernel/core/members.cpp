@@ -14,7 +14,36 @@ void append(std::vector<Small>& all, const std::vector<Small>& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
+std::vector<Type> types_but_floats(const InstanceTable& table) {
+  std::vector<Type> types;
+  for (const auto* own : {&table.inputs, &table.outputs, &table.observed})
+    for (const Type type : own->types)
+      if (type != Type::float64) types.push_back(type);
+  return types;
+}
+
 }  // namespace
+
+Member Members::member_of(InstanceTable table) {
+  const std::vector<Type> types = types_but_floats(table);
+  const Variables floats = of_type(table.inputs, Type::float64);
+  const std::vector<fmi::Reference> inputs = floats.distinct();
+  Member member;
+  if (table.fmi_major == 1)
+    member.instance = make_fmi1(memory_, table.functions, table.component, inputs, types);
+  else if (table.fmi_major == 2)
+    member.instance = make_fmi2(memory_, table.functions, table.component, inputs, types);
+  else
+    member.instance = make_fmi3(memory_, table.functions, table.component, inputs, floats.slots.size(), types,
+                                table.environment, table.report);
+  member.inputs = std::move(table.inputs);
+  member.outputs = std::move(table.outputs);
+  member.observed = std::move(table.observed);
+  member.refreshed = table.refreshed;
+  member.apart = table.apart;
+  member.report = table.report;
+  return member;
+}
 
 Environment* Members::make_environment() {
   environments_.push_back(std::make_unique<Environment>());

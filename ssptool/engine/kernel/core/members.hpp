@@ -29,10 +29,23 @@ struct Member {
   bool driven = false;  // some of its inputs are
 };
 
+// A running FMU as its kernel needs it; see InstanceTable of calls.py.
+struct InstanceTable {
+  int fmi_major;
+  FunctionTable functions;
+  fmi::Component component;
+  Variables inputs{}, outputs{}, observed{};
+  bool refreshed = true, apart = false;
+  Environment* environment = nullptr;
+  StepReport* report = nullptr;
+};
+
 class Members {
  public:
   explicit Members(const SlotValues& slot_values) : slot_values_(slot_values), owned_(slot_values.size()) {}
 
+  // Throws if a function is missing.
+  Member member_of(InstanceTable);
   Index add(Member);
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
   [[nodiscard]] Member& operator[](Index index) noexcept { return all_[index]; }
@@ -49,8 +62,6 @@ class Members {
     return index < instances_.size() ? &instances_[index]->following() : nullptr;
   }
 
-  // For its instances.
-  [[nodiscard]] Memory& memory() noexcept { return memory_; }
   Environment* make_environment();
   // The environment at this address; throws if it is none of this kernel.
   [[nodiscard]] Environment* environment(void* address) const;

@@ -1,0 +1,58 @@
+"""One FMU from a system."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Unpack
+
+from ssptool.api.check import shows
+from ssptool.api.run import SHOWN, RunOptions, opened_plan
+from ssptool.arguments import flag, path, texts
+from ssptool.engine.assembly.instances import with_libraries
+from ssptool.engine.settings import SettingsOptions
+from ssptool.errors import WrongValue
+from ssptool.exporting.package import ExportedFmu as ExportedFmu
+from ssptool.exporting.package import export_fmu
+
+
+@shows(SHOWN, RunOptions, SettingsOptions)
+def export(
+    system: Path | str,
+    fmu: Path | str,
+    *,
+    expose: str | Sequence[str] = (),
+    compile: bool = False,
+    **options: Unpack[RunOptions],
+) -> ExportedFmu:
+    """Make one FMU (FMI 2.0, co-simulation) of a system, which any importer can run.
+
+    Inside, the system is coupled as `simulate` couples it with the same settings: at its communication points the FMU
+    has the same values, bit for bit. The other arguments are those of `simulate`.
+
+    Parameters
+    ----------
+    fmu
+        File to write; one that is there is replaced.
+    expose
+        Patterns of full names, such as "System1.*": parameters and signals of components that become variables of the
+        FMU, beside the connectors of the system. A system without connectors exposes the outputs of its components.
+
+    Raises
+    ------
+    Unsupported
+        An exported FMU cannot do what the system or the settings need.
+    UnknownPattern
+        No variable of a component matches a pattern.
+
+    Examples
+    --------
+    >>> ssptool.export("systems/dual_mass_oscillator", "oscillator.fmu", expose="System1.m1")
+    """
+    target = path("fmu", fmu)
+    if target.suffix.lower() != ".fmu":
+        raise WrongValue(f"the exported file must end in .fmu, found {target.name}")
+    with ExitStack() as stack:
+        archive, plan, _ = stack.enter_context(opened_plan(export, system, options))
+        plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
+        patterns = texts("expose", expose, "a pattern such as 'System1.*'")
+        return export_fmu(plan, archive, sources, target, patterns)

@@ -1,0 +1,268 @@
+"""The frozen plan: all that a run registers with its kernel, as data for a runtime without Python.
+
+The file is resources/plan.json of the exported FMU; docs/export.md describes it. Groups, schedules, iterations and the
+program of a macro step are those that a run makes of the same plan, number by number.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ssptool.engine.assembly.assembly import Assembly
+from ssptool.engine.assembly.fmu_log import FmuLogging
+from ssptool.engine.kernel.interface import (
+    ACCESS,
+    FLOAT,
+    Call,
+    Instruction,
+    IterationCalls,
+    Op,
+    SolveLoop,
+)
+from ssptool.engine.masters.iterated_steps import ProgrammedIteration
+from ssptool.engine.masters.jumps import WithShortStep
+from ssptool.engine.masters.program import Program
+from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedWire
+from ssptool.engine.run.coupling import Evaluation, couple
+from ssptool.exporting.interface import ExportedVariable, root_starts
+from ssptool.fmu.description import Value
+from ssptool.network.network import IDENTITY, Conversion
+
+VERSION = 1
+"""Version of the file."""
+
+Json = dict[str, Any]
+
+
+class RegistrationLog:
+    """Takes the registrations of a run in place of a kernel, in their order; the number of each is its place."""
+
+    def __init__(self, slots: int) -> None:
+        self.values = np.zeros(slots)
+        self.input_value = np.zeros(slots)
+        self.input_rates = np.zeros((2, slots))
+        self.groups: list[list[int]] = []
+        self.schedules: list[list[Json]] = []
+        self.iterations: list[IterationCalls] = []
+
+    def group(self, instances: Iterable[int]) -> int:
+        self.groups.append(list(instances))
+        return len(self.groups) - 1
+
+    def schedule(self, steps: Iterable[Call | SolveLoop]) -> int:
+        self.schedules.append(_steps(steps))
+        return len(self.schedules) - 1
+
+    def iteration(self, calls: IterationCalls) -> int:
+        self.iterations.append(calls)
+        return len(self.iterations) - 1
+
+    def exchange(self, group: int) -> None:
+        """Nothing moves yet."""
+
+    def accept(self, t: float) -> None:
+        """Nothing moves yet."""
+
+
+class NumberedLoop:
+    """A loop by its number in the plan, in place of the kernel's."""
+
+    def __init__(self, number: int) -> None:
+        self.index = number
+
+
+def frozen(plan: Plan, variables: Sequence[ExportedVariable], token: str) -> Json:
+    """The content of the file."""
+    roots = root_starts(plan)
+    interval = plan.interval
+    return {
+        "version": VERSION,
+        "name": plan.name,
+        "token": token,
+        "start": interval.start,
+        "stop": interval.stop,
+        "step": interval.step,
+        "signals": list(map(str, plan.signals)),
+        "types": list(plan.types),
+        "integers": list(plan.integers),
+        "parts": [_part(plan, number, one) for number, one in enumerate(plan.instances)],
+        "wires": [_wire(wire) for wire in plan.wires],
+        "driven": _driven(plan),
+        "constants": [{"slot": slot, "value": value} for slot, value in roots.items()],
+        "guesses": [{"slot": slot, "value": value} for slot, value in plan.guesses.items() if slot not in roots],
+        "cut": sorted(plan.cut),
+        "init": str(plan.init),
+        "loops": [_loop(loop) for loop in plan.loops],
+        "initialization": _steps(plan.initialization),
+        "first_point": [_outputs(plan), *(_steps(group.schedule) for group in plan.groups)],
+        "stepping": _stepping(plan),
+        "variables": [_variable(one) for one in variables],
+    }
+
+
+def part_folder(number: int) -> str:
+    """Folder of a part below resources/; components with the same FMU share one, that of the first."""
+    return f"parts/{number}"
+
+
+def first_of_source(plan: Plan, number: int) -> int:
+    """The number of the first part with the FMU of this one."""
+    return next(k for k, one in enumerate(plan.instances) if one.source == plan.instances[number].source)
+
+
+def _stepping(plan: Plan) -> Json:
+    """Registrations of the couplings, and the program of a macro step."""
+    log = RegistrationLog(len(plan.signals))
+    assembly = Assembly(plan, log, (), FmuLogging(plan.settings, None))  # type: ignore[arg-type]
+    loops = {number: NumberedLoop(number) for number in range(len(plan.loops))}
+    system = couple(assembly, Evaluation(assembly, ()), loops)  # type: ignore[arg-type]
+    master = plan.master.base if isinstance(plan.master, WithShortStep) else plan.master
+    stepper = master.start(system)
+    assert isinstance(stepper, Program | ProgrammedIteration)  # others were refused
+    program = stepper.instructions() if isinstance(stepper, Program) else stepper.instructions
+    drive = (Instruction(Op.DRIVE),) if _driven(plan) else ()
+    return {
+        "groups": log.groups,
+        "schedules": log.schedules,
+        "iterations": [_iteration(calls) for calls in log.iterations],
+        "everyone": system.everything.group,
+        "everything": system.everything.schedule,
+        "program": [[int(one.op), one.argument, one.order] for one in (*drive, *program)],
+    }
+
+
+def _iteration(calls: IterationCalls) -> Json:
+    return {name: _plain(getattr(calls, name)) for name in calls.__dataclass_fields__}
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _driven(plan: Plan) -> list[int]:
+    """Slots of inputs of components to which inputs of the system lead."""
+    return [wire.destination for wire in plan.wires if not plan.signals[wire.source].component]
+
+
+def _part(plan: Plan, number: int, one: PlannedInstance) -> Json:
+    interface = one.description.interface(one.interface)
+    assert interface is not None  # since the plan was made
+    first = plan.instances[first_of_source(plan, number)]
+    asks = one.description.fmi_major == 3 and bool(one.wired) and one.capabilities.follows
+    variables = one.description.variables
+    _, guessed = next(found for found in plan.first_guesses() if found[0] is one)
+    return {
+        "name": one.name,
+        "folder": part_folder(plan.instances.index(first)),
+        "identifier": interface.model_identifier,
+        "token": one.description.token,
+        "fmi": one.description.fmi_major,
+        "inputs": {
+            "slots": list(one.input_slots),
+            "references": list(one.input_references),
+            "types": list(one.input_types),
+            "elements": list(one.input_elements),
+        },
+        "outputs": {
+            "slots": list(one.output_slots),
+            "references": list(one.output_references),
+            "types": list(one.output_types),
+            "elements": list(one.output_elements),
+        },
+        "starts": _sets(one, one.starts),
+        "guesses": _asked(plan, one, guessed),
+        "moving": [variables[name].reference for name, _ in one.moving] if asks else [],
+    }
+
+
+def _sets(one: PlannedInstance, values: Mapping[str, Value]) -> list[Json]:
+    """Values to set, by type, in the order of the plan."""
+    found: dict[str, Json] = defaultdict(lambda: {"references": [], "values": []})
+    for name, value in values.items():
+        variable = one.description.variables[name]
+        chosen = found[ACCESS[one.description.fmi_major][variable.type]]
+        chosen["references"].append(variable.reference)
+        chosen["values"].append(float(value) if variable.type in (FLOAT, "Float32") else value)
+    return [{"type": suffix, **rest} for suffix, rest in found.items()]
+
+
+def _asked(plan: Plan, one: PlannedInstance, slots: Iterable[int]) -> list[Json]:
+    """Variables that are asked for first guesses, by type."""
+    found: dict[str, Json] = defaultdict(lambda: {"references": [], "slots": []})
+    for slot in slots:
+        variable = one.description.variables[plan.signals[slot].variable]
+        chosen = found[ACCESS[one.description.fmi_major][variable.type]]
+        chosen["slots"].append(slot)
+        if variable.element == 0:
+            chosen["references"].append(variable.reference)
+    return [{"type": suffix, **rest} for suffix, rest in found.items()]
+
+
+def _wire(wire: PlannedWire) -> Json:
+    conversion = wire.conversion
+    found: Json = {"from": wire.source, "to": wire.destination}
+    if conversion.table:
+        found["table"] = [list(pair) for pair in conversion.table]
+    if (conversion.factor, conversion.offset) != (1.0, 0.0):
+        found |= {"factor": conversion.factor, "offset": conversion.offset}
+    return found
+
+
+def _loop(loop: PlannedLoop) -> Json:
+    calls = loop.calls
+    return {
+        "names": list(map(str, loop.torn)),
+        "torn": list(calls.torn),
+        "frozen": list(calls.frozen),
+        "body": _steps(calls.body),
+        "nominal": list(calls.nominal),
+        "rtol": calls.rtol,
+        "atol": calls.atol,
+        "max_iterations": calls.max_iterations,
+    }
+
+
+def _steps(steps: Iterable[Call | SolveLoop]) -> list[Json]:
+    return [
+        {"loop": step.loop}
+        if isinstance(step, SolveLoop)
+        else {"part": step.instance, "set": list(step.inputs), "get": list(step.outputs)}
+        for step in steps
+    ]
+
+
+def _outputs(plan: Plan) -> list[Json]:
+    """Calls that get all outputs."""
+    return _steps(Call(number, (), one.output_slots) for number, one in enumerate(plan.instances) if one.output_slots)
+
+
+def _variable(one: ExportedVariable) -> Json:
+    found: Json = {"name": one.name, "type": type_of_fmi2(one.type), "causality": str(one.causality)}
+    if one.variability == "tunable":
+        found["tunable"] = True
+    if one.slot is not None:
+        found["slot"] = one.slot
+    else:
+        found["targets"] = [
+            {"part": target.part, "reference": target.reference, "type": target.suffix}
+            | ({} if target.conversion == IDENTITY else _factors(target.conversion))
+            for target in one.targets
+        ]
+    return found
+
+
+def _factors(conversion: Conversion) -> Json:
+    return {"factor": conversion.factor, "offset": conversion.offset}
+
+
+def type_of_fmi2(kind: str) -> str:
+    """The type of FMI 2.0 that carries a type of FMI 3.0 without loss; "" if there is none."""
+    return {
+        **dict.fromkeys(("Float64", "Float32"), "Real"),
+        **dict.fromkeys(("Int8", "UInt8", "Int16", "UInt16", "Int32"), "Integer"),
+        "Boolean": "Boolean",
+        "Enumeration": "Enumeration",
+        "String": "String",
+    }.get(kind, "")

@@ -1,0 +1,135 @@
+"""The files of an exported FMU: description, runtime, frozen plan, the FMUs of the parts, and the system itself."""
+
+import hashlib
+import json
+import sys
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from ssptool.documents.archive import Archive
+from ssptool.documents.foreign_files import ForeignZip
+from ssptool.documents.saving import save_file
+from ssptool.engine.assembly.instances import Sources
+from ssptool.engine.failure import Unsupported
+from ssptool.engine.planning.plan import Plan
+from ssptool.exporting.description import model_description, model_identifier
+from ssptool.exporting.frozen_plan import first_of_source, frozen, part_folder
+from ssptool.exporting.interface import ExportedVariable, exported_variables
+from ssptool.exporting.refusals import refuse_export
+from ssptool.fmu.model_description_xml import BINARIES, fmu_entries, library_entry
+from ssptool.tempfiles import TemporaryFolder
+
+SYSTEM = "extra/ssptool/system.ssp"
+"""Entry of the system that was exported."""
+
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+"""The date of all entries: equal systems give equal files."""
+
+_KEPT = ("binaries/", "resources/")
+"""Folders of a part's FMU that its instances need."""
+
+
+class RuntimeMissing(ImportError):
+    """ssptool was installed without the library that runs exported systems."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the library that runs exported systems was not built: install ssptool where there is a C++ compiler"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFmu:
+    """An FMU made from a system: its file, its variables, and the entries of the archive."""
+
+    path: Path
+    variables: tuple[ExportedVariable, ...]
+    names: tuple[str, ...]
+
+
+def runtime_library() -> Path:
+    """The library of this platform. Raises RuntimeMissing."""
+    suffix = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
+    found = files("ssptool.exporting").joinpath(f"runtime{suffix}")
+    path = Path(str(found))
+    if not path.is_file():
+        raise RuntimeMissing
+    return path
+
+
+def export_fmu(plan: Plan, archive: Archive, sources: Sources, target: Path, expose: Sequence[str]) -> ExportedFmu:
+    """Write the FMU, whole or not at all.
+
+    Raises
+    ------
+    Unsupported
+        The system or its settings need what an exported FMU cannot do.
+    UnknownPattern
+        A pattern of what is to be exposed matches nothing.
+    RuntimeMissing
+    """
+    variables = exported_variables(plan, expose)
+    refuse_export(plan, variables)
+    library = runtime_library()
+    token = _token(plan, variables)
+    with TemporaryFolder() as place:
+        folder = Path(place)
+        package = folder / "system.ssp"
+        archive.save(package)
+        made = folder / "made.fmu"
+        with zipfile.ZipFile(made, "w") as fmu:
+            _add(fmu, "modelDescription.xml", model_description(plan, variables, token))
+            _add(fmu, library_entry(2, model_identifier(plan.name)), library.read_bytes())
+            content = json.dumps(frozen(plan, variables, token), ensure_ascii=False, separators=(",", ":"))
+            _add(fmu, "resources/plan.json", content.encode())
+            for number, one in enumerate(plan.instances):
+                if first_of_source(plan, number) == number:
+                    _add_part(fmu, number, sources.local_path(one.source), plan)
+            _add(fmu, SYSTEM, package.read_bytes())
+            names = tuple(fmu.namelist())
+        save_file(target, made.read_bytes())
+    return ExportedFmu(target, variables, names)
+
+
+def _token(plan: Plan, variables: Sequence[ExportedVariable]) -> str:
+    """The same for the same content."""
+    content = json.dumps(frozen(plan, variables, ""), sort_keys=True)
+    return "{" + hashlib.sha256(content.encode()).hexdigest()[:32] + "}"
+
+
+def _add_part(fmu: zipfile.ZipFile, number: int, source: Path, plan: Plan) -> None:
+    one = plan.instances[number]
+    interface = one.description.interface(one.interface)
+    assert interface is not None
+    wanted = library_entry(one.description.fmi_major, interface.model_identifier)
+    if wanted not in fmu_entries(source):
+        raise Unsupported(
+            f"component {one.name}",
+            f"its FMU has no {wanted}",
+            "ask for an FMU built for this platform, or compile its sources (--compile)",
+        )
+    for name, content in _entries(source):
+        if name == "modelDescription.xml" or name.startswith(_KEPT):
+            _add(fmu, f"resources/{part_folder(number)}/{name}", content)
+
+
+def _entries(source: Path) -> Iterator[tuple[str, bytes]]:
+    if source.is_dir():
+        for file in sorted(source.rglob("*")):
+            if file.is_file():
+                yield file.relative_to(source).as_posix(), file.read_bytes()
+        return
+    with ForeignZip(source) as contents:
+        for info in contents.infolist():
+            if not info.is_dir():
+                yield info.filename, contents.read(info)
+
+
+def _add(fmu: zipfile.ZipFile, name: str, content: bytes) -> None:
+    info = zipfile.ZipInfo(name, _LONG_AGO)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = (0o755 if name.startswith(BINARIES) or f"/{BINARIES}" in name else 0o644) << 16
+    fmu.writestr(info, content)

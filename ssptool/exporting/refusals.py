@@ -1,0 +1,100 @@
+"""Systems and settings that an exported FMU cannot run, refused by name before anything is written."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from ssptool.engine.failure import Unsupported
+from ssptool.engine.masters.iterated import Iterated
+from ssptool.engine.masters.jumps import WithShortStep
+from ssptool.engine.masters.program import ProgrammedMaster
+from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.exporting.frozen_plan import type_of_fmi2
+from ssptool.exporting.interface import ExportedVariable
+from ssptool.fmu.description import InterfaceType
+
+_WITH_RUN = "run it with `ssptool run`"
+
+
+def refuse_export(plan: Plan, variables: Sequence[ExportedVariable]) -> None:
+    """
+    Raises
+    ------
+    Unsupported
+        For the first thing that an exported FMU cannot do.
+    """
+    for problem in (*_of_system(plan), *_of_settings(plan), *_of_parts(plan), *_of_variables(variables)):
+        raise problem
+
+
+def _of_system(plan: Plan) -> Iterator[Unsupported]:
+    subject = f"system {plan.name}"
+    if plan.stimuli:
+        yield Unsupported(
+            subject,
+            "inputs from tables and scenarios are not supported in an exported FMU",
+            "leave them out: the importer drives the inputs of the system",
+        )
+    if plan.parameter_wires:
+        wire = plan.parameter_wires[0]
+        yield Unsupported(
+            f"connection {wire.source} → {wire.destination}",
+            "parameters that one component calculates for another are not supported in an exported FMU",
+            "give the parameter its value in a parameter set",
+        )
+    if plan.event_modes:
+        yield Unsupported(subject, "clocks and event mode are not supported in an exported FMU", _WITH_RUN)
+
+
+def _of_settings(plan: Plan) -> Iterator[Unsupported]:
+    settings, master = plan.settings, plan.master
+    master = master.base if isinstance(master, WithShortStep) else master
+    subject = "the settings"
+    if settings.substeps:
+        yield Unsupported(subject, "substeps are not supported in an exported FMU", "leave them out")
+    if plan.ode is None and not isinstance(master, ProgrammedMaster | Iterated):
+        yield Unsupported(
+            subject,
+            f"master {master.name} is not supported in an exported FMU",
+            "choose equal steps, with master jacobi, gauss-seidel or iterated",
+        )
+
+
+def _of_parts(plan: Plan) -> Iterator[Unsupported]:
+    sources = Counter(one.source for one in plan.instances)
+    for one in plan.instances:
+        yield from _of_part(one, sources[one.source])
+
+
+def _of_part(one: PlannedInstance, uses: int) -> Iterator[Unsupported]:
+    subject, description = f"component {one.name}", one.description
+    if one.interface is InterfaceType.MODEL_EXCHANGE:
+        yield Unsupported(
+            subject,
+            "components of model exchange are not supported in an exported FMU",
+            f"use an FMU for co-simulation, or {_WITH_RUN}",
+        )
+    if description.fmi_major == 1:
+        yield Unsupported(
+            subject, "FMUs of FMI 1.0 are not supported in an exported FMU", "ask for an FMU of FMI 2.0 or 3.0"
+        )
+    interface = description.interface(one.interface)
+    if interface is not None and interface.once_per_process and uses > 1:
+        yield Unsupported(
+            subject,
+            f"its FMU can be instantiated only once per process, and {uses} components use it",
+            "ask for an FMU without canBeInstantiatedOnlyOncePerProcess",
+        )
+    if any(description.variables[name].array is not None for name in (*one.starts, *one.structure)) or one.structure:
+        yield Unsupported(subject, "values of arrays are not supported in an exported FMU", "leave them to the FMU")
+    if "Binary" in (*one.input_types, *one.output_types):
+        yield Unsupported(subject, "signals of type Binary are not supported in an exported FMU", _WITH_RUN)
+
+
+def _of_variables(variables: Sequence[ExportedVariable]) -> Iterator[Unsupported]:
+    for one in variables:
+        if not type_of_fmi2(one.type):
+            yield Unsupported(
+                f"variable {one.name}",
+                f"FMI 2.0 has no variables of type {one.type}",
+                "do not expose it, or convert it",
+            )

@@ -1,0 +1,347 @@
+#include "part.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+namespace ssptool::runtime {
+
+namespace {
+
+#if defined(_WIN32)
+constexpr const char *folder_of_fmi2 = "win64", *system_name = "windows", *library_ending = ".dll";
+#elif defined(__APPLE__)
+constexpr const char *folder_of_fmi2 = "darwin64", *system_name = "darwin", *library_ending = ".dylib";
+#else
+constexpr const char *folder_of_fmi2 = "linux64", *system_name = "linux", *library_ending = ".so";
+#endif
+#if defined(__aarch64__)
+constexpr const char* machine = "aarch64";
+#else
+constexpr const char* machine = "x86_64";
+#endif
+
+// FMI 2.0 has names for x86 only; those of FMI 3.0 serve for others, as tools have it.
+std::filesystem::path platform_folder(int fmi_major) {
+  if (fmi_major < 3 && std::string(machine) == "x86_64") return folder_of_fmi2;
+  return std::string(machine) + "-" + system_name;
+}
+
+// Every function that the runtime or the kernel may ask for, without the prefix.
+constexpr std::array life_cycle{"Instantiate",
+                                "InstantiateCoSimulation",
+                                "FreeInstance",
+                                "SetupExperiment",
+                                "EnterInitializationMode",
+                                "ExitInitializationMode",
+                                "Terminate",
+                                "Reset",
+                                "SetDebugLogging",
+                                "DoStep",
+                                "SetRealInputDerivatives",
+                                "GetFMUstate",
+                                "SetFMUstate",
+                                "FreeFMUstate",
+                                "GetFMUState",
+                                "SetFMUState",
+                                "FreeFMUState",
+                                "GetDirectionalDerivative",
+                                "EnterConfigurationMode",
+                                "ExitConfigurationMode"};
+constexpr std::array suffixes{"Real",  "Integer", "Boolean", "String", "Float64", "Float32", "Int8",  "UInt8",
+                              "Int16", "UInt16",  "Int32",   "UInt32", "Int64",   "UInt64",  "Binary"};
+
+FunctionTable functions_of(const Library& library, int fmi_major) {
+  const std::string prefix = "fmi" + std::to_string(fmi_major);
+  std::map<std::string, void*> found;
+  const auto look_up = [&](const std::string& name) { found[name] = library.find(name.c_str()); };
+  for (const char* name : life_cycle) look_up(prefix + name);
+  for (const char* suffix : suffixes) {
+    look_up(prefix + "Get" + suffix);
+    look_up(prefix + "Set" + suffix);
+  }
+  return FunctionTable(std::move(found));
+}
+
+// A path as a URI, in which all but letters, digits and some signs are escaped.
+std::string uri(const std::filesystem::path& path) {
+  std::string found = "file://";
+  const std::string text = path.generic_string();
+  if (text.empty() || text.front() != '/') found += '/';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || std::string("/-_.~:").find(c) != std::string::npos) {
+      found += c;
+    } else {
+      std::array<char, 4> escaped{};
+      std::snprintf(escaped.data(), escaped.size(), "%%%02X", byte);
+      found += escaped.data();
+    }
+  }
+  return found;
+}
+
+template <class T>
+T as(const Value& value) {
+  if (const auto* number = std::get_if<double>(&value)) return static_cast<T>(*number);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<T>(*integer);
+  throw std::runtime_error("a text stands where a number is needed");
+}
+
+template <>
+const char* as<const char*>(const Value& value) {
+  return std::get<std::string>(value).c_str();
+}
+
+template <class T>
+Value from(T value) {
+  if constexpr (std::is_floating_point_v<T>) return static_cast<double>(value);
+  if constexpr (std::is_integral_v<T>) return static_cast<std::int64_t>(value);
+}
+
+template <>
+Value from(const char* text) {
+  return std::string(text == nullptr ? "" : text);
+}
+
+// --- FMI 2.0 ---------------------------------------------------------------------------------------------------------
+
+extern "C" {
+using Logger2 = void(void* environment, const char* instance, int status, const char* category, const char* message,
+                     ...);
+struct Callbacks2 {
+  Logger2* logger;
+  void* (*allocate)(std::size_t, std::size_t);
+  void (*release)(void*);
+  void (*step_finished)(void*, int);
+  void* environment;
+};
+
+static void forward_message(void* environment, const char*, int status, const char* category, const char* message,
+                            ...) {
+  std::array<char, 2048> text{};
+  va_list arguments;
+  va_start(arguments, message);
+  std::vsnprintf(text.data(), text.size(), message == nullptr ? "" : message, arguments);
+  va_end(arguments);
+  static_cast<const Part*>(environment)->note(status, category, text.data());
+}
+
+static void forward_message3(void* environment, int status, const char* category, const char* message) {
+  static_cast<const Part*>(environment)->note(status, category, message);
+}
+
+static void forward_update(void* environment, double time, bool set_requested, bool get_allowed, bool step_finished,
+                           bool can_return_early, bool* early_return_requested, double* early_return_time) {
+  ssptool_intermediate_update(static_cast<const Part*>(environment)->environment, time, set_requested, get_allowed,
+                              step_finished, can_return_early, early_return_requested, early_return_time);
+}
+}
+
+class Fmi2Part final : public Part {
+ public:
+  using Part::Part;
+  Fmi2Part(const Fmi2Part&) = delete;
+  Fmi2Part& operator=(const Fmi2Part&) = delete;
+  ~Fmi2Part() override {
+    if (component_ != nullptr) functions_.find<void(void*)>("fmi2FreeInstance")(component_);
+  }
+
+  void instantiate(const std::filesystem::path& resources, bool logging) override {
+    using Instantiate = void*(const char*, int, const char*, const char*, const Callbacks2*, int, int);
+    constexpr int co_simulation = 1;
+    logging_ = logging;
+    component_ = functions_.find<Instantiate>("fmi2Instantiate")(plan_.name.c_str(), co_simulation,
+                                                                 plan_.token.c_str(), uri(resources).c_str(),
+                                                                 &callbacks_, 0, logging ? 1 : 0);
+    if (component_ == nullptr) throw Refused(Status::error, "component " + plan_.name + ": fmi2Instantiate failed");
+  }
+  void enter_initialization(const Experiment& experiment) override {
+    using Setup = int(void*, int, double, double, int, double);
+    check("fmi2SetupExperiment",
+          functions_.find<Setup>("fmi2SetupExperiment")(
+              component_, experiment.tolerance ? 1 : 0, experiment.tolerance.value_or(0.0), experiment.start,
+              experiment.stop ? 1 : 0, experiment.stop.value_or(0.0)));
+    call("fmi2EnterInitializationMode");
+  }
+  void exit_initialization() override { call("fmi2ExitInitializationMode"); }
+  void terminate() override { call("fmi2Terminate"); }
+  void reset() override { call("fmi2Reset"); }
+  void log_from_now_on(bool on) override {
+    using Set = int(void*, int, std::size_t, const char* const*);
+    logging_ = on;
+    functions_.find<Set>("fmi2SetDebugLogging")(component_, on ? 1 : 0, 0, nullptr);
+  }
+
+ private:
+  void call(const char* function) { check(function, functions_.find<int(void*)>(function)(component_)); }
+
+  const Callbacks2 callbacks_{&forward_message, &std::calloc, &std::free, nullptr, this};
+};
+
+// --- FMI 3.0 ---------------------------------------------------------------------------------------------------------
+
+class Fmi3Part final : public Part {
+ public:
+  using Part::Part;
+  Fmi3Part(const Fmi3Part&) = delete;
+  Fmi3Part& operator=(const Fmi3Part&) = delete;
+  ~Fmi3Part() override {
+    if (component_ != nullptr) functions_.find<void(void*)>("fmi3FreeInstance")(component_);
+  }
+
+  void instantiate(const std::filesystem::path& resources, bool logging) override {
+    using Instantiate =
+        void*(const char*, const char*, const char*, bool, bool, bool, bool, const fmi::Reference*, std::size_t, void*,
+              void (*)(void*, int, const char*, const char*), fmi::v3::IntermediateUpdate*);
+    logging_ = logging;
+    const std::string folder = resources.string() + static_cast<char>(std::filesystem::path::preferred_separator);
+    component_ = functions_.find<Instantiate>("fmi3InstantiateCoSimulation")(
+        plan_.name.c_str(), plan_.token.c_str(), folder.c_str(), false, logging, false, false, plan_.moving.data(),
+        plan_.moving.size(), this, &forward_message3, plan_.moving.empty() ? nullptr : &forward_update);
+    if (component_ == nullptr)
+      throw Refused(Status::error, "component " + plan_.name + ": fmi3InstantiateCoSimulation failed");
+  }
+  void enter_initialization(const Experiment& experiment) override {
+    using Enter = int(void*, bool, double, double, bool, double);
+    check("fmi3EnterInitializationMode",
+          functions_.find<Enter>("fmi3EnterInitializationMode")(
+              component_, experiment.tolerance.has_value(), experiment.tolerance.value_or(0.0), experiment.start,
+              experiment.stop.has_value(), experiment.stop.value_or(0.0)));
+  }
+  void exit_initialization() override { call("fmi3ExitInitializationMode"); }
+  void terminate() override { call("fmi3Terminate"); }
+  void reset() override { call("fmi3Reset"); }
+  void log_from_now_on(bool on) override {
+    using Set = int(void*, bool, std::size_t, const char* const*);
+    logging_ = on;
+    functions_.find<Set>("fmi3SetDebugLogging")(component_, on, 0, nullptr);
+  }
+
+ private:
+  void call(const char* function) { check(function, functions_.find<int(void*)>(function)(component_)); }
+};
+
+}  // namespace
+
+const char* word(int status) noexcept {
+  constexpr std::array words{"ok", "warning", "discard", "error", "fatal", "pending"};
+  return status >= 0 && static_cast<std::size_t>(status) < words.size() ? words[static_cast<std::size_t>(status)]
+                                                                         : "a status that FMI does not know";
+}
+
+Part::Part(const PlannedPart& plan, std::shared_ptr<Library> library, Log& log)
+    : plan_(plan), library_(std::move(library)), functions_(functions_of(*library_, plan.fmi_major)), log_(log) {}
+
+void Part::check(const char* function, int status) const {
+  if (status <= fmi::warning) return;
+  const auto as_stated = status >= 0 && status <= 4 ? static_cast<Status>(status) : Status::error;
+  throw Refused(as_stated, "component " + plan_.name + ": " + function + " returned " + word(status));
+}
+
+void Part::note(int status, const char* category, const char* message) const noexcept {
+  if (!logging_ && status == 0) return;
+  try {
+    const std::string text = plan_.name + ": " + (message == nullptr ? "" : message);
+    log_.write(status >= 0 && status <= 5 ? static_cast<Status>(status) : Status::error,
+               category == nullptr ? "" : category, text);
+  } catch (...) {  // without memory for a message there is none
+  }
+}
+
+template <class T>
+int Part::put(const VariableSet& set) {
+  const auto values = std::make_unique<T[]>(set.values.size());
+  std::transform(set.values.begin(), set.values.end(), values.get(), &as<T>);
+  const fmi::Reference* const references = set.references.data();
+  const std::size_t count = set.references.size();
+  const std::string name = function("Set", set.suffix);
+  if (plan_.fmi_major < 3)
+    return functions_.find<int(void*, const fmi::Reference*, std::size_t, const T*)>(name.c_str())(
+        component_, references, count, values.get());
+  return functions_.find<int(void*, const fmi::Reference*, std::size_t, const T*, std::size_t)>(name.c_str())(
+      component_, references, count, values.get(), set.values.size());
+}
+
+template <class T>
+int Part::fetch(const VariableSet& set, std::vector<Value>& found) {
+  const fmi::Reference* const references = set.references.data();
+  const std::size_t count = set.references.size(), size = std::max(set.slots.size(), count);
+  const auto values = std::make_unique<T[]>(size);
+  const std::string name = function("Get", set.suffix);
+  const int status =
+      plan_.fmi_major < 3
+          ? functions_.find<int(void*, const fmi::Reference*, std::size_t, T*)>(name.c_str())(component_, references,
+                                                                                              count, values.get())
+          : functions_.find<int(void*, const fmi::Reference*, std::size_t, T*, std::size_t)>(name.c_str())(
+                component_, references, count, values.get(), size);
+  for (std::size_t i = 0; status <= fmi::warning && i < size; ++i) found.push_back(from<T>(values[i]));
+  return status;
+}
+
+// By what the names of functions end with; booleans of FMI 2.0 have 32 bits.
+const Part::TypeAccess& Part::access(const std::string& suffix) const {
+  static const std::map<std::string, TypeAccess> before_fmi3{
+      {"Real", {&Part::put<double>, &Part::fetch<double>}},
+      {"Integer", {&Part::put<std::int32_t>, &Part::fetch<std::int32_t>}},
+      {"Boolean", {&Part::put<std::int32_t>, &Part::fetch<std::int32_t>}},
+      {"String", {&Part::put<const char*>, &Part::fetch<const char*>}},
+  };
+  static const std::map<std::string, TypeAccess> of_fmi3{
+      {"Float64", {&Part::put<double>, &Part::fetch<double>}},
+      {"Float32", {&Part::put<float>, &Part::fetch<float>}},
+      {"Int8", {&Part::put<std::int8_t>, &Part::fetch<std::int8_t>}},
+      {"UInt8", {&Part::put<std::uint8_t>, &Part::fetch<std::uint8_t>}},
+      {"Int16", {&Part::put<std::int16_t>, &Part::fetch<std::int16_t>}},
+      {"UInt16", {&Part::put<std::uint16_t>, &Part::fetch<std::uint16_t>}},
+      {"Int32", {&Part::put<std::int32_t>, &Part::fetch<std::int32_t>}},
+      {"UInt32", {&Part::put<std::uint32_t>, &Part::fetch<std::uint32_t>}},
+      {"Int64", {&Part::put<std::int64_t>, &Part::fetch<std::int64_t>}},
+      {"UInt64", {&Part::put<std::uint64_t>, &Part::fetch<std::uint64_t>}},
+      {"Boolean", {&Part::put<bool>, &Part::fetch<bool>}},
+      {"String", {&Part::put<const char*>, &Part::fetch<const char*>}},
+  };
+  const auto& known = plan_.fmi_major < 3 ? before_fmi3 : of_fmi3;
+  const auto found = known.find(suffix);
+  if (found == known.end())
+    throw Refused(Status::error, "component " + plan_.name + ": variables of type " + suffix + " are not supported");
+  return found->second;
+}
+
+std::string Part::function(const char* verb, const std::string& suffix) const {
+  return "fmi" + std::to_string(plan_.fmi_major) + verb + suffix;
+}
+
+void Part::set(const VariableSet& set) {
+  check(function("Set", set.suffix).c_str(), (this->*access(set.suffix).put)(set));
+}
+
+std::vector<Value> Part::get(const VariableSet& set) {
+  std::vector<Value> found;
+  check(function("Get", set.suffix).c_str(), (this->*access(set.suffix).fetch)(set, found));
+  return found;
+}
+
+void Part::set(const std::string& suffix, fmi::Reference reference, const Value& value) {
+  set(VariableSet{suffix, {reference}, {value}, {}});
+}
+
+Value Part::get(const std::string& suffix, fmi::Reference reference) {
+  return get(VariableSet{suffix, {reference}, {}, {}}).front();
+}
+
+std::unique_ptr<Part> load_part(const PlannedPart& plan, const std::filesystem::path& resources, Libraries& libraries,
+                                Log& log) {
+  const auto file =
+      resources / plan.folder / "binaries" / platform_folder(plan.fmi_major) / (plan.identifier + library_ending);
+  auto& library = libraries[file];
+  if (library == nullptr) library = std::make_shared<Library>(file);
+  if (plan.fmi_major == 2) return std::make_unique<Fmi2Part>(plan, library, log);
+  if (plan.fmi_major == 3) return std::make_unique<Fmi3Part>(plan, library, log);
+  throw std::runtime_error("component " + plan.name + ": FMI " + std::to_string(plan.fmi_major) +
+                           ".0 is not supported in exported systems");
+}
+
+}  // namespace ssptool::runtime

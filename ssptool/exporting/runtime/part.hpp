@@ -1,0 +1,108 @@
+// The parts of an exported system: FMUs loaded from its resources, and led through the states that FMI gives them.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "log.hpp"
+#include "plan.hpp"
+
+namespace ssptool::runtime {
+
+// A part, or the coupled system, cannot do what it was asked to do.
+class Refused : public std::runtime_error {
+ public:
+  Refused(Status status, const std::string& message) : std::runtime_error(message), status(status) {}
+  Status status;
+};
+
+// A loaded library; it is unloaded at the end.
+class Library {
+ public:
+  // Throws std::runtime_error if it cannot be loaded.
+  explicit Library(const std::filesystem::path& file);
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+  ~Library();
+
+  // Null if there is none of this name.
+  [[nodiscard]] void* find(const char* function) const noexcept;
+
+ private:
+  void* handle_;
+};
+
+using Libraries = std::map<std::filesystem::path, std::shared_ptr<Library>>;
+
+struct Experiment {
+  double start = 0.0;
+  std::optional<double> stop, tolerance;
+};
+
+// The functions throw Refused for a status worse than a warning.
+class Part {
+ public:
+  Part(const PlannedPart& plan, std::shared_ptr<Library> library, Log& log);
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  virtual ~Part() = default;
+
+  virtual void instantiate(const std::filesystem::path& resources, bool logging) = 0;
+  virtual void enter_initialization(const Experiment&) = 0;
+  virtual void exit_initialization() = 0;
+  virtual void terminate() = 0;
+  virtual void reset() = 0;
+  virtual void log_from_now_on(bool on) = 0;
+
+  // `values` of as many variables as there are; of an array all elements.
+  void set(const VariableSet&);
+  void set(const std::string& suffix, fmi::Reference, const Value&);
+  [[nodiscard]] std::vector<Value> get(const VariableSet&);
+  [[nodiscard]] Value get(const std::string& suffix, fmi::Reference);
+
+  [[nodiscard]] const PlannedPart& plan() const noexcept { return plan_; }
+  [[nodiscard]] const FunctionTable& functions() const noexcept { return functions_; }
+  [[nodiscard]] fmi::Component component() const noexcept { return component_; }
+
+  // Through which the kernel gives it inputs inside a step.
+  Environment* environment = nullptr;
+
+  // A message from it, for whoever reads the log of the system.
+  void note(int status, const char* category, const char* message) const noexcept;
+
+ protected:
+  void check(const char* function, int status) const;
+
+  const PlannedPart& plan_;
+  std::shared_ptr<Library> library_;  // as long as there is an instance
+  FunctionTable functions_;
+  fmi::Component component_ = nullptr;
+  bool logging_ = false;
+
+ private:
+  struct TypeAccess {
+    int (Part::*put)(const VariableSet&);
+    int (Part::*fetch)(const VariableSet&, std::vector<Value>&);
+  };
+
+  template <class T>
+  int put(const VariableSet&);
+  template <class T>
+  int fetch(const VariableSet&, std::vector<Value>&);
+  [[nodiscard]] const TypeAccess& access(const std::string& suffix) const;
+  [[nodiscard]] std::string function(const char* verb, const std::string& suffix) const;
+
+  Log& log_;
+};
+
+// The word of FMI for a status.
+const char* word(int status) noexcept;
+
+// Throws std::runtime_error if its library is missing or cannot be loaded. Libraries that are there are used again.
+std::unique_ptr<Part> load_part(const PlannedPart&, const std::filesystem::path& resources, Libraries&, Log&);
+
+}  // namespace ssptool::runtime

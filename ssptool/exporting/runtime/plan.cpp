@@ -1,0 +1,198 @@
+#include "plan.hpp"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace ssptool::runtime {
+
+namespace {
+
+using Json = nlohmann::json;
+
+Value value_from(const Json& json) {
+  if (json.is_string()) return json.get<std::string>();
+  if (json.is_boolean()) return static_cast<std::int64_t>(json.get<bool>());
+  if (json.is_number_unsigned()) return static_cast<std::int64_t>(json.get<std::uint64_t>());
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  return json.get<double>();
+}
+
+template <class T>
+std::vector<T> list(const Json& json, const char* name) {
+  return json.contains(name) ? json.at(name).get<std::vector<T>>() : std::vector<T>{};
+}
+
+template <class T, class Read>
+std::vector<T> each(const Json& json, const char* name, const Read& read) {
+  std::vector<T> found;
+  if (json.contains(name))
+    for (const Json& item : json.at(name)) found.push_back(read(item));
+  return found;
+}
+
+Variables variables_from(const Json& json, int fmi_major) {
+  Variables found;
+  found.slots = list<Slot>(json, "slots");
+  found.references = list<fmi::Reference>(json, "references");
+  found.elements = list<std::size_t>(json, "elements");
+  if (found.elements.empty()) found.elements.resize(found.slots.size());
+  for (const auto& name : list<std::string>(json, "types")) {
+    const auto type = machine_type(name, fmi_major);
+    if (!type) throw std::runtime_error("the plan has a variable of type " + name + ", which this runtime does not know");
+    found.types.push_back(*type);
+  }
+  return found;
+}
+
+VariableSet set_from(const Json& json) {
+  return {json.at("type").get<std::string>(), list<fmi::Reference>(json, "references"),
+          each<Value>(json, "values", value_from), list<Slot>(json, "slots")};
+}
+
+PlannedPart part_from(const Json& json) {
+  PlannedPart part;
+  part.name = json.at("name").get<std::string>();
+  part.folder = json.at("folder").get<std::string>();
+  part.identifier = json.at("identifier").get<std::string>();
+  part.token = json.at("token").get<std::string>();
+  part.fmi_major = json.at("fmi").get<int>();
+  part.inputs = variables_from(json.at("inputs"), part.fmi_major);
+  part.outputs = variables_from(json.at("outputs"), part.fmi_major);
+  part.structure = each<VariableSet>(json, "structure", set_from);
+  part.starts = each<VariableSet>(json, "starts", set_from);
+  part.guesses = each<VariableSet>(json, "guesses", set_from);
+  part.moving = list<fmi::Reference>(json, "moving");
+  return part;
+}
+
+Wire wire_from(const Json& json) {
+  Wire wire{json.at("from").get<Slot>(), json.at("to").get<Slot>(), json.value("factor", 1.0), -0.0, {}};
+  // To add −0.0 changes nothing; to add 0.0 changes the sign of a zero.
+  if (const double offset = json.value("offset", 0.0); offset != 0.0) wire.offset = offset;
+  if (json.contains("table"))
+    for (const Json& pair : json.at("table"))
+      wire.table[std::get<std::int64_t>(value_from(pair.at(0)))] = std::get<std::int64_t>(value_from(pair.at(1)));
+  return wire;
+}
+
+Call call_from(const Json& json) {
+  return {json.at("part").get<Index>(), list<Slot>(json, "set"), list<Slot>(json, "get")};
+}
+
+ScheduleStep step_from(const Json& json) {
+  if (json.contains("loop")) return json.at("loop").get<Index>();
+  return call_from(json);
+}
+
+Schedule schedule_from(const Json& json) {
+  Schedule found;
+  for (const Json& step : json) found.push_back(step_from(step));
+  return found;
+}
+
+PlannedLoop loop_from(const Json& json) {
+  PlannedLoop loop;
+  loop.names = list<std::string>(json, "names");
+  LoopCalls& calls = loop.calls;
+  calls.torn = list<Slot>(json, "torn");
+  calls.frozen = list<Slot>(json, "frozen");
+  calls.body = each<Call>(json, "body", call_from);
+  calls.nominal = list<double>(json, "nominal");
+  calls.rtol = json.at("rtol").get<double>();
+  calls.atol = json.at("atol").get<double>();
+  calls.max_iterations = json.at("max_iterations").get<std::int64_t>();
+  return loop;
+}
+
+IterationCalls iteration_from(const Json& json) {
+  IterationCalls calls{};
+  calls.group = json.at("group").get<Index>();
+  calls.following = json.at("following").get<Index>();
+  calls.held = json.at("held").get<Index>();
+  calls.schedule = json.at("schedule").get<Index>();
+  calls.unknowns = list<Slot>(json, "unknowns");
+  calls.nominal = list<double>(json, "nominal");
+  calls.order = json.at("order").get<int>();
+  calls.prediction = json.at("prediction").get<int>();
+  calls.absolute = json.at("absolute").get<double>();
+  calls.relative = json.at("relative").get<double>();
+  calls.relaxation = json.at("relaxation").get<double>();
+  calls.max_iterations = json.at("max_iterations").get<std::int64_t>();
+  calls.growth = json.at("growth").get<double>();
+  return calls;
+}
+
+SlotValue slot_value_from(const Json& json) { return {json.at("slot").get<Slot>(), value_from(json.at("value"))}; }
+
+Instruction instruction_from(const Json& json) {
+  return {static_cast<Op>(json.at(0).get<int>()), json.at(1).get<Index>(), json.at(2).get<int>()};
+}
+
+Target target_from(const Json& json) {
+  return {json.at("part").get<Index>(), json.at("reference").get<fmi::Reference>(), json.at("type").get<std::string>(),
+          json.value("factor", 1.0), json.value("offset", 0.0)};
+}
+
+SystemVariable variable_from(const Json& json) {
+  SystemVariable variable;
+  variable.name = json.at("name").get<std::string>();
+  variable.type = json.at("type").get<std::string>();
+  variable.causality = json.at("causality").get<std::string>();
+  variable.tunable = json.value("tunable", false);
+  if (json.contains("slot")) variable.slot = json.at("slot").get<Slot>();
+  variable.targets = each<Target>(json, "targets", target_from);
+  return variable;
+}
+
+void read_stepping(const Json& json, Plan& plan) {
+  plan.groups = list<std::vector<Index>>(json, "groups");
+  plan.schedules = each<Schedule>(json, "schedules", schedule_from);
+  plan.iterations = each<IterationCalls>(json, "iterations", iteration_from);
+  plan.everyone = json.at("everyone").get<Index>();
+  plan.everything = json.at("everything").get<Index>();
+  plan.program = each<Instruction>(json, "program", instruction_from);
+}
+
+Plan plan_from(const Json& json) {
+  if (const int version = json.at("version").get<int>(); version != plan_version)
+    throw std::runtime_error("the plan is of version " + std::to_string(version) + ", this runtime reads version " +
+                             std::to_string(plan_version));
+  Plan plan;
+  plan.name = json.at("name").get<std::string>();
+  plan.token = json.at("token").get<std::string>();
+  plan.start = json.at("start").get<double>();
+  plan.stop = json.at("stop").get<double>();
+  plan.step = json.at("step").get<double>();
+  plan.signals = list<std::string>(json, "signals");
+  plan.types = list<std::string>(json, "types");
+  plan.slots = plan.signals.size();
+  plan.integers = list<Slot>(json, "integers");
+  plan.parts = each<PlannedPart>(json, "parts", part_from);
+  plan.wires = each<Wire>(json, "wires", wire_from);
+  plan.driven = list<Slot>(json, "driven");
+  plan.constants = each<SlotValue>(json, "constants", slot_value_from);
+  plan.guesses = each<SlotValue>(json, "guesses", slot_value_from);
+  plan.cut = list<Slot>(json, "cut");
+  plan.init = json.at("init").get<std::string>();
+  plan.loops = each<PlannedLoop>(json, "loops", loop_from);
+  plan.initialization = schedule_from(json.at("initialization"));
+  plan.first_point = each<Schedule>(json, "first_point", schedule_from);
+  plan.variables = each<SystemVariable>(json, "variables", variable_from);
+  read_stepping(json.at("stepping"), plan);
+  return plan;
+}
+
+}  // namespace
+
+Plan read_plan(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw std::runtime_error("cannot read " + file.string());
+  try {
+    return plan_from(Json::parse(stream));
+  } catch (const Json::exception& error) {
+    throw std::runtime_error(file.string() + " is no plan: " + error.what());
+  }
+}
+
+}  // namespace ssptool::runtime

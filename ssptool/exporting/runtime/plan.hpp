@@ -1,0 +1,97 @@
+// The frozen plan of an exported system, as resources/plan.json has it; docs/export.md describes the file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "../../engine/kernel/core/kernel.hpp"
+
+namespace ssptool::runtime {
+
+// Of a variable: floating-point numbers, integers (also Booleans and enumerations) and texts.
+using Value = std::variant<double, std::int64_t, std::string>;
+
+// Variables of one type that are set or got together; `suffix` is what the names of FMI functions for them end with.
+struct VariableSet {
+  std::string suffix;
+  std::vector<fmi::Reference> references;
+  std::vector<Value> values;
+  std::vector<Slot> slots;
+};
+
+struct PlannedPart {
+  std::string name;
+  std::string folder;      // below resources/
+  std::string identifier;  // of the model: the name of the library
+  std::string token;
+  int fmi_major = 2;
+  Variables inputs, outputs;
+  std::vector<VariableSet> structure, starts;
+  std::vector<VariableSet> guesses;  // got before the first evaluation; values are empty
+  std::vector<fmi::Reference> moving;  // inputs that an FMI 3.0 part asks for inside a step; none: it asks for nothing
+};
+
+struct PlannedLoop {
+  LoopCalls calls;
+  std::vector<std::string> names;  // of the unknowns
+};
+
+// A step of a schedule: a call, or a loop by its number in the plan.
+using ScheduleStep = std::variant<Call, Index>;
+using Schedule = std::vector<ScheduleStep>;
+
+// A value given to a slot at the start.
+using SlotValue = std::pair<Slot, Value>;
+
+// A variable of a part that a variable of the system sets; numbers are converted.
+struct Target {
+  Index part;
+  fmi::Reference reference;
+  std::string suffix;
+  double factor = 1.0, offset = 0.0;
+};
+
+// A variable of the system; its place among all is its value reference. It is in a slot, or belongs to parts.
+struct SystemVariable {
+  std::string name, type, causality;
+  bool tunable = false;
+  std::optional<Slot> slot;
+  std::vector<Target> targets;
+};
+
+struct Plan {
+  std::string name, token;
+  double start = 0.0, stop = 0.0, step = 0.0;
+  std::size_t slots = 0;
+  std::vector<std::string> signals, types;  // by slot
+  std::vector<Slot> integers;
+  std::vector<PlannedPart> parts;
+  std::vector<Wire> wires;
+  std::vector<Slot> driven;  // inputs of parts to which inputs of the system lead
+  std::vector<SlotValue> constants, guesses;
+  std::vector<Slot> cut;
+  std::string init;
+  std::vector<PlannedLoop> loops;
+  Schedule initialization;
+  std::vector<Schedule> first_point;
+  std::vector<std::vector<Index>> groups;
+  std::vector<Schedule> schedules;
+  std::vector<IterationCalls> iterations;
+  Index everyone = 0, everything = 0;  // the group of all parts, and the schedule that evaluates all
+  std::vector<Instruction> program;
+  std::vector<SystemVariable> variables;
+};
+
+// The version of the file that this runtime reads.
+inline constexpr int plan_version = 1;
+
+// Throws std::runtime_error, which names what is wrong, for a file that is none or of another version.
+Plan read_plan(const std::filesystem::path& file);
+
+}  // namespace ssptool::runtime

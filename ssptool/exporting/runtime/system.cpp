@@ -1,0 +1,350 @@
+#include "system.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace ssptool::runtime {
+
+namespace {
+
+// [s], before every time: a point there bends no polynomial.
+constexpr double long_ago = -1e300;
+
+// Fraction of a macro step within which two times are one.
+constexpr double close = 1e-9;
+
+// Macro steps that are done at once.
+constexpr std::int64_t at_once = 256;
+
+double number(const Value& value) {
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  return static_cast<double>(std::get<std::int64_t>(value));
+}
+
+}  // namespace
+
+System::System(const std::filesystem::path& resources, Log& log, bool logging)
+    : resources_(resources), plan_(read_plan(resources / "plan.json")), log_(log) {
+  for (const PlannedPart& planned : plan_.parts) {
+    parts_.push_back(load_part(planned, resources_, libraries_, log_));
+    parts_.back()->instantiate(resources_ / planned.folder / "resources", logging);
+  }
+  experiment_.start = plan_.start;
+  build_kernel();
+}
+
+System::~System() { release_states(); }
+
+// Before the parts are freed, to which they belong.
+void System::release_states() noexcept {
+  if (kernel_ != nullptr) kernel_->stepper.release();
+}
+
+void System::build_kernel() {
+  release_states();
+  kernel_ = std::make_unique<Kernel>(plan_.slots, plan_.integers);
+  for (const auto& part : parts_) kernel_->add(member_of(*part));
+  kernel_->connect(plan_.wires);
+  std::vector<DrivenInput> driven;
+  for (const Slot slot : plan_.driven) driven.push_back({slot, DrivenInput::Run::held});
+  kernel_->time_tables({}, {}, std::move(driven));
+  write(plan_.constants);
+  initialization_ = prepared(plan_.initialization);
+}
+
+Member System::member_of(Part& part) {
+  const PlannedPart& plan = part.plan();
+  if (!plan.moving.empty()) part.environment = kernel_->members.make_environment();
+  InstanceTable table{plan.fmi_major, part.functions(), part.component()};
+  table.inputs = plan.inputs;
+  table.outputs = plan.outputs;
+  table.environment = part.environment;
+  return kernel_->members.member_of(std::move(table));
+}
+
+// --- values of slots -------------------------------------------------------------------------------------------------
+
+void System::write(const std::vector<SlotValue>& values) {
+  for (const auto& [slot, value] : values) write(slot, value);
+}
+
+void System::write(Slot slot, const Value& value) {
+  SlotValues& slots = kernel_->slot_values;
+  if (const auto* text = std::get_if<std::string>(&value))
+    slots.values[slot] = as_double(slots.contents.number(*text));
+  else if (slots.holds_integer[slot])
+    slots.values[slot] = as_double(static_cast<std::int64_t>(number(value)));
+  else
+    slots.values[slot] = number(value);
+}
+
+Value System::read(Slot slot) const {
+  const SlotValues& slots = kernel_->slot_values;
+  if (!slots.holds_integer[slot]) return slots.values[slot];
+  const std::int64_t integer = as_integer(slots.values[slot]);
+  if (plan_.types[slot] == "String") return slots.contents.at(integer);
+  return integer;
+}
+
+// --- initialization --------------------------------------------------------------------------------------------------
+
+void System::enter_initialization() {
+  now_ = experiment_.start;
+  for (const auto& part : parts_) {
+    for (const VariableSet& start : part->plan().starts) part->set(start);
+  }
+  for (const auto& [target, value] : given_) parts_[target.part]->set(target.suffix, target.reference, value);
+  for (const auto& part : parts_) part->enter_initialization(experiment_);
+  phase_ = Phase::initialization;
+  guess();
+  changed_ = true;
+}
+
+// What the parts say of their inputs and of what loops are cut at; over it what the system says.
+void System::guess() {
+  SlotValues& slots = kernel_->slot_values;
+  for (const auto& part : parts_)
+    for (const VariableSet& asked : part->plan().guesses) {
+      const std::vector<Value> found = part->get(asked);
+      for (std::size_t i = 0; i < found.size(); ++i) write(asked.slots[i], found[i]);
+    }
+  for (Slot slot = 0; slot < slots.size(); ++slot)
+    if (!slots.holds_integer[slot] && !std::isfinite(slots.values[slot])) slots.values[slot] = 0.0;
+  // The start value of an output may be invalid for its part; that of the input that it feeds is valid.
+  const std::set<Slot> cut(plan_.cut.begin(), plan_.cut.end());
+  for (const Wire& wire : plan_.wires)
+    if (cut.contains(wire.source) && !slots.holds_integer[wire.source] && wire.factor != 0.0)
+      second_guesses_[wire.source] = (slots.values[wire.destination] - wire.offset) / wire.factor;
+  write(plan_.guesses);
+}
+
+std::vector<System::Step> System::prepared(const Schedule& schedule) {
+  std::vector<Step> steps;
+  std::vector<CallOrLoop> calls;
+  const auto end_calls = [&] {
+    if (!calls.empty()) steps.push_back({false, kernel_->schedules.add(std::exchange(calls, {}))});
+  };
+  for (const ScheduleStep& step : schedule) {
+    if (const auto* call = std::get_if<Call>(&step)) {
+      calls.push_back(*call);
+      continue;
+    }
+    end_calls();
+    steps.push_back({true, std::get<Index>(step)});
+  }
+  end_calls();
+  return steps;
+}
+
+void System::walk(const std::vector<Step>& steps) {
+  for (const Step& step : steps) {
+    if (step.is_loop)
+      solve_at_start(step.number);
+    else
+      check(kernel_->schedules.evaluate(step.number), now_);
+  }
+}
+
+void System::solve_at_start(Index) { throw Refused(Status::error, "algebraic loops are not supported yet"); }
+
+void System::exit_initialization() {
+  settle();
+  for (const auto& part : parts_) part->exit_initialization();
+  first_point();
+  couple();
+  phase_ = Phase::stepping;
+}
+
+// Outputs after initialization mode, loops included.
+void System::first_point() {
+  loops_.assign(plan_.loops.size(), none);
+  for (const Schedule& schedule : plan_.first_point) walk(prepared(schedule));
+}
+
+// What steps need is registered as a run does it: the numbers in the plan are those of this order.
+void System::couple() {
+  for (const auto& group : plan_.groups) kernel_->groups.add(group);
+  std::vector<Index> schedules;
+  for (const Schedule& schedule : plan_.schedules) {
+    std::vector<CallOrLoop> steps;
+    for (const ScheduleStep& step : schedule)
+      if (const auto* call = std::get_if<Call>(&step))
+        steps.emplace_back(*call);
+      else
+        steps.emplace_back(SolveLoop{loops_[std::get<Index>(step)]});
+    schedules.push_back(kernel_->schedules.add(steps));
+  }
+  everything_ = schedules.at(plan_.everything);
+  for (IterationCalls calls : plan_.iterations) {
+    calls.schedule = schedules.at(calls.schedule);
+    kernel_->iterations.add(std::move(calls));
+  }
+  program_ = plan_.program;
+  for (Instruction& one : program_)
+    if (one.op == Op::evaluate) one.argument = schedules.at(one.argument);
+  kernel_->inputs.exchange(plan_.everyone);
+  kernel_->history.accept(now_);
+}
+
+// --- steps -----------------------------------------------------------------------------------------------------------
+
+void System::settle() {
+  if (!std::exchange(changed_, false)) return;
+  if (phase_ == Phase::initialization) {
+    walk(initialization_);
+    kernel_->wires.copy_outer();
+  }
+  if (phase_ == Phase::stepping) jump();
+}
+
+// What was set acts at this instant, and what was before bends no polynomial any more.
+void System::jump() {
+  kernel_->inputs.exchange(plan_.everyone);
+  check(kernel_->schedules.evaluate(everything_), now_);
+  kernel_->inputs.exchange(plan_.everyone);
+  kernel_->history.accept(long_ago);
+  kernel_->history.accept(now_);
+}
+
+double System::time_of(std::int64_t point) const noexcept {
+  return experiment_.start + static_cast<double>(point) * plan_.step;
+}
+
+// The last point of the grid that is not after t, but for rounding.
+std::int64_t System::passed(double t) const noexcept {
+  const std::int64_t point = std::llround((t - experiment_.start) / plan_.step);
+  return time_of(point) <= t + close * plan_.step ? point : point - 1;
+}
+
+// A point of the grid that is t but for rounding, or t.
+double System::on_grid(double t) const noexcept {
+  const double point = time_of(passed(t));
+  return std::abs(point - t) <= close * plan_.step ? point : t;
+}
+
+bool System::is_at(double t) const noexcept {
+  return std::abs(t - now_) <= std::max(close * plan_.step, 4 * std::abs(std::nextafter(t, HUGE_VAL) - t));
+}
+
+void System::step_to(double end) {
+  settle();
+  end = on_grid(end);
+  while (now_ < end) {
+    const std::int64_t point = passed(now_);
+    const std::int64_t whole = now_ == time_of(point) ? passed(end) - point : 0;
+    if (whole > 0)
+      whole_steps(point, std::min(whole, at_once));
+    else
+      part_of_a_step(std::min(time_of(point + 1), end));
+  }
+}
+
+void System::whole_steps(std::int64_t first, std::int64_t count) {
+  rows_.resize(static_cast<std::size_t>(count));
+  const Outcome outcome = kernel_->programs.run(program_, experiment_.start, plan_.step, first, rows_, count);
+  now_ = time_of(first + outcome.steps);
+  check(outcome, now_);
+}
+
+void System::part_of_a_step(double to) {
+  const double point[] = {now_, to - now_, to, 0.0};
+  rows_.resize(1);
+  check(kernel_->programs.run_through(program_, {}, point, rows_), now_);
+  now_ = to;
+}
+
+// --- the end ---------------------------------------------------------------------------------------------------------
+
+void System::terminate() {
+  for (const auto& part : parts_) part->terminate();
+}
+
+void System::reset() {
+  release_states();
+  for (const auto& part : parts_) part->reset();
+  given_.clear();
+  second_guesses_.clear();
+  experiment_ = {plan_.start, {}, {}};
+  phase_ = Phase::instantiated;
+  changed_ = false;
+  build_kernel();
+}
+
+void System::log_from_now_on(bool on) {
+  for (const auto& part : parts_) part->log_from_now_on(on);
+}
+
+// --- variables -------------------------------------------------------------------------------------------------------
+
+const SystemVariable& System::variable(std::size_t reference) const {
+  if (reference >= plan_.variables.size())
+    throw Refused(Status::error, "there is no variable with the value reference " + std::to_string(reference));
+  return plan_.variables[reference];
+}
+
+Value System::get(std::size_t reference) {
+  const SystemVariable& variable = this->variable(reference);
+  settle();
+  if (variable.slot) return read(*variable.slot);
+  const Target& target = variable.targets.at(0);
+  if (phase_ == Phase::instantiated)
+    for (auto given = given_.rbegin(); given != given_.rend(); ++given)
+      if (given->first.part == target.part && given->first.reference == target.reference) return given->second;
+  return parts_[target.part]->get(target.suffix, target.reference);
+}
+
+void System::set(std::size_t reference, const Value& value) {
+  const SystemVariable& variable = this->variable(reference);
+  const bool may = variable.causality == "input" || (variable.causality == "parameter" &&
+                                                     (variable.tunable || phase_ == Phase::instantiated));
+  if (!may)
+    throw Refused(Status::error, variable.name + ", of causality " + variable.causality + ", cannot be set now");
+  if (variable.slot) {
+    const double before = kernel_->slot_values.values[*variable.slot];
+    write(*variable.slot, value);
+    changed_ |= as_integer(before) != as_integer(kernel_->slot_values.values[*variable.slot]);
+    return;
+  }
+  for (const Target& target : variable.targets) {
+    Value converted = value;
+    if (auto* real = std::get_if<double>(&converted)) *real = target.factor * *real + target.offset;
+    if (phase_ == Phase::instantiated)
+      given_.emplace_back(target, converted);
+    else
+      parts_[target.part]->set(target.suffix, target.reference, converted);
+  }
+  changed_ = true;
+}
+
+// --- outcomes in words -----------------------------------------------------------------------------------------------
+
+void System::check(const Outcome& outcome, double t) const {
+  if (outcome.ok()) return;
+  Status status = Status::error;
+  if (outcome.code == Code::fmi && outcome.fmi_status == static_cast<int>(Status::fatal)) status = Status::fatal;
+  if (outcome.code == Code::fmi && outcome.fmi_status == static_cast<int>(Status::discard)) status = Status::discard;
+  throw Refused(status, explain(outcome, t));
+}
+
+std::string System::explain(const Outcome& outcome, double t) const {
+  const std::string at = " at t = " + std::to_string(t) + " s";
+  const auto name = [&] { return "component " + parts_[static_cast<std::size_t>(outcome.instance)]->plan().name; };
+  const auto signal = [&] { return plan_.signals[static_cast<std::size_t>(outcome.slot)]; };
+  switch (outcome.code) {
+    case Code::fmi:
+      return name() + ": " + outcome.function + " returned " + word(outcome.fmi_status) + at;
+    case Code::nonfinite:
+      return name() + ": " + signal() + " is not finite (from " + outcome.function + ")" + at;
+    case Code::range:
+      return name() + ": " + signal() + " does not fit the type of the input (" + outcome.function + ")" + at;
+    case Code::loop:
+      return "an algebraic loop was not solved" + at;
+    case Code::coupling:
+      return "the iteration of a macro step did not converge after " + std::to_string(outcome.iterations) +
+             " iterations" + at;
+    default: return "the step ended early" + at;
+  }
+}
+
+}  // namespace ssptool::runtime

@@ -1,0 +1,96 @@
+// An exported system at work: its parts coupled as `ssptool run` couples them, by the same kernel with the same calls.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "part.hpp"
+
+namespace ssptool::runtime {
+
+// All functions throw Refused, or another std::exception for what must not happen.
+class System {
+ public:
+  // Loads and instantiates the parts, which are below `resources`.
+  System(const std::filesystem::path& resources, Log&, bool logging);
+  System(const System&) = delete;
+  System& operator=(const System&) = delete;
+  ~System();
+
+  void set_up(const Experiment& experiment) { experiment_ = experiment; }
+  void enter_initialization();
+  void exit_initialization();
+  // Macro steps until `end` [s], the last one shortened if need be.
+  void step_to(double end);
+  void terminate();
+  void reset();
+  void log_from_now_on(bool on);
+
+  // Variables by their value reference.
+  [[nodiscard]] const SystemVariable& variable(std::size_t reference) const;
+  [[nodiscard]] Value get(std::size_t reference);
+  void set(std::size_t reference, const Value&);
+
+  [[nodiscard]] double time() const noexcept { return now_; }
+  // But for rounding.
+  [[nodiscard]] bool is_at(double t) const noexcept;
+  [[nodiscard]] const std::string& token() const noexcept { return plan_.token; }
+
+ private:
+  // Steps of a schedule as the kernel has them: a schedule of calls, or a loop by its number.
+  struct Step {
+    bool is_loop;
+    Index number;
+  };
+  enum class Phase { instantiated, initialization, stepping };
+
+  void release_states() noexcept;
+  void build_kernel();
+  [[nodiscard]] Member member_of(Part&);
+  void write(const std::vector<SlotValue>&);
+  void write(Slot, const Value&);
+  [[nodiscard]] Value read(Slot) const;
+
+  void guess();
+  std::vector<Step> prepared(const Schedule&);
+  void walk(const std::vector<Step>&);
+  void solve_at_start(Index loop);
+  void first_point();
+  void couple();
+
+  // Values that were set act on all that depends on them.
+  void settle();
+  void jump();
+
+  [[nodiscard]] double time_of(std::int64_t point) const noexcept;
+  [[nodiscard]] std::int64_t passed(double t) const noexcept;
+  [[nodiscard]] double on_grid(double t) const noexcept;
+  void whole_steps(std::int64_t first, std::int64_t count);
+  void part_of_a_step(double to);
+
+  void check(const Outcome&, double t) const;
+  [[nodiscard]] std::string explain(const Outcome&, double t) const;
+
+  const std::filesystem::path resources_;
+  const Plan plan_;
+  Log& log_;
+  Libraries libraries_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::unique_ptr<Kernel> kernel_;
+
+  Experiment experiment_;
+  Phase phase_ = Phase::instantiated;
+  std::vector<std::pair<Target, Value>> given_;  // what the importer has set before initialization, in its order
+  std::vector<Step> initialization_;
+  std::map<Slot, double> second_guesses_;
+  std::vector<Index> loops_;  // by number in the plan: the kernel's
+  Index everything_ = none;   // the schedule that evaluates all
+  std::vector<Instruction> program_;
+  double now_ = 0.0;
+  bool changed_ = false;
+  std::vector<double> rows_;
+};
+
+}  // namespace ssptool::runtime
