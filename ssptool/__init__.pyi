@@ -39,6 +39,7 @@ from ssptool.api.edit import unified_diff as unified_diff
 from ssptool.api.edit import unpack as unpack
 from ssptool.api.edit import upgrade as upgrade
 from ssptool.api.export import ExportedFmu as ExportedFmu
+from ssptool.api.export import UnknownPattern as UnknownPattern
 from ssptool.api.export import export as export
 from ssptool.api.report import report as report
 from ssptool.api.report import report_study as report_study

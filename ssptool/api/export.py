@@ -11,6 +11,7 @@ from ssptool.arguments import flag, path, texts
 from ssptool.engine.assembly.instances import with_libraries
 from ssptool.engine.settings import SettingsOptions
 from ssptool.errors import WrongValue
+from ssptool.exporting.interface import UnknownPattern as UnknownPattern
 from ssptool.exporting.package import ExportedFmu as ExportedFmu
 from ssptool.exporting.package import export_fmu
 

@@ -99,7 +99,7 @@ def in_libcosim(package: Path, step: float, signals: Sequence[str], steps: int) 
     slaves = {slave.name.decode(): slave.index for slave in execution.slave_infos()}
     places = []
     for signal in signals:
-        component, variable = signal.rsplit(".", 1)
+        component, variable = signal.split(".", 1)
         described = execution.slave_variables(slaves[component])
         places.append((slaves[component], [v.reference for v in described if v.name.decode() == variable]))
     rows = [[np.nan] * len(signals)]
@@ -122,7 +122,7 @@ def in_ecos(package: Path, step: float, signals: Sequence[str], steps: int) -> M
         for number in range(steps + 1):
             if number:
                 simulation.step(1)
-            rows.append([simulation.get_real(signal.replace(".", "::")) for signal in signals])
+            rows.append([simulation.get_real(signal.replace(".", "::", 1)) for signal in signals])
     return dict(zip(signals, np.array(rows).T, strict=True))
 
 

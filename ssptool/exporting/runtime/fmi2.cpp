@@ -36,13 +36,21 @@ struct Callbacks {
 // The states of co-simulation (FMI 2.0.4, 4.2.4), as bits; `failed` is after an error, `dead` after fatal.
 enum State : unsigned { instantiated = 1, initialization = 2, stepping = 4, terminated = 8, failed = 16, dead = 32 };
 
+// A message is a format, and not an argument of one: loggers of some importers take no arguments.
+std::string format_of(const std::string& message) {
+  std::string format;
+  for (const char c : message) format.append(c == '%' ? 2 : 1, c);
+  return format;
+}
+
 class Importer final : public Log {
  public:
   Importer(const Callbacks& callbacks, std::string name) : callbacks_(callbacks), name_(std::move(name)) {}
 
   void write(Status status, const char* category, const std::string& message) noexcept override {
     if (callbacks_.logger == nullptr || (!logging && status == Status::ok)) return;
-    callbacks_.logger(callbacks_.environment, name_.c_str(), static_cast<int>(status), category, "%s", message.c_str());
+    callbacks_.logger(callbacks_.environment, name_.c_str(), static_cast<int>(status), category,
+                      format_of(message).c_str());
   }
 
   bool logging = false;
@@ -185,7 +193,8 @@ SSPTOOL_EXPORT void* fmi2Instantiate(const char* name, int kind, const char* tok
   if (callbacks == nullptr || callbacks->logger == nullptr) return nullptr;
   const char* const own = name == nullptr ? "" : name;
   const auto refused = [&](const char* why) -> void* {
-    callbacks->logger(callbacks->environment, own, static_cast<int>(Status::error), "logStatusError", "%s", why);
+    callbacks->logger(callbacks->environment, own, static_cast<int>(Status::error), "logStatusError",
+                      format_of(why).c_str());
     return nullptr;
   };
   constexpr int co_simulation = 1;
@@ -206,8 +215,8 @@ SSPTOOL_EXPORT void fmi2FreeInstance(void* c) {
   if (instance != nullptr && instance->state != dead) delete instance;
 }
 
-SSPTOOL_EXPORT int fmi2SetupExperiment(void* c, int tolerance_defined, double tolerance, double start,
-                                       int stop_defined, double stop) {
+SSPTOOL_EXPORT int fmi2SetupExperiment(void* c, int tolerance_defined, double tolerance, double start, int stop_defined,
+                                       double stop) {
   return guarded(c, instantiated, "fmi2SetupExperiment", [&](Instance& instance) {
     Experiment experiment{start, {}, {}};
     if (stop_defined != 0) experiment.stop = stop;

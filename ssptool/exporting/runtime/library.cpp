@@ -12,7 +12,8 @@ namespace ssptool::runtime {
 
 // The folder of the library is searched for those that it needs.
 Library::Library(const std::filesystem::path& file)
-    : handle_(LoadLibraryExW(file.c_str(), nullptr, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS)) {
+    : handle_(
+          LoadLibraryExW(file.c_str(), nullptr, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS)) {
   if (handle_ == nullptr)
     throw std::runtime_error(file.string() + " cannot be loaded: error " + std::to_string(GetLastError()));
 }

@@ -153,17 +153,16 @@ class Fmi2Part final : public Part {
     using Instantiate = void*(const char*, int, const char*, const char*, const Callbacks2*, int, int);
     constexpr int co_simulation = 1;
     logging_ = logging;
-    component_ = functions_.find<Instantiate>("fmi2Instantiate")(plan_.name.c_str(), co_simulation,
-                                                                 plan_.token.c_str(), uri(resources).c_str(),
-                                                                 &callbacks_, 0, logging ? 1 : 0);
+    component_ =
+        functions_.find<Instantiate>("fmi2Instantiate")(plan_.name.c_str(), co_simulation, plan_.token.c_str(),
+                                                        uri(resources).c_str(), &callbacks_, 0, logging ? 1 : 0);
     if (component_ == nullptr) throw Refused(Status::error, "component " + plan_.name + ": fmi2Instantiate failed");
   }
   void enter_initialization(const Experiment& experiment) override {
     using Setup = int(void*, int, double, double, int, double);
-    check("fmi2SetupExperiment",
-          functions_.find<Setup>("fmi2SetupExperiment")(
-              component_, experiment.tolerance ? 1 : 0, experiment.tolerance.value_or(0.0), experiment.start,
-              experiment.stop ? 1 : 0, experiment.stop.value_or(0.0)));
+    check("fmi2SetupExperiment", functions_.find<Setup>("fmi2SetupExperiment")(
+                                     component_, experiment.tolerance ? 1 : 0, experiment.tolerance.value_or(0.0),
+                                     experiment.start, experiment.stop ? 1 : 0, experiment.stop.value_or(0.0)));
     call("fmi2EnterInitializationMode");
   }
   void exit_initialization() override { call("fmi2ExitInitializationMode"); }
@@ -229,7 +228,7 @@ class Fmi3Part final : public Part {
 const char* word(int status) noexcept {
   constexpr std::array words{"ok", "warning", "discard", "error", "fatal", "pending"};
   return status >= 0 && static_cast<std::size_t>(status) < words.size() ? words[static_cast<std::size_t>(status)]
-                                                                         : "a status that FMI does not know";
+                                                                        : "a status that FMI does not know";
 }
 
 Part::Part(const PlannedPart& plan, std::shared_ptr<Library> library, Log& log)
@@ -271,12 +270,11 @@ int Part::fetch(const VariableSet& set, std::vector<Value>& found) {
   const std::size_t count = set.references.size(), size = std::max(set.slots.size(), count);
   const auto values = std::make_unique<T[]>(size);
   const std::string name = function("Get", set.suffix);
-  const int status =
-      plan_.fmi_major < 3
-          ? functions_.find<int(void*, const fmi::Reference*, std::size_t, T*)>(name.c_str())(component_, references,
-                                                                                              count, values.get())
-          : functions_.find<int(void*, const fmi::Reference*, std::size_t, T*, std::size_t)>(name.c_str())(
-                component_, references, count, values.get(), size);
+  const int status = plan_.fmi_major < 3
+                         ? functions_.find<int(void*, const fmi::Reference*, std::size_t, T*)>(name.c_str())(
+                               component_, references, count, values.get())
+                         : functions_.find<int(void*, const fmi::Reference*, std::size_t, T*, std::size_t)>(
+                               name.c_str())(component_, references, count, values.get(), size);
   for (std::size_t i = 0; status <= fmi::warning && i < size; ++i) found.push_back(from<T>(values[i]));
   return status;
 }

@@ -1,8 +1,12 @@
 #include "plan.hpp"
 
-#include <fstream>
-#include <nlohmann/json.hpp>
+#include <array>
+#include <cstdio>
+#include <memory>
 #include <stdexcept>
+
+#define JSON_NO_IO
+#include <nlohmann/json.hpp>
 
 namespace ssptool::runtime {
 
@@ -39,7 +43,8 @@ Variables variables_from(const Json& json, int fmi_major) {
   if (found.elements.empty()) found.elements.resize(found.slots.size());
   for (const auto& name : list<std::string>(json, "types")) {
     const auto type = machine_type(name, fmi_major);
-    if (!type) throw std::runtime_error("the plan has a variable of type " + name + ", which this runtime does not know");
+    if (!type)
+      throw std::runtime_error("the plan has a variable of type " + name + ", which this runtime does not know");
     found.types.push_back(*type);
   }
   return found;
@@ -154,6 +159,17 @@ void read_stepping(const Json& json, Plan& plan) {
   plan.program = each<Instruction>(json, "program", instruction_from);
 }
 
+// Streams would bring a third of the size of this library.
+std::string content_of(const std::filesystem::path& file) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.string().c_str(), "rb"), &std::fclose);
+  if (stream == nullptr) throw std::runtime_error("cannot read " + file.string());
+  std::string content;
+  std::array<char, 1U << 16U> piece;
+  while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), stream.get()))
+    content.append(piece.data(), size);
+  return content;
+}
+
 Plan plan_from(const Json& json) {
   if (const int version = json.at("version").get<int>(); version != plan_version)
     throw std::runtime_error("the plan is of version " + std::to_string(version) + ", this runtime reads version " +
@@ -186,10 +202,8 @@ Plan plan_from(const Json& json) {
 }  // namespace
 
 Plan read_plan(const std::filesystem::path& file) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw std::runtime_error("cannot read " + file.string());
   try {
-    return plan_from(Json::parse(stream));
+    return plan_from(Json::parse(content_of(file)));
   } catch (const Json::exception& error) {
     throw std::runtime_error(file.string() + " is no plan: " + error.what());
   }

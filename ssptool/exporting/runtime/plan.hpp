@@ -33,7 +33,7 @@ struct PlannedPart {
   int fmi_major = 2;
   Variables inputs, outputs;
   std::vector<VariableSet> structure, starts;
-  std::vector<VariableSet> guesses;  // got before the first evaluation; values are empty
+  std::vector<VariableSet> guesses;    // got before the first evaluation; values are empty
   std::vector<fmi::Reference> moving;  // inputs that an FMI 3.0 part asks for inside a step; none: it asks for nothing
 };
 

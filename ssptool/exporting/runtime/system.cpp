@@ -296,8 +296,8 @@ Value System::get(std::size_t reference) {
 
 void System::set(std::size_t reference, const Value& value) {
   const SystemVariable& variable = this->variable(reference);
-  const bool may = variable.causality == "input" || (variable.causality == "parameter" &&
-                                                     (variable.tunable || phase_ == Phase::instantiated));
+  const bool may = variable.causality == "input" ||
+                   (variable.causality == "parameter" && (variable.tunable || phase_ != Phase::stepping));
   if (!may)
     throw Refused(Status::error, variable.name + ", of causality " + variable.causality + ", cannot be set now");
   if (variable.slot) {
@@ -332,14 +332,11 @@ std::string System::explain(const Outcome& outcome, double t) const {
   const auto name = [&] { return "component " + parts_[static_cast<std::size_t>(outcome.instance)]->plan().name; };
   const auto signal = [&] { return plan_.signals[static_cast<std::size_t>(outcome.slot)]; };
   switch (outcome.code) {
-    case Code::fmi:
-      return name() + ": " + outcome.function + " returned " + word(outcome.fmi_status) + at;
-    case Code::nonfinite:
-      return name() + ": " + signal() + " is not finite (from " + outcome.function + ")" + at;
+    case Code::fmi: return name() + ": " + outcome.function + " returned " + word(outcome.fmi_status) + at;
+    case Code::nonfinite: return name() + ": " + signal() + " is not finite (from " + outcome.function + ")" + at;
     case Code::range:
       return name() + ": " + signal() + " does not fit the type of the input (" + outcome.function + ")" + at;
-    case Code::loop:
-      return "an algebraic loop was not solved" + at;
+    case Code::loop: return "an algebraic loop was not solved" + at;
     case Code::coupling:
       return "the iteration of a macro step did not converge after " + std::to_string(outcome.iterations) +
              " iterations" + at;

@@ -1,0 +1,25 @@
+"""Exported systems: the FMUs of the example systems must be there."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cmake_build import build
+from tests.exporting.fmus import RESOURCES
+
+ROOT = Path(__file__).parents[2]
+
+
+def pytest_collection_modifyitems(items):
+    if not (RESOURCES / "System1.fmu").exists():
+        for item in items:
+            if "exporting" in item.path.parts:
+                item.add_marker(pytest.mark.skip(reason="the FMUs are not built: make setup"))
+
+
+@pytest.fixture(scope="session")
+def models():
+    """The folder with the FMI 2.0 FMUs of tests/engine/models, built if need be."""
+    folder = ROOT / "build" / "engine-test-models"
+    build(ROOT / "tests" / "engine" / "models", folder)
+    return folder / "fmi2"

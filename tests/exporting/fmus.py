@@ -1,0 +1,75 @@
+"""Exported systems, and the importers that run them: FMPy with its own instances, and step by step."""
+
+from contextlib import contextmanager
+from pathlib import Path
+
+import fmpy
+import numpy as np
+from fmpy.fmi2 import FMU2Slave, defaultCallbacks, fmi2CallbackFunctions, fmi2CallbackLoggerTYPE
+
+import ssptool
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+RESOURCES = SYSTEMS / "dual_mass_oscillator" / "resources"
+
+
+def exported(system, folder, **options):
+    """The FMU of a system."""
+    return ssptool.export(system, folder / f"{Path(system).stem}.fmu", **options).path
+
+
+def in_fmpy(fmu, step, **options):
+    """Outputs at communication points that are `step` [s] apart."""
+    return fmpy.simulate_fmu(str(fmu), output_interval=step, **options)
+
+
+def assert_same_bits(found, run, every=1):
+    """All outputs of an importer are those of our own run at the same instants."""
+    signals = [name for name in found.dtype.names if name != "time"]
+    assert signals
+    for name in signals:
+        own = run[name][::every]
+        assert len(found) == len(own)
+        np.testing.assert_array_equal(found[name], own, err_msg=name)
+
+
+class Messages(list):
+    """What an FMU logs: (status, category, text)."""
+
+    def callbacks(self):
+        def log(environment, instance, status, category, message):
+            self.append((status, category.decode(), message.decode()))
+
+        return fmi2CallbackFunctions(
+            fmi2CallbackLoggerTYPE(log), defaultCallbacks.allocateMemory, defaultCallbacks.freeMemory
+        )
+
+
+@contextmanager
+def instance(fmu, folder, messages=None):
+    """An instance in FMPy, not initialized; `references` are those of its variables by name. It logs to `messages`."""
+    description = fmpy.read_model_description(str(fmu))
+    unpacked = Path(fmpy.extract(str(fmu), unzipdir=str(folder)))
+    slave = FMU2Slave(
+        guid=description.guid,
+        unzipDirectory=str(unpacked),
+        modelIdentifier=description.coSimulation.modelIdentifier,
+        instanceName="exported",
+    )
+    slave.references = {one.name: one.valueReference for one in description.modelVariables}
+    callbacks = None if messages is None else messages.callbacks()
+    slave.instantiate(callbacks=callbacks)
+    try:
+        yield slave
+    finally:
+        slave.freeInstance()
+
+
+def initialize(slave, start=0.0, stop=None):
+    slave.setupExperiment(startTime=start, stopTime=stop)
+    slave.enterInitializationMode()
+    slave.exitInitializationMode()
+
+
+def real(slave, name):
+    return slave.getReal([slave.references[name]])[0]
