@@ -12,6 +12,7 @@ import numpy as np
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.fmu_log import FmuLogging
+from ssptool.engine.failure import Unsupported
 from ssptool.engine.kernel.interface import (
     ACCESS,
     FLOAT,
@@ -59,6 +60,9 @@ class RegistrationLog:
         self.iterations.append(calls)
         return len(self.iterations) - 1
 
+    def set_accepted_steps(self, iteration: int, accepted: object) -> None:
+        """No step has been done yet."""
+
     def exchange(self, group: int) -> None:
         """Nothing moves yet."""
 
@@ -74,7 +78,7 @@ class NumberedLoop:
 
 
 def frozen(plan: Plan, variables: Sequence[ExportedVariable], token: str) -> Json:
-    """The content of the file."""
+    """The content of the file. Raises Unsupported for steps that need more than a program of the kernel."""
     roots = root_starts(plan)
     interval = plan.interval
     return {
@@ -120,7 +124,12 @@ def _stepping(plan: Plan) -> Json:
     system = couple(assembly, Evaluation(assembly, ()), loops)  # type: ignore[arg-type]
     master = plan.master.base if isinstance(plan.master, WithShortStep) else plan.master
     stepper = master.start(system)
-    assert isinstance(stepper, Program | ProgrammedIteration)  # others were refused
+    if not isinstance(stepper, Program | ProgrammedIteration):
+        raise Unsupported(
+            "the settings",
+            f"the steps of master {master.name} with them are not supported in an exported FMU",
+            "choose acceleration iqn-ils, aitken, constant or none, one tolerance, and prediction order 1 or 2",
+        )
     program = stepper.instructions() if isinstance(stepper, Program) else stepper.instructions
     drive = (Instruction(Op.DRIVE),) if _driven(plan) else ()
     return {
@@ -134,11 +143,9 @@ def _stepping(plan: Plan) -> Json:
 
 
 def _iteration(calls: IterationCalls) -> Json:
-    return {name: _plain(getattr(calls, name)) for name in calls.__dataclass_fields__}
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
+    rule = calls.rule._asdict() | {"kind": calls.rule.kind.name.lower()}
+    plain = {name: getattr(calls, name) for name in calls.__dataclass_fields__ if name != "rule"}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()} | {"rule": rule}
 
 
 def _driven(plan: Plan) -> list[int]:

@@ -9,7 +9,7 @@ from tests.exporting.fmus import SYSTEMS, assert_same_bits, exported, in_fmpy, i
 from tests.systems.peers import in_ecos, in_libcosim, where_wheels_are
 
 COSIMULATED = ["mass_spring_damper", "one_dof_oscillator", "rotational_spring_mass_damper"]
-MASTERS = ["jacobi", "gauss-seidel"]
+MASTERS = ["auto", "jacobi", "gauss-seidel"]
 
 
 @pytest.mark.parametrize("name", COSIMULATED)

@@ -110,6 +110,17 @@ PlannedLoop loop_from(const Json& json) {
   return loop;
 }
 
+IterateRule rule_from(const Json& json) {
+  const auto kind = json.at("kind").get<std::string>();
+  IterateRule rule;
+  rule.kind = kind == "aitken" ? RuleKind::aitken : kind == "secants" ? RuleKind::secants : RuleKind::relaxation;
+  rule.factor = json.at("factor").get<double>();
+  rule.reuse = json.at("reuse").get<std::int64_t>();
+  rule.filter = json.at("filter").get<double>();
+  rule.max_columns = json.at("max_columns").get<std::int64_t>();
+  return rule;
+}
+
 IterationCalls iteration_from(const Json& json) {
   IterationCalls calls{};
   calls.group = json.at("group").get<Index>();
@@ -122,9 +133,10 @@ IterationCalls iteration_from(const Json& json) {
   calls.prediction = json.at("prediction").get<int>();
   calls.absolute = json.at("absolute").get<double>();
   calls.relative = json.at("relative").get<double>();
-  calls.relaxation = json.at("relaxation").get<double>();
+  calls.rule = rule_from(json.at("rule"));
+  calls.plain_iterations = json.at("plain_iterations").get<std::int64_t>();
   calls.max_iterations = json.at("max_iterations").get<std::int64_t>();
-  calls.growth = json.at("growth").get<double>();
+  calls.retreats = json.at("retreats").get<bool>();
   return calls;
 }
 
