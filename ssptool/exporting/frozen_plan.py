@@ -88,6 +88,7 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], token: str) -> Jso
         "start": interval.start,
         "stop": interval.stop,
         "step": interval.step,
+        "goes_back": saves_state(plan),
         "signals": list(map(str, plan.signals)),
         "types": list(plan.types),
         "integers": list(plan.integers),
@@ -104,6 +105,11 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], token: str) -> Jso
         "stepping": _stepping(plan),
         "variables": [_variable(one) for one in variables],
     }
+
+
+def saves_state(plan: Plan) -> bool:
+    """True if all parts save their states, so that the system can."""
+    return all(one.capabilities.saves_state for one in plan.instances)
 
 
 def part_folder(number: int) -> str:

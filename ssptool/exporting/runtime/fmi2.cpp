@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "system.hpp"
 
@@ -22,6 +23,7 @@ using ssptool::runtime::Log;
 using ssptool::runtime::Refused;
 using ssptool::runtime::Status;
 using ssptool::runtime::System;
+using ssptool::runtime::SystemState;
 using ssptool::runtime::SystemVariable;
 using ssptool::runtime::Value;
 
@@ -60,6 +62,13 @@ class Importer final : public Log {
   const std::string name_;
 };
 
+// Of an instance: its own state in FMI, and that of the system.
+struct InstanceState {
+  State state;
+  std::unique_ptr<SystemState> system;
+  std::string bytes;  // once they were asked for
+};
+
 struct Instance {
   Instance(const Callbacks& callbacks, const char* name, const std::filesystem::path& resources, bool logging)
       : importer(callbacks, name), system(resources, importer, logging) {
@@ -70,6 +79,16 @@ struct Instance {
   System system;
   State state = instantiated;
   std::vector<std::string> texts;  // of the last fmi2GetString
+
+  void release(InstanceState* saved) noexcept {
+    const std::unique_ptr<InstanceState> owned(saved);
+    if (owned != nullptr) system.release(*owned->system);
+  }
+  // The last byte is the state in FMI.
+  const std::string& bytes(InstanceState& saved) {
+    if (saved.bytes.empty()) saved.bytes = system.serialized(*saved.system) + static_cast<char>(saved.state);
+    return saved.bytes;
+  }
 };
 
 constexpr const char* category_of(Status status) {
@@ -130,6 +149,7 @@ std::string decoded(std::string uri) {
 }
 
 constexpr unsigned running = initialization | stepping;
+constexpr unsigned saved = instantiated | running | terminated | failed;
 constexpr unsigned readable = running | terminated | failed;
 
 // FMI 2.0 knows four types; enumerations are integers.
@@ -327,17 +347,46 @@ SSPTOOL_EXPORT int fmi2SetRealInputDerivatives(void* c, const Reference*, std::s
 SSPTOOL_EXPORT int fmi2GetRealOutputDerivatives(void* c, const Reference*, std::size_t, const int*, double*) {
   return not_supported(c, "fmi2GetRealOutputDerivatives");
 }
-SSPTOOL_EXPORT int fmi2GetFMUstate(void* c, void**) { return not_supported(c, "fmi2GetFMUstate"); }
-SSPTOOL_EXPORT int fmi2SetFMUstate(void* c, void*) { return not_supported(c, "fmi2SetFMUstate"); }
-SSPTOOL_EXPORT int fmi2FreeFMUstate(void* c, void**) { return not_supported(c, "fmi2FreeFMUstate"); }
-SSPTOOL_EXPORT int fmi2SerializedFMUstateSize(void* c, void*, std::size_t*) {
-  return not_supported(c, "fmi2SerializedFMUstateSize");
+// A state that is there already is replaced.
+SSPTOOL_EXPORT int fmi2GetFMUstate(void* c, void** state) {
+  return guarded(c, saved, "fmi2GetFMUstate", [&](Instance& instance) {
+    auto found = std::make_unique<InstanceState>(InstanceState{instance.state, instance.system.save(), {}});
+    instance.release(static_cast<InstanceState*>(*state));
+    *state = found.release();
+  });
 }
-SSPTOOL_EXPORT int fmi2SerializeFMUstate(void* c, void*, char*, std::size_t) {
-  return not_supported(c, "fmi2SerializeFMUstate");
+SSPTOOL_EXPORT int fmi2SetFMUstate(void* c, void* state) {
+  return guarded(c, saved, "fmi2SetFMUstate", [&](Instance& instance) {
+    const auto& wanted = *static_cast<InstanceState*>(state);
+    instance.system.restore(*wanted.system);
+    instance.state = wanted.state;
+  });
 }
-SSPTOOL_EXPORT int fmi2DeSerializeFMUstate(void* c, const char*, std::size_t, void**) {
-  return not_supported(c, "fmi2DeSerializeFMUstate");
+SSPTOOL_EXPORT int fmi2FreeFMUstate(void* c, void** state) {
+  return guarded(c, saved, "fmi2FreeFMUstate", [&](Instance& instance) {
+    instance.release(static_cast<InstanceState*>(std::exchange(*state, nullptr)));
+  });
+}
+SSPTOOL_EXPORT int fmi2SerializedFMUstateSize(void* c, void* state, std::size_t* size) {
+  return guarded(c, saved, "fmi2SerializedFMUstateSize",
+                 [&](Instance& instance) { *size = instance.bytes(*static_cast<InstanceState*>(state)).size(); });
+}
+SSPTOOL_EXPORT int fmi2SerializeFMUstate(void* c, void* state, char* bytes, std::size_t size) {
+  return guarded(c, saved, "fmi2SerializeFMUstate", [&](Instance& instance) {
+    const std::string& all = instance.bytes(*static_cast<InstanceState*>(state));
+    if (size < all.size()) throw Refused(Status::error, "fmi2SerializeFMUstate: there is not room for all bytes");
+    std::memcpy(bytes, all.data(), all.size());
+  });
+}
+SSPTOOL_EXPORT int fmi2DeSerializeFMUstate(void* c, const char* bytes, std::size_t size, void** state) {
+  return guarded(c, saved, "fmi2DeSerializeFMUstate", [&](Instance& instance) {
+    if (size == 0) throw Refused(Status::error, "fmi2DeSerializeFMUstate: there are no bytes");
+    const std::string all(bytes, size - 1);
+    auto found = std::make_unique<InstanceState>(
+        InstanceState{static_cast<State>(bytes[size - 1]), instance.system.deserialized(all), {}});
+    instance.release(static_cast<InstanceState*>(*state));
+    *state = found.release();
+  });
 }
 SSPTOOL_EXPORT int fmi2GetDirectionalDerivative(void* c, const Reference*, std::size_t, const Reference*, std::size_t,
                                                 const double*, double*) {

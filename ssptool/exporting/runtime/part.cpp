@@ -48,6 +48,12 @@ constexpr std::array life_cycle{"Instantiate",
                                 "SetFMUState",
                                 "FreeFMUState",
                                 "GetDirectionalDerivative",
+                                "SerializedFMUstateSize",
+                                "SerializeFMUstate",
+                                "DeSerializeFMUstate",
+                                "SerializedFMUStateSize",
+                                "SerializeFMUState",
+                                "DeserializeFMUState",
                                 "EnterConfigurationMode",
                                 "ExitConfigurationMode"};
 constexpr std::array suffixes{"Real",  "Integer", "Boolean", "String", "Float64", "Float32", "Int8",  "UInt8",
@@ -320,6 +326,51 @@ std::vector<Value> Part::get(const VariableSet& set) {
   std::vector<Value> found;
   check(function("Get", set.suffix).c_str(), (this->*access(set.suffix).fetch)(set, found));
   return found;
+}
+
+// FMI 3.0 writes a letter of their names larger.
+std::string Part::state_function(const char* fmi2, const char* fmi3) const {
+  return plan_.fmi_major < 3 ? std::string("fmi2") + fmi2 : std::string("fmi3") + fmi3;
+}
+
+fmi::State Part::save_state() {
+  const std::string name = state_function("GetFMUstate", "GetFMUState");
+  fmi::State state = nullptr;
+  check(name.c_str(), functions_.find<fmi::v2::GetState>(name.c_str())(component_, &state));
+  return state;
+}
+
+void Part::restore_state(fmi::State state) {
+  const std::string name = state_function("SetFMUstate", "SetFMUState");
+  check(name.c_str(), functions_.find<fmi::v2::SetState>(name.c_str())(component_, state));
+}
+
+void Part::release_state(fmi::State state) noexcept {
+  try {
+    const std::string name = state_function("FreeFMUstate", "FreeFMUState");
+    functions_.find<fmi::v2::FreeState>(name.c_str())(component_, &state);
+  } catch (...) {  // without the function nothing was saved
+  }
+}
+
+std::string Part::serialized(fmi::State state) {
+  const std::string size_of = state_function("SerializedFMUstateSize", "SerializedFMUStateSize");
+  const std::string serialize = state_function("SerializeFMUstate", "SerializeFMUState");
+  std::size_t size = 0;
+  check(size_of.c_str(),
+        functions_.find<int(void*, fmi::State, std::size_t*)>(size_of.c_str())(component_, state, &size));
+  std::string bytes(size, '\0');
+  check(serialize.c_str(), functions_.find<int(void*, fmi::State, char*, std::size_t)>(serialize.c_str())(
+                               component_, state, bytes.data(), size));
+  return bytes;
+}
+
+fmi::State Part::deserialized(const std::string& bytes) {
+  const std::string name = state_function("DeSerializeFMUstate", "DeserializeFMUState");
+  fmi::State state = nullptr;
+  check(name.c_str(), functions_.find<int(void*, const char*, std::size_t, fmi::State*)>(name.c_str())(
+                          component_, bytes.data(), bytes.size(), &state));
+  return state;
 }
 
 void Part::set(const std::string& suffix, fmi::Reference reference, const Value& value) {

@@ -64,6 +64,13 @@ class Part {
   [[nodiscard]] std::vector<Value> get(const VariableSet&);
   [[nodiscard]] Value get(const std::string& suffix, fmi::Reference);
 
+  // A state stays the part's until it is released; where it cannot save any, it refuses.
+  [[nodiscard]] fmi::State save_state();
+  void restore_state(fmi::State);
+  void release_state(fmi::State) noexcept;
+  [[nodiscard]] std::string serialized(fmi::State);
+  [[nodiscard]] fmi::State deserialized(const std::string& bytes);
+
   [[nodiscard]] const PlannedPart& plan() const noexcept { return plan_; }
   [[nodiscard]] const FunctionTable& functions() const noexcept { return functions_; }
   [[nodiscard]] fmi::Component component() const noexcept { return component_; }
@@ -95,6 +102,7 @@ class Part {
   int fetch(const VariableSet&, std::vector<Value>&);
   [[nodiscard]] const TypeAccess& access(const std::string& suffix) const;
   [[nodiscard]] std::string function(const char* verb, const std::string& suffix) const;
+  [[nodiscard]] std::string state_function(const char* fmi2, const char* fmi3) const;
 
   Log& log_;
 };

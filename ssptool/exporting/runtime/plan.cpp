@@ -192,6 +192,7 @@ Plan plan_from(const Json& json) {
   plan.start = json.at("start").get<double>();
   plan.stop = json.at("stop").get<double>();
   plan.step = json.at("step").get<double>();
+  plan.goes_back = json.at("goes_back").get<bool>();
   plan.signals = list<std::string>(json, "signals");
   plan.types = list<std::string>(json, "types");
   plan.slots = plan.signals.size();

@@ -68,6 +68,7 @@ struct SystemVariable {
 struct Plan {
   std::string name, token;
   double start = 0.0, stop = 0.0, step = 0.0;
+  bool goes_back = false;  // all parts save states, so that importers may set the system back
   std::size_t slots = 0;
   std::vector<std::string> signals, types;  // by slot
   std::vector<Slot> integers;

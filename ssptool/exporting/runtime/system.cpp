@@ -44,7 +44,10 @@ void System::release_states() noexcept {
 void System::build_kernel() {
   release_states();
   kernel_ = std::make_unique<Kernel>(plan_.slots, plan_.integers);
-  for (const auto& part : parts_) kernel_->add(member_of(*part));
+  for (const auto& part : parts_) {
+    const Index index = kernel_->add(member_of(*part));
+    if (plan_.goes_back) kernel_->members.instance(index).expect_set_states();
+  }
   kernel_->connect(plan_.wires);
   std::vector<DrivenInput> driven;
   for (const Slot slot : plan_.driven) driven.push_back({slot, DrivenInput::Run::held});
@@ -94,7 +97,7 @@ void System::enter_initialization() {
   for (const auto& part : parts_) {
     for (const VariableSet& start : part->plan().starts) part->set(start);
   }
-  for (const auto& [target, value] : given_) parts_[target.part]->set(target.suffix, target.reference, value);
+  for (const auto& [reference, value] : given_) set_in_parts(plan_.variables[reference], value);
   for (const auto& part : parts_) part->enter_initialization(experiment_);
   phase_ = Phase::initialization;
   guess();
@@ -288,9 +291,6 @@ Value System::get(std::size_t reference) {
   settle();
   if (variable.slot) return read(*variable.slot);
   const Target& target = variable.targets.at(0);
-  if (phase_ == Phase::instantiated)
-    for (auto given = given_.rbegin(); given != given_.rend(); ++given)
-      if (given->first.part == target.part && given->first.reference == target.reference) return given->second;
   return parts_[target.part]->get(target.suffix, target.reference);
 }
 
@@ -306,15 +306,113 @@ void System::set(std::size_t reference, const Value& value) {
     changed_ |= as_integer(before) != as_integer(kernel_->slot_values.values[*variable.slot]);
     return;
   }
+  if (phase_ == Phase::instantiated)
+    given_.emplace_back(reference, value);
+  else
+    set_in_parts(variable, value);
+  changed_ = true;
+}
+
+void System::set_in_parts(const SystemVariable& variable, const Value& value) {
   for (const Target& target : variable.targets) {
     Value converted = value;
     if (auto* real = std::get_if<double>(&converted)) *real = target.factor * *real + target.offset;
-    if (phase_ == Phase::instantiated)
-      given_.emplace_back(target, converted);
-    else
-      parts_[target.part]->set(target.suffix, target.reference, converted);
+    parts_[target.part]->set(target.suffix, target.reference, converted);
   }
-  changed_ = true;
+}
+
+// --- states ----------------------------------------------------------------------------------------------------------
+
+std::unique_ptr<SystemState> System::save() {
+  auto state = std::make_unique<SystemState>();
+  state->phase = phase_;
+  state->experiment = experiment_;
+  state->now = now_;
+  state->changed = changed_;
+  state->given = given_;
+  state->second_guesses = second_guesses_;
+  const SlotValues& slots = kernel_->slot_values;
+  state->slots = contents(slots.values);
+  state->input_value = slots.input_value;
+  state->input_rates = slots.input_rates;
+  for (const History::Point& point : kernel_->history.all()) state->points.push_back({point.t, contents(point.values)});
+  for (Index i = 0; i < kernel_->iterations.size(); ++i)
+    state->iterations.push_back({kernel_->iterations.memory(i), kernel_->iterations.accepted(i)});
+  for (Index i = 0; i < parts_.size(); ++i) state->instances.push_back(kernel_->members.instance(i).memory());
+  try {
+    for (const auto& part : parts_) state->parts.push_back(part->save_state());
+  } catch (...) {
+    release(*state);
+    throw;
+  }
+  return state;
+}
+
+void System::restore(const SystemState& state) {
+  // What is registered with the kernel belongs to a phase.
+  if (phase_ != state.phase) build_kernel();
+  for (Index i = 0; i < parts_.size(); ++i) parts_[i]->restore_state(state.parts[i]);
+  if (phase_ != state.phase && state.phase == Phase::stepping) couple();
+  phase_ = state.phase;
+  experiment_ = state.experiment;
+  now_ = state.now;
+  changed_ = state.changed;
+  given_ = state.given;
+  second_guesses_ = state.second_guesses;
+  SlotValues& slots = kernel_->slot_values;
+  std::ranges::copy(values_of(state.slots), slots.values.begin());  // vectors stay where they are
+  std::ranges::copy(state.input_value, slots.input_value.begin());
+  std::ranges::copy(state.input_rates, slots.input_rates.begin());
+  std::vector<History::Point> points;
+  for (const SavedPoint& point : state.points) points.push_back({point.t, values_of(point.contents)});
+  kernel_->history.go_on(points);
+  for (Index i = 0; i < state.iterations.size(); ++i) {
+    kernel_->iterations.set_memory(i, state.iterations[i].memory);
+    kernel_->iterations.set_accepted(i, state.iterations[i].accepted);
+  }
+  for (Index i = 0; i < parts_.size(); ++i) kernel_->members.instance(i).go_on(state.instances[i]);
+}
+
+void System::release(const SystemState& state) noexcept {
+  for (Index i = 0; i < state.parts.size(); ++i) parts_[i]->release_state(state.parts[i]);
+}
+
+std::string System::serialized(const SystemState& state) {
+  std::vector<std::string> parts;
+  for (Index i = 0; i < parts_.size(); ++i) parts.push_back(parts_[i]->serialized(state.parts[i]));
+  return to_bytes(state, parts, plan_.token);
+}
+
+std::unique_ptr<SystemState> System::deserialized(const std::string& bytes) {
+  std::vector<std::string> parts;
+  auto state = std::make_unique<SystemState>(from_bytes(bytes, parts, plan_.token));
+  try {
+    for (Index i = 0; i < parts_.size(); ++i) state->parts.push_back(parts_[i]->deserialized(parts.at(i)));
+  } catch (...) {
+    release(*state);
+    throw;
+  }
+  return state;
+}
+
+SlotContents System::contents(const std::vector<double>& values) const {
+  SlotContents found{values, {}};
+  for (Slot slot = 0; slot < values.size(); ++slot)
+    if (plan_.types[slot] == "String") {
+      found.values[slot] = as_double(static_cast<std::int64_t>(found.texts.size()));
+      found.texts.push_back(kernel_->slot_values.contents.at(as_integer(values[slot])));
+    }
+  return found;
+}
+
+std::vector<double> System::values_of(const SlotContents& contents) {
+  std::vector<double> values = contents.values;
+  for (Slot slot = 0; slot < values.size(); ++slot)
+    if (plan_.types[slot] == "String") {
+      const auto place = static_cast<std::size_t>(as_integer(values[slot]));
+      values[slot] = as_double(kernel_->slot_values.contents.number(contents.texts.at(place)));
+    }
+  return values;
 }
 
 // --- outcomes in words -----------------------------------------------------------------------------------------------

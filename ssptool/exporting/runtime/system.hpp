@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "part.hpp"
+#include "state.hpp"
 
 namespace ssptool::runtime {
 
@@ -33,6 +33,13 @@ class System {
   [[nodiscard]] Value get(std::size_t reference);
   void set(std::size_t reference, const Value&);
 
+  // The complete state; it stays until it is released.
+  [[nodiscard]] std::unique_ptr<SystemState> save();
+  void restore(const SystemState&);
+  void release(const SystemState&) noexcept;
+  [[nodiscard]] std::string serialized(const SystemState&);
+  [[nodiscard]] std::unique_ptr<SystemState> deserialized(const std::string& bytes);
+
   [[nodiscard]] double time() const noexcept { return now_; }
   // But for rounding.
   [[nodiscard]] bool is_at(double t) const noexcept;
@@ -44,11 +51,12 @@ class System {
     bool is_loop;
     Index number;
   };
-  enum class Phase { instantiated, initialization, stepping };
-
   void release_states() noexcept;
   void build_kernel();
   [[nodiscard]] Member member_of(Part&);
+  [[nodiscard]] SlotContents contents(const std::vector<double>& values) const;
+  [[nodiscard]] std::vector<double> values_of(const SlotContents&);
+  void set_in_parts(const SystemVariable&, const Value&);
   void write(const std::vector<SlotValue>&);
   void write(Slot, const Value&);
   [[nodiscard]] Value read(Slot) const;
@@ -82,7 +90,7 @@ class System {
 
   Experiment experiment_;
   Phase phase_ = Phase::instantiated;
-  std::vector<std::pair<Target, Value>> given_;  // what the importer has set before initialization, in its order
+  GivenValues given_;
   std::vector<Step> initialization_;
   std::map<Slot, double> second_guesses_;
   std::vector<Index> loops_;  // by number in the plan: the kernel's

@@ -103,6 +103,13 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   void release() noexcept override { state_.release(); }
   [[nodiscard]] Following& following() noexcept override { return following_; }
 
+  [[nodiscard]] InstanceMemory memory() noexcept override { return {following_, 0, ends_from_}; }
+  void go_on(const InstanceMemory& memory) noexcept override {
+    following_ = memory.following;
+    ends_from_ = memory.ends_from;
+  }
+  void expect_set_states() noexcept override { state_.expect_others(); }
+
  private:
   Failure do_step(double t, double h) noexcept {
     if (report_ != nullptr && report_->waits != 0.0) return {};
@@ -112,7 +119,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
     bool ends = false;
     bool early = false;
     double reached = t;
-    const int status = do_step_(reals.component(), t, h, !state_, &event, &ends, &early, &reached);
+    const int status = do_step_(reals.component(), t, h, !state_.matters(), &event, &ends, &early, &reached);
     ends_from_ = ends ? t + 0.5 * ((early ? reached : t + h) - t) : never;
     if (status > fmi::warning) return {"fmi3DoStep", status};
     if (report_ != nullptr) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string>
 
 namespace ssptool {
 
@@ -17,6 +18,19 @@ void History::accept(double t) noexcept {
   count_ = std::min(count_ + 1, points);
   point(0).t = t;
   std::copy(slot_values_.values.begin(), slot_values_.values.end(), point(0).values.begin());
+}
+
+std::vector<History::Point> History::all() const {
+  std::vector<Point> found;
+  for (int k = 0; k < count_; ++k) found.push_back((*this)[static_cast<unsigned>(k)]);
+  return found;
+}
+
+void History::go_on(const std::vector<Point>& points) {
+  if (points.size() > static_cast<std::size_t>(History::points))
+    throw std::invalid_argument("a history has at most " + std::to_string(History::points) + " points");
+  for (unsigned k = 0; k < points.size(); ++k) point(k) = points[k];
+  count_ = static_cast<int>(points.size());
 }
 
 void History::discard_point() {

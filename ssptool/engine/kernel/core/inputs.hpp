@@ -22,6 +22,10 @@ class History {
   // The k-th latest.
   [[nodiscard]] const Point& operator[](unsigned k) const noexcept { return ring_[(latest_ + k) % room]; }
 
+  // All, the latest first.
+  [[nodiscard]] std::vector<Point> all() const;
+  void go_on(const std::vector<Point>& points);
+
   void accept(double t) noexcept;
   void discard_point();
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <memory_resource>
@@ -68,6 +69,13 @@ struct Following {
     status = returned;
     return true;
   }
+};
+
+// What an instance knows beyond the state of its FMU.
+struct InstanceMemory {
+  Following following;
+  int told_order = 0;  // the highest input derivative that the FMU may still act on
+  double ends_from = std::numeric_limits<double>::infinity();  // steps from then on are after an end that it asked for
 };
 
 // Room for the inputs of an instance that does not follow them as they are to run.
@@ -169,6 +177,11 @@ class alignas(cache_line) Instance {
   virtual Failure save() noexcept = 0;
   virtual Failure restore() noexcept = 0;
   virtual void release() noexcept = 0;
+
+  // To go on from a state of the FMU that others have saved and set; they say beforehand that they may.
+  [[nodiscard]] virtual InstanceMemory memory() noexcept { return {following()}; }
+  virtual void go_on(const InstanceMemory& memory) noexcept { following() = memory.following; }
+  virtual void expect_set_states() noexcept {}
 };
 
 // Memory that is given back as a whole, after the instances in it.
@@ -253,6 +266,9 @@ class SavedState {
       : component_(component), take_(take), put_(put), free_(free) {}
 
   explicit operator bool() const noexcept { return state_ != nullptr; }
+  // Whether the FMU may be set to a state before its present one: to this one, or to one of others.
+  [[nodiscard]] bool matters() const noexcept { return state_ != nullptr || others_; }
+  void expect_others() noexcept { others_ = true; }
   int save() noexcept { return take_(component_, &state_); }
   int restore() noexcept { return put_(component_, state_); }
   void release() noexcept {
@@ -262,6 +278,7 @@ class SavedState {
 
  private:
   fmi::State state_ = nullptr;
+  bool others_ = false;
   fmi::Component component_;
   Take* take_;
   Put* put_;

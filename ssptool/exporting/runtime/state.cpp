@@ -1,0 +1,195 @@
+#include "state.hpp"
+
+#include <cstring>
+#include <stdexcept>
+#include <type_traits>
+
+namespace ssptool::runtime {
+
+namespace {
+
+constexpr const char* begin_of_state = "ssptool state 1";
+
+// Each thing to be stored is named once, in `visit`; a Writer appends it and a Reader fills it.
+class Writer {
+ public:
+  template <class T>
+  void operator()(const T& thing) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+      bytes_.append(reinterpret_cast<const char*>(&thing), sizeof thing);
+    else
+      visit(*this, const_cast<T&>(thing));  // which a Writer does not change
+  }
+  void operator()(const std::string& text) {
+    (*this)(text.size());
+    bytes_ += text;
+  }
+  template <class T>
+  void operator()(const std::vector<T>& things) {
+    (*this)(things.size());
+    for (const T& thing : things) (*this)(thing);
+  }
+  std::string bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(const std::string& bytes) : bytes_(bytes) {}
+
+  template <class T>
+  void operator()(T& thing) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>)
+      std::memcpy(&thing, next(sizeof thing), sizeof thing);
+    else
+      visit(*this, thing);
+  }
+  void operator()(std::string& text) {
+    const std::size_t size = count();
+    text.assign(next(size), size);
+  }
+  template <class T>
+  void operator()(std::vector<T>& things) {
+    things.resize(count());
+    for (T& thing : things) (*this)(thing);
+  }
+  [[nodiscard]] bool at_end() const noexcept { return place_ == bytes_.size(); }
+
+ private:
+  // Every element takes a byte at least, so that no wrong count makes room for more.
+  std::size_t count() {
+    std::size_t size = 0;
+    (*this)(size);
+    if (size > bytes_.size() - place_) throw std::runtime_error("the state is incomplete");
+    return size;
+  }
+  const char* next(std::size_t size) {
+    if (size > bytes_.size() - place_) throw std::runtime_error("the state is incomplete");
+    const char* const found = bytes_.data() + place_;
+    place_ += size;
+    return found;
+  }
+
+  const std::string& bytes_;
+  std::size_t place_ = 0;
+};
+
+template <class Visitor>
+void visit(Visitor& each, SlotContents& contents) {
+  each(contents.values);
+  each(contents.texts);
+}
+
+template <class Visitor>
+void visit(Visitor& each, SavedPoint& point) {
+  each(point.t);
+  each(point.contents);
+}
+
+template <class Visitor>
+void visit(Visitor& each, SavedLoop& loop) {
+  each(loop.rtol);
+  each(loop.chord);
+}
+
+template <class Visitor>
+void visit(Visitor& each, SavedIteration& iteration) {
+  each(iteration.memory.given_up);
+  each(iteration.memory.misses);
+  each(iteration.memory.secants.columns);
+  each(iteration.memory.secants.changes);
+  each(iteration.memory.secants.answers);
+  AcceptedSteps& accepted = iteration.accepted;
+  each(accepted.floor);
+  each(accepted.noisy);
+  each(accepted.level);
+  each(accepted.signal);
+  each(accepted.time);
+  each(accepted.damped);
+  each(accepted.damped_from);
+  each(accepted.unrepeated);
+  each(accepted.unrepeated_from);
+  each(accepted.failed);
+  each(accepted.failed_damped);
+}
+
+// The name of the function that refused is of no use any more.
+template <class Visitor>
+void visit(Visitor& each, InstanceMemory& memory) {
+  each(memory.following.order);
+  each(memory.following.since);
+  each(memory.told_order);
+  each(memory.ends_from);
+}
+
+template <class Visitor>
+void visit(Visitor& each, std::optional<double>& number) {
+  bool there = number.has_value();
+  double value = number.value_or(0.0);
+  each(there);
+  each(value);
+  if (there) number = value;
+}
+
+template <class Visitor>
+void visit(Visitor& each, std::pair<std::size_t, Value>& given) {
+  std::size_t kind = given.second.index();
+  each(given.first);
+  each(kind);
+  if (kind == 0) given.second.emplace<0>(given.second.index() == 0 ? std::get<0>(given.second) : 0.0);
+  if (kind == 1) given.second.emplace<1>(given.second.index() == 1 ? std::get<1>(given.second) : 0);
+  if (kind == 2 && given.second.index() != 2) given.second.emplace<2>();
+  std::visit([&](auto& value) { each(value); }, given.second);
+}
+
+template <class Visitor>
+void visit(Visitor& each, std::pair<Slot, double>& guess) {
+  each(guess.first);
+  each(guess.second);
+}
+
+template <class Visitor>
+void visit(Visitor& each, SystemState& state) {
+  each(state.phase);
+  each(state.experiment.start);
+  each(state.experiment.stop);
+  each(state.experiment.tolerance);
+  each(state.now);
+  each(state.changed);
+  each(state.given);
+  std::vector<std::pair<Slot, double>> guesses(state.second_guesses.begin(), state.second_guesses.end());
+  each(guesses);
+  state.second_guesses = {guesses.begin(), guesses.end()};
+  each(state.slots);
+  each(state.input_value);
+  each(state.input_rates);
+  each(state.points);
+  each(state.loops);
+  each(state.iterations);
+  each(state.instances);
+}
+
+}  // namespace
+
+std::string to_bytes(const SystemState& state, const std::vector<std::string>& parts, const std::string& token) {
+  Writer writer;
+  writer(std::string(begin_of_state));
+  writer(token);
+  writer(state);
+  writer(parts);
+  return std::move(writer.bytes_);
+}
+
+SystemState from_bytes(const std::string& bytes, std::vector<std::string>& parts, const std::string& token) {
+  Reader reader(bytes);
+  std::string begin, of;
+  reader(begin);
+  reader(of);
+  if (begin != begin_of_state || of != token) throw std::runtime_error("the bytes are no state of this FMU");
+  SystemState state;
+  reader(state);
+  reader(parts);
+  if (!reader.at_end()) throw std::runtime_error("the state is longer than it should be");
+  return state;
+}
+
+}  // namespace ssptool::runtime

@@ -1,0 +1,63 @@
+// The complete state of an exported system between two calls, in memory and as bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "part.hpp"
+
+namespace ssptool::runtime {
+
+enum class Phase : std::uint8_t { instantiated, initialization, stepping };
+
+// Values of all slots; those of texts hold a place among `texts`, since kernels number texts differently.
+struct SlotContents {
+  std::vector<double> values;
+  std::vector<std::string> texts;
+};
+
+struct SavedPoint {
+  double t = 0.0;
+  SlotContents contents;
+};
+
+struct SavedLoop {
+  double rtol = 0.0;
+  std::vector<double> chord;
+};
+
+struct SavedIteration {
+  IterationMemory memory;
+  AcceptedSteps accepted;
+};
+
+// What an importer has set before initialization: value reference and value.
+using GivenValues = std::vector<std::pair<std::size_t, Value>>;
+
+struct SystemState {
+  Phase phase = Phase::instantiated;
+  Experiment experiment;
+  double now = 0.0;
+  bool changed = false;
+  GivenValues given;
+  std::map<Slot, double> second_guesses;
+  SlotContents slots;
+  std::vector<double> input_value, input_rates;
+  std::vector<SavedPoint> points;
+  std::vector<SavedLoop> loops;
+  std::vector<SavedIteration> iterations;
+  std::vector<InstanceMemory> instances;
+  std::vector<fmi::State> parts;  // of the parts, whose memory they are
+};
+
+// The parts' states as bytes are beside those of the rest. `token` is that of the FMU whose state it is.
+std::string to_bytes(const SystemState&, const std::vector<std::string>& parts, const std::string& token);
+
+// Throws std::runtime_error for bytes that are no state of this FMU.
+SystemState from_bytes(const std::string& bytes, std::vector<std::string>& parts, const std::string& token);
+
+}  // namespace ssptool::runtime
