@@ -38,9 +38,12 @@ from ssptool.api.edit import set_default_variant as set_default_variant
 from ssptool.api.edit import unified_diff as unified_diff
 from ssptool.api.edit import unpack as unpack
 from ssptool.api.edit import upgrade as upgrade
+from ssptool.api.export import Exportable as Exportable
+from ssptool.api.export import ExportCapability as ExportCapability
 from ssptool.api.export import ExportedFmu as ExportedFmu
 from ssptool.api.export import UnknownPattern as UnknownPattern
 from ssptool.api.export import export as export
+from ssptool.api.export import exportable as exportable
 from ssptool.api.report import report as report
 from ssptool.api.report import report_study as report_study
 from ssptool.api.reproduce import REPRODUCTION_RENDERERS as REPRODUCTION_RENDERERS

@@ -3,17 +3,39 @@
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 from ssptool.api.check import shows
 from ssptool.api.run import SHOWN, RunOptions, opened_plan
 from ssptool.arguments import flag, path, texts
 from ssptool.engine.assembly.instances import with_libraries
+from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import SettingsOptions
 from ssptool.errors import WrongValue
+from ssptool.exporting.capabilities import ExportCapability as ExportCapability
+from ssptool.exporting.capabilities import export_capabilities
 from ssptool.exporting.interface import UnknownPattern as UnknownPattern
+from ssptool.exporting.interface import exported_variables
 from ssptool.exporting.package import ExportedFmu as ExportedFmu
 from ssptool.exporting.package import export_fmu
+from ssptool.exporting.refusals import export_problems
+
+
+class Exportable(NamedTuple):
+    """What an FMU made of a planned run could do, or why there can be none."""
+
+    capabilities: tuple[ExportCapability, ...]
+    problems: tuple[str, ...]
+
+
+def exportable(plan: Plan) -> Exportable:
+    """Capabilities of the FMU that `export` would make of a plan with these settings, each with its reason.
+
+    Examples
+    --------
+    >>> ssptool.exportable(ssptool.plan("systems/dual_mass_oscillator")).capabilities
+    """
+    return Exportable(export_capabilities(plan), tuple(map(str, export_problems(plan, exported_variables(plan, ())))))
 
 
 @shows(SHOWN, RunOptions, SettingsOptions)

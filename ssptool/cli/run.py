@@ -197,6 +197,9 @@ def plan_command(
     stimuli: dict[str, Any],
     accept: Accept = None,
     sandbox: Sandbox = False,
+    export: Annotated[
+        bool, typer.Option("--export", help="Say too what one FMU made of the system could do (`ssptool export`).")
+    ] = False,
 ) -> None:
     """Print the choices of a run, their reasons, and the calls.
 
@@ -209,8 +212,16 @@ def plan_command(
     with busy():
         plan = ssptool.plan(system, settings=settings, accept=codes(accept), **changes, **stimuli)
     say(plan_text(plan))
+    if export:
+        say(f"\nExported FMU\n{_export_text(plan)}")
     if sandbox:
         say("\nSandbox\n  available: no network, files by Landlock")
+
+
+def _export_text(plan: "Plan") -> str:
+    found = ssptool.exportable(plan)
+    flags = (f"  {one.flag:<39} {'true' if one.able else 'false'}  ({one.reason})" for one in found.capabilities)
+    return joined_lines([*(f"  refused: {problem}" for problem in found.problems), *flags])
 
 
 SHOWN_OVERRIDES = 5

@@ -8,7 +8,8 @@ import networkx as nx
 from lxml import etree
 
 from ssptool.engine.planning.plan import Plan
-from ssptool.exporting.frozen_plan import saves_state, type_of_fmi2
+from ssptool.exporting.capabilities import export_capabilities
+from ssptool.exporting.frozen_plan import type_of_fmi2
 from ssptool.exporting.interface import ExportedVariable, known_units
 from ssptool.fmu.description import Causality
 from ssptool.fmu.units import PhysicalUnit
@@ -23,12 +24,6 @@ def model_identifier(name: str) -> str:
     """The name of the library: that of the system as an identifier of C."""
     found = re.sub(r"\W", "_", name, flags=re.ASCII)
     return found if found and not found[0].isdigit() else f"_{found}"
-
-
-def serializes_state(plan: Plan) -> bool:
-    """True if all parts turn their states into bytes, so that the system can."""
-    interfaces = (one.description.interface(one.interface) for one in plan.instances)
-    return saves_state(plan) and all(one is not None and one.serializes_state for one in interfaces)
 
 
 def model_description(plan: Plan, variables: Sequence[ExportedVariable], token: str) -> bytes:
@@ -46,9 +41,7 @@ def model_description(plan: Plan, variables: Sequence[ExportedVariable], token: 
         "CoSimulation",
         {
             "modelIdentifier": model_identifier(plan.name),
-            "canHandleVariableCommunicationStepSize": "true",
-            **({"canGetAndSetFMUstate": "true"} if saves_state(plan) else {}),
-            **({"canSerializeFMUstate": "true"} if serializes_state(plan) else {}),
+            **{one.flag: "true" for one in export_capabilities(plan) if one.able},
         },
     )
     _add_units(root, plan, variables)

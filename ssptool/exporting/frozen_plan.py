@@ -27,6 +27,7 @@ from ssptool.engine.masters.jumps import WithShortStep
 from ssptool.engine.masters.program import Program
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedWire
 from ssptool.engine.run.coupling import Evaluation, couple
+from ssptool.exporting.capabilities import able
 from ssptool.exporting.interface import ExportedVariable, root_starts
 from ssptool.fmu.description import Value
 from ssptool.network.network import IDENTITY, Conversion
@@ -88,7 +89,7 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], token: str) -> Jso
         "start": interval.start,
         "stop": interval.stop,
         "step": interval.step,
-        "goes_back": saves_state(plan),
+        "goes_back": able(plan, "canGetAndSetFMUstate"),
         "signals": list(map(str, plan.signals)),
         "types": list(plan.types),
         "integers": list(plan.integers),
@@ -105,11 +106,6 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], token: str) -> Jso
         "stepping": _stepping(plan),
         "variables": [_variable(one) for one in variables],
     }
-
-
-def saves_state(plan: Plan) -> bool:
-    """True if all parts save their states, so that the system can."""
-    return all(one.capabilities.saves_state for one in plan.instances)
 
 
 def part_folder(number: int) -> str:

@@ -15,6 +15,11 @@ from ssptool.fmu.description import InterfaceType
 _WITH_RUN = "run it with `ssptool run`"
 
 
+def export_problems(plan: Plan, variables: Sequence[ExportedVariable]) -> tuple[Unsupported, ...]:
+    """All that an exported FMU cannot do."""
+    return (*_of_system(plan), *_of_settings(plan), *_of_parts(plan), *_of_variables(variables))
+
+
 def refuse_export(plan: Plan, variables: Sequence[ExportedVariable]) -> None:
     """
     Raises
@@ -22,7 +27,7 @@ def refuse_export(plan: Plan, variables: Sequence[ExportedVariable]) -> None:
     Unsupported
         For the first thing that an exported FMU cannot do.
     """
-    for problem in (*_of_system(plan), *_of_settings(plan), *_of_parts(plan), *_of_variables(variables)):
+    for problem in export_problems(plan, variables):
         raise problem
 
 

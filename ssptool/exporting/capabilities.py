@@ -1,0 +1,55 @@
+"""Capabilities of the FMU that a system would be exported to: the least of those of its parts, each with its reason."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.errors import abbreviated
+from ssptool.fmu.description import Interface
+
+
+class ExportCapability(NamedTuple):
+    """A capability, whether the exported FMU has it, and why; `flag` is that of FMI 2.0."""
+
+    flag: str
+    able: bool
+    reason: str
+
+
+def export_capabilities(plan: Plan) -> tuple[ExportCapability, ...]:
+    """Capabilities in the order of FMI 2.0."""
+    return (
+        _of_all(plan, "canHandleVariableCommunicationStepSize", "take steps of any size", _varies),
+        ExportCapability("canInterpolateInputs", False, "inputs are held over a communication step"),
+        _of_all(plan, "canGetAndSetFMUstate", "save their states", lambda interface: interface.saves_state),
+        _of_all(
+            plan,
+            "canSerializeFMUstate",
+            "turn their states into bytes",
+            lambda interface: interface.saves_state and interface.serializes_state,
+        ),
+        ExportCapability("providesDirectionalDerivative", False, "not supported in an exported FMU"),
+    )
+
+
+def able(plan: Plan, flag: str) -> bool:
+    """Whether an exported FMU has the capability of this flag."""
+    return next(one.able for one in export_capabilities(plan) if one.flag == flag)
+
+
+def _varies(interface: Interface) -> bool:
+    return interface.variable_step
+
+
+def _of_all(plan: Plan, flag: str, does: str, has: Callable[[Interface], bool]) -> ExportCapability:
+    without = [one.name for one, interface in _interfaces(plan) if not has(interface)]
+    if not without:
+        return ExportCapability(flag, True, f"all components {does}")
+    return ExportCapability(flag, False, f"{abbreviated(without)} cannot {does.replace('their', 'its', 1)}")
+
+
+def _interfaces(plan: Plan) -> Iterator[tuple[PlannedInstance, Interface]]:
+    for one in plan.instances:
+        interface = one.description.interface(one.interface)
+        assert interface is not None  # since the plan was made
+        yield one, interface
