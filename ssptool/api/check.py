@@ -165,7 +165,7 @@ class InvalidSystem(Exception):
 
 def open_archive(path: Path | str, allow_outside: Files = (), settings_file: SettingsFile = True) -> Archive:
     """An archive that may read files around it in these folders, and in those that the caller's settings allow."""
-    return Archive.open(path, outside=switches_of(path, allow_outside, settings_file).outside)
+    return Archive.open(path, outside=switches_of(path, allow_outside, settings_file).outside, inside=True)
 
 
 def switches_of(

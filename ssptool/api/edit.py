@@ -502,7 +502,7 @@ def unpack(
     folder = own_output(package.with_suffix("")) if folder is None else Path(folder)
     if folder == package:
         raise EditError(f"{package} has no ending to leave out: say which folder to write")
-    with Archive.open(package) as archive:
+    with Archive.open(package, inside=True) as archive:
         return packing.unpack_package(archive, folder, force=force, portable=portable)
 
 

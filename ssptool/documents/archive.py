@@ -19,7 +19,7 @@ from ssptool.documents import ssd, uri
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import ArchiveLimits, require_file, special_kind
-from ssptool.documents.generated import GeneratedEntries, is_fmu, is_fmu_folder, system_of_fmu
+from ssptool.documents.generated import ExportedEntries, GeneratedEntries, is_fmu, is_fmu_folder, system_of_fmu
 from ssptool.documents.osp import is_osp, system_of_osp
 from ssptool.documents.saving import (
     AtomicReplacement,
@@ -43,7 +43,7 @@ from ssptool.documents.storage import (
     ZipFacts,
 )
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
-from ssptool.documents.vocabulary import is_named_as_output
+from ssptool.documents.vocabulary import EXPORTED_SYSTEM, is_named_as_output
 from ssptool.errors import WrongUsage, WrongValue
 from ssptool.tempfiles import locked
 from ssptool.working_directory import absolute
@@ -113,12 +113,15 @@ class Archive:
         *,
         outside: Sequence[Path] = (),
         exclusive: bool = False,
+        inside: bool = False,
     ) -> Self:
         """Open a zip, a folder or a lone `.ssd`; or an FMU (zip or folder), which becomes a system of one component, or
         a system of the Open Simulation Platform (`OspSystemStructure.xml`, or the folder with it).
 
         Documents of a folder or a lone `.ssd` may name files outside it with `../`; documents of a zip only files in
         the folders `outside`.
+
+        `inside`: of an FMU that was exported from a system, open that system.
 
         `exclusive`: lock the system until the archive is closed; others who open it exclusively wait.
 
@@ -139,14 +142,14 @@ class Archive:
         if not place.exists():
             raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder, an .ssd file or an FMU")
         with _lock_to_keep(place if exclusive else None) as lock:
-            archive = cls._open(path, limits, outside)
+            archive = cls._open(path, limits, outside, inside)
             archive._unlock = lock
         return archive
 
     @classmethod
-    def _open(cls, path: Path, limits: ArchiveLimits | None, outside: Sequence[Path]) -> Self:
+    def _open(cls, path: Path, limits: ArchiveLimits | None, outside: Sequence[Path], inside: bool = False) -> Self:
         place = absolute(path)
-        entries = _entries(place, limits or ArchiveLimits(), outside)
+        entries = _entries(place, limits or ArchiveLimits(), outside, inside)
         default = path.name if path.suffix.lower() == ".ssd" and place.is_file() else DEFAULT_STRUCTURE
         if isinstance(entries, GeneratedEntries):
             default = entries.names()[0]
@@ -572,7 +575,7 @@ def _require_free(path: Path) -> None:
         raise FileExistsError(f"{path} exists: choose another name, or remove it first")
 
 
-def _entries(path: Path, limits: ArchiveLimits, outside: Sequence[Path]) -> Entries:
+def _entries(path: Path, limits: ArchiveLimits, outside: Sequence[Path], inside: bool) -> Entries:
     """Open the entries of an existing path."""
     place = absolute(path)
     if is_osp(place):
@@ -589,6 +592,8 @@ def _entries(path: Path, limits: ArchiveLimits, outside: Sequence[Path]) -> Entr
     packed = ZipEntries(path, limits)
     if not is_fmu(packed):
         return packed
+    if inside and packed.has(EXPORTED_SYSTEM):
+        return ExportedEntries(packed, limits)
     packed.close()
     return system_of_fmu(place)
 

@@ -12,9 +12,9 @@ from urllib.parse import quote
 from lxml import etree
 
 from ssptool.documents.document import Document
-from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, read_bytes
+from ssptool.documents.foreign_files import UNREADABLE_ZIP, ArchiveLimits, ForeignZip, read_bytes
 from ssptool.documents.storage import MissingEntry, ZipEntries
-from ssptool.documents.vocabulary import SSC, SSD
+from ssptool.documents.vocabulary import EXPORTED_SYSTEM, SSC, SSD
 from ssptool.documents.xml_text import quoted
 from ssptool.tempfiles import TemporaryFolder
 
@@ -94,6 +94,18 @@ def is_fmu_folder(path: Path) -> bool:
 def is_fmu(entries: ZipEntries) -> bool:
     """Whether a zip is an FMU, not a system."""
     return entries.has(MODEL_DESCRIPTION) and not entries.has(STRUCTURE)
+
+
+class ExportedEntries(ZipEntries):
+    """The system that an FMU was exported from, which stays open with it."""
+
+    def __init__(self, fmu: ZipEntries, limits: ArchiveLimits) -> None:
+        self._fmu = fmu
+        super().__init__(fmu.local_path(EXPORTED_SYSTEM), limits)
+
+    def close(self) -> None:
+        super().close()
+        self._fmu.close()
 
 
 def system_of_fmu(path: Path) -> GeneratedEntries:

@@ -29,6 +29,8 @@ PARAMETER_SET = "application/x-ssp-parameter-set"
 PARAMETER_MAPPING = "application/x-ssp-parameter-mapping"
 SIGNAL_DICTIONARY = "application/x-ssp-signal-dictionary"
 MODELICA = "text/x-modelica"
+EXPORTED_SYSTEM = "extra/ssptool/system.ssp"
+"""Entry of the system in an FMU that was exported from one."""
 TABLE = "text/csv"
 """Type of a component whose outputs are the columns of a CSV file, as in OMSimulator; not in the standard."""
 TABLES = (TABLE, "application/table")

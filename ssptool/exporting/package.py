@@ -12,6 +12,7 @@ from pathlib import Path
 from ssptool.documents.archive import Archive
 from ssptool.documents.foreign_files import ForeignZip
 from ssptool.documents.saving import save_file
+from ssptool.documents.vocabulary import EXPORTED_SYSTEM
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.planning.plan import Plan
@@ -21,9 +22,6 @@ from ssptool.exporting.interface import ExportedVariable, exported_variables
 from ssptool.exporting.refusals import refuse_export
 from ssptool.fmu.model_description_xml import BINARIES, fmu_entries, library_entry
 from ssptool.tempfiles import TemporaryFolder
-
-SYSTEM = "extra/ssptool/system.ssp"
-"""Entry of the system that was exported."""
 
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 """The date of all entries: equal systems give equal files."""
@@ -88,7 +86,7 @@ def export_fmu(plan: Plan, archive: Archive, sources: Sources, target: Path, exp
             for number, one in enumerate(plan.instances):
                 if first_of_source(plan, number) == number:
                     _add_part(fmu, number, sources.local_path(one.source), plan)
-            _add(fmu, SYSTEM, package.read_bytes())
+            _add(fmu, EXPORTED_SYSTEM, package.read_bytes())
             names = tuple(fmu.namelist())
         save_file(target, made.read_bytes())
     return ExportedFmu(target, variables, names)

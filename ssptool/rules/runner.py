@@ -164,7 +164,7 @@ def check_path(
     """
     path = Path(path)
     try:
-        archive = open_checked(path, outside)
+        archive = open_checked(path, outside, inside=True)
     except InvalidDocument as problem:
         found = set(ValidationRun(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics)))
         judged = switches.apply(_sorted(found))
@@ -211,11 +211,13 @@ def _search(folder: Path, found: list[Path], *, owned: bool) -> None:
             _search(one, found, owned=owned)
 
 
-def open_checked(path: Path | str, outside: Sequence[Path] = (), *, exclusive: bool = False) -> Archive:
+def open_checked(
+    path: Path | str, outside: Sequence[Path] = (), *, exclusive: bool = False, inside: bool = False
+) -> Archive:
     """Open a system, or a single document. Raises as `Archive.open`."""
     if Path(path).suffix.lower() in LONE_SUFFIXES and not absolute(Path(path)).is_dir():
         return Archive.of_document(path, exclusive=exclusive)
-    return Archive.open(path, outside=outside, exclusive=exclusive)
+    return Archive.open(path, outside=outside, exclusive=exclusive, inside=inside)
 
 
 def check(
