@@ -4,6 +4,7 @@ The file is resources/plan.json of the exported FMU; docs/export.md describes it
 program of a macro step are those that a run makes of the same plan, number by number.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -230,7 +231,21 @@ def _loop(loop: PlannedLoop) -> Json:
         "rtol": calls.rtol,
         "atol": calls.atol,
         "max_iterations": calls.max_iterations,
+        "minimum": [_finite(bound) for bound in calls.minimum],
+        "maximum": [_finite(bound) for bound in calls.maximum],
+        "pattern": sorted(calls.pattern) if calls.pattern is not None else _full(len(calls.torn)),
+        "directional": calls.directional,
+        "rounding": calls.rounding,
     }
+
+
+def _finite(bound: float) -> float | None:
+    """JSON has no infinity."""
+    return bound if math.isfinite(bound) else None
+
+
+def _full(size: int) -> list[tuple[int, int]]:
+    return [(row, column) for row in range(size) for column in range(size)]
 
 
 def _steps(steps: Iterable[Call | SolveLoop]) -> list[Json]:

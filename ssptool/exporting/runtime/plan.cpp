@@ -1,6 +1,7 @@
 #include "plan.hpp"
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
@@ -96,6 +97,13 @@ Schedule schedule_from(const Json& json) {
   return found;
 }
 
+// JSON has no infinity; null stands for it.
+std::vector<double> bounds(const Json& json, double unbounded) {
+  std::vector<double> found;
+  for (const Json& item : json) found.push_back(item.is_null() ? unbounded : item.get<double>());
+  return found;
+}
+
 PlannedLoop loop_from(const Json& json) {
   PlannedLoop loop;
   loop.names = list<std::string>(json, "names");
@@ -107,6 +115,11 @@ PlannedLoop loop_from(const Json& json) {
   calls.rtol = json.at("rtol").get<double>();
   calls.atol = json.at("atol").get<double>();
   calls.max_iterations = json.at("max_iterations").get<std::int64_t>();
+  calls.minimum = bounds(json.at("minimum"), -HUGE_VAL);
+  calls.maximum = bounds(json.at("maximum"), HUGE_VAL);
+  calls.pattern = list<std::pair<Index, Index>>(json, "pattern");
+  calls.directional = json.at("directional").get<bool>();
+  calls.rounding = json.at("rounding").get<double>();
   return loop;
 }
 

@@ -17,6 +17,35 @@ constexpr double close = 1e-9;
 // Macro steps that are done at once.
 constexpr std::int64_t at_once = 256;
 
+LoopMethod method_of(const std::string& name) {
+  const std::map<std::string, LoopMethod> known{
+      {"auto", LoopMethod::automatic},    {"newton", LoopMethod::newton},     {"aitken", LoopMethod::aitken},
+      {"anderson", LoopMethod::anderson}, {"homotopy", LoopMethod::homotopy}, {"fixed-point", LoopMethod::fixed_point},
+  };
+  return known.at(name);
+}
+
+const char* word(ssptool::Status status) noexcept {
+  switch (status) {
+    case ssptool::Status::converged: return "converged";
+    case ssptool::Status::max_iterations: return "iteration limit reached";
+    case ssptool::Status::diverged: return "diverged";
+    case ssptool::Status::stalled: return "no step reduces the residual";
+    case ssptool::Status::singular: return "singular Jacobian";
+    case ssptool::Status::inconsistent: return "its equations contradict each other";
+    case ssptool::Status::undetermined: return "its equations do not determine its unknowns";
+    case ssptool::Status::switching: return "its discrete signals do not settle";
+    case ssptool::Status::nonfinite: break;
+  }
+  return "a component returned nan or inf, or rejected the values it was given";
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
 double number(const Value& value) {
   if (const auto* real = std::get_if<double>(&value)) return *real;
   return static_cast<double>(std::get<std::int64_t>(value));
@@ -43,6 +72,8 @@ void System::release_states() noexcept {
 
 void System::build_kernel() {
   release_states();
+  loops_at_start_.clear();
+  loops_.clear();
   kernel_ = std::make_unique<Kernel>(plan_.slots, plan_.integers);
   for (const auto& part : parts_) {
     const Index index = kernel_->add(member_of(*part));
@@ -140,16 +171,44 @@ std::vector<System::Step> System::prepared(const Schedule& schedule) {
   return steps;
 }
 
-void System::walk(const std::vector<Step>& steps) {
+void System::walk(const std::vector<Step>& steps, LoopMethod method, bool for_schedules) {
   for (const Step& step : steps) {
-    if (step.is_loop)
-      solve_at_start(step.number);
-    else
+    if (!step.is_loop) {
       check(kernel_->schedules.evaluate(step.number), now_);
+      continue;
+    }
+    auto& known = loops_at_start_;
+    if (!for_schedules && !known.contains(step.number))
+      known[step.number] = kernel_->loop_solutions.add(plan_.loops[step.number].calls);
+    const Index loop = for_schedules ? kernel_->loop_solutions.add(plan_.loops[step.number].calls) : known[step.number];
+    solve(step.number, loop, method);
+    if (!for_schedules) continue;
+    // With the chord of its solution, and a tolerance that rounding allows.
+    kernel_->loop_solutions.allow_rounding(loop);
+    kernel_->loop_solutions.refresh_chord(loop);
+    loops_[step.number] = loop;
   }
 }
 
-void System::solve_at_start(Index) { throw Refused(Status::error, "algebraic loops are not supported yet"); }
+// From the present values or, where the parts cannot be evaluated there, from second ones.
+void System::solve(Index number, Index loop, LoopMethod method) {
+  const PlannedLoop& planned = plan_.loops[number];
+  std::vector<double> second;
+  for (const Slot slot : planned.calls.torn) {
+    const auto known = second_guesses_.find(slot);
+    second.push_back(known == second_guesses_.end() ? kernel_->slot_values.values[slot] : known->second);
+  }
+  const Solved found = kernel_->loop_solutions.solve(loop, method, std::span<const double>(second));
+  check(found.outcome, now_);
+  if (found.solution.converged()) return;
+  std::string message = "the algebraic loop {" + joined(planned.names) + "} was not solved by " +
+                        found.solution.solver + " in " + std::to_string(found.solution.iterations) +
+                        " iterations: " + word(found.solution.status);
+  for (std::size_t i = 0; i < planned.names.size() && i < found.solution.x.size(); ++i)
+    message += "; " + planned.names[i] + " = " + std::to_string(found.solution.x[i]) + " (residual " +
+               std::to_string(found.solution.residual[i]) + ")";
+  throw Refused(Status::error, message + " at t = " + std::to_string(now_) + " s");
+}
 
 void System::exit_initialization() {
   settle();
@@ -162,7 +221,7 @@ void System::exit_initialization() {
 // Outputs after initialization mode, loops included.
 void System::first_point() {
   loops_.assign(plan_.loops.size(), none);
-  for (const Schedule& schedule : plan_.first_point) walk(prepared(schedule));
+  for (const Schedule& schedule : plan_.first_point) walk(prepared(schedule), LoopMethod::automatic, true);
 }
 
 // What steps need is registered as a run does it: the numbers in the plan are those of this order.
@@ -195,7 +254,7 @@ void System::couple() {
 void System::settle() {
   if (!std::exchange(changed_, false)) return;
   if (phase_ == Phase::initialization) {
-    walk(initialization_);
+    walk(initialization_, method_of(plan_.init), false);
     kernel_->wires.copy_outer();
   }
   if (phase_ == Phase::stepping) jump();
@@ -204,7 +263,7 @@ void System::settle() {
 // What was set acts at this instant, and what was before bends no polynomial any more.
 void System::jump() {
   kernel_->inputs.exchange(plan_.everyone);
-  check(kernel_->schedules.evaluate(everything_), now_);
+  check(kernel_->rescues.evaluate(everything_), now_);
   kernel_->inputs.exchange(plan_.everyone);
   kernel_->history.accept(long_ago);
   kernel_->history.accept(now_);
@@ -245,16 +304,51 @@ void System::step_to(double end) {
 
 void System::whole_steps(std::int64_t first, std::int64_t count) {
   rows_.resize(static_cast<std::size_t>(count));
+  ChainRescue rescue(*kernel_);
+  const RescueInUse use(kernel_->iterations, &rescue);
   const Outcome outcome = kernel_->programs.run(program_, experiment_.start, plan_.step, first, rows_, count);
-  now_ = time_of(first + outcome.steps);
-  check(outcome, now_);
+  const std::int64_t done = first + outcome.steps;
+  now_ = time_of(done);
+  if (outcome.ok()) return;
+  check(with_rescues(outcome, now_, plan_.step, time_of(done + 1)), now_);
+  now_ = time_of(done + 1);
 }
 
 void System::part_of_a_step(double to) {
   const double point[] = {now_, to - now_, to, 0.0};
   rows_.resize(1);
-  check(kernel_->programs.run_through(program_, {}, point, rows_), now_);
+  ChainRescue rescue(*kernel_);
+  const RescueInUse use(kernel_->iterations, &rescue);
+  check(with_rescues(kernel_->programs.run_through(program_, {}, point, rows_), now_, to - now_, to), now_);
   now_ = to;
+}
+
+// The step that has stopped at a loop: the schedule that has it, with better methods, and what comes after that.
+Outcome System::with_rescues(Outcome outcome, double t, double h, double to) {
+  const double point[] = {t, h, to, 0.0};
+  std::span<const Instruction> program(program_);
+  while (outcome.code == Code::loop) {
+    program = program.subspan(static_cast<std::size_t>(outcome.instruction));
+    if (program.front().op != Op::evaluate) return outcome;
+    const Outcome rescued = kernel_->rescues.evaluate(program.front().argument);
+    if (!rescued.ok()) return rescued;
+    program = program.subspan(1);
+    rows_.resize(1);
+    outcome = kernel_->programs.run_through(program, {}, point, rows_);
+  }
+  return outcome;
+}
+
+Rescued ChainRescue::evaluate(Index schedule, double) noexcept {
+  try {
+    const Outcome outcome = kernel_.rescues.evaluate(schedule);
+    if (outcome.ok()) return Rescued::solved;
+    const bool rejected = outcome.code == Code::fmi && outcome.fmi_status == static_cast<int>(Status::discard);
+    return (outcome.code == Code::fmi && !rejected) || outcome.code == Code::range ? Rescued::refused
+                                                                                   : Rescued::unsolved;
+  } catch (...) {  // without memory no method goes on
+    return Rescued::refused;
+  }
 }
 
 // --- the end ---------------------------------------------------------------------------------------------------------
@@ -338,6 +432,9 @@ std::unique_ptr<SystemState> System::save() {
   for (const History::Point& point : kernel_->history.all()) state->points.push_back({point.t, contents(point.values)});
   for (Index i = 0; i < kernel_->iterations.size(); ++i)
     state->iterations.push_back({kernel_->iterations.memory(i), kernel_->iterations.accepted(i)});
+  for (const Index loop : loops_)
+    if (phase_ == Phase::stepping && loop != none)
+      state->loops.push_back({kernel_->loops.convergence(loop).rtol, kernel_->loops.chord(loop)});
   for (Index i = 0; i < parts_.size(); ++i) state->instances.push_back(kernel_->members.instance(i).memory());
   try {
     for (const auto& part : parts_) state->parts.push_back(part->save_state());
@@ -352,7 +449,10 @@ void System::restore(const SystemState& state) {
   // What is registered with the kernel belongs to a phase.
   if (phase_ != state.phase) build_kernel();
   for (Index i = 0; i < parts_.size(); ++i) parts_[i]->restore_state(state.parts[i]);
-  if (phase_ != state.phase && state.phase == Phase::stepping) couple();
+  if (phase_ != state.phase && state.phase == Phase::stepping) {
+    register_loops();
+    couple();
+  }
   phase_ = state.phase;
   experiment_ = state.experiment;
   now_ = state.now;
@@ -371,6 +471,22 @@ void System::restore(const SystemState& state) {
     kernel_->iterations.set_accepted(i, state.iterations[i].accepted);
   }
   for (Index i = 0; i < parts_.size(); ++i) kernel_->members.instance(i).go_on(state.instances[i]);
+  auto saved = state.loops.begin();
+  for (const Index loop : loops_) {
+    if (state.phase != Phase::stepping || loop == none) continue;
+    kernel_->loops.loosen(loop, saved->rtol);
+    kernel_->loops.set_chord(loop, saved->chord);
+    ++saved;
+  }
+}
+
+// Those of schedules, as `first_point` does, without solving them.
+void System::register_loops() {
+  loops_.assign(plan_.loops.size(), none);
+  for (const Schedule& schedule : plan_.first_point)
+    for (const ScheduleStep& step : schedule)
+      if (const auto* loop = std::get_if<Index>(&step))
+        loops_[*loop] = kernel_->loop_solutions.add(plan_.loops[*loop].calls);
 }
 
 void System::release(const SystemState& state) noexcept {

@@ -10,6 +10,16 @@
 
 namespace ssptool::runtime {
 
+// Loops that the chord iteration of a schedule does not solve get the chain of all methods.
+class ChainRescue final : public LoopRescue {
+ public:
+  explicit ChainRescue(Kernel& kernel) : kernel_(kernel) {}
+  Rescued evaluate(Index schedule, double time) noexcept override;
+
+ private:
+  Kernel& kernel_;
+};
+
 // All functions throw Refused, or another std::exception for what must not happen.
 class System {
  public:
@@ -63,8 +73,10 @@ class System {
 
   void guess();
   std::vector<Step> prepared(const Schedule&);
-  void walk(const std::vector<Step>&);
-  void solve_at_start(Index loop);
+  // Loops are solved by this method, and made ready for schedules if that is what they are solved for.
+  void walk(const std::vector<Step>&, LoopMethod, bool for_schedules);
+  void solve(Index number, Index loop, LoopMethod);
+  void register_loops();
   void first_point();
   void couple();
 
@@ -77,6 +89,7 @@ class System {
   [[nodiscard]] double on_grid(double t) const noexcept;
   void whole_steps(std::int64_t first, std::int64_t count);
   void part_of_a_step(double to);
+  Outcome with_rescues(Outcome, double t, double h, double to);
 
   void check(const Outcome&, double t) const;
   [[nodiscard]] std::string explain(const Outcome&, double t) const;
@@ -93,8 +106,9 @@ class System {
   GivenValues given_;
   std::vector<Step> initialization_;
   std::map<Slot, double> second_guesses_;
-  std::vector<Index> loops_;  // by number in the plan: the kernel's
-  Index everything_ = none;   // the schedule that evaluates all
+  std::vector<Index> loops_;               // by number in the plan: the kernel's
+  std::map<Index, Index> loops_at_start_;  // likewise, of initialization mode
+  Index everything_ = none;                // the schedule that evaluates all
   std::vector<Instruction> program_;
   double now_ = 0.0;
   bool changed_ = false;
