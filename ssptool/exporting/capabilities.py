@@ -28,7 +28,12 @@ def export_capabilities(plan: Plan) -> tuple[ExportCapability, ...]:
             "turn their states into bytes",
             lambda interface: interface.saves_state and interface.serializes_state,
         ),
-        ExportCapability("providesDirectionalDerivative", False, "not supported in an exported FMU"),
+        _of_all(
+            plan,
+            "providesDirectionalDerivative",
+            "give directional derivatives",
+            lambda interface: interface.directional_derivatives,
+        ),
     )
 
 

@@ -388,7 +388,12 @@ SSPTOOL_EXPORT int fmi2DeSerializeFMUstate(void* c, const char* bytes, std::size
     *state = found.release();
   });
 }
-SSPTOOL_EXPORT int fmi2GetDirectionalDerivative(void* c, const Reference*, std::size_t, const Reference*, std::size_t,
-                                                const double*, double*) {
-  return not_supported(c, "fmi2GetDirectionalDerivative");
+SSPTOOL_EXPORT int fmi2GetDirectionalDerivative(void* c, const Reference* unknowns, std::size_t unknown_count,
+                                                const Reference* knowns, std::size_t known_count, const double* seed,
+                                                double* sensitivity) {
+  return guarded(c, running, "fmi2GetDirectionalDerivative", [&](Instance& instance) {
+    const std::vector<double> found =
+        instance.system.directional({unknowns, unknown_count}, {knowns, known_count}, {seed, known_count});
+    std::memcpy(sensitivity, found.data(), found.size() * sizeof(double));
+  });
 }

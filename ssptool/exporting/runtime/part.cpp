@@ -328,6 +328,20 @@ std::vector<Value> Part::get(const VariableSet& set) {
   return found;
 }
 
+std::vector<double> Part::directional(const std::vector<fmi::Reference>& unknowns,
+                                      const std::vector<fmi::Reference>& knowns, const std::vector<double>& seed) {
+  std::vector<double> found(unknowns.size());
+  const bool sized = plan_.fmi_major >= 3;
+  const char* const name = sized ? "fmi3GetDirectionalDerivative" : "fmi2GetDirectionalDerivative";
+  check(name, sized ? functions_.find<fmi::v3::GetDirectionalDerivative>(name)(
+                          component_, unknowns.data(), unknowns.size(), knowns.data(), knowns.size(), seed.data(),
+                          seed.size(), found.data(), found.size())
+                    : functions_.find<fmi::v2::GetDirectionalDerivative>(name)(
+                          component_, unknowns.data(), unknowns.size(), knowns.data(), knowns.size(), seed.data(),
+                          found.data()));
+  return found;
+}
+
 // FMI 3.0 writes a letter of their names larger.
 std::string Part::state_function(const char* fmi2, const char* fmi3) const {
   return plan_.fmi_major < 3 ? std::string("fmi2") + fmi2 : std::string("fmi3") + fmi3;

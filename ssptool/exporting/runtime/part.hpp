@@ -64,6 +64,10 @@ class Part {
   [[nodiscard]] std::vector<Value> get(const VariableSet&);
   [[nodiscard]] Value get(const std::string& suffix, fmi::Reference);
 
+  [[nodiscard]] std::vector<double> directional(const std::vector<fmi::Reference>& unknowns,
+                                                const std::vector<fmi::Reference>& knowns,
+                                                const std::vector<double>& seed);
+
   // A state stays the part's until it is released; where it cannot save any, it refuses.
   [[nodiscard]] fmi::State save_state();
   void restore_state(fmi::State);

@@ -415,6 +415,29 @@ void System::set_in_parts(const SystemVariable& variable, const Value& value) {
   }
 }
 
+std::vector<double> System::directional(std::span<const fmi::Reference> unknowns,
+                                        std::span<const fmi::Reference> knowns, std::span<const double> seed) {
+  settle();
+  std::vector<double> direction(plan_.slots);
+  for (std::size_t i = 0; i < knowns.size(); ++i) {
+    const SystemVariable& known = variable(knowns[i]);
+    if (known.causality != "input" || !known.slot)
+      throw Refused(Status::error, "derivatives by " + known.name + ", of causality " + known.causality +
+                                       ", are not provided; by inputs they are");
+    direction[*known.slot] += seed[i];
+  }
+  Tangents tangents(plan_, parts_, std::move(direction));
+  tangents.follow(phase_ == Phase::initialization ? plan_.initialization : plan_.schedules.at(plan_.everything));
+  tangents.arrive();
+  std::vector<double> found;
+  for (const fmi::Reference reference : unknowns) {
+    const SystemVariable& unknown = variable(reference);
+    if (!unknown.slot) throw Refused(Status::error, "derivatives of " + unknown.name + " are not provided");
+    found.push_back(tangents.at(*unknown.slot));
+  }
+  return found;
+}
+
 // --- states ----------------------------------------------------------------------------------------------------------
 
 std::unique_ptr<SystemState> System::save() {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "derivatives.hpp"
 #include "state.hpp"
 
 namespace ssptool::runtime {
@@ -42,6 +43,10 @@ class System {
   [[nodiscard]] const SystemVariable& variable(std::size_t reference) const;
   [[nodiscard]] Value get(std::size_t reference);
   void set(std::size_t reference, const Value&);
+
+  // Of outputs by inputs at the present instant, in a direction.
+  [[nodiscard]] std::vector<double> directional(std::span<const fmi::Reference> unknowns,
+                                                std::span<const fmi::Reference> knowns, std::span<const double> seed);
 
   // The complete state; it stays until it is released.
   [[nodiscard]] std::unique_ptr<SystemState> save();

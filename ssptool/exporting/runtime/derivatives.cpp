@@ -1,0 +1,103 @@
+#include "derivatives.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "../../engine/kernel/core/dense.hpp"
+
+namespace ssptool::runtime {
+
+namespace {
+
+bool is_continuous(Type type) { return type == Type::float64 || type == Type::held; }
+
+// References of the variables in these slots, or in all of them, that have a derivative.
+struct Chosen {
+  std::vector<fmi::Reference> references;
+  std::vector<Slot> slots;
+};
+
+Chosen chosen(const Variables& variables, const std::vector<Slot>* slots) {
+  Chosen found;
+  for (std::size_t i = 0; i < variables.slots.size(); ++i) {
+    const bool wanted = slots == nullptr || std::ranges::find(*slots, variables.slots[i]) != slots->end();
+    if (!wanted || !is_continuous(variables.types[i])) continue;
+    found.references.push_back(variables.references[i]);
+    found.slots.push_back(variables.slots[i]);
+  }
+  return found;
+}
+
+}  // namespace
+
+Tangents::Tangents(const Plan& plan, const std::vector<std::unique_ptr<Part>>& parts, std::vector<double> direction)
+    : plan_(plan), parts_(parts), into_(plan.slots), values_(std::move(direction)) {
+  for (const Wire& wire : plan.wires) into_[wire.destination] = &wire;
+}
+
+void Tangents::follow(const Schedule& schedule) {
+  for (const ScheduleStep& step : schedule)
+    if (const auto* call = std::get_if<Call>(&step))
+      follow(*call);
+    else
+      follow(plan_.loops.at(std::get<Index>(step)));
+}
+
+void Tangents::carry(Slot destination) {
+  if (const Wire* const wire = into_[destination]) values_[destination] = wire->factor * values_[wire->source];
+}
+
+// What was set in an earlier call of the part acts as well.
+void Tangents::follow(const Call& call) {
+  for (const Slot slot : call.inputs) carry(slot);
+  Part& part = *parts_.at(call.instance);
+  const Chosen unknowns = chosen(part.plan().outputs, &call.outputs), knowns = chosen(part.plan().inputs, nullptr);
+  if (unknowns.slots.empty()) return;
+  std::vector<double> seed;
+  bool still = true;
+  for (const Slot slot : knowns.slots) {
+    seed.push_back(values_[slot]);
+    still = still && values_[slot] == 0.0;
+  }
+  const std::vector<double> found = still ? std::vector<double>(unknowns.slots.size())
+                                          : part.directional(unknowns.references, knowns.references, seed);
+  for (std::size_t i = 0; i < found.size(); ++i) values_[unknowns.slots[i]] = found[i];
+}
+
+// The torn signals' changes z solve z = J z + b, where b is what comes around for z = 0.
+void Tangents::follow(const PlannedLoop& loop) {
+  const std::size_t m = loop.calls.torn.size();
+  const std::vector<double> from_outside = around(loop, std::vector<double>(m));
+  DenseMatrix system(m, m);
+  for (std::size_t column = 0; column < m; ++column) {
+    std::vector<double> unit(m);
+    unit[column] = 1.0;
+    const std::vector<double> found = around(loop, unit);
+    for (std::size_t row = 0; row < m; ++row)
+      system(row, column) = (row == column ? 1.0 : 0.0) - (found[row] - from_outside[row]);
+  }
+  const FullPivotLu lu(system);
+  if (lu.rank() < m)
+    throw Refused(Status::error, "an algebraic loop has no derivatives here: its Jacobian is singular");
+  around(loop, lu.solve(from_outside));
+}
+
+std::vector<double> Tangents::around(const PlannedLoop& loop, const std::vector<double>& guess) {
+  const std::vector<Slot>& torn = loop.calls.torn;
+  for (std::size_t i = 0; i < torn.size(); ++i) values_[torn[i]] = guess[i];
+  for (const Call& call : loop.calls.body) follow(call);
+  std::vector<double> found;
+  for (const Slot slot : torn) found.push_back(values_[slot]);
+  return found;
+}
+
+void Tangents::arrive() {
+  for (const Wire& wire : plan_.wires) {
+    const bool to_part = std::ranges::any_of(plan_.parts, [&](const PlannedPart& part) {
+      return std::ranges::find(part.inputs.slots, wire.destination) != part.inputs.slots.end();
+    });
+    if (!to_part) carry(wire.destination);
+  }
+}
+
+}  // namespace ssptool::runtime

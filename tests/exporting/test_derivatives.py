@@ -1,0 +1,67 @@
+"""Directional derivatives of exported systems, through algebraic loops, against closed forms."""
+
+import fmpy
+import pytest
+from fmpy.fmi1 import FMICallException
+
+from tests.engine.systems import write_system
+from tests.exporting.fmus import exported, initialize, instance
+
+
+def connected(folder, connectors, wires):
+    """The system in a folder with connectors of its own (name → kind) and connections to and from these."""
+    ssd = folder / "SystemStructure.ssd"
+    declared = "".join(
+        f'<ssd:Connector name="{name}" kind="{kind}"><ssc:Real/></ssd:Connector>' for name, kind in connectors.items()
+    )
+    made = "".join(f"<ssd:Connection {_end('start', one)} {_end('end', other)}/>" for one, other in wires)
+    text = ssd.read_text()
+    text = text.replace("<ssd:Elements>", f"<ssd:Connectors>{declared}</ssd:Connectors><ssd:Elements>")
+    if "<ssd:Connections>" in text:
+        text = text.replace("<ssd:Connections>", f"<ssd:Connections>{made}")
+    else:
+        text = text.replace("</ssd:Elements>", f"</ssd:Elements><ssd:Connections>{made}</ssd:Connections>")
+    ssd.write_text(text.replace("/></ssd:Connections>", "/></ssd:Connections>"))
+    return folder
+
+
+def _end(which, name):
+    element, dot, connector = name.rpartition(".")
+    of = f'{which}Element="{element}" ' if dot else ""
+    return f'{of}{which}Connector="{connector}"'
+
+
+@pytest.fixture
+def loop(models, tmp_path):
+    """A.y = a B.y + b r and B.y = k A.y: A.y = b r / (1 - a k), out of the system as y and, over B, as z."""
+    folder = write_system(tmp_path / "loop", models, {"A": "Affine", "B": "Affine"}, [("A.y", "B.u"), ("B.y", "A.u")])
+    return connected(folder, {"r": "input", "y": "output", "z": "output"}, [("r", "A.w"), ("A.y", "y"), ("B.y", "z")])
+
+
+@pytest.mark.parametrize(("a", "k"), [(0.5, 0.5), (-2.0, 1.0), (3.0, 4.0)])
+def test_through_an_algebraic_loop(a, k, loop, tmp_path):
+    b = 1.5
+    values = {"A.a": a, "A.b": b, "B.a": k}
+    fmu = exported(loop, tmp_path, start_values=values, step_size=0.1, stop_time=1.0)
+    assert fmpy.read_model_description(str(fmu)).coSimulation.providesDirectionalDerivative
+    with instance(fmu, tmp_path / "unpacked") as slave:
+        r, y, z = (slave.references[name] for name in ("r", "y", "z"))
+        slave.setReal([r], [2.0])
+        slave.setupExperiment(startTime=0.0)
+        slave.enterInitializationMode()
+        at_start = slave.getDirectionalDerivative([y, z], [r], [1.0])
+        slave.exitInitializationMode()
+        slave.doStep(0.0, 0.1)
+        later = slave.getDirectionalDerivative([y, z], [r], [-2.0])
+        gain = b / (1.0 - a * k)
+        assert at_start == pytest.approx([gain, gain * k], rel=1e-12)
+        assert later == pytest.approx([-2.0 * gain, -2.0 * gain * k], rel=1e-12)
+        assert slave.getReal([y, z]) == pytest.approx([2.0 * gain, 2.0 * gain * k], rel=1e-12)
+
+
+def test_by_a_variable_that_is_no_input(loop, tmp_path):
+    fmu = exported(loop, tmp_path, step_size=0.1, stop_time=1.0, start_values={"A.a": 0.5}, expose=["A.b"])
+    with instance(fmu, tmp_path / "unpacked") as slave:
+        initialize(slave)
+        with pytest.raises(FMICallException, match="Directional"):
+            slave.getDirectionalDerivative([slave.references["y"]], [slave.references["A.b"]], [1.0])
