@@ -12,7 +12,7 @@ CXX_SOURCES := $(shell find ssptool systems tests benchmarks -name '*.c' -o -nam
 
 # Options of pip for what it builds from here; .ci/run has what is needed for that installed already.
 PIP_OPTIONS ?=
-BUILD := 'scikit-build-core>=0.11' 'nanobind>=2.4' 'cmake>=3.25' 'ninja>=1.11'
+BUILD := 'scikit-build-core>=0.11' 'nanobind>=2.4' 'nlohmann-json>=3.12' 'cmake>=3.25' 'ninja>=1.11'
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -67,7 +67,7 @@ types: $(VENV)/.ready-dev  ## mypy --strict
 	$(BIN)/mypy
 
 # The sanitized kernel takes the place of the installed one; Python itself is not built with sanitizers and "leaks".
-sanitize: build/models/.ready $(VENV)/.ready-dev  ## the kernel's tests under address and undefined-behaviour sanitizers
+sanitize: build/models/.ready $(VENV)/.ready-dev  ## the tests of the kernel and of exported FMUs under address and undefined-behaviour sanitizers
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/sanitize -G Ninja -DSSPTOOL_SANITIZE=ON \
 	    -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >/dev/null
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/sanitize -j2
@@ -75,6 +75,10 @@ sanitize: build/models/.ready $(VENV)/.ready-dev  ## the kernel's tests under ad
 	    LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	    $(BIN)/python -m pytest -q -p no:cacheprovider -p tests.engine.kernel.other_build tests/engine/kernel
+	SSPTOOL_RUNTIME="$(CURDIR)/build/sanitize/runtime.so" \
+	    LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
+	    $(BIN)/python -m pytest -q -p no:cacheprovider tests/exporting
 
 bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios measured in one run; large documents
 	$(BIN)/python benchmarks/bench.py

@@ -1,9 +1,11 @@
 """Exported systems: the FMUs of the example systems must be there."""
 
+import os
 from pathlib import Path
 
 import pytest
 
+from ssptool.exporting import package
 from tests.cmake_build import build
 from tests.exporting.fmus import RESOURCES
 
@@ -15,6 +17,15 @@ def pytest_collection_modifyitems(items):
         for item in items:
             if "exporting" in item.path.parts:
                 item.add_marker(pytest.mark.skip(reason="the FMUs are not built: make setup"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def runtime():
+    """Another build of the runtime, such as one with sanitizers, if SSPTOOL_RUNTIME names one."""
+    with pytest.MonkeyPatch.context() as patch:
+        if other := os.environ.get("SSPTOOL_RUNTIME"):
+            patch.setattr(package, "runtime_library", lambda: Path(other))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <stdexcept>
 
@@ -124,13 +125,17 @@ PlannedLoop loop_from(const Json& json) {
 }
 
 IterateRule rule_from(const Json& json) {
-  const auto kind = json.at("kind").get<std::string>();
+  const std::map<std::string, RuleKind> kinds{{"relaxation", RuleKind::relaxation},
+                                              {"aitken", RuleKind::aitken},
+                                              {"secants", RuleKind::secants},
+                                              {"anderson", RuleKind::anderson}};
   IterateRule rule;
-  rule.kind = kind == "aitken" ? RuleKind::aitken : kind == "secants" ? RuleKind::secants : RuleKind::relaxation;
+  rule.kind = kinds.at(json.at("kind").get<std::string>());
   rule.factor = json.at("factor").get<double>();
   rule.reuse = json.at("reuse").get<std::int64_t>();
   rule.filter = json.at("filter").get<double>();
   rule.max_columns = json.at("max_columns").get<std::int64_t>();
+  rule.window = json.at("window").get<std::int64_t>();
   return rule;
 }
 

@@ -304,8 +304,6 @@ void System::step_to(double end) {
 
 void System::whole_steps(std::int64_t first, std::int64_t count) {
   rows_.resize(static_cast<std::size_t>(count));
-  ChainRescue rescue(*kernel_);
-  const RescueInUse use(kernel_->iterations, &rescue);
   const Outcome outcome = kernel_->programs.run(program_, experiment_.start, plan_.step, first, rows_, count);
   const std::int64_t done = first + outcome.steps;
   now_ = time_of(done);
@@ -317,8 +315,6 @@ void System::whole_steps(std::int64_t first, std::int64_t count) {
 void System::part_of_a_step(double to) {
   const double point[] = {now_, to - now_, to, 0.0};
   rows_.resize(1);
-  ChainRescue rescue(*kernel_);
-  const RescueInUse use(kernel_->iterations, &rescue);
   check(with_rescues(kernel_->programs.run_through(program_, {}, point, rows_), now_, to - now_, to), now_);
   now_ = to;
 }
@@ -337,18 +333,6 @@ Outcome System::with_rescues(Outcome outcome, double t, double h, double to) {
     outcome = kernel_->programs.run_through(program, {}, point, rows_);
   }
   return outcome;
-}
-
-Rescued ChainRescue::evaluate(Index schedule, double) noexcept {
-  try {
-    const Outcome outcome = kernel_.rescues.evaluate(schedule);
-    if (outcome.ok()) return Rescued::solved;
-    const bool rejected = outcome.code == Code::fmi && outcome.fmi_status == static_cast<int>(Status::discard);
-    return (outcome.code == Code::fmi && !rejected) || outcome.code == Code::range ? Rescued::refused
-                                                                                   : Rescued::unsolved;
-  } catch (...) {  // without memory no method goes on
-    return Rescued::refused;
-  }
 }
 
 // --- the end ---------------------------------------------------------------------------------------------------------

@@ -11,16 +11,6 @@
 
 namespace ssptool::runtime {
 
-// Loops that the chord iteration of a schedule does not solve get the chain of all methods.
-class ChainRescue final : public LoopRescue {
- public:
-  explicit ChainRescue(Kernel& kernel) : kernel_(kernel) {}
-  Rescued evaluate(Index schedule, double time) noexcept override;
-
- private:
-  Kernel& kernel_;
-};
-
 // All functions throw Refused, or another std::exception for what must not happen.
 class System {
  public:
