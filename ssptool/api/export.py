@@ -7,13 +7,14 @@ from typing import NamedTuple, Unpack
 
 from ssptool.api.check import shows
 from ssptool.api.run import SHOWN, RunOptions, opened_plan
-from ssptool.arguments import flag, path, texts
+from ssptool.arguments import WrongArgument, flag, path, texts
 from ssptool.engine.assembly.instances import with_libraries
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import SettingsOptions
 from ssptool.errors import WrongValue
 from ssptool.exporting.capabilities import ExportCapability as ExportCapability
 from ssptool.exporting.capabilities import export_capabilities
+from ssptool.exporting.description import VERSIONS
 from ssptool.exporting.interface import UnknownPattern as UnknownPattern
 from ssptool.exporting.interface import exported_variables
 from ssptool.exporting.package import ExportedFmu as ExportedFmu
@@ -43,11 +44,12 @@ def export(
     system: Path | str,
     fmu: Path | str,
     *,
+    fmi: int = 2,
     expose: str | Sequence[str] = (),
     compile: bool = False,
     **options: Unpack[RunOptions],
 ) -> ExportedFmu:
-    """Make one FMU (FMI 2.0, co-simulation) of a system, which any importer can run.
+    """Make one FMU (co-simulation) of a system, which any importer can run.
 
     Inside, the system is coupled as `simulate` couples it with the same settings: at its communication points the FMU
     has the same values, bit for bit. The other arguments are those of `simulate`.
@@ -56,6 +58,8 @@ def export(
     ----------
     fmu
         File to write; one that is there is replaced.
+    fmi
+        2: FMI 2.0; 3: FMI 3.0, with variables of all numeric types.
     expose
         Patterns of full names, such as "System1.*": parameters and signals of components that become variables of the
         FMU, beside the connectors of the system. A system without connectors exposes the outputs of its components.
@@ -74,8 +78,10 @@ def export(
     target = path("fmu", fmu)
     if target.suffix.lower() != ".fmu":
         raise WrongValue(f"the exported file must end in .fmu, found {target.name}")
+    if fmi not in VERSIONS:
+        raise WrongArgument("fmi", fmi, " or ".join(map(str, VERSIONS)))
     with ExitStack() as stack:
         archive, plan, _ = stack.enter_context(opened_plan(export, system, options))
         plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
         patterns = texts("expose", expose, "a pattern such as 'System1.*'")
-        return export_fmu(plan, archive, sources, target, patterns)
+        return export_fmu(plan, archive, sources, target, patterns, fmi)

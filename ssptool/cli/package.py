@@ -102,22 +102,30 @@ def export_command(
     fmu: Annotated[Path, typer.Argument(metavar="FILE.fmu", help="The FMU to write; one that is there is replaced.")],
     settings: dict[str, Any],
     changes: dict[str, Any],
+    fmi: Annotated[int, typer.Option("--fmi", metavar="2|3", min=2, max=3, help="Version of FMI of the FMU.")] = 2,
     expose: Expose = None,
     compile_sources: Annotated[bool, typer.Option("--compile", help=WHAT_IS_COMPILED)] = False,
     accept: Accept = None,
 ) -> None:
     """Make one FMU of a system.
 
-    It is an FMU of FMI 2.0 for co-simulation, with the FMUs of the components inside, and runs without ssptool and
-    Python. Inside, the system is coupled as `run` couples it with the same options: at its communication points the FMU
-    has the same values.
+    It is an FMU of FMI 2.0 or 3.0 for co-simulation, with the FMUs of the components inside, and runs without ssptool
+    and Python. Inside, the system is coupled as `run` couples it with the same options: at its communication points the
+    FMU has the same values.
 
     For example `ssptool export plant plant.fmu --expose 'Motor.*'`.
     """
     made = ssptool.export(
-        system, fmu, expose=expose or (), compile=compile_sources, settings=settings, accept=codes(accept), **changes
+        system,
+        fmu,
+        fmi=fmi,
+        expose=expose or (),
+        compile=compile_sources,
+        settings=settings,
+        accept=codes(accept),
+        **changes,
     )
-    kinds = Counter(str(one.causality) for one in made.variables)
+    kinds = Counter(str(one.causality) for one in made.variables if one.causality != "independent")
     counts = ", ".join(counted(number, kind) for kind, number in kinds.items())
     say(f"{made.path}: {counts or 'no variables'}")
 

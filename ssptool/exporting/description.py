@@ -1,23 +1,62 @@
-"""The modelDescription.xml of an exported system, as FMI 2.0.4 has it."""
+"""The modelDescription.xml of an exported system, as FMI 2.0.4 and FMI 3.0 have it."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import networkx as nx
 from lxml import etree
 
+from ssptool.documents.vocabulary import double
 from ssptool.engine.planning.plan import Plan
 from ssptool.exporting.capabilities import export_capabilities
-from ssptool.exporting.frozen_plan import type_of_fmi2
 from ssptool.exporting.interface import ExportedVariable, known_units
 from ssptool.fmu.description import Causality
-from ssptool.fmu.units import PhysicalUnit
+from ssptool.fmu.units import Exponents, PhysicalUnit
 from ssptool.network.arrays import whole
 from ssptool.network.dependencies import Stage, dependency_graph
 from ssptool.version import __version__
 
+VERSIONS = (2, 3)
+"""Versions of FMI that exported FMUs may have."""
+
 LOG_CATEGORIES = ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal")
+
+_FLOATS = ("Float64", "Float32")
+
+_TYPES = {
+    2: {
+        **dict.fromkeys(_FLOATS, "Real"),
+        **dict.fromkeys(("Int8", "UInt8", "Int16", "UInt16", "Int32"), "Integer"),
+        **{kind: kind for kind in ("Boolean", "Enumeration", "String")},
+    },
+    3: {
+        kind: kind
+        for kind in (
+            *_FLOATS,
+            *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)),
+            *("Boolean", "Enumeration", "String"),
+        )
+    },
+}
+"""Version of FMI → type of FMI 3.0 → type that carries it without loss."""
+
+
+_FLAGS_OF_FMI3 = {
+    "canGetAndSetFMUstate": "canGetAndSetFMUState",
+    "canSerializeFMUstate": "canSerializeFMUState",
+    "providesDirectionalDerivative": "providesDirectionalDerivatives",
+}
+"""Flag of a capability in FMI 2.0 → in FMI 3.0, where it has another name."""
+
+
+def type_in(fmi: int, kind: str) -> str:
+    """The type of this version of FMI that carries a type of FMI 3.0 without loss; "" if there is none."""
+    return _TYPES[fmi].get(kind, "")
+
+
+def _flag(fmi: int, flag: str) -> str:
+    return flag if fmi == 2 else _FLAGS_OF_FMI3.get(flag, flag)
 
 
 def model_identifier(name: str) -> str:
@@ -26,26 +65,28 @@ def model_identifier(name: str) -> str:
     return found if found and not found[0].isdigit() else f"_{found}"
 
 
-def model_description(plan: Plan, variables: Sequence[ExportedVariable], token: str) -> bytes:
-    """The file; equal for equal plans."""
+def model_description(plan: Plan, variables: Sequence[ExportedVariable], token: str, fmi: int) -> bytes:
+    """The file for FMI 2.0 or 3.0; equal for equal plans."""
     root = etree.Element(
         "fmiModelDescription",
-        fmiVersion="2.0",
-        modelName=plan.name,
-        guid=token,
-        generationTool=f"ssptool {__version__}",
-        variableNamingConvention="flat",
+        {
+            "fmiVersion": f"{fmi}.0",
+            "modelName": plan.name,
+            "guid" if fmi == 2 else "instantiationToken": token,
+            "generationTool": f"ssptool {__version__}",
+            "variableNamingConvention": "flat",
+        },
     )
     etree.SubElement(
         root,
         "CoSimulation",
         {
             "modelIdentifier": model_identifier(plan.name),
-            **{one.flag: "true" for one in export_capabilities(plan) if one.able},
+            **{_flag(fmi, one.flag): "true" for one in export_capabilities(plan) if one.able},
         },
     )
     _add_units(root, plan, variables)
-    _add_types(root, variables)
+    _add_types(root, variables, fmi)
     categories = etree.SubElement(root, "LogCategories")
     for name in LOG_CATEGORIES:
         etree.SubElement(categories, "Category", name=name)
@@ -59,16 +100,17 @@ def model_description(plan: Plan, variables: Sequence[ExportedVariable], token: 
     )
     found = etree.SubElement(root, "ModelVariables")
     for reference, variable in enumerate(variables):
-        _add_variable(found, reference, variable)
-    _add_structure(root, plan, variables)
+        _add_variable(found, reference, variable, fmi)
+    structure = etree.SubElement(root, "ModelStructure")
+    (_add_structure_of_fmi2 if fmi == 2 else _add_structure)(structure, plan, variables)
     return etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)
 
 
 def _add_units(root: Any, plan: Plan, variables: Sequence[ExportedVariable]) -> None:
-    used = list(dict.fromkeys(one.unit for one in variables if one.unit and type_of_fmi2(one.type) == "Real"))
+    used = list(dict.fromkeys(one.unit for one in variables if one.unit and one.type in _FLOATS))
     if not used:
         return
-    known = known_units(plan)
+    known = {"s": PhysicalUnit("s", Exponents(s=1)), **known_units(plan)}
     definitions = etree.SubElement(root, "UnitDefinitions")
     for name in used:
         unit = etree.SubElement(definitions, "Unit", name=name)
@@ -88,20 +130,23 @@ def _enumeration(variable: ExportedVariable) -> str:
     return f"{variable.name}.items"
 
 
-def _add_types(root: Any, variables: Sequence[ExportedVariable]) -> None:
-    """A type for each enumeration, which FMI 2.0 does not do without."""
+def _add_types(root: Any, variables: Sequence[ExportedVariable], fmi: int) -> None:
+    """A type for each enumeration, which FMI does not do without."""
     enumerations = [one for one in variables if one.type == "Enumeration"]
     if not enumerations:
         return
     definitions = etree.SubElement(root, "TypeDefinitions")
     for one in enumerations:
-        kind = etree.SubElement(definitions, "SimpleType", name=_enumeration(one))
-        items = etree.SubElement(kind, "Enumeration")
+        if fmi == 2:
+            items = etree.SubElement(etree.SubElement(definitions, "SimpleType", name=_enumeration(one)), "Enumeration")
+        else:
+            items = etree.SubElement(definitions, "EnumerationType", name=_enumeration(one))
         for name, value in one.items or (("0", 0),):
             etree.SubElement(items, "Item", name=name, value=str(value))
 
 
-def _add_variable(parent: Any, reference: int, one: ExportedVariable) -> None:
+def _add_variable(parent: Any, reference: int, one: ExportedVariable, fmi: int) -> None:
+    """FMI 2.0 has an element for what is specific to a type; in FMI 3.0 the variable is of that type itself."""
     initial = {Causality.OUTPUT: "calculated", Causality.LOCAL: "calculated", Causality.PARAMETER: "exact"}
     attributes = {
         "name": one.name,
@@ -111,40 +156,53 @@ def _add_variable(parent: Any, reference: int, one: ExportedVariable) -> None:
         "variability": str(one.variability),
         **({"initial": initial[one.causality]} if one.causality in initial else {}),
     }
-    kind = type_of_fmi2(one.type)
-    typed = {"declaredType": _enumeration(one)} if kind == "Enumeration" else {}
-    unit = {"unit": one.unit} if one.unit and kind == "Real" else {}
-    start = {} if one.start is None else {"start": _text(one.start, kind)}
-    etree.SubElement(etree.SubElement(parent, "ScalarVariable", attributes), kind, {**typed, **unit, **start})
+    typed = {"declaredType": _enumeration(one)} if one.type == "Enumeration" else {}
+    unit = {"unit": one.unit} if one.unit and one.type in _FLOATS else {}
+    start = {} if one.start is None else {"start": _text(one.start, one.type)}
+    kind = type_in(fmi, one.type)
+    if fmi == 2:
+        etree.SubElement(etree.SubElement(parent, "ScalarVariable", attributes), kind, {**typed, **unit, **start})
+    elif kind == "String":
+        variable = etree.SubElement(parent, kind, attributes)
+        for text in start.values():
+            etree.SubElement(variable, "Start", value=text)
+    else:
+        etree.SubElement(parent, kind, {**attributes, **typed, **unit, **start})
 
 
 def _text(value: Any, kind: str) -> str:
-    match kind:
-        case "Real":
-            return repr(float(value))
-        case "Boolean":
-            return "true" if value else "false"
-        case _:
-            return str(value)
+    if kind in _FLOATS:
+        return double.write(float(value))
+    if kind == "Boolean":
+        return "true" if value else "false"
+    return str(value)
 
 
-def _add_structure(root: Any, plan: Plan, variables: Sequence[ExportedVariable]) -> None:
-    structure = etree.SubElement(root, "ModelStructure")
-    outputs = [number for number, one in enumerate(variables) if one.causality is Causality.OUTPUT]
-    if not outputs:
-        return
-    parameters = [number for number, one in enumerate(variables) if one.causality is Causality.PARAMETER]
-    for name, stage, more in (
-        ("Outputs", Stage.COMMUNICATION, ()),
-        ("InitialUnknowns", Stage.INITIALIZATION, parameters),
-    ):
+def _add_structure_of_fmi2(structure: Any, plan: Plan, variables: Sequence[ExportedVariable]) -> None:
+    """Lists of unknowns, which have numbers from 1."""
+    for name, stage in (("Outputs", Stage.COMMUNICATION), ("InitialUnknowns", Stage.INITIALIZATION)):
+        unknowns = list(_unknowns(plan, variables, stage))
+        if not unknowns:
+            continue
         found = etree.SubElement(structure, name)
-        needed = _needed_inputs(plan, variables, stage)
-        for number in outputs:
-            known = sorted({*needed[number], *more})
-            etree.SubElement(
-                found, "Unknown", index=str(number + 1), dependencies=" ".join(str(one + 1) for one in known)
-            )
+        for number, known in unknowns:
+            dependencies = " ".join(str(one + 1) for one in known)
+            etree.SubElement(found, "Unknown", index=str(number + 1), dependencies=dependencies)
+
+
+def _add_structure(structure: Any, plan: Plan, variables: Sequence[ExportedVariable]) -> None:
+    """Unknowns by their value references."""
+    for name, stage in (("Output", Stage.COMMUNICATION), ("InitialUnknown", Stage.INITIALIZATION)):
+        for number, known in _unknowns(plan, variables, stage):
+            etree.SubElement(structure, name, valueReference=str(number), dependencies=" ".join(map(str, known)))
+
+
+def _unknowns(plan: Plan, variables: Sequence[ExportedVariable], stage: Stage) -> Iterator[tuple[int, Sequence[int]]]:
+    """The outputs of the system by their number, and the numbers of all that each depends on at one instant."""
+    parameters = [number for number, one in enumerate(variables) if one.causality is Causality.PARAMETER]
+    more = parameters if stage is Stage.INITIALIZATION else ()
+    for number, inputs in _needed_inputs(plan, variables, stage).items():
+        yield number, sorted({*inputs, *more})
 
 
 def _needed_inputs(plan: Plan, variables: Sequence[ExportedVariable], stage: Stage) -> dict[int, Iterable[int]]:

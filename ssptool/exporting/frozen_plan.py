@@ -263,7 +263,7 @@ def _outputs(plan: Plan) -> list[Json]:
 
 
 def _variable(one: ExportedVariable) -> Json:
-    found: Json = {"name": one.name, "type": type_of_fmi2(one.type), "causality": str(one.causality)}
+    found: Json = {"name": one.name, "type": one.type, "causality": str(one.causality)}
     if one.variability == "tunable":
         found["tunable"] = True
     if one.slot is not None:
@@ -279,14 +279,3 @@ def _variable(one: ExportedVariable) -> Json:
 
 def _factors(conversion: Conversion) -> Json:
     return {"factor": conversion.factor, "offset": conversion.offset}
-
-
-def type_of_fmi2(kind: str) -> str:
-    """The type of FMI 2.0 that carries a type of FMI 3.0 without loss; "" if there is none."""
-    return {
-        **dict.fromkeys(("Float64", "Float32"), "Real"),
-        **dict.fromkeys(("Int8", "UInt8", "Int16", "UInt16", "Int32"), "Integer"),
-        "Boolean": "Boolean",
-        "Enumeration": "Enumeration",
-        "String": "String",
-    }.get(kind, "")

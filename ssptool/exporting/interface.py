@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import chain, count
 
 from ssptool.engine.kernel.interface import ACCESS, NOTHING
 from ssptool.engine.planning.plan import Plan, PlannedInstance
@@ -78,6 +79,21 @@ def exported_variables(plan: Plan, patterns: Sequence[str]) -> tuple[ExportedVar
         return tuple(_inner(plan, slots, signal) for signal in outputs)
     chosen = dict.fromkeys(signal for pattern in patterns for signal in _matching(plan, pattern))
     return (*own, *(_inner(plan, slots, signal) for signal in chosen))
+
+
+def independent(variables: Sequence[ExportedVariable]) -> ExportedVariable:
+    """The independent variable [s], which FMI 3.0 demands, beside the variables of a system; its name is free there."""
+    taken = {one.name for one in variables}
+    name = next(name for name in chain(["time"], (f"time_{number}" for number in count(1))) if name not in taken)
+    return ExportedVariable(
+        name=name,
+        signal=Signal("", name),
+        type="Float64",
+        causality=Causality.INDEPENDENT,
+        variability=Variability.CONTINUOUS,
+        unit="s",
+        description="simulation time",
+    )
 
 
 def root_starts(plan: Plan) -> Mapping[int, Value]:

@@ -18,7 +18,7 @@ from ssptool.engine.failure import Unsupported
 from ssptool.engine.planning.plan import Plan
 from ssptool.exporting.description import model_description, model_identifier
 from ssptool.exporting.frozen_plan import first_of_source, frozen, part_folder
-from ssptool.exporting.interface import ExportedVariable, exported_variables
+from ssptool.exporting.interface import ExportedVariable, exported_variables, independent
 from ssptool.exporting.refusals import refuse_export
 from ssptool.fmu.model_description_xml import BINARIES, fmu_entries, library_entry
 from ssptool.tempfiles import TemporaryFolder
@@ -58,8 +58,10 @@ def runtime_library() -> Path:
     return path
 
 
-def export_fmu(plan: Plan, archive: Archive, sources: Sources, target: Path, expose: Sequence[str]) -> ExportedFmu:
-    """Write the FMU, whole or not at all.
+def export_fmu(
+    plan: Plan, archive: Archive, sources: Sources, target: Path, expose: Sequence[str], fmi: int = 2
+) -> ExportedFmu:
+    """Write the FMU, of FMI 2.0 or 3.0, whole or not at all.
 
     Raises
     ------
@@ -70,7 +72,9 @@ def export_fmu(plan: Plan, archive: Archive, sources: Sources, target: Path, exp
     RuntimeMissing
     """
     variables = exported_variables(plan, expose)
-    refuse_export(plan, variables)
+    if fmi == 3:
+        variables = (*variables, independent(variables))
+    refuse_export(plan, variables, fmi)
     library = runtime_library()
     token = _token(plan, variables)
     with TemporaryFolder() as place:
@@ -79,8 +83,8 @@ def export_fmu(plan: Plan, archive: Archive, sources: Sources, target: Path, exp
         archive.save(package)
         made = folder / "made.fmu"
         with zipfile.ZipFile(made, "w") as fmu:
-            _add(fmu, "modelDescription.xml", model_description(plan, variables, token))
-            _add(fmu, library_entry(2, model_identifier(plan.name)), library.read_bytes())
+            _add(fmu, "modelDescription.xml", model_description(plan, variables, token, fmi))
+            _add(fmu, library_entry(fmi, model_identifier(plan.name)), library.read_bytes())
             content = json.dumps(frozen(plan, variables, token), ensure_ascii=False, separators=(",", ":"))
             _add(fmu, "resources/plan.json", content.encode())
             for number, one in enumerate(plan.instances):

@@ -8,26 +8,26 @@ from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jumps import WithShortStep
 from ssptool.engine.masters.program import ProgrammedMaster
 from ssptool.engine.planning.plan import Plan, PlannedInstance
-from ssptool.exporting.frozen_plan import type_of_fmi2
+from ssptool.exporting.description import type_in
 from ssptool.exporting.interface import ExportedVariable
 from ssptool.fmu.description import InterfaceType
 
 _WITH_RUN = "run it with `ssptool run`"
 
 
-def export_problems(plan: Plan, variables: Sequence[ExportedVariable]) -> tuple[Unsupported, ...]:
-    """All that an exported FMU cannot do."""
-    return (*_of_system(plan), *_of_settings(plan), *_of_parts(plan), *_of_variables(variables))
+def export_problems(plan: Plan, variables: Sequence[ExportedVariable], fmi: int = 2) -> tuple[Unsupported, ...]:
+    """All that an exported FMU of this version of FMI cannot do."""
+    return (*_of_system(plan), *_of_settings(plan), *_of_parts(plan), *_of_variables(variables, fmi))
 
 
-def refuse_export(plan: Plan, variables: Sequence[ExportedVariable]) -> None:
+def refuse_export(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -> None:
     """
     Raises
     ------
     Unsupported
         For the first thing that an exported FMU cannot do.
     """
-    for problem in export_problems(plan, variables):
+    for problem in export_problems(plan, variables, fmi):
         raise problem
 
 
@@ -95,11 +95,12 @@ def _of_part(one: PlannedInstance, uses: int) -> Iterator[Unsupported]:
         yield Unsupported(subject, "signals of type Binary are not supported in an exported FMU", _WITH_RUN)
 
 
-def _of_variables(variables: Sequence[ExportedVariable]) -> Iterator[Unsupported]:
+def _of_variables(variables: Sequence[ExportedVariable], fmi: int) -> Iterator[Unsupported]:
     for one in variables:
-        if not type_of_fmi2(one.type):
+        if not type_in(fmi, one.type):
+            elsewhere = fmi == 2 and type_in(3, one.type)
             yield Unsupported(
                 f"variable {one.name}",
-                f"FMI 2.0 has no variables of type {one.type}",
-                "do not expose it, or convert it",
+                f"variables of type {one.type} are not supported in an exported FMU of FMI {fmi}.0",
+                "export it as FMI 3.0 (--fmi 3)" if elsewhere else "do not expose it, or convert it",
             )

@@ -1,0 +1,197 @@
+// The functions of FMI 3.0 (co-simulation) that an importer calls, and those of which it only looks up the names.
+#include <cstring>
+
+#include "instance.hpp"
+
+namespace ssptool::runtime {
+
+namespace {
+
+using Logger = void(void* environment, int status, const char* category, const char* message);
+
+class Fmi3Importer final : public Importer {
+ public:
+  Fmi3Importer(Logger* logger, void* environment, bool logging)
+      : Importer(logging), logger_(logger), environment_(environment) {}
+
+ private:
+  void send(Status status, const char* category, const std::string& message) noexcept override {
+    if (logger_ != nullptr) logger_(environment_, static_cast<int>(status), category, message.c_str());
+  }
+
+  Logger* const logger_;
+  void* const environment_;
+};
+
+// Enumerations are got and set as 64-bit integers (FMI 3.0, 2.2.6.2).
+bool carries(const std::string& own, const char* type) {
+  return own == type || (own == "Enumeration" && std::strcmp(type, "Int64") == 0);
+}
+
+void* refused(Importer&& importer, const char* function, const char* why) {
+  importer.write(Status::error, "logStatusError", std::string(function) + ": " + why);
+  return nullptr;
+}
+
+constexpr const char* co_simulation_only = "this FMU offers co-simulation only";
+
+}  // namespace
+
+SSPTOOL_EXPORT const char* fmi3GetVersion() { return "3.0"; }
+
+SSPTOOL_EXPORT int fmi3SetDebugLogging(void* c, bool on, std::size_t, const char* const*) {
+  return set_logging(c, "fmi3SetDebugLogging", on);
+}
+
+// --- instances -------------------------------------------------------------------------------------------------------
+
+SSPTOOL_EXPORT void* fmi3InstantiateModelExchange(const char*, const char*, const char*, bool, bool logging,
+                                                  void* environment, Logger* logger) {
+  return refused(Fmi3Importer(logger, environment, logging), "fmi3InstantiateModelExchange", co_simulation_only);
+}
+
+SSPTOOL_EXPORT void* fmi3InstantiateScheduledExecution(const char*, const char*, const char*, bool, bool logging,
+                                                       void* environment, Logger* logger, void (*)(void*), void (*)(),
+                                                       void (*)()) {
+  return refused(Fmi3Importer(logger, environment, logging), "fmi3InstantiateScheduledExecution", co_simulation_only);
+}
+
+SSPTOOL_EXPORT void* fmi3InstantiateCoSimulation(const char*, const char* token, const char* resources, bool,
+                                                 bool logging, bool event_mode, bool, const fmi::Reference*,
+                                                 std::size_t intermediate, void* environment, Logger* logger,
+                                                 fmi::v3::IntermediateUpdate*) {
+  constexpr const char* function = "fmi3InstantiateCoSimulation";
+  const auto importer = std::make_shared<Fmi3Importer>(logger, environment, logging);
+  const auto no = [&](const char* why) { return refused(Fmi3Importer(logger, environment, logging), function, why); };
+  if (resources == nullptr) return no("the path of the resources is needed");
+  if (event_mode) return no("eventModeUsed must be false, because this FMU has no event mode");
+  if (intermediate > 0) return no("this FMU has no variables with intermediateUpdate");
+  return instantiate({function, "instantiation token"}, importer, token, resources);
+}
+
+SSPTOOL_EXPORT void fmi3FreeInstance(void* c) { free_instance(c); }
+
+// --- states ----------------------------------------------------------------------------------------------------------
+
+SSPTOOL_EXPORT int fmi3EnterInitializationMode(void* c, bool tolerance_defined, double tolerance, double start,
+                                               bool stop_defined, double stop) {
+  return guarded(c, instantiated, "fmi3EnterInitializationMode", [&](Instance& instance) {
+    Experiment experiment{start, {}, {}};
+    if (stop_defined) experiment.stop = stop;
+    if (tolerance_defined) experiment.tolerance = tolerance;
+    instance.system.set_up(experiment);
+    instance.system.enter_initialization();
+    instance.state = initialization;
+  });
+}
+
+SSPTOOL_EXPORT int fmi3ExitInitializationMode(void* c) { return exit_initialization(c, "fmi3ExitInitializationMode"); }
+SSPTOOL_EXPORT int fmi3Terminate(void* c) { return terminate(c, "fmi3Terminate"); }
+SSPTOOL_EXPORT int fmi3Reset(void* c) { return reset(c, "fmi3Reset"); }
+
+// Steps are always done to their end, and without events.
+SSPTOOL_EXPORT int fmi3DoStep(void* c, double t, double h, bool, bool* event, bool* end, bool* early, double* reached) {
+  const int status = do_step(c, "fmi3DoStep", t, h);
+  for (bool* const flag : {event, end, early})
+    if (flag != nullptr) *flag = false;
+  if (c != nullptr && reached != nullptr) *reached = static_cast<Instance*>(c)->system.time();
+  return status;
+}
+
+// --- values ----------------------------------------------------------------------------------------------------------
+
+// fmi3GetFloat64 and its like; `in_c` is the type of FMI's headers.
+#define SSPTOOL_ACCESS(type, in_c)                                                                                   \
+  SSPTOOL_EXPORT int fmi3Get##type(void* c, const fmi::Reference* references, std::size_t count, in_c* values,       \
+                                   std::size_t size) {                                                               \
+    return get(c, {"fmi3Get" #type, #type, carries}, {references, count}, values, size);                             \
+  }                                                                                                                  \
+  SSPTOOL_EXPORT int fmi3Set##type(void* c, const fmi::Reference* references, std::size_t count, const in_c* values, \
+                                   std::size_t size) {                                                               \
+    return set(c, {"fmi3Set" #type, #type, carries}, {references, count}, values, size);                             \
+  }
+
+SSPTOOL_ACCESS(Float64, double)
+SSPTOOL_ACCESS(Float32, float)
+SSPTOOL_ACCESS(Int8, std::int8_t)
+SSPTOOL_ACCESS(UInt8, std::uint8_t)
+SSPTOOL_ACCESS(Int16, std::int16_t)
+SSPTOOL_ACCESS(UInt16, std::uint16_t)
+SSPTOOL_ACCESS(Int32, std::int32_t)
+SSPTOOL_ACCESS(UInt32, std::uint32_t)
+SSPTOOL_ACCESS(Int64, std::int64_t)
+SSPTOOL_ACCESS(UInt64, std::uint64_t)
+SSPTOOL_ACCESS(Boolean, bool)
+
+SSPTOOL_EXPORT int fmi3GetString(void* c, const fmi::Reference* references, std::size_t count, const char** values,
+                                 std::size_t size) {
+  return get_texts(c, {"fmi3GetString", "String", carries}, {references, count}, values, size);
+}
+SSPTOOL_EXPORT int fmi3SetString(void* c, const fmi::Reference* references, std::size_t count,
+                                 const char* const* values, std::size_t size) {
+  return set_texts(c, {"fmi3SetString", "String", carries}, {references, count}, values, size);
+}
+
+// --- saved states and derivatives ------------------------------------------------------------------------------------
+
+SSPTOOL_EXPORT int fmi3GetFMUState(void* c, void** state) { return save_state(c, "fmi3GetFMUState", state); }
+SSPTOOL_EXPORT int fmi3SetFMUState(void* c, void* state) { return restore_state(c, "fmi3SetFMUState", state); }
+SSPTOOL_EXPORT int fmi3FreeFMUState(void* c, void** state) { return release_state(c, "fmi3FreeFMUState", state); }
+SSPTOOL_EXPORT int fmi3SerializedFMUStateSize(void* c, void* state, std::size_t* size) {
+  return serialized_size(c, "fmi3SerializedFMUStateSize", state, size);
+}
+SSPTOOL_EXPORT int fmi3SerializeFMUState(void* c, void* state, char* bytes, std::size_t size) {
+  return serialize(c, "fmi3SerializeFMUState", state, bytes, size);
+}
+SSPTOOL_EXPORT int fmi3DeserializeFMUState(void* c, const char* bytes, std::size_t size, void** state) {
+  return deserialize(c, "fmi3DeserializeFMUState", bytes, size, state);
+}
+SSPTOOL_EXPORT int fmi3GetDirectionalDerivative(void* c, const fmi::Reference* unknowns, std::size_t unknown_count,
+                                                const fmi::Reference* knowns, std::size_t known_count,
+                                                const double* seed, std::size_t seed_size, double* sensitivity,
+                                                std::size_t sensitivity_size) {
+  return directional(c, "fmi3GetDirectionalDerivative", {unknowns, unknown_count}, {knowns, known_count},
+                     {seed, seed_size}, {sensitivity, sensitivity_size});
+}
+
+// --- what the model description says is not there --------------------------------------------------------------------
+
+// Importers look up all names when they load the library. In C, arguments that are not looked at need not be stated.
+#define SSPTOOL_NOT_SUPPORTED(name) \
+  SSPTOOL_EXPORT int name(void* c) { return not_supported(c, #name); }
+
+SSPTOOL_NOT_SUPPORTED(fmi3GetBinary)
+SSPTOOL_NOT_SUPPORTED(fmi3SetBinary)
+SSPTOOL_NOT_SUPPORTED(fmi3GetClock)
+SSPTOOL_NOT_SUPPORTED(fmi3SetClock)
+SSPTOOL_NOT_SUPPORTED(fmi3GetNumberOfVariableDependencies)
+SSPTOOL_NOT_SUPPORTED(fmi3GetVariableDependencies)
+SSPTOOL_NOT_SUPPORTED(fmi3GetAdjointDerivative)
+SSPTOOL_NOT_SUPPORTED(fmi3GetOutputDerivatives)
+SSPTOOL_NOT_SUPPORTED(fmi3EnterConfigurationMode)
+SSPTOOL_NOT_SUPPORTED(fmi3ExitConfigurationMode)
+SSPTOOL_NOT_SUPPORTED(fmi3EnterEventMode)
+SSPTOOL_NOT_SUPPORTED(fmi3EnterStepMode)
+SSPTOOL_NOT_SUPPORTED(fmi3GetIntervalDecimal)
+SSPTOOL_NOT_SUPPORTED(fmi3GetIntervalFraction)
+SSPTOOL_NOT_SUPPORTED(fmi3GetShiftDecimal)
+SSPTOOL_NOT_SUPPORTED(fmi3GetShiftFraction)
+SSPTOOL_NOT_SUPPORTED(fmi3SetIntervalDecimal)
+SSPTOOL_NOT_SUPPORTED(fmi3SetIntervalFraction)
+SSPTOOL_NOT_SUPPORTED(fmi3SetShiftDecimal)
+SSPTOOL_NOT_SUPPORTED(fmi3SetShiftFraction)
+SSPTOOL_NOT_SUPPORTED(fmi3EvaluateDiscreteStates)
+SSPTOOL_NOT_SUPPORTED(fmi3UpdateDiscreteStates)
+SSPTOOL_NOT_SUPPORTED(fmi3EnterContinuousTimeMode)
+SSPTOOL_NOT_SUPPORTED(fmi3CompletedIntegratorStep)
+SSPTOOL_NOT_SUPPORTED(fmi3SetTime)
+SSPTOOL_NOT_SUPPORTED(fmi3SetContinuousStates)
+SSPTOOL_NOT_SUPPORTED(fmi3GetContinuousStateDerivatives)
+SSPTOOL_NOT_SUPPORTED(fmi3GetEventIndicators)
+SSPTOOL_NOT_SUPPORTED(fmi3GetContinuousStates)
+SSPTOOL_NOT_SUPPORTED(fmi3GetNominalsOfContinuousStates)
+SSPTOOL_NOT_SUPPORTED(fmi3GetNumberOfEventIndicators)
+SSPTOOL_NOT_SUPPORTED(fmi3GetNumberOfContinuousStates)
+SSPTOOL_NOT_SUPPORTED(fmi3ActivateModelPartition)
+
+}  // namespace ssptool::runtime

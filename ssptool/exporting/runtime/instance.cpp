@@ -1,0 +1,211 @@
+#include "instance.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace ssptool::runtime {
+
+namespace {
+
+constexpr const char* category_of(Status status) {
+  switch (status) {
+    case Status::warning: return "logStatusWarning";
+    case Status::discard: return "logStatusDiscard";
+    case Status::fatal: return "logStatusFatal";
+    default: return "logStatusError";
+  }
+}
+
+InstanceState& saved(void* state, const char* function) {
+  if (state == nullptr) throw Refused(Status::error, std::string(function) + ": there is no state");
+  return *static_cast<InstanceState*>(state);
+}
+
+}  // namespace
+
+void* instantiate(const Instantiation& call, const std::shared_ptr<Importer>& importer, const char* token,
+                  const std::filesystem::path& resources) noexcept {
+  const std::string function = call.function;
+  const auto refused = [&](const std::string& why) -> void* {
+    importer->write(Status::error, category_of(Status::error), function + ": " + why);
+    return nullptr;
+  };
+  try {
+    auto instance = std::make_unique<Instance>(importer, resources);
+    if (token == nullptr || instance->system.token() != token)
+      return refused(std::string("the ") + call.word_for_token + " is not that of this FMU");
+    return instance.release();
+  } catch (const std::exception& error) {
+    return refused(error.what());
+  }
+}
+
+void free_instance(void* component) noexcept {
+  auto* const instance = static_cast<Instance*>(component);
+  if (instance != nullptr && instance->state != dead) delete instance;
+}
+
+int refuse(Instance& instance, Status status, const std::string& message) noexcept {
+  instance.importer->write(status, category_of(status), message);
+  if (status == Status::error) instance.state = failed;
+  if (status == Status::fatal) instance.state = dead;
+  return static_cast<int>(status);
+}
+
+int set_logging(void* component, const char* function, bool on) noexcept {
+  return guarded(component, alive, function, [&](Instance& instance) {
+    instance.importer->logging = on;
+    instance.system.log_from_now_on(on);
+  });
+}
+
+int exit_initialization(void* component, const char* function) noexcept {
+  return guarded(component, initialization, function, [](Instance& instance) {
+    instance.system.exit_initialization();
+    instance.state = stepping;
+  });
+}
+
+int do_step(void* component, const char* function, double t, double h) noexcept {
+  return guarded(component, stepping, function, [&](Instance& instance) {
+    System& system = instance.system;
+    const std::string name = function;
+    if (!(h > 0.0)) throw Refused(Status::error, name + ": the step size must be greater than 0");
+    if (!system.is_at(t))
+      throw Refused(Status::error, name + ": the communication point is " + std::to_string(t) +
+                                       " s, but the system is at " + std::to_string(system.time()) + " s");
+    system.step_to(t + h);
+  });
+}
+
+int terminate(void* component, const char* function) noexcept {
+  return guarded(component, stepping, function, [](Instance& instance) {
+    instance.state = terminated;
+    instance.system.terminate();
+  });
+}
+
+int reset(void* component, const char* function) noexcept {
+  return guarded(component, alive, function, [](Instance& instance) {
+    instance.system.reset();
+    instance.state = instantiated;
+  });
+}
+
+int not_supported(void* component, const char* function) noexcept {
+  return guarded(component, alive, function, [&](Instance&) {
+    throw Refused(Status::error, std::string(function) + " is not supported: the model description says so");
+  });
+}
+
+// --- saved states and derivatives ------------------------------------------------------------------------------------
+
+void Instance::release(InstanceState* saved) noexcept {
+  const std::unique_ptr<InstanceState> owned(saved);
+  if (owned != nullptr) system.release(*owned->system);
+}
+
+// The last byte is the state in FMI.
+const std::string& Instance::bytes(InstanceState& saved) {
+  if (saved.bytes.empty()) saved.bytes = system.serialized(*saved.system) + static_cast<char>(saved.state);
+  return saved.bytes;
+}
+
+int save_state(void* component, const char* function, void** state) noexcept {
+  return guarded(component, alive, function, [&](Instance& instance) {
+    auto found = std::make_unique<InstanceState>(InstanceState{instance.state, instance.system.save(), {}});
+    instance.release(static_cast<InstanceState*>(*state));
+    *state = found.release();
+  });
+}
+
+int restore_state(void* component, const char* function, void* state) noexcept {
+  return guarded(component, alive, function, [&](Instance& instance) {
+    const InstanceState& wanted = saved(state, function);
+    instance.system.restore(*wanted.system);
+    instance.state = wanted.state;
+  });
+}
+
+int release_state(void* component, const char* function, void** state) noexcept {
+  return guarded(component, alive, function, [&](Instance& instance) {
+    if (state != nullptr) instance.release(static_cast<InstanceState*>(std::exchange(*state, nullptr)));
+  });
+}
+
+int serialized_size(void* component, const char* function, void* state, std::size_t* size) noexcept {
+  return guarded(component, alive, function,
+                 [&](Instance& instance) { *size = instance.bytes(saved(state, function)).size(); });
+}
+
+int serialize(void* component, const char* function, void* state, char* bytes, std::size_t size) noexcept {
+  return guarded(component, alive, function, [&](Instance& instance) {
+    const std::string& all = instance.bytes(saved(state, function));
+    if (size < all.size()) throw Refused(Status::error, std::string(function) + ": there is not room for all bytes");
+    std::memcpy(bytes, all.data(), all.size());
+  });
+}
+
+int deserialize(void* component, const char* function, const char* bytes, std::size_t size, void** state) noexcept {
+  return guarded(component, alive, function, [&](Instance& instance) {
+    const unsigned in_fmi = size == 0 ? 0U : static_cast<unsigned char>(bytes[size - 1]);
+    if (!std::has_single_bit(in_fmi) || (in_fmi & alive) == 0)
+      throw Refused(Status::error, std::string(function) + ": the bytes are no state of this FMU");
+    auto found = std::make_unique<InstanceState>(
+        InstanceState{static_cast<State>(in_fmi), instance.system.deserialized(std::string(bytes, size - 1)), {}});
+    instance.release(static_cast<InstanceState*>(*state));
+    *state = found.release();
+  });
+}
+
+int directional(void* component, const char* function, References unknowns, References knowns,
+                std::span<const double> seed, std::span<double> sensitivity) noexcept {
+  return guarded(component, running, function, [&](Instance& instance) {
+    if (seed.size() != knowns.size() || sensitivity.size() != unknowns.size())
+      throw Refused(Status::error, std::string(function) + ": there must be as many numbers as scalar variables");
+    std::ranges::copy(instance.system.directional(unknowns, knowns, seed), sensitivity.begin());
+  });
+}
+
+// --- values ----------------------------------------------------------------------------------------------------------
+
+void check(const Instance& instance, const Access& access, References references, std::size_t size) {
+  if (size != references.size())
+    throw Refused(Status::error, std::string(access.function) + ": " + std::to_string(size) + " values for " +
+                                     std::to_string(references.size()) + " scalar variables");
+  for (std::size_t i = 0; i < size; ++i) {
+    const SystemVariable& variable = instance.system.variable(references[i]);
+    if (!access.accepts(variable.type, access.type))
+      throw Refused(Status::error, std::string(access.function) + ": " + variable.name + " is of type " +
+                                       variable.type + ", not " + access.type);
+  }
+}
+
+Value value_of(Instance& instance, fmi::Reference reference) {
+  if (instance.system.variable(reference).causality == "independent") return instance.system.time();
+  return instance.system.get(reference);
+}
+
+int get_texts(void* component, const Access& access, References references, const char** values,
+              std::size_t size) noexcept {
+  return guarded(component, readable, access.function, [&](Instance& instance) {
+    check(instance, access, references, size);
+    instance.texts.clear();
+    for (std::size_t i = 0; i < size; ++i)
+      instance.texts.push_back(std::get<std::string>(value_of(instance, references[i])));
+    for (std::size_t i = 0; i < size; ++i) values[i] = instance.texts[i].c_str();
+  });
+}
+
+int set_texts(void* component, const Access& access, References references, const char* const* values,
+              std::size_t size) noexcept {
+  return guarded(component, settable, access.function, [&](Instance& instance) {
+    check(instance, access, references, size);
+    for (std::size_t i = 0; i < size; ++i)
+      instance.system.set(references[i], std::string(values[i] == nullptr ? "" : values[i]));
+  });
+}
+
+}  // namespace ssptool::runtime

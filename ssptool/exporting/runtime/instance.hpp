@@ -1,0 +1,160 @@
+// An instance of an exported system, as the functions of every version of FMI have it: its log, its state and its
+// values.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "system.hpp"
+
+#ifdef _WIN32
+#define SSPTOOL_EXPORT extern "C" __declspec(dllexport)
+#else
+#define SSPTOOL_EXPORT extern "C" __attribute__((visibility("default")))
+#endif
+
+namespace ssptool::runtime {
+
+// The states of co-simulation (FMI 2.0.4, 4.2.4; FMI 3.0, 2.3 and 4.2), as bits; `failed` is after an error, `dead`
+// after fatal. `stepping` is the step mode of FMI 3.0.
+enum State : unsigned { instantiated = 1, initialization = 2, stepping = 4, terminated = 8, failed = 16, dead = 32 };
+
+constexpr unsigned running = initialization | stepping;
+constexpr unsigned readable = running | terminated | failed;
+constexpr unsigned settable = instantiated | running;
+constexpr unsigned alive = instantiated | readable;
+
+// The log of an importer; information is for those that ask for it.
+class Importer : public Log {
+ public:
+  explicit Importer(bool logging) : logging(logging) {}
+  Importer(const Importer&) = delete;
+  Importer& operator=(const Importer&) = delete;
+  virtual ~Importer() = default;
+
+  void write(Status status, const char* category, const std::string& message) noexcept final {
+    if (logging || status != Status::ok) send(status, category, message);
+  }
+
+  bool logging;
+
+ private:
+  virtual void send(Status, const char* category, const std::string& message) noexcept = 0;
+};
+
+// Of an instance: its own state in FMI, and that of the system.
+struct InstanceState {
+  State state;
+  std::unique_ptr<SystemState> system;
+  std::string bytes;  // once they were asked for
+};
+
+struct Instance {
+  Instance(std::shared_ptr<Importer> log, const std::filesystem::path& resources)
+      : importer(std::move(log)), system(resources, *importer, importer->logging) {}
+
+  const std::shared_ptr<Importer> importer;  // outlives the system, which logs to it
+  System system;
+  State state = instantiated;
+  std::vector<std::string> texts;  // of the last function that gets texts
+
+  void release(InstanceState*) noexcept;
+  const std::string& bytes(InstanceState&);
+};
+
+// An instance for an importer, or null after a message: no two versions of FMI call token and function the same.
+struct Instantiation {
+  const char* function;
+  const char* word_for_token;
+};
+void* instantiate(const Instantiation&, const std::shared_ptr<Importer>&, const char* token,
+                  const std::filesystem::path& resources) noexcept;
+void free_instance(void* component) noexcept;
+
+// Logs the message, and leads to the state that follows. Gives the status as FMI numbers it.
+int refuse(Instance&, Status, const std::string& message) noexcept;
+
+// Calls `act` in the states in which FMI allows it; nothing is thrown out of a function of FMI.
+template <class Act>
+int guarded(void* component, unsigned states, const char* function, const Act& act) noexcept {
+  if (component == nullptr) return static_cast<int>(Status::error);
+  Instance& instance = *static_cast<Instance*>(component);
+  if (instance.state == dead) return static_cast<int>(Status::fatal);
+  try {
+    if ((instance.state & states) == 0)
+      return refuse(instance, Status::error, std::string(function) + " is not allowed in this state");
+    act(instance);
+    return static_cast<int>(Status::ok);
+  } catch (const Refused& refused) {
+    return refuse(instance, refused.status, refused.what());
+  } catch (const std::exception& error) {
+    return refuse(instance, Status::error, std::string(function) + ": " + error.what());
+  } catch (...) {
+    return refuse(instance, Status::error, std::string(function) + " failed");
+  }
+}
+
+// Functions that are the same in all versions but for their name.
+int set_logging(void* component, const char* function, bool on) noexcept;
+int exit_initialization(void* component, const char* function) noexcept;
+int do_step(void* component, const char* function, double t, double h) noexcept;
+int terminate(void* component, const char* function) noexcept;
+int reset(void* component, const char* function) noexcept;
+int not_supported(void* component, const char* function) noexcept;
+
+// A saved state that is there already is replaced.
+int save_state(void* component, const char* function, void** state) noexcept;
+int restore_state(void* component, const char* function, void* state) noexcept;
+int release_state(void* component, const char* function, void** state) noexcept;
+int serialized_size(void* component, const char* function, void* state, std::size_t* size) noexcept;
+int serialize(void* component, const char* function, void* state, char* bytes, std::size_t size) noexcept;
+int deserialize(void* component, const char* function, const char* bytes, std::size_t size, void** state) noexcept;
+
+using References = std::span<const fmi::Reference>;
+
+int directional(void* component, const char* function, References unknowns, References knowns,
+                std::span<const double> seed, std::span<double> sensitivity) noexcept;
+
+// --- values ----------------------------------------------------------------------------------------------------------
+
+// A function that gets or sets variables of a type; `accepts` tells whether it is for variables of another type, too.
+struct Access {
+  const char* function;
+  const char* type;
+  bool (*accepts)(const std::string& own, const char* type);
+};
+
+// Throws Refused if there are not as many values as variables, or if variables are of another type.
+void check(const Instance&, const Access&, References, std::size_t size);
+
+Value value_of(Instance&, fmi::Reference);
+
+template <class T>
+int get(void* component, const Access& access, References references, T* values, std::size_t size) noexcept {
+  return guarded(component, readable, access.function, [&](Instance& instance) {
+    check(instance, access, references, size);
+    for (std::size_t i = 0; i < size; ++i) {
+      const Value value = value_of(instance, references[i]);
+      if (const auto* real = std::get_if<double>(&value)) values[i] = static_cast<T>(*real);
+      if (const auto* integer = std::get_if<std::int64_t>(&value)) values[i] = static_cast<T>(*integer);
+    }
+  });
+}
+
+template <class T>
+int set(void* component, const Access& access, References references, const T* values, std::size_t size) noexcept {
+  using Wide = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+  return guarded(component, settable, access.function, [&](Instance& instance) {
+    check(instance, access, references, size);
+    for (std::size_t i = 0; i < size; ++i) instance.system.set(references[i], static_cast<Wide>(values[i]));
+  });
+}
+
+int get_texts(void* component, const Access&, References, const char** values, std::size_t size) noexcept;
+int set_texts(void* component, const Access&, References, const char* const* values, std::size_t size) noexcept;
+
+}  // namespace ssptool::runtime
