@@ -34,3 +34,9 @@ def models():
     folder = ROOT / "build" / "engine-test-models"
     build(ROOT / "tests" / "engine" / "models", folder)
     return folder / "fmi2"
+
+
+@pytest.fixture(scope="session", params=[2, 3], ids="fmi{}".format)
+def fmi(request):
+    """The version of FMI of an exported FMU."""
+    return request.param

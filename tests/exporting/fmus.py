@@ -6,6 +6,7 @@ from pathlib import Path
 import fmpy
 import numpy as np
 from fmpy.fmi2 import FMU2Slave, defaultCallbacks, fmi2CallbackFunctions, fmi2CallbackLoggerTYPE
+from fmpy.fmi3 import FMU3Slave
 
 import ssptool
 
@@ -37,12 +38,15 @@ class Messages(list):
     """What an FMU logs: (status, category, text)."""
 
     def callbacks(self):
-        def log(environment, instance, status, category, message):
-            self.append((status, category.decode(), message.decode()))
-
+        """Those of FMI 2.0."""
         return fmi2CallbackFunctions(
-            fmi2CallbackLoggerTYPE(log), defaultCallbacks.allocateMemory, defaultCallbacks.freeMemory
+            fmi2CallbackLoggerTYPE(lambda environment, instance, *message: self.log(environment, *message)),
+            defaultCallbacks.allocateMemory,
+            defaultCallbacks.freeMemory,
         )
+
+    def log(self, environment, status, category, message):
+        self.append((status, category.decode(), message.decode()))
 
 
 @contextmanager
@@ -50,15 +54,17 @@ def instance(fmu, folder, messages=None):
     """An instance in FMPy, not initialized; `references` are those of its variables by name. It logs to `messages`."""
     description = fmpy.read_model_description(str(fmu))
     unpacked = Path(fmpy.extract(str(fmu), unzipdir=str(folder)))
-    slave = FMU2Slave(
+    slave = (FMU3Slave if description.fmiVersion.startswith("3") else FMU2Slave)(
         guid=description.guid,
         unzipDirectory=str(unpacked),
         modelIdentifier=description.coSimulation.modelIdentifier,
         instanceName="exported",
     )
     slave.references = {one.name: one.valueReference for one in description.modelVariables}
-    callbacks = None if messages is None else messages.callbacks()
-    slave.instantiate(callbacks=callbacks)
+    if isinstance(slave, FMU3Slave):
+        slave.instantiate(logMessage=None if messages is None else messages.log)
+    else:
+        slave.instantiate(callbacks=None if messages is None else messages.callbacks())
     try:
         yield slave
     finally:
@@ -66,10 +72,24 @@ def instance(fmu, folder, messages=None):
 
 
 def initialize(slave, start=0.0, stop=None):
-    slave.setupExperiment(startTime=start, stopTime=stop)
-    slave.enterInitializationMode()
+    set_up(slave, start, stop)
     slave.exitInitializationMode()
 
 
+def set_up(slave, start=0.0, stop=None):
+    """Into initialization mode."""
+    if isinstance(slave, FMU3Slave):
+        slave.enterInitializationMode(startTime=start, stopTime=stop)
+    else:
+        slave.setupExperiment(startTime=start, stopTime=stop)
+        slave.enterInitializationMode()
+
+
 def real(slave, name):
-    return slave.getReal([slave.references[name]])[0]
+    get = slave.getFloat64 if isinstance(slave, FMU3Slave) else slave.getReal
+    return get([slave.references[name]])[0]
+
+
+def set_real(slave, name, value):
+    put = slave.setFloat64 if isinstance(slave, FMU3Slave) else slave.setReal
+    put([slave.references[name]], [value])

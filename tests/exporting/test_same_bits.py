@@ -14,23 +14,25 @@ MASTERS = ["auto", "jacobi", "gauss-seidel"]
 
 @pytest.mark.parametrize("name", COSIMULATED)
 @pytest.mark.parametrize("master", MASTERS)
-def test_example_systems_in_fmpy(name, master, tmp_path):
+def test_example_systems_in_fmpy(name, master, fmi, tmp_path):
     options = {"master": master, "stop_time": 1.0}
     run = ssptool.simulate(SYSTEMS / name, **options).unwrap()
-    fmu = exported(SYSTEMS / name, tmp_path, **options)
+    fmu = exported(SYSTEMS / name, tmp_path, fmi=fmi, **options)
     assert fmpy.validation.validate_fmu(str(fmu)) == []
     assert_same_bits(in_fmpy(fmu, 0.001), run)
     assert_same_bits(in_fmpy(fmu, 0.025), run, every=25)
 
 
 @where_wheels_are
-@pytest.mark.parametrize("importer", [in_libcosim, in_ecos])
-def test_in_co_simulation_programs_of_others(importer, tmp_path):
+@pytest.mark.parametrize(("importer", "fmi"), [(in_libcosim, 2), (in_ecos, 2), (in_ecos, 3)])
+def test_in_co_simulation_programs_of_others(importer, fmi, tmp_path):
     """Their times are sums of steps, or whole nanoseconds; the points of the system's own grid are met all the same."""
     run = ssptool.simulate(SYSTEMS / "one_dof_oscillator", master="jacobi").unwrap()
-    fmu = exported(SYSTEMS / "one_dof_oscillator", tmp_path, master="jacobi").rename(tmp_path / "plant.fmu")
+    fmu = exported(SYSTEMS / "one_dof_oscillator", tmp_path, master="jacobi", fmi=fmi).rename(tmp_path / "plant.fmu")
     package = tmp_path / "plant.ssp"
     ssptool.convert(fmu, package)
+    if fmi == 3:
+        ssptool.downgrade(package)  # they read SSP 1.0
     if importer is in_ecos:
         with ssptool.edit(package) as system:
             (tmp_path / "values.ssv").write_text(_NO_VALUES)
@@ -45,19 +47,19 @@ _NO_VALUES = """<ssv:ParameterSet version="1.0" name="values"
     xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues"><ssv:Parameters/></ssv:ParameterSet>"""
 
 
-def test_as_a_component_in_ssptool(tmp_path):
+def test_as_a_component_in_ssptool(fmi, tmp_path):
     run = ssptool.simulate(SYSTEMS / "one_dof_oscillator", master="jacobi").unwrap()
-    fmu = exported(SYSTEMS / "one_dof_oscillator", tmp_path, master="jacobi")
+    fmu = exported(SYSTEMS / "one_dof_oscillator", tmp_path, master="jacobi", fmi=fmi)
     nested = ssptool.simulate(fmu).unwrap()
     for name in ("Mass.z", "Mass.v", "SpringDamper.F"):
         np.testing.assert_array_equal(nested[f"one_dof_oscillator.{name}"], run[name])
 
 
 @pytest.mark.parametrize("step", [0.0004, 0.0037, 0.25])
-def test_steps_of_an_importer_are_filled_with_macro_steps_and_a_shortened_one(step, tmp_path):
+def test_steps_of_an_importer_are_filled_with_macro_steps_and_a_shortened_one(step, fmi, tmp_path):
     """The first one as a run to that stop time. Then each begins and ends beside the grid, and all lead to the same."""
     name = "one_dof_oscillator"
-    fmu = exported(SYSTEMS / name, tmp_path, master="jacobi")
+    fmu = exported(SYSTEMS / name, tmp_path, master="jacobi", fmi=fmi)
     short = ssptool.simulate(SYSTEMS / name, master="jacobi", stop_time=step, step_size=0.001).unwrap()
     whole = ssptool.simulate(SYSTEMS / name, master="jacobi").unwrap()
     with instance(fmu, tmp_path / "unpacked") as slave:
@@ -70,13 +72,13 @@ def test_steps_of_an_importer_are_filled_with_macro_steps_and_a_shortened_one(st
         assert real(slave, "Mass.z") == pytest.approx(whole["Mass.z"][-1], abs=2e-6)
 
 
-def test_two_instances_and_two_exports_in_one_process_do_not_disturb_each_other(tmp_path):
+def test_two_instances_and_exports_of_both_versions_in_one_process_do_not_disturb_each_other(fmi, tmp_path):
     name = "one_dof_oscillator"
     run = ssptool.simulate(SYSTEMS / name, master="jacobi").unwrap()
     other = ssptool.simulate(SYSTEMS / name, master="jacobi", start_values={"Mass.z": 0.01}).unwrap()
-    first = exported(SYSTEMS / name, tmp_path, master="jacobi", expose=["Mass.z"])
+    first = exported(SYSTEMS / name, tmp_path, master="jacobi", expose=["Mass.z"], fmi=fmi)
     (tmp_path / "second").mkdir()
-    second = exported(SYSTEMS / name, tmp_path / "second", master="jacobi", start_values={"Mass.z": 0.01})
+    second = exported(SYSTEMS / name, tmp_path / "second", master="jacobi", start_values={"Mass.z": 0.01}, fmi=5 - fmi)
     with (
         instance(first, tmp_path / "a") as a,
         instance(first, tmp_path / "b") as b,

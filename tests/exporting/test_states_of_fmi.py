@@ -1,41 +1,52 @@
-"""Functions called in any order: those that FMI 2.0 allows in a state succeed, all others are refused and nothing
-crashes.
-"""
+"""Functions called in any order: those that FMI allows in a state succeed, all others are refused and nothing crashes."""
+
+import ctypes
 
 import pytest
 from fmpy.fmi1 import FMICallException
+from fmpy.fmi3 import (
+    FMU3Slave,
+    fmi3ClockUpdateCallback,
+    fmi3LockPreemptionCallback,
+    fmi3UnlockPreemptionCallback,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.exporting.fmus import SYSTEMS, exported, instance, real
+from tests.exporting.fmus import SYSTEMS, Messages, exported, initialize, instance, real, set_real, set_up
 
+ALWAYS = {"instantiated", "initialization", "stepping", "terminated", "failed"}
 ALLOWED = {
-    "setup": {"instantiated"},
     "enter": {"instantiated"},
     "exit": {"initialization"},
     "get": {"initialization", "stepping", "terminated", "failed"},
     "set": {"instantiated", "initialization", "stepping"},  # a tunable parameter
     "step": {"stepping"},
     "terminate": {"stepping"},
-    "reset": {"instantiated", "initialization", "stepping", "terminated", "failed"},
-    "log": {"instantiated", "initialization", "stepping", "terminated", "failed"},
+    "reset": ALWAYS,
+    "log": ALWAYS,
 }
 LEADS_TO = {"enter": "initialization", "exit": "stepping", "terminate": "terminated", "reset": "instantiated"}
+MODES = ("configuration", "event", "step mode", "states")
+"""What FMI 3.0 has besides, and an exported system has not."""
 
 
 @pytest.fixture(scope="module")
-def fmu(tmp_path_factory):
+def fmu(fmi, tmp_path_factory):
     folder = tmp_path_factory.mktemp("states")
-    return exported(SYSTEMS / "one_dof_oscillator", folder, master="jacobi", expose=["Mass.m", "Mass.z"])
+    return exported(SYSTEMS / "one_dof_oscillator", folder, master="jacobi", expose=["Mass.m", "Mass.z"], fmi=fmi)
 
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(calls=st.lists(st.sampled_from(sorted(ALLOWED)), max_size=25))
-def test_calls_in_any_order(calls, fmu, tmp_path):
-    with instance(fmu, tmp_path / "unpacked") as slave:
+@given(data=st.data())
+def test_calls_in_any_order(data, fmi, fmu, tmp_path):
+    of_version = {2: {"setup": {"instantiated"}}, 3: dict.fromkeys(MODES, set())}
+    known = {**ALLOWED, **of_version[fmi]}
+    calls = data.draw(st.lists(st.sampled_from(sorted(known)), max_size=25))
+    with instance(fmu, tmp_path / "unpacked", Messages()) as slave:
         state, t = "instantiated", 0.0
         for call in calls:
-            allowed = state in ALLOWED[call]
+            allowed = state in known[call]
             try:
                 _call(slave, call, t)
             except FMICallException as error:
@@ -48,7 +59,6 @@ def test_calls_in_any_order(calls, fmu, tmp_path):
 
 
 def _call(slave, call, t):
-    mass = [slave.references["Mass.m"]]
     match call:
         case "setup":
             slave.setupExperiment(startTime=0.0)
@@ -59,7 +69,7 @@ def _call(slave, call, t):
         case "get":
             real(slave, "Mass.z")
         case "set":
-            slave.setReal(mass, [0.04])
+            set_real(slave, "Mass.m", 0.04)
         case "step":
             slave.doStep(t, 0.01)
         case "terminate":
@@ -68,23 +78,113 @@ def _call(slave, call, t):
             slave.reset()
         case "log":
             slave.setDebugLogging(False, [])
+        case "configuration":
+            slave.enterConfigurationMode()
+        case "event":
+            slave.enterEventMode()
+        case "step mode":
+            slave.enterStepMode()
+        case "states":
+            slave.updateDiscreteStates()
 
 
 def test_after_a_reset_all_is_as_after_instantiation(fmu, tmp_path):
     with instance(fmu, tmp_path / "unpacked") as slave:
         found = []
-        for mass in (0.04, None):
+        for mass in (0.04, None, None):
             if mass is not None:
-                slave.setReal([slave.references["Mass.m"]], [mass])
-            slave.setupExperiment(startTime=0.0)
-            slave.enterInitializationMode()
-            slave.exitInitializationMode()
+                set_real(slave, "Mass.m", mass)
+            initialize(slave)
             slave.doStep(0.0, 0.1)
             found.append(real(slave, "Mass.z"))
             slave.terminate()
             slave.reset()
-        slave.setupExperiment(startTime=0.0)
-        slave.enterInitializationMode()
+        assert found[1] == found[2] != found[0]
+
+
+# --- FMI 3.0 ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fmu3(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("states3")
+    return exported(SYSTEMS / "one_dof_oscillator", folder, master="jacobi", expose=["Mass.z"], fmi=3)
+
+
+def test_a_step_says_how_far_it_came_and_the_independent_variable_goes_along(fmu3, tmp_path):
+    with instance(fmu3, tmp_path / "unpacked") as slave:
+        set_up(slave, start=2.0)
+        assert real(slave, "time") == 2.0
         slave.exitInitializationMode()
-        slave.doStep(0.0, 0.1)
-        assert found[1] == real(slave, "Mass.z") != found[0]
+        assert slave.doStep(2.0, 0.25) == (False, False, False, 2.25)
+        assert real(slave, "time") == 2.25
+
+
+def test_a_step_that_is_refused_says_where_the_system_is(fmu3, tmp_path):
+    said = Messages()
+    with instance(fmu3, tmp_path / "unpacked", said) as slave:
+        initialize(slave)
+        early, reached = ctypes.c_bool(True), ctypes.c_double(-1.0)
+        flags = [ctypes.byref(early)] * 3
+        with pytest.raises(FMICallException, match="fmi3DoStep"):
+            slave.fmi3DoStep(slave.component, 0.5, 0.1, True, *flags, ctypes.byref(reached))
+        assert (early.value, reached.value) == (False, 0.0)
+    assert [text for _, _, text in said] == [
+        "fmi3DoStep: the communication point is 0.500000 s, but the system is at 0.000000 s"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"eventModeUsed": True}, "eventModeUsed must be false"),
+        ({"requiredIntermediateVariables": [0]}, "no variables with intermediateUpdate"),
+    ],
+)
+def test_an_importer_that_asks_for_what_is_not_there_gets_no_instance_and_a_reason(wrong, message, fmu3, tmp_path):
+    said = Messages()
+    with instance(fmu3, tmp_path / "unpacked") as there:
+        slave = FMU3Slave(
+            guid=there.guid,
+            unzipDirectory=there.unzipDirectory,
+            modelIdentifier=there.modelIdentifier,
+            instanceName="other",
+        )
+        with pytest.raises(Exception, match="instantiate"):
+            slave.instantiate(logMessage=said.log, **wrong)
+    assert [(status, category) for status, category, _ in said] == [(3, "logStatusError")]
+    assert message in said[0][2]
+
+
+@pytest.mark.parametrize("kind", ["ModelExchange", "ScheduledExecution", "CoSimulation"])
+def test_there_is_an_instance_for_co_simulation_only_and_not_without_resources(kind, fmu3, tmp_path):
+    said = Messages()
+    with instance(fmu3, tmp_path / "unpacked", said) as slave:
+        texts = [b"other", slave.guid.encode(), None if kind == "CoSimulation" else b"/"]
+        common = [None, slave.logMessage]
+        if kind == "CoSimulation":
+            made = slave.fmi3InstantiateCoSimulation(
+                *texts, False, False, False, False, None, 0, *common, slave.intermediateUpdate
+            )
+        elif kind == "ModelExchange":
+            made = slave.fmi3InstantiateModelExchange(*texts, False, False, *common)
+        else:
+            callbacks = fmi3ClockUpdateCallback(), fmi3LockPreemptionCallback(), fmi3UnlockPreemptionCallback()
+            made = slave.fmi3InstantiateScheduledExecution(*texts, False, False, *common, *callbacks)
+        assert made is None
+    expected = "the path of the resources is needed" if kind == "CoSimulation" else "co-simulation only"
+    assert f"fmi3Instantiate{kind}" in said[0][2] and expected in said[0][2]
+
+
+def test_as_many_values_as_variables_and_of_their_type(fmu3, tmp_path):
+    for get, size, message in (
+        ("Float64", 2, "fmi3GetFloat64: 2 values for 1 scalar variables"),
+        ("Float32", 1, "fmi3GetFloat32: Mass.z is of type Float64, not Float32"),
+        ("Binary", 1, "fmi3GetBinary is not supported"),
+    ):
+        said = Messages()
+        with instance(fmu3, tmp_path / get, said) as slave:
+            initialize(slave)
+            with pytest.raises(FMICallException, match=f"fmi3Get{get}"):
+                getattr(slave, f"get{get}")([slave.references["Mass.z"]], size)
+        assert said[0][2].startswith(message)

@@ -7,7 +7,7 @@ import pytest
 import ssptool
 from tests.engine.stimuli.pushed_mass import MASS, step, write_pushed_mass
 from tests.engine.systems import write_system
-from tests.exporting.fmus import SYSTEMS, exported, in_fmpy, initialize, instance, real
+from tests.exporting.fmus import SYSTEMS, exported, in_fmpy, initialize, instance, real, set_real
 
 ONE = SYSTEMS / "one_dof_oscillator"
 
@@ -17,17 +17,18 @@ def pushed(tmp_path):
     return write_pushed_mass(tmp_path / "pushed", ONE / "resources")
 
 
-def test_connectors_become_variables_with_unit_start_and_description(pushed, tmp_path):
-    fmu = exported(pushed, tmp_path, step_size=0.01, expose=["Mass.z", "Mass.m"])
-    push, z, m = fmpy.read_model_description(str(fmu)).modelVariables
+def test_connectors_become_variables_with_unit_start_and_description(pushed, fmi, tmp_path):
+    fmu = exported(pushed, tmp_path, step_size=0.01, expose=["Mass.z", "Mass.m"], fmi=fmi)
+    push, z, m, *time = fmpy.read_model_description(str(fmu)).modelVariables
     assert (push.name, push.causality, push.unit, push.start) == ("push", "input", "N", "0.0")
     assert (z.name, z.causality, z.unit, z.description, z.start) == ("Mass.z", "output", "m", "position", None)
     assert (m.name, m.causality, m.start) == ("Mass.m", "parameter", repr(MASS))
+    assert [(one.name, one.causality, one.unit) for one in time] == [("time", "independent", "s")] * (fmi == 3)
 
 
-def test_an_input_acts_as_a_force_that_jumps(pushed, tmp_path):
+def test_an_input_acts_as_a_force_that_jumps(pushed, fmi, tmp_path):
     """Held over each communication step, as FMI has it: z and v follow the closed form to rounding."""
-    fmu = exported(pushed, tmp_path, step_size=0.01, expose=["Mass.z", "Mass.v"])
+    fmu = exported(pushed, tmp_path, step_size=0.01, expose=["Mass.z", "Mass.v"], fmi=fmi)
     times = np.array([0.0, 0.5, 0.5, 1.0])
     signals = np.array(list(zip(times, [0.0, 0.0, 3.0, 3.0], strict=True)), dtype=[("time", float), ("push", float)])
     found = in_fmpy(fmu, 0.01, input=signals, stop_time=1.0)
@@ -36,7 +37,7 @@ def test_an_input_acts_as_a_force_that_jumps(pushed, tmp_path):
     np.testing.assert_allclose(found["Mass.z"], z, atol=2e-3)  # of the FMU's own first-order steps
 
 
-def test_the_same_bits_as_a_run_with_the_same_inputs(pushed, tmp_path):
+def test_the_same_bits_as_a_run_with_the_same_inputs(pushed, fmi, tmp_path):
     """Of a table that is held, at whose jumps macro steps end in both."""
     times = [0.0, 0.1, 0.25, 0.6]
     forces = [1.0, -2.0, 5.0, 0.5]
@@ -45,21 +46,21 @@ def test_the_same_bits_as_a_run_with_the_same_inputs(pushed, tmp_path):
     run = ssptool.simulate(
         pushed, inputs=table, interpolation="hold", step_size=0.01, stop_time=1.0, output_step=None
     ).unwrap()
-    fmu = exported(pushed, tmp_path, step_size=0.01, expose=["Mass.z", "Mass.v"])
+    fmu = exported(pushed, tmp_path, step_size=0.01, expose=["Mass.z", "Mass.v"], fmi=fmi)
     with instance(fmu, tmp_path / "unpacked") as slave:
-        slave.setReal([slave.references["push"]], [forces[0]])
+        set_real(slave, "push", forces[0])
         initialize(slave)
         for begin, end, force in zip(times, [*times[1:], 1.0], forces, strict=True):
-            slave.setReal([slave.references["push"]], [force])
+            set_real(slave, "push", force)
             slave.doStep(begin, end - begin)
             last = np.flatnonzero(run.t <= end + 1e-9)[-1]
             assert real(slave, "Mass.z") == run["Mass.z"][last]
             assert real(slave, "Mass.v") == run["Mass.v"][last]
 
 
-def test_a_parameter_that_the_importer_sets_is_that_of_the_part(tmp_path):
+def test_a_parameter_that_the_importer_sets_is_that_of_the_part(fmi, tmp_path):
     run = ssptool.simulate(ONE, master="jacobi", start_values={"Mass.m": 0.5, "Mass.z": 0.02}).unwrap()
-    fmu = exported(ONE, tmp_path, master="jacobi", expose=["Mass.m", "Mass.z", "SpringDamper.k"])
+    fmu = exported(ONE, tmp_path, master="jacobi", expose=["Mass.m", "Mass.z", "SpringDamper.k"], fmi=fmi)
     found = in_fmpy(fmu, 0.001, start_values={"Mass.m": 0.5})
     assert found.dtype.names == ("time", "Mass.z")
     again = ssptool.simulate(ONE, master="jacobi", start_values={"Mass.m": 0.5}).unwrap()
@@ -67,7 +68,7 @@ def test_a_parameter_that_the_importer_sets_is_that_of_the_part(tmp_path):
     assert not np.array_equal(again["Mass.z"], run["Mass.z"])
 
 
-def test_outputs_depend_on_the_inputs_that_reach_them_at_once_and_on_no_others(models, tmp_path):
+def test_outputs_depend_on_the_inputs_that_reach_them_at_once_and_on_no_others(models, fmi, tmp_path):
     """Two inputs of the system; one reaches y at once, through an affine component, the other only the mass."""
     folder = write_system(
         tmp_path / "system",
@@ -96,7 +97,7 @@ def test_outputs_depend_on_the_inputs_that_reach_them_at_once_and_on_no_others(m
         f"{before}<ssd:Connectors>{connectors}</ssd:Connectors><ssd:Elements>{elements}</ssd:Elements>"
         f"<ssd:Connections>{wires}</ssd:Connections>{after}"
     )
-    fmu = exported(folder, tmp_path, step_size=0.01, stop_time=0.1)
+    fmu = exported(folder, tmp_path, step_size=0.01, stop_time=0.1, fmi=fmi)
     description = fmpy.read_model_description(str(fmu))
     dependencies = {one.variable.name: [each.name for each in one.dependencies] for one in description.outputs}
     assert dependencies == {"y": ["a"], "z": []}
