@@ -12,8 +12,6 @@ from ssptool.fmu.description import Causality, Value, Variability, Variable
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.network import IDENTITY, Conversion, Port, Signal
 
-PATTERN_SIGNS = "*?["
-
 
 @dataclass(frozen=True, slots=True)
 class PartVariable:
@@ -169,8 +167,8 @@ def _matching(plan: Plan, pattern: str) -> list[Signal]:
         if variable.type in ACCESS[one.description.fmi_major] and not variable.shape
         for signal in [Signal(one.name, name)]
     }
-    if not any(sign in pattern for sign in PATTERN_SIGNS):
-        found = [names[pattern]] if pattern in names else []
+    if pattern in names:  # such as Plant.x[1], which is a pattern too
+        found = [names[pattern]]
     else:
         found = [signal for name, signal in names.items() if fnmatchcase(name, pattern)]
     if not found:
@@ -182,7 +180,7 @@ def _inner(plan: Plan, slots: Mapping[Signal, int], signal: Signal) -> ExportedV
     number = next(number for number, one in enumerate(plan.instances) if one.name == signal.component)
     one = plan.instances[number]
     variable = one.description.variables[signal.variable]
-    parameter = variable.causality in (Causality.PARAMETER, Causality.STRUCTURAL_PARAMETER)
+    parameter = variable.causality is Causality.PARAMETER  # structural ones are settled when the system is exported
     shown = Causality.OUTPUT if variable.causality is Causality.OUTPUT else Causality.LOCAL
     start = one.starts.get(variable.name, variable.start) if parameter else None
     return ExportedVariable(
@@ -190,7 +188,7 @@ def _inner(plan: Plan, slots: Mapping[Signal, int], signal: Signal) -> ExportedV
         signal=signal,
         type=variable.type,
         causality=Causality.PARAMETER if parameter else shown,
-        variability=variable.variability,
+        variability=_shown_variability(variable, shown),
         unit=variable.unit,
         description=variable.description,
         start=NOTHING.get(variable.type, 0) if parameter and start is None else start,
@@ -198,6 +196,13 @@ def _inner(plan: Plan, slots: Mapping[Signal, int], signal: Signal) -> ExportedV
         targets=() if signal in slots else (_target(one, number, variable),),
         items=tuple(variable.items.items()),
     )
+
+
+def _shown_variability(variable: Variable, shown: Causality) -> Variability:
+    """Constants are calculated by the system for whoever asks, so they are fixed, or outputs that do not change."""
+    if variable.variability is not Variability.CONSTANT:
+        return variable.variability
+    return _of_type(variable.type) if shown is Causality.OUTPUT else Variability.FIXED
 
 
 def _target(one: PlannedInstance, number: int, variable: Variable, conversion: Conversion = IDENTITY) -> PartVariable:

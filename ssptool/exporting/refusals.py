@@ -17,7 +17,7 @@ _WITH_RUN = "run it with `ssptool run`"
 
 def export_problems(plan: Plan, variables: Sequence[ExportedVariable], fmi: int = 2) -> tuple[Unsupported, ...]:
     """All that an exported FMU of this version of FMI cannot do."""
-    return (*_of_system(plan), *_of_settings(plan), *_of_parts(plan), *_of_variables(variables, fmi))
+    return (*_of_system(plan), *_of_settings(plan), *_of_parts(plan), *_of_variables(plan, variables, fmi))
 
 
 def refuse_export(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -> None:
@@ -95,8 +95,15 @@ def _of_part(one: PlannedInstance, uses: int) -> Iterator[Unsupported]:
         yield Unsupported(subject, "signals of type Binary are not supported in an exported FMU", _WITH_RUN)
 
 
-def _of_variables(variables: Sequence[ExportedVariable], fmi: int) -> Iterator[Unsupported]:
+def _of_variables(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -> Iterator[Unsupported]:
     for one in variables:
+        of_parts = (plan.instances[target.part].description.variables for target in one.targets)
+        if any(one.signal.variable in known and known[one.signal.variable].array for known in of_parts):
+            yield Unsupported(
+                f"variable {one.name}",
+                "elements of arrays that are no connectors are not supported in an exported FMU",
+                "do not expose it",
+            )
         if not type_in(fmi, one.type):
             elsewhere = fmi == 2 and type_in(3, one.type)
             yield Unsupported(

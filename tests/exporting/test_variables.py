@@ -1,6 +1,10 @@
 """Inputs, parameters and outputs of an exported system: described as they are, and acting as they should."""
 
+import re
+import zipfile
+
 import fmpy
+import fmpy.validation
 import numpy as np
 import pytest
 
@@ -101,6 +105,36 @@ def test_outputs_depend_on_the_inputs_that_reach_them_at_once_and_on_no_others(m
     description = fmpy.read_model_description(str(fmu))
     dependencies = {one.variable.name: [each.name for each in one.dependencies] for one in description.outputs}
     assert dependencies == {"y": ["a"], "z": []}
+
+
+def test_all_variables_of_parts_make_a_valid_description(fmi, models, tmp_path):
+    """Constants and structural parameters among them, which nobody can set from outside."""
+    fmus = tmp_path / "fmus"
+    fmus.mkdir()
+    with (
+        zipfile.ZipFile(models.parent / "fmi3" / "Affine.fmu") as made,
+        zipfile.ZipFile(fmus / "A.fmu", "w") as changed,
+    ):
+        for name in made.namelist():
+            content = made.read(name)
+            if name == "modelDescription.xml":
+                content = re.sub(rb'(name="b".*?)causality="parameter" variability="tunable"', _CONSTANT, content)
+                content = content.replace(b"</ModelVariables>", _STRUCTURAL + b"</ModelVariables>")
+            changed.writestr(name, content)
+    folder = write_system(tmp_path / "system", fmus, {"A": "A"}, [])
+    fmu = exported(folder, tmp_path, step_size=0.1, expose=["A.*"] if fmi == 3 else ["A.[!n]"], fmi=fmi)
+    assert fmpy.validation.validate_fmu(str(fmu)) == []
+    found = {one.name: (one.causality, one.variability) for one in fmpy.read_model_description(str(fmu)).modelVariables}
+    assert found["A.b"] == ("local", "fixed")
+    assert found["A.a"] == ("parameter", "tunable")
+    assert found.get("A.n", ("local", "fixed")) == ("local", "fixed")
+
+
+_CONSTANT = rb'\1causality="local" variability="constant"'
+_STRUCTURAL = (
+    b'<UInt64 name="n" valueReference="99" causality="structuralParameter" variability="fixed" initial="exact" '
+    b'start="2"/>'
+)
 
 
 def test_a_pattern_that_matches_nothing_is_named_with_what_is_near(tmp_path):

@@ -107,6 +107,8 @@ void System::write(Slot slot, const Value& value) {
   SlotValues& slots = kernel_->slot_values;
   if (const auto* text = std::get_if<std::string>(&value))
     slots.values[slot] = as_double(slots.contents.number(*text));
+  else if (const auto* integer = std::get_if<std::int64_t>(&value); integer != nullptr && slots.holds_integer[slot])
+    slots.values[slot] = as_double(*integer);
   else if (slots.holds_integer[slot])
     slots.values[slot] = as_double(static_cast<std::int64_t>(number(value)));
   else
