@@ -1,4 +1,4 @@
-"""Parts of FMI 3.0 inside: with arrays, asking for their inputs inside a step, and made by other people's generators."""
+"""Parts of FMI 3.0 inside: with arrays, asking for inputs inside a step, and made by generators of others."""
 
 import re
 import shutil
