@@ -20,6 +20,7 @@ PRINTED_BY = {
     "drawing": ("draw", "plot", "info"),
     "editing": EDITS,
     "engine": RUNS,
+    "exporting": ("export",),
     "fmu": RUNS,
     "network": ("run", "explain"),
     "rules": ("validate", "rule", *RUNS),
