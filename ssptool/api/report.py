@@ -136,11 +136,12 @@ def diagrams_and_findings(
     system: Path | str, variant: str | None, manifest: Mapping[str, Any]
 ) -> tuple[list[ReportPicture], Sequence[Diagnostic]]:
     """Diagrams of a system for a report, with marks at findings, loops and the failed component; and
-    the findings.
+    the findings, none of other variants than the one that is shown.
     """
-    diagnostics = validate(system, variant=variant).diagnostics
     with Archive.open(system) as archive:
-        stated = with_groups(stated_sheets(archive, archive.structure(variant)))
+        structure = archive.structure(variant)
+        diagnostics = validate(system, variant=structure.name).diagnostics
+        stated = with_groups(stated_sheets(archive, structure))
         told = [*findings(diagnostics), *_loops(archive, variant), *_failed(stated.values(), manifest)]
         remarks = marked(list(stated.values()), told)
     if len(stated) > MOST_SHEETS:

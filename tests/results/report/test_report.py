@@ -83,6 +83,15 @@ def test_a_failed_run_says_why(tmp_path):
     assert "algebraic loop" in verdict.text_content()
 
 
+def test_findings_of_other_variants_are_not_shown(tmp_path):
+    """Each variant has a loop; the one that ran has that of its own file alone."""
+    for variant, shown in ((None, "SystemStructure.ssd"), ("Mixed.ssd", "Mixed.ssd")):
+        ssptool.simulate(SYSTEM, variant=variant, stop_time=0.01, output=tmp_path / "r.csv")
+        root = page(SYSTEM, tmp_path / "r.csv", tmp_path)
+        told = root.xpath("//section[h2[contains(., 'Findings')]]")[0].text_content()
+        assert set(re.findall(r"\w+\.ssd", told)) == {shown}
+
+
 def test_a_run_that_failed_ended_at_one_time_for_summary_and_report(tmp_path):
     system = SYSTEM.parent / "one_dof_oscillator"
     options = {"master": "iterated", "acceleration": "none", "max_iterations": 30, "step_size": 0.1}
