@@ -158,6 +158,7 @@ def _add_variable(parent: Any, reference: int, one: ExportedVariable, fmi: int) 
     }
     typed = {"declaredType": _enumeration(one)} if one.type == "Enumeration" else {}
     unit = {"unit": one.unit} if one.unit and one.type in _FLOATS else {}
+    unit |= {"nominal": double.write(one.nominal)} if one.nominal != 1.0 and one.type in _FLOATS else {}
     start = {} if one.start is None else {"start": _text(one.start, one.type)}
     kind = type_in(fmi, one.type)
     if fmi == 2:

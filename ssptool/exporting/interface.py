@@ -47,6 +47,7 @@ class ExportedVariable:
     unit: str | None
     description: str
     start: Value | None = None
+    nominal: float = 1.0
     slot: int | None = None
     targets: tuple[PartVariable, ...] = ()
     items: tuple[tuple[str, int], ...] = ()
@@ -114,11 +115,22 @@ def _own(plan: Plan, slots: Mapping[Signal, int]) -> Iterator[ExportedVariable]:
                 unit=port.unit,
                 description=port.description,
                 start=starts.get(slot) if port.kind == "input" else None,
+                nominal=_nominal(plan, slot),
                 slot=slot,
                 items=_items(plan, port),
             )
         elif port.kind == "parameter" and (found := _own_parameter(plan, port)) is not None:
             yield found
+
+
+def _nominal(plan: Plan, slot: int) -> float:
+    """The nominal value of a connector of the system is that of the component at its other end, in its own unit."""
+    for wire in plan.wires:
+        if wire.source == slot and wire.conversion.factor:
+            return plan.nominal[wire.destination] / abs(wire.conversion.factor)
+        if wire.destination == slot and wire.conversion.factor:
+            return plan.nominal[wire.source] * abs(wire.conversion.factor)
+    return plan.nominal[slot]
 
 
 def _own_parameter(plan: Plan, port: Port) -> ExportedVariable | None:
@@ -192,6 +204,7 @@ def _inner(plan: Plan, slots: Mapping[Signal, int], signal: Signal) -> ExportedV
         unit=variable.unit,
         description=variable.description,
         start=NOTHING.get(variable.type, 0) if parameter and start is None else start,
+        nominal=variable.nominal,
         slot=slots.get(signal),
         targets=() if signal in slots else (_target(one, number, variable),),
         items=tuple(variable.items.items()),

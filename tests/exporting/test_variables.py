@@ -30,6 +30,16 @@ def test_connectors_become_variables_with_unit_start_and_description(pushed, fmi
     assert [(one.name, one.causality, one.unit) for one in time] == [("time", "independent", "s")] * (fmi == 3)
 
 
+def test_nominal_values_are_those_of_the_components(tmp_path):
+    """They are what iterations of an importer are judged by."""
+    own = fmpy.read_model_description(str(SYSTEMS / "dual_mass_oscillator" / "resources" / "System1.fmu"))
+    stated = {f"System1.{one.name}": float(one.nominal) for one in own.modelVariables if one.nominal}
+    assert set(stated.values()) - {1.0}
+    fmu = exported(SYSTEMS / "dual_mass_oscillator", tmp_path, expose=["System1.*"])
+    found = {one.name: float(one.nominal or 1.0) for one in fmpy.read_model_description(str(fmu)).modelVariables}
+    assert {name: found[name] for name in stated if name in found} == {n: v for n, v in stated.items() if n in found}
+
+
 def test_an_input_acts_as_a_force_that_jumps(pushed, fmi, tmp_path):
     """Held over each communication step, as FMI has it: z and v follow the closed form to rounding."""
     fmu = exported(pushed, tmp_path, step_size=0.01, expose=["Mass.z", "Mass.v"], fmi=fmi)
