@@ -9,11 +9,14 @@ from ssptool.fmu.description import Interface
 
 
 class ExportCapability(NamedTuple):
-    """A capability, whether the exported FMU has it, and why; `flag` is that of FMI 2.0."""
+    """A capability, whether the exported FMU has it, and why; `flag` is that of FMI 2.0, or of the version `since`
+    which there is one.
+    """
 
     flag: str
     able: bool
     reason: str
+    since: int = 2
 
 
 def export_capabilities(plan: Plan) -> tuple[ExportCapability, ...]:
@@ -32,7 +35,10 @@ def export_capabilities(plan: Plan) -> tuple[ExportCapability, ...]:
             plan,
             "providesDirectionalDerivative",
             "give directional derivatives",
-            lambda interface: interface.directional_derivatives,
+            _gives_derivatives,
+        ),
+        _of_all(plan, "providesAdjointDerivatives", "give directional derivatives", _gives_derivatives)._replace(
+            since=3
         ),
     )
 
@@ -40,6 +46,10 @@ def export_capabilities(plan: Plan) -> tuple[ExportCapability, ...]:
 def able(plan: Plan, flag: str) -> bool:
     """Whether an exported FMU has the capability of this flag."""
     return next(one.able for one in export_capabilities(plan) if one.flag == flag)
+
+
+def _gives_derivatives(interface: Interface) -> bool:
+    return interface.directional_derivatives
 
 
 def _varies(interface: Interface) -> bool:

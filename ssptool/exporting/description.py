@@ -82,7 +82,7 @@ def model_description(plan: Plan, variables: Sequence[ExportedVariable], token: 
         "CoSimulation",
         {
             "modelIdentifier": model_identifier(plan.name),
-            **{_flag(fmi, one.flag): "true" for one in export_capabilities(plan) if one.able},
+            **{_flag(fmi, one.flag): "true" for one in export_capabilities(plan) if one.able and fmi >= one.since},
         },
     )
     _add_units(root, plan, variables)

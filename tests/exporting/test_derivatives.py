@@ -58,6 +58,20 @@ def test_through_an_algebraic_loop(a, k, loop, fmi, tmp_path):
         assert [real(slave, "y"), real(slave, "z")] == pytest.approx([2.0 * gain, 2.0 * gain * k], rel=1e-12)
 
 
+def test_adjoint_derivatives_are_the_transposed_ones(loop, tmp_path):
+    """Only FMI 3.0 has them: of y and z by r, weighted with the seed."""
+    a, k, b = 0.5, -1.5, 2.0
+    values = {"A.a": a, "A.b": b, "B.a": k}
+    fmu = exported(loop, tmp_path, start_values=values, step_size=0.1, stop_time=1.0, fmi=3)
+    assert read_description(fmu).co_simulation.adjoint_derivatives
+    with instance(fmu, tmp_path / "unpacked") as slave:
+        initialize(slave)
+        r, y, z = (slave.references[name] for name in ("r", "y", "z"))
+        gain = b / (1.0 - a * k)
+        found = slave.getAdjointDerivative([y, z], [r], [3.0, -1.0], 1)
+        assert found == pytest.approx([gain * (3.0 - k)], rel=1e-12)
+
+
 def test_by_a_variable_that_is_no_input(loop, fmi, tmp_path):
     fmu = exported(loop, tmp_path, step_size=0.1, stop_time=1.0, start_values={"A.a": 0.5}, expose=["A.b"], fmi=fmi)
     with instance(fmu, tmp_path / "unpacked") as slave:

@@ -154,6 +154,13 @@ SSPTOOL_EXPORT int fmi3GetDirectionalDerivative(void* c, const fmi::Reference* u
                      {seed, seed_size}, {sensitivity, sensitivity_size});
 }
 
+SSPTOOL_EXPORT int fmi3GetAdjointDerivative(void* c, const fmi::Reference* unknowns, std::size_t unknown_count,
+                                            const fmi::Reference* knowns, std::size_t known_count, const double* seed,
+                                            std::size_t seed_size, double* sensitivity, std::size_t sensitivity_size) {
+  return adjoint(c, "fmi3GetAdjointDerivative", {unknowns, unknown_count}, {knowns, known_count}, {seed, seed_size},
+                 {sensitivity, sensitivity_size});
+}
+
 // --- what the model description says is not there --------------------------------------------------------------------
 
 // Importers look up all names when they load the library. In C, arguments that are not looked at need not be stated.
@@ -166,7 +173,6 @@ SSPTOOL_NOT_SUPPORTED(fmi3GetClock)
 SSPTOOL_NOT_SUPPORTED(fmi3SetClock)
 SSPTOOL_NOT_SUPPORTED(fmi3GetNumberOfVariableDependencies)
 SSPTOOL_NOT_SUPPORTED(fmi3GetVariableDependencies)
-SSPTOOL_NOT_SUPPORTED(fmi3GetAdjointDerivative)
 SSPTOOL_NOT_SUPPORTED(fmi3GetOutputDerivatives)
 SSPTOOL_NOT_SUPPORTED(fmi3EnterConfigurationMode)
 SSPTOOL_NOT_SUPPORTED(fmi3ExitConfigurationMode)

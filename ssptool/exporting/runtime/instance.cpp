@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "../../engine/kernel/core/dense.hpp"
+
 namespace ssptool::runtime {
 
 namespace {
@@ -166,6 +168,20 @@ int directional(void* component, const char* function, References unknowns, Refe
     if (seed.size() != knowns.size() || sensitivity.size() != unknowns.size())
       throw Refused(Status::error, std::string(function) + ": there must be as many numbers as scalar variables");
     std::ranges::copy(instance.system.directional(unknowns, knowns, seed), sensitivity.begin());
+  });
+}
+
+// One input after the other: an interface has few, and no part needs more than directional derivatives.
+int adjoint(void* component, const char* function, References unknowns, References knowns, std::span<const double> seed,
+            std::span<double> sensitivity) noexcept {
+  return guarded(component, running, function, [&](Instance& instance) {
+    if (seed.size() != unknowns.size() || sensitivity.size() != knowns.size())
+      throw Refused(Status::error, std::string(function) + ": there must be as many numbers as scalar variables");
+    const double one = 1.0;
+    for (std::size_t i = 0; i < knowns.size(); ++i) {
+      const std::vector<double> column = instance.system.directional(unknowns, knowns.subspan(i, 1), {&one, 1});
+      sensitivity[i] = dot(seed, column);
+    }
   });
 }
 

@@ -118,6 +118,8 @@ using References = std::span<const fmi::Reference>;
 
 int directional(void* component, const char* function, References unknowns, References knowns,
                 std::span<const double> seed, std::span<double> sensitivity) noexcept;
+int adjoint(void* component, const char* function, References unknowns, References knowns, std::span<const double> seed,
+            std::span<double> sensitivity) noexcept;
 
 // --- values ----------------------------------------------------------------------------------------------------------
 
