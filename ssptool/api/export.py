@@ -78,10 +78,11 @@ def export(
     target = path("fmu", fmu)
     if target.suffix.lower() != ".fmu":
         raise WrongValue(f"the exported file must end in .fmu, found {target.name}")
-    if fmi not in VERSIONS:
+    version = next((known for known in VERSIONS if known == fmi), None)  # 3.0 is 3
+    if version is None:
         raise WrongArgument("fmi", fmi, " or ".join(map(str, VERSIONS)))
     with ExitStack() as stack:
         archive, plan, _ = stack.enter_context(opened_plan(export, system, options))
         plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
         patterns = texts("expose", expose, "a pattern such as 'System1.*'")
-        return export_fmu(plan, archive, sources, target, patterns, fmi)
+        return export_fmu(plan, archive, sources, target, patterns, version)

@@ -6,6 +6,7 @@ import sys
 import zipfile
 
 import fmpy
+import fmpy.validation
 import pytest
 from fmpy import fmi2, fmi3
 
@@ -30,6 +31,12 @@ def test_the_command_line_chooses_the_version(options, version, place, tmp_path,
     with zipfile.ZipFile(target) as made:
         folders = {name.split("/")[1] for name in made.namelist() if name.startswith("binaries/")}
     assert folders == {place}
+
+
+def test_a_version_that_is_a_number_with_a_point_is_that_version(tmp_path):
+    made = ssptool.export(SYSTEM, tmp_path / "made.fmu", fmi=3.0, master="jacobi")
+    assert fmpy.read_model_description(str(made.path)).fmiVersion == "3.0"
+    assert fmpy.validation.validate_fmu(str(made.path)) == []
 
 
 @pytest.mark.parametrize("wrong", [1, 4, "3.0", None])
