@@ -82,6 +82,40 @@ def test_a_parameter_that_the_importer_sets_is_that_of_the_part(fmi, tmp_path):
     assert not np.array_equal(again["Mass.z"], run["Mass.z"])
 
 
+def test_a_parameter_of_the_system_is_set_and_read_in_its_own_unit(pushed, tmp_path, fmi):
+    """`half` leads to Mass.m, twice as large: v = F t / m under a constant force."""
+    ssd = pushed / "SystemStructure.ssd"
+    text = ssd.read_text()
+    text = text.replace(
+        "</ssd:Connectors>",
+        '<ssd:Connector name="half" kind="parameter"><ssc:Real unit="kg"/></ssd:Connector></ssd:Connectors>',
+        1,
+    )
+    text = text.replace(
+        '<ssd:Connector name="F" kind="input">',
+        '<ssd:Connector name="m" kind="parameter"><ssc:Real unit="kg"/></ssd:Connector>'
+        '<ssd:Connector name="F" kind="input">',
+    )
+    text = text.replace(
+        "</ssd:Connections>",
+        '<ssd:Connection startConnector="half" endElement="Mass" endConnector="m">'
+        '<ssc:LinearTransformation factor="2"/></ssd:Connection></ssd:Connections>',
+    )
+    text = text.replace(
+        "<ssv:Parameters>", '<ssv:Parameters><ssv:Parameter name="half"><ssv:Real value="1.0"/></ssv:Parameter>'
+    )
+    text = text.replace('<ssv:Parameter name="Mass.m"><ssv:Real value="2.0"/></ssv:Parameter>', "")
+    ssd.write_text(text)
+    fmu = exported(pushed, tmp_path, step_size=0.01, expose=["Mass.m", "Mass.v"], fmi=fmi)
+    with instance(fmu, tmp_path / "unpacked") as slave:
+        set_real(slave, "half", 4.0)
+        set_real(slave, "push", 1.0)
+        initialize(slave)
+        slave.doStep(0.0, 1.0)
+        assert (real(slave, "half"), real(slave, "Mass.m")) == (4.0, 8.0)
+        assert real(slave, "Mass.v") == pytest.approx(1.0 / 8.0, rel=1e-9)
+
+
 def test_outputs_depend_on_the_inputs_that_reach_them_at_once_and_on_no_others(models, fmi, tmp_path):
     """Two inputs of the system; one reaches y at once, through an affine component, the other only the mass."""
     folder = write_system(

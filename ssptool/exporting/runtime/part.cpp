@@ -130,7 +130,7 @@ static void forward_message(void* environment, const char*, int status, const ch
   std::array<char, 2048> text{};
   va_list arguments;
   va_start(arguments, message);
-  std::vsnprintf(text.data(), text.size(), message == nullptr ? "" : message, arguments);
+  if (message != nullptr) std::vsnprintf(text.data(), text.size(), message, arguments);
   va_end(arguments);
   static_cast<const Part*>(environment)->note(status, category, text.data());
 }

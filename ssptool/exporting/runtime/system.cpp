@@ -371,7 +371,10 @@ Value System::get(std::size_t reference) {
   settle();
   if (variable.slot) return read(*variable.slot);
   const Target& target = variable.targets.at(0);
-  return parts_[target.part]->get(target.suffix, target.reference);
+  Value found = parts_[target.part]->get(target.suffix, target.reference);
+  if (auto* real = std::get_if<double>(&found); real != nullptr && target.factor != 0.0)
+    *real = (*real - target.offset) / target.factor;
+  return found;
 }
 
 void System::set(std::size_t reference, const Value& value) {

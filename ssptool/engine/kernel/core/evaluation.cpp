@@ -132,7 +132,7 @@ inline bool Loops::evaluate_body(Loop& loop) noexcept {
 }
 
 // The first of the frozen slots that changes, or `none`; all of them now have what they came out as.
-inline std::size_t Loops::update_frozen_of(Loop& loop) noexcept {
+std::size_t Loops::update_frozen_of(Loop& loop) noexcept {
   std::size_t changed = none;
   for (const Frozen& frozen : loop.frozen) {
     if (changed == none && as_integer(frozen.found) != as_integer(slot_values_.values[frozen.slot]))
