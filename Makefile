@@ -116,6 +116,10 @@ audit: $(VENV)/.ready-dev  ## whether the packages of .ci/constraints.txt have k
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group audit
 	$(BIN)/python .ci/audit.py
 
+cross: build/models/.ready $(VENV)/.ready-dev  ## runtimes of exported FMUs for other platforms, built with zig and looked at
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[export]'
+	SSPTOOL_CROSS=1 $(BIN)/python -m pytest -q tests/exporting/test_platforms.py
+
 leaks: build/models/.ready $(VENV)/.ready-dev  ## 5 000 cycles of create, run and free in one process
 	SSPTOOL_CYCLES=5000 $(BIN)/python -m pytest tests/engine/test_cycles.py
 
@@ -132,4 +136,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test verify figures lint types audit bench docs fuzz leaks pins freeze format clean sanitize
+.PHONY: help setup run test verify figures lint types audit bench docs fuzz leaks cross pins freeze format clean sanitize

@@ -41,7 +41,9 @@ from ssptool.api.edit import upgrade as upgrade
 from ssptool.api.export import Exportable as Exportable
 from ssptool.api.export import ExportCapability as ExportCapability
 from ssptool.api.export import ExportedFmu as ExportedFmu
+from ssptool.api.export import RuntimeNotBuilt as RuntimeNotBuilt
 from ssptool.api.export import UnknownPattern as UnknownPattern
+from ssptool.api.export import UnknownPlatform as UnknownPlatform
 from ssptool.api.export import export as export
 from ssptool.api.export import exportable as exportable
 from ssptool.api.report import report as report

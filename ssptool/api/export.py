@@ -20,6 +20,8 @@ from ssptool.exporting.interface import exported_variables
 from ssptool.exporting.package import ExportedFmu as ExportedFmu
 from ssptool.exporting.package import export_fmu
 from ssptool.exporting.refusals import export_problems
+from ssptool.exporting.runtimes import RuntimeNotBuilt as RuntimeNotBuilt
+from ssptool.exporting.runtimes import UnknownPlatform as UnknownPlatform
 
 
 class Exportable(NamedTuple):
@@ -46,6 +48,7 @@ def export(
     *,
     fmi: int = 2,
     expose: str | Sequence[str] = (),
+    platforms: str | Sequence[str] = (),
     compile: bool = False,
     **options: Unpack[RunOptions],
 ) -> ExportedFmu:
@@ -64,12 +67,20 @@ def export(
         Patterns of full names, such as "System1.*": parameters and signals of components that become variables of the
         FMU, beside the connectors of the system. A system without connectors exposes the outputs of its components.
 
+    platforms
+        Platforms of which the FMU has a library: linux64, aarch64-linux, win64, darwin64, aarch64-darwin. Without it,
+        all for which every component's FMU has one. Libraries for others than this one are built (extra `export`).
+
     Raises
     ------
     Unsupported
-        An exported FMU cannot do what the system or the settings need.
+        An exported FMU cannot do what the system or the settings need, or a component lacks a library.
     UnknownPattern
         No variable of a component matches a pattern.
+    UnknownPlatform
+        There are no runtimes for a platform.
+    RuntimeNotBuilt
+        The runtime for another platform cannot be built here.
 
     Examples
     --------
@@ -85,4 +96,5 @@ def export(
         archive, plan, _ = stack.enter_context(opened_plan(export, system, options))
         plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
         patterns = texts("expose", expose, "a pattern such as 'System1.*'")
-        return export_fmu(plan, archive, sources, target, patterns, version)
+        wanted = texts("platforms", platforms, "a platform such as 'win64'")
+        return export_fmu(plan, archive, sources, target, expose=patterns, fmi=version, platforms=wanted)

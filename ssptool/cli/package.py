@@ -102,6 +102,14 @@ def export_command(
     fmu: Annotated[Path, typer.Argument(metavar="FILE.fmu", help="The FMU to write; one that is there is replaced.")],
     settings: dict[str, Any],
     changes: dict[str, Any],
+    platforms: Annotated[
+        str | None,
+        typer.Option(
+            "--platforms",
+            metavar="NAME,…",
+            help="Of linux64, aarch64-linux, win64, darwin64, aarch64-darwin; without it all that every component has.",
+        ),
+    ] = None,
     fmi: Annotated[int, typer.Option("--fmi", metavar="2|3", min=2, max=3, help="Version of FMI of the FMU.")] = 2,
     expose: Expose = None,
     compile_sources: Annotated[bool, typer.Option("--compile", help=WHAT_IS_COMPILED)] = False,
@@ -119,6 +127,7 @@ def export_command(
         system,
         fmu,
         fmi=fmi,
+        platforms=platforms.split(",") if platforms else (),
         expose=expose or (),
         compile=compile_sources,
         settings=settings,
@@ -127,6 +136,8 @@ def export_command(
     )
     kinds = Counter(str(one.causality) for one in made.variables if one.causality != "independent")
     counts = ", ".join(counted(number, kind) for kind, number in kinds.items())
+    for note in made.notes:
+        say(f"note: {note}")
     say(f"{made.path}: {counts or 'no variables'}")
 
 

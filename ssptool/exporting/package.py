@@ -2,11 +2,9 @@
 
 import hashlib
 import json
-import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from ssptool.documents.archive import Archive
@@ -14,13 +12,13 @@ from ssptool.documents.foreign_files import ForeignZip
 from ssptool.documents.saving import save_file
 from ssptool.documents.vocabulary import EXPORTED_SYSTEM
 from ssptool.engine.assembly.instances import Sources
-from ssptool.engine.failure import Unsupported
 from ssptool.engine.planning.plan import Plan
 from ssptool.exporting.description import model_description, model_identifier
 from ssptool.exporting.frozen_plan import first_of_source, frozen, part_folder
 from ssptool.exporting.interface import ExportedVariable, exported_variables, independent
 from ssptool.exporting.refusals import refuse_export
-from ssptool.fmu.model_description_xml import BINARIES, fmu_entries, library_entry
+from ssptool.exporting.runtimes import choose_platforms, runtime_library
+from ssptool.fmu.model_description_xml import BINARIES
 from ssptool.tempfiles import TemporaryFolder
 
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
@@ -30,52 +28,46 @@ _KEPT = ("binaries/", "resources/")
 """Folders of a part's FMU that its instances need."""
 
 
-class RuntimeMissing(ImportError):
-    """ssptool was installed without the library that runs exported systems."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the library that runs exported systems was not built: install ssptool where there is a C++ compiler"
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class ExportedFmu:
-    """An FMU made from a system: its file, its variables, and the entries of the archive."""
+    """An FMU made from a system: its file, its variables, the entries of the archive, and its platforms.
+
+    `notes` name platforms that are left out.
+    """
 
     path: Path
     variables: tuple[ExportedVariable, ...]
     names: tuple[str, ...]
-
-
-def runtime_library() -> Path:
-    """The library of this platform. Raises RuntimeMissing."""
-    suffix = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
-    found = files("ssptool.exporting").joinpath(f"runtime{suffix}")
-    path = Path(str(found))
-    if not path.is_file():
-        raise RuntimeMissing
-    return path
+    platforms: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def export_fmu(
-    plan: Plan, archive: Archive, sources: Sources, target: Path, expose: Sequence[str], fmi: int = 2
+    plan: Plan,
+    archive: Archive,
+    sources: Sources,
+    target: Path,
+    *,
+    expose: Sequence[str] = (),
+    fmi: int = 2,
+    platforms: Sequence[str] = (),
 ) -> ExportedFmu:
     """Write the FMU, of FMI 2.0 or 3.0, whole or not at all.
 
     Raises
     ------
     Unsupported
-        The system or its settings need what an exported FMU cannot do.
+        The system or its settings need what an exported FMU cannot do, or a part lacks a library for a platform.
     UnknownPattern
         A pattern of what is to be exposed matches nothing.
-    RuntimeMissing
+    UnknownPlatform, RuntimeMissing, RuntimeNotBuilt
     """
     variables = exported_variables(plan, expose)
     if fmi == 3:
         variables = (*variables, independent(variables))
     refuse_export(plan, variables, fmi)
-    library = runtime_library()
+    chosen = choose_platforms(plan, sources, platforms)
+    libraries = {one: runtime_library(one) for one in chosen.platforms}
     token = _token(plan, variables)
     with TemporaryFolder() as place:
         folder = Path(place)
@@ -84,16 +76,18 @@ def export_fmu(
         made = folder / "made.fmu"
         with zipfile.ZipFile(made, "w") as fmu:
             _add(fmu, "modelDescription.xml", model_description(plan, variables, token, fmi))
-            _add(fmu, library_entry(fmi, model_identifier(plan.name)), library.read_bytes())
+            for platform, library in libraries.items():
+                name = f"{BINARIES}{platform.folder(fmi)}/{model_identifier(plan.name)}{platform.ending}"
+                _add(fmu, name, library.read_bytes())
             content = json.dumps(frozen(plan, variables, token), ensure_ascii=False, separators=(",", ":"))
             _add(fmu, "resources/plan.json", content.encode())
             for number, one in enumerate(plan.instances):
                 if first_of_source(plan, number) == number:
-                    _add_part(fmu, number, sources.local_path(one.source), plan)
+                    _add_part(fmu, number, sources.local_path(one.source))
             _add(fmu, EXPORTED_SYSTEM, package.read_bytes())
             names = tuple(fmu.namelist())
         save_file(target, made.read_bytes())
-    return ExportedFmu(target, variables, names)
+    return ExportedFmu(target, variables, names, tuple(one.name for one in chosen.platforms), chosen.notes)
 
 
 def _token(plan: Plan, variables: Sequence[ExportedVariable]) -> str:
@@ -102,17 +96,7 @@ def _token(plan: Plan, variables: Sequence[ExportedVariable]) -> str:
     return "{" + hashlib.sha256(content.encode()).hexdigest()[:32] + "}"
 
 
-def _add_part(fmu: zipfile.ZipFile, number: int, source: Path, plan: Plan) -> None:
-    one = plan.instances[number]
-    interface = one.description.interface(one.interface)
-    assert interface is not None
-    wanted = library_entry(one.description.fmi_major, interface.model_identifier)
-    if wanted not in fmu_entries(source):
-        raise Unsupported(
-            f"component {one.name}",
-            f"its FMU has no {wanted}",
-            "ask for an FMU built for this platform, or compile its sources (--compile)",
-        )
+def _add_part(fmu: zipfile.ZipFile, number: int, source: Path) -> None:
     for name, content in _entries(source):
         if name == "modelDescription.xml" or name.startswith(_KEPT):
             _add(fmu, f"resources/{part_folder(number)}/{name}", content)

@@ -24,7 +24,7 @@ def runtime():
     """Another build of the runtime, such as one with sanitizers, if SSPTOOL_RUNTIME names one."""
     with pytest.MonkeyPatch.context() as patch:
         if other := os.environ.get("SSPTOOL_RUNTIME"):
-            patch.setattr(package, "runtime_library", lambda: Path(other))
+            patch.setattr(package, "runtime_library", lambda platform: Path(other))
         yield
 
 
