@@ -16,6 +16,10 @@ VULNERABLE = {"name": "b", "version": "2", "vulns": [{"id": "CVE-1"}, {"id": "CV
 UNKNOWN = {"name": "c", "skip_reason": "not found"}
 
 
+NOT_IN_CI = {"ziglang"}
+"""Installed by `make cross` alone."""
+
+
 def pins():
     lines = (ROOT / ".ci" / "constraints.txt").read_text(encoding="utf-8").splitlines()
     found = [LINE.fullmatch(line) for line in lines if not line.startswith("#")]
@@ -33,7 +37,7 @@ def requirements():
 def test_every_requirement_is_pinned_to_a_version_that_it_allows():
     found = pins()
     for one in requirements():
-        if one.name != "ssptool":
+        if one.name not in {"ssptool", *NOT_IN_CI}:
             assert one.specifier.contains(found[canonicalize_name(one.name)]), one
 
 

@@ -102,7 +102,7 @@ def choose_platforms(plan: Plan, sources: Sources, asked: Sequence[str]) -> Chos
     if asked:
         return ChosenPlatforms(tuple(PLATFORMS[name] for name in dict.fromkeys(asked)))
     common = [p for p in PLATFORMS.values() if all(_has(one, p, sources) for one in plan.instances)]
-    own = _own_platform()
+    own = own_platform()
     if own is not None and own not in common:
         for one in plan.instances:
             _require(one, own, sources)
@@ -114,7 +114,7 @@ def choose_platforms(plan: Plan, sources: Sources, asked: Sequence[str]) -> Chos
     return ChosenPlatforms((own,) if own is not None else (), (note,))
 
 
-def _own_platform() -> TargetPlatform | None:
+def own_platform() -> TargetPlatform | None:
     return next((one for one in PLATFORMS.values() if one.folder_of_fmi2 == this_platform(2)), None)
 
 
@@ -150,7 +150,7 @@ def runtime_library(platform: TargetPlatform) -> Path:
     RuntimeNotBuilt
         The packages that build others are not installed, or fail.
     """
-    if platform == _own_platform():
+    if platform == own_platform():
         path = Path(str(files("ssptool.exporting").joinpath(f"runtime{platform.ending}")))
         if not path.is_file():
             raise RuntimeMissing

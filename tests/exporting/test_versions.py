@@ -12,7 +12,7 @@ from fmpy import fmi2, fmi3
 
 import ssptool
 from ssptool.cli.app import app
-from ssptool.exporting.package import runtime_library
+from ssptool.exporting.runtimes import own_platform, runtime_library
 from ssptool.fmu.binary import prototypes
 from tests.exporting.fmus import SYSTEMS
 
@@ -47,7 +47,7 @@ def test_another_version_is_refused_before_anything_is_written(wrong, tmp_path):
 
 
 def test_the_library_has_all_functions_that_importers_look_up():
-    library = ctypes.CDLL(str(runtime_library()))
+    library = ctypes.CDLL(str(runtime_library(own_platform())))
     wanted = {one.name for kind in (fmi2.FMU2Slave, fmi3.FMU3Slave) for one in prototypes(kind)}
     assert [name for name in sorted(wanted) if not hasattr(library, name)] == []
 
@@ -56,7 +56,7 @@ def test_the_library_has_all_functions_that_importers_look_up():
 def test_the_library_exports_nothing_but_functions_of_fmi():
     """Or those of another FMU in the same process could take their place."""
     table = subprocess.run(
-        ["nm", "-D", "--defined-only", runtime_library()], capture_output=True, text=True, check=True
+        ["nm", "-D", "--defined-only", runtime_library(own_platform())], capture_output=True, text=True, check=True
     ).stdout
     names = [line.split()[-1] for line in table.splitlines()]
     assert [name for name in names if not name.startswith(("fmi2", "fmi3"))] == []
