@@ -48,7 +48,7 @@ PLATFORMS = {
 }
 
 _OPTIONS = (
-    *("-std=c++20", "-O2", "-DNDEBUG", "-shared", "-s"),
+    *("-std=c++20", "-Os", "-DNDEBUG", "-shared", "-s", "-ffunction-sections", "-fdata-sections"),
     "-ffp-contract=off",  # multiply-adds would round differently from platform to platform
     *("-fvisibility=hidden", "-fvisibility-inlines-hidden"),
 )
@@ -176,9 +176,10 @@ def _built(platform: TargetPlatform) -> Path:
         return target
     with TemporaryFolder() as place:
         made = Path(place) / f"runtime{platform.ending}"
-        exports = [f"-Wl,--version-script={script}"] if platform.ending == ".so" else []
+        linked = {".so": [f"-Wl,--version-script={script},--gc-sections"], ".dylib": ["-Wl,-dead_strip"]}
         command = [
-            *(sys.executable, "-m", "ziglang", "c++", "-target", platform.target, *_OPTIONS, *exports),
+            *(sys.executable, "-m", "ziglang", "c++", "-target", platform.target, *_OPTIONS),
+            *linked.get(platform.ending, []),
             *("-isystem", _json_headers(), "-o", str(made)),
             *(str(file) for file in code if file.suffix == ".cpp"),
         ]

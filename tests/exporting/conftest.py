@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ssptool.exporting import package
+from ssptool.exporting.runtimes import own_platform
 from tests.cmake_build import build
 from tests.exporting.fmus import RESOURCES
 
@@ -24,7 +25,8 @@ def runtime():
     """Another build of the runtime, such as one with sanitizers, if SSPTOOL_RUNTIME names one."""
     with pytest.MonkeyPatch.context() as patch:
         if other := os.environ.get("SSPTOOL_RUNTIME"):
-            patch.setattr(package, "runtime_library", lambda platform: Path(other))
+            own, library = own_platform(), package.runtime_library
+            patch.setattr(package, "runtime_library", lambda one: Path(other) if one == own else library(one))
         yield
 
 
