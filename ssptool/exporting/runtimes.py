@@ -52,6 +52,7 @@ _OPTIONS = (
     "-ffp-contract=off",  # multiply-adds would round differently from platform to platform
     *("-fvisibility=hidden", "-fvisibility-inlines-hidden"),
 )
+_LONG = "-" * 2  # of options of a linker, which are none of ours
 _HERE = Path(__file__).parent
 _SOURCES = (_HERE.parent / "engine" / "kernel" / "core", _HERE / "runtime")
 
@@ -176,7 +177,10 @@ def _built(platform: TargetPlatform) -> Path:
         return target
     with TemporaryFolder() as place:
         made = Path(place) / f"runtime{platform.ending}"
-        linked = {".so": [f"-Wl,--version-script={script},--gc-sections"], ".dylib": ["-Wl,-dead_strip"]}
+        linked = {
+            ".so": [f"-Wl,{_LONG}version-script={script},{_LONG}gc-sections"],
+            ".dylib": ["-Wl,-dead_strip"],
+        }
         command = [
             *(sys.executable, "-m", "ziglang", "c++", "-target", platform.target, *_OPTIONS),
             *linked.get(platform.ending, []),

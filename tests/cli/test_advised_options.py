@@ -29,8 +29,8 @@ PRINTED_BY = {
     "sandbox.py": RUNS,
 }
 """Part of the package → the commands of which its messages may name options; `cli` declares them itself."""
-NOT_OURS = {"--version", "--version-script"}
-"""Of a compiler, in ssptool/fmu/compiling.py, and of a linker, in ssptool/exporting/runtimes.py."""
+NOT_OURS = {"--version"}
+"""Of a compiler, in ssptool/fmu/compiling.py."""
 
 
 def said(path: Path) -> Iterator[str]:
