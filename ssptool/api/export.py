@@ -66,7 +66,6 @@ def export(
     expose
         Patterns of full names, such as "System1.*": parameters and signals of components that become variables of the
         FMU, beside the connectors of the system. A system without connectors exposes the outputs of its components.
-
     platforms
         Platforms of which the FMU has a library: linux64, aarch64-linux, win64, darwin64, aarch64-darwin. Without it,
         all for which every component's FMU has one. Libraries for others than this one are built (extra `export`).

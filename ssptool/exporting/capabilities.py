@@ -1,9 +1,9 @@
 """Capabilities of the FMU that a system would be exported to: the least of those of its parts, each with its reason."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
-from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.engine.planning.plan import Plan
 from ssptool.errors import abbreviated
 from ssptool.fmu.description import Interface
 
@@ -57,14 +57,7 @@ def _varies(interface: Interface) -> bool:
 
 
 def _of_all(plan: Plan, flag: str, does: str, has: Callable[[Interface], bool]) -> ExportCapability:
-    without = [one.name for one, interface in _interfaces(plan) if not has(interface)]
+    without = [one.name for one in plan.instances if not has(one.used_interface)]
     if not without:
         return ExportCapability(flag, True, f"all components {does}")
     return ExportCapability(flag, False, f"{abbreviated(without)} cannot {does.replace('their', 'its', 1)}")
-
-
-def _interfaces(plan: Plan) -> Iterator[tuple[PlannedInstance, Interface]]:
-    for one in plan.instances:
-        interface = one.description.interface(one.interface)
-        assert interface is not None  # since the plan was made
-        yield one, interface

@@ -157,18 +157,21 @@ def _add_variable(parent: Any, reference: int, one: ExportedVariable, fmi: int) 
         **({"initial": initial[one.causality]} if one.causality in initial else {}),
     }
     typed = {"declaredType": _enumeration(one)} if one.type == "Enumeration" else {}
-    unit = {"unit": one.unit} if one.unit and one.type in _FLOATS else {}
-    unit |= {"nominal": double.write(one.nominal)} if one.nominal != 1.0 and one.type in _FLOATS else {}
+    real = one.type in _FLOATS
+    unit = {"unit": one.unit} if one.unit and real else {}
+    nominal = {"nominal": double.write(one.nominal)} if one.nominal != 1.0 and real else {}
     start = {} if one.start is None else {"start": _text(one.start, one.type)}
     kind = type_in(fmi, one.type)
     if fmi == 2:
-        etree.SubElement(etree.SubElement(parent, "ScalarVariable", attributes), kind, {**typed, **unit, **start})
+        etree.SubElement(
+            etree.SubElement(parent, "ScalarVariable", attributes), kind, {**typed, **unit, **nominal, **start}
+        )
     elif kind == "String":
         variable = etree.SubElement(parent, kind, attributes)
         for text in start.values():
             etree.SubElement(variable, "Start", value=text)
     else:
-        etree.SubElement(parent, kind, {**attributes, **typed, **unit, **start})
+        etree.SubElement(parent, kind, {**attributes, **typed, **unit, **nominal, **start})
 
 
 def _text(value: Any, kind: str) -> str:

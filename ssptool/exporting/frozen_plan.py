@@ -79,14 +79,19 @@ class NumberedLoop:
         self.index = number
 
 
-def frozen(plan: Plan, variables: Sequence[ExportedVariable], token: str) -> Json:
-    """The content of the file. Raises Unsupported for steps that need more than a program of the kernel."""
+def frozen(plan: Plan, variables: Sequence[ExportedVariable]) -> Json:
+    """The content of the file, but for the token, which follows from it.
+
+    Raises
+    ------
+    Unsupported
+        Steps need more than a program of the kernel.
+    """
     roots = root_starts(plan)
     interval = plan.interval
     return {
         "version": VERSION,
         "name": plan.name,
-        "token": token,
         "start": interval.start,
         "stop": interval.stop,
         "step": interval.step,
@@ -157,8 +162,6 @@ def _driven(plan: Plan) -> list[int]:
 
 
 def _part(plan: Plan, number: int, one: PlannedInstance) -> Json:
-    interface = one.description.interface(one.interface)
-    assert interface is not None  # since the plan was made
     first = plan.instances[first_of_source(plan, number)]
     asks = one.description.fmi_major == 3 and bool(one.wired) and one.capabilities.follows
     variables = one.description.variables
@@ -166,7 +169,7 @@ def _part(plan: Plan, number: int, one: PlannedInstance) -> Json:
     return {
         "name": one.name,
         "folder": part_folder(plan.instances.index(first)),
-        "identifier": interface.model_identifier,
+        "identifier": one.used_interface.model_identifier,
         "token": one.description.token,
         "fmi": one.description.fmi_major,
         "inputs": {

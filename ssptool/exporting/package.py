@@ -14,7 +14,7 @@ from ssptool.documents.vocabulary import EXPORTED_SYSTEM
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.planning.plan import Plan
 from ssptool.exporting.description import model_description, model_identifier
-from ssptool.exporting.frozen_plan import first_of_source, frozen, part_folder
+from ssptool.exporting.frozen_plan import Json, first_of_source, frozen, part_folder
 from ssptool.exporting.interface import ExportedVariable, exported_variables, independent
 from ssptool.exporting.refusals import refuse_export
 from ssptool.exporting.runtimes import choose_platforms, runtime_library
@@ -68,7 +68,8 @@ def export_fmu(
     refuse_export(plan, variables, fmi)
     chosen = choose_platforms(plan, sources, platforms)
     libraries = {one: runtime_library(one) for one in chosen.platforms}
-    token = _token(plan, variables)
+    content = frozen(plan, variables)
+    token = _token(content)
     with TemporaryFolder() as place:
         folder = Path(place)
         package = folder / "system.ssp"
@@ -79,8 +80,8 @@ def export_fmu(
             for platform, library in libraries.items():
                 name = f"{BINARIES}{platform.folder(fmi)}/{model_identifier(plan.name)}{platform.ending}"
                 _add(fmu, name, library.read_bytes())
-            content = json.dumps(frozen(plan, variables, token), ensure_ascii=False, separators=(",", ":"))
-            _add(fmu, "resources/plan.json", content.encode())
+            text = json.dumps({**content, "token": token}, ensure_ascii=False, separators=(",", ":"))
+            _add(fmu, "resources/plan.json", text.encode())
             for number, one in enumerate(plan.instances):
                 if first_of_source(plan, number) == number:
                     _add_part(fmu, number, sources.local_path(one.source))
@@ -90,10 +91,9 @@ def export_fmu(
     return ExportedFmu(target, variables, names, tuple(one.name for one in chosen.platforms), chosen.notes)
 
 
-def _token(plan: Plan, variables: Sequence[ExportedVariable]) -> str:
-    """The same for the same content."""
-    content = json.dumps(frozen(plan, variables, ""), sort_keys=True)
-    return "{" + hashlib.sha256(content.encode()).hexdigest()[:32] + "}"
+def _token(content: Json) -> str:
+    """The same for the same frozen plan."""
+    return "{" + hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32] + "}"
 
 
 def _add_part(fmu: zipfile.ZipFile, number: int, source: Path) -> None:

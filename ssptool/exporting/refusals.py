@@ -82,8 +82,7 @@ def _of_part(one: PlannedInstance, uses: int) -> Iterator[Unsupported]:
         yield Unsupported(
             subject, "FMUs of FMI 1.0 are not supported in an exported FMU", "ask for an FMU of FMI 2.0 or 3.0"
         )
-    interface = description.interface(one.interface)
-    if interface is not None and interface.once_per_process and uses > 1:
+    if one.used_interface.once_per_process and uses > 1:
         yield Unsupported(
             subject,
             f"its FMU can be instantiated only once per process, and {uses} components use it",

@@ -120,9 +120,7 @@ def own_platform() -> TargetPlatform | None:
 
 
 def _offered(one: PlannedInstance, sources: Sources) -> frozenset[str]:
-    interface = one.description.interface(one.interface)
-    assert interface is not None  # since the plan was made
-    return platforms(sources.local_path(one.source), interface)
+    return platforms(sources.local_path(one.source), one.used_interface)
 
 
 def _has(one: PlannedInstance, platform: TargetPlatform, sources: Sources) -> bool:

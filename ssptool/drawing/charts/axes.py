@@ -1,4 +1,4 @@
-"""What the charts of a study are drawn on: axes, and empty figures of Matplotlib and Plotly."""
+"""Axes of the charts of a study, and empty figures of Matplotlib and Plotly."""
 
 from dataclasses import dataclass
 from typing import Any

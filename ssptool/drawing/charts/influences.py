@@ -1,4 +1,4 @@
-"""How much results depend on factors: bars of measures, with their intervals."""
+"""Influences of factors on results: bars of measures, with their intervals."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple

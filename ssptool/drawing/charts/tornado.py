@@ -1,4 +1,4 @@
-"""What each factor does to results, alone."""
+"""Effect of each factor alone on results."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

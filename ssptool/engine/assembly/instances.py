@@ -210,8 +210,7 @@ def _apart(instances: Sequence[PlannedInstance], processes: list[int]) -> dict[s
 def _disturbance(one: PlannedInstance, other: PlannedInstance) -> str | None:
     """The reason for which two components cannot share a process, if there is any."""
     if one.description.token == other.description.token:
-        interface = one.description.interface(one.interface)
-        if interface is None or not interface.once_per_process:
+        if not one.used_interface.once_per_process:
             return None
         return f"{one.source} sets canBeInstantiatedOnlyOncePerProcess and is used by other components too"
     # Python imports a module once per process: the second FMU would get that of the first.

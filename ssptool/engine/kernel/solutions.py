@@ -1,4 +1,4 @@
-"""How algebraic loops are solved: methods that can be asked for, tolerances, and answers."""
+"""Solution of algebraic loops: methods that can be asked for, tolerances, and answers."""
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum

@@ -18,7 +18,7 @@ from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
 from ssptool.engine.trace import NUMBERED, Column
 from ssptool.errors import counted
-from ssptool.fmu.description import FmuDescription, InterfaceType, Value, Variable
+from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, Value, Variable
 from ssptool.network.arrays import whole
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Conversion, Network, Signal, Wire
@@ -52,6 +52,13 @@ class PlannedInstance:
     process: int = 0
     observed: tuple[Signal, ...] = ()
     observed_slots: tuple[int, ...] = ()
+
+    @property
+    def used_interface(self) -> Interface:
+        """That of the FMU which is instantiated, with its capability flags."""
+        found = self.description.interface(self.interface)
+        assert found is not None  # it was chosen of those that the FMU offers
+        return found
 
     @property
     def observed_variables(self) -> tuple[Variable, ...]:

@@ -240,8 +240,7 @@ def check_savable(plan: Plan) -> None:
     NotSavable
     """
     for planned in plan.instances:
-        interface = planned.description.interface(planned.interface)
-        if interface is None or not interface.serializes_state:
+        if not planned.used_interface.serializes_state:
             raise NotSavable(f"the FMU of {planned.name} cannot serialize its state (canSerializeFMUState)")
 
 

@@ -1,4 +1,6 @@
-"""The two kernels as functions of the number of slots."""
+"""The two kernels as functions of the number of slots, and what they give as bytes to compare."""
+
+import numpy as np
 
 from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import Kernel, Slots
@@ -10,3 +12,14 @@ def make_twin(slots: int, integers: Slots = ()) -> Kernel:
 
 def make_native(slots: int, integers: Slots = ()) -> Kernel:
     return create(slots, integers=integers, native=True)
+
+
+def bits(value):
+    """Everything that a solution or an iterate consists of, with arrays and numbers as their bytes."""
+    match value:
+        case np.ndarray() | float():
+            return np.asarray(value, dtype=float).tobytes()
+        case tuple() | list():
+            return [bits(one) for one in value]
+        case _:
+            return value

@@ -10,7 +10,7 @@ from pytest import approx
 
 from ssptool.engine.kernel.interface import Call, Code, LoopCalls, LoopMethod, SolveLoop
 from ssptool.engine.kernel.solutions import Status
-from tests.engine.kernel.kernels import make_native, make_twin
+from tests.engine.kernel.kernels import bits, make_native, make_twin
 from tests.engine.kernel.mock_fmu import DIRECTIONAL, GET, Mock
 
 AUTO = LoopMethod.AUTO
@@ -219,16 +219,6 @@ def test_loops_and_questions_that_cannot_be_right_are_refused(make_kernel, mocks
 
 
 # -- equal bits ---------------------------------------------------------------------------------------------------
-
-
-def bits(value):
-    match value:
-        case np.ndarray() | float():
-            return np.asarray(value, dtype=float).tobytes()
-        case tuple() | list():
-            return [bits(one) for one in value]
-        case _:
-            return value
 
 
 def facts(solution):

@@ -10,6 +10,7 @@ from ssptool.engine.kernel import _kernel
 from ssptool.engine.kernel.solutions import Convergence, LoopMethod, Status
 from ssptool.engine.kernel.twin.jacobians import Domain, FiniteDifferences, Products, colours
 from ssptool.engine.kernel.twin.loop_solvers import FixedPoint, solver_for
+from tests.engine.kernel.kernels import bits
 
 AUTO, NEWTON, AITKEN, ANDERSON, FIXED_POINT, HOMOTOPY = LoopMethod
 LINEAR_METHODS = [NEWTON, AITKEN, ANDERSON, AUTO]
@@ -281,17 +282,6 @@ def smooth(seed):
     nominal = 10.0 ** rng.integers(-3, 4, size=size)
     bounds = (np.full(size, -50.0), np.full(size, 50.0)) if rng.random() < 0.5 else Domain.of_size(size)[1:]
     return g, product if rng.random() < 0.3 else None, rng.normal(size=size), Domain(nominal, *bounds)
-
-
-def bits(value):
-    """Everything that a solution or an iterate consists of, with arrays and numbers as their bytes."""
-    match value:
-        case np.ndarray() | float():
-            return np.asarray(value, dtype=float).tobytes()
-        case tuple() | list():
-            return [bits(one) for one in value]
-        case _:
-            return value
 
 
 @pytest.mark.parametrize("method", LoopMethod)
