@@ -67,6 +67,7 @@ class System {
   [[nodiscard]] Value read(Slot) const;
 
   void guess();
+  void make_consistent();
   std::vector<Step> prepared(const Schedule&);
   // Loops are solved by this method, and made ready for schedules if that is what they are solved for.
   void walk(const std::vector<Step>&, LoopMethod, bool for_schedules);

@@ -1,0 +1,174 @@
+// From start values to a system whose connected values agree at the start time.
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "system.hpp"
+
+namespace ssptool::runtime {
+
+namespace {
+
+LoopMethod method_of(const std::string& name) {
+  const std::map<std::string, LoopMethod> known{
+      {"auto", LoopMethod::automatic},    {"newton", LoopMethod::newton},     {"aitken", LoopMethod::aitken},
+      {"anderson", LoopMethod::anderson}, {"homotopy", LoopMethod::homotopy}, {"fixed-point", LoopMethod::fixed_point},
+  };
+  return known.at(name);
+}
+
+const char* word(ssptool::Status status) noexcept {
+  switch (status) {
+    case ssptool::Status::converged: return "converged";
+    case ssptool::Status::max_iterations: return "iteration limit reached";
+    case ssptool::Status::diverged: return "diverged";
+    case ssptool::Status::stalled: return "no step reduces the residual";
+    case ssptool::Status::singular: return "singular Jacobian";
+    case ssptool::Status::inconsistent: return "its equations contradict each other";
+    case ssptool::Status::undetermined: return "its equations do not determine its unknowns";
+    case ssptool::Status::switching: return "its discrete signals do not settle";
+    case ssptool::Status::nonfinite: break;
+  }
+  return "a component returned nan or inf, or rejected the values it was given";
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
+}
+
+}  // namespace
+
+void System::enter_initialization() {
+  now_ = experiment_.start;
+  for (const auto& part : parts_) {
+    for (const VariableSet& start : part->plan().starts) part->set(start);
+  }
+  for (const auto& [reference, value] : given_) set_in_parts(plan_.variables[reference], value);
+  for (const auto& part : parts_) part->enter_initialization(experiment_);
+  phase_ = Phase::initialization;
+  guess();
+  changed_ = true;
+}
+
+// What the parts say of their inputs and of what loops are cut at; over it what the system says.
+void System::guess() {
+  SlotValues& slots = kernel_->slot_values;
+  for (const auto& part : parts_)
+    for (const VariableSet& asked : part->plan().guesses) {
+      const std::vector<Value> found = part->get(asked);
+      for (std::size_t i = 0; i < found.size(); ++i) write(asked.slots[i], found[i]);
+    }
+  for (Slot slot = 0; slot < slots.size(); ++slot)
+    if (!slots.holds_integer[slot] && !std::isfinite(slots.values[slot])) slots.values[slot] = 0.0;
+  // The start value of an output may be invalid for its part; that of the input that it feeds is valid.
+  const std::set<Slot> cut(plan_.cut.begin(), plan_.cut.end());
+  for (const Wire& wire : plan_.wires)
+    if (cut.contains(wire.source) && !slots.holds_integer[wire.source] && wire.factor != 0.0)
+      second_guesses_[wire.source] = (slots.values[wire.destination] - wire.offset) / wire.factor;
+  write(plan_.guesses);
+}
+
+std::vector<System::Step> System::prepared(const Schedule& schedule) {
+  std::vector<Step> steps;
+  std::vector<CallOrLoop> calls;
+  const auto end_calls = [&] {
+    if (!calls.empty()) steps.push_back({false, kernel_->schedules.add(std::exchange(calls, {}))});
+  };
+  for (const ScheduleStep& step : schedule) {
+    if (const auto* call = std::get_if<Call>(&step)) {
+      calls.push_back(*call);
+      continue;
+    }
+    end_calls();
+    steps.push_back({true, std::get<Index>(step)});
+  }
+  end_calls();
+  return steps;
+}
+
+void System::walk(const std::vector<Step>& steps, LoopMethod method, bool for_schedules) {
+  for (const Step& step : steps) {
+    if (!step.is_loop) {
+      check(kernel_->schedules.evaluate(step.number), now_);
+      continue;
+    }
+    auto& known = loops_at_start_;
+    if (!for_schedules && !known.contains(step.number))
+      known[step.number] = kernel_->loop_solutions.add(plan_.loops[step.number].calls);
+    const Index loop = for_schedules ? kernel_->loop_solutions.add(plan_.loops[step.number].calls) : known[step.number];
+    solve(step.number, loop, method);
+    if (!for_schedules) continue;
+    // With the chord of its solution, and a tolerance that rounding allows.
+    kernel_->loop_solutions.allow_rounding(loop);
+    kernel_->loop_solutions.refresh_chord(loop);
+    loops_[step.number] = loop;
+  }
+}
+
+// From the present values or, where the parts cannot be evaluated there, from second ones.
+void System::solve(Index number, Index loop, LoopMethod method) {
+  const PlannedLoop& planned = plan_.loops[number];
+  std::vector<double> second;
+  for (const Slot slot : planned.calls.torn) {
+    const auto known = second_guesses_.find(slot);
+    second.push_back(known == second_guesses_.end() ? kernel_->slot_values.values[slot] : known->second);
+  }
+  const Solved found = kernel_->loop_solutions.solve(loop, method, std::span<const double>(second));
+  check(found.outcome, now_);
+  if (found.solution.converged()) return;
+  std::string message = "the algebraic loop {" + joined(planned.names) + "} was not solved by " +
+                        found.solution.solver + " in " + std::to_string(found.solution.iterations) +
+                        " iterations: " + word(found.solution.status);
+  for (std::size_t i = 0; i < planned.names.size() && i < found.solution.x.size(); ++i)
+    message += "; " + planned.names[i] + " = " + std::to_string(found.solution.x[i]) + " (residual " +
+               std::to_string(found.solution.residual[i]) + ")";
+  throw Refused(Status::error, message + " at t = " + std::to_string(now_) + " s");
+}
+
+void System::make_consistent() {
+  walk(initialization_, method_of(plan_.init), false);
+  kernel_->wires.copy_outer();
+}
+
+void System::exit_initialization() {
+  settle();
+  for (const auto& part : parts_) part->exit_initialization();
+  first_point();
+  couple();
+  phase_ = Phase::stepping;
+}
+
+// Outputs after initialization mode, loops included.
+void System::first_point() {
+  loops_.assign(plan_.loops.size(), none);
+  for (const Schedule& schedule : plan_.first_point) walk(prepared(schedule), LoopMethod::automatic, true);
+}
+
+// What steps need is registered as a run does it: the numbers in the plan are those of this order.
+void System::couple() {
+  for (const auto& group : plan_.groups) kernel_->groups.add(group);
+  std::vector<Index> schedules;
+  for (const Schedule& schedule : plan_.schedules) {
+    std::vector<CallOrLoop> steps;
+    for (const ScheduleStep& step : schedule)
+      if (const auto* call = std::get_if<Call>(&step))
+        steps.emplace_back(*call);
+      else
+        steps.emplace_back(SolveLoop{loops_[std::get<Index>(step)]});
+    schedules.push_back(kernel_->schedules.add(steps));
+  }
+  everything_ = schedules.at(plan_.everything);
+  for (IterationCalls calls : plan_.iterations) {
+    calls.schedule = schedules.at(calls.schedule);
+    kernel_->iterations.add(std::move(calls));
+  }
+  program_ = plan_.program;
+  for (Instruction& one : program_)
+    if (one.op == Op::evaluate) one.argument = schedules.at(one.argument);
+  kernel_->inputs.exchange(plan_.everyone);
+  kernel_->history.accept(now_);
+}
+
+}  // namespace ssptool::runtime

@@ -1,0 +1,115 @@
+// Values of the variables of a part, by the types of FMI 2.0 and 3.0.
+#include <algorithm>
+
+#include "part.hpp"
+
+namespace ssptool::runtime {
+
+namespace {
+
+template <class T>
+T as(const Value& value) {
+  if (const auto* number = std::get_if<double>(&value)) return static_cast<T>(*number);
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<T>(*integer);
+  throw std::runtime_error("a text stands where a number is needed");
+}
+
+template <>
+const char* as<const char*>(const Value& value) {
+  return std::get<std::string>(value).c_str();
+}
+
+template <class T>
+Value from(T value) {
+  if constexpr (std::is_floating_point_v<T>) return static_cast<double>(value);
+  if constexpr (std::is_integral_v<T>) return static_cast<std::int64_t>(value);
+}
+
+template <>
+Value from(const char* text) {
+  return std::string(text == nullptr ? "" : text);
+}
+
+}  // namespace
+
+template <class T>
+int Part::put(const VariableSet& set) {
+  const auto values = std::make_unique<T[]>(set.values.size());
+  std::transform(set.values.begin(), set.values.end(), values.get(), &as<T>);
+  const fmi::Reference* const references = set.references.data();
+  const std::size_t count = set.references.size();
+  const std::string name = function("Set", set.suffix);
+  if (plan_.fmi_major < 3)
+    return functions_.find<int(void*, const fmi::Reference*, std::size_t, const T*)>(name.c_str())(
+        component_, references, count, values.get());
+  return functions_.find<int(void*, const fmi::Reference*, std::size_t, const T*, std::size_t)>(name.c_str())(
+      component_, references, count, values.get(), set.values.size());
+}
+
+template <class T>
+int Part::fetch(const VariableSet& set, std::vector<Value>& found) {
+  const fmi::Reference* const references = set.references.data();
+  const std::size_t count = set.references.size(), size = std::max(set.slots.size(), count);
+  const auto values = std::make_unique<T[]>(size);
+  const std::string name = function("Get", set.suffix);
+  const int status = plan_.fmi_major < 3
+                         ? functions_.find<int(void*, const fmi::Reference*, std::size_t, T*)>(name.c_str())(
+                               component_, references, count, values.get())
+                         : functions_.find<int(void*, const fmi::Reference*, std::size_t, T*, std::size_t)>(
+                               name.c_str())(component_, references, count, values.get(), size);
+  for (std::size_t i = 0; status <= fmi::warning && i < size; ++i) found.push_back(from<T>(values[i]));
+  return status;
+}
+
+// By what the names of functions end with; booleans of FMI 2.0 have 32 bits.
+const Part::TypeAccess& Part::access(const std::string& suffix) const {
+  static const std::map<std::string, TypeAccess> before_fmi3{
+      {"Real", {&Part::put<double>, &Part::fetch<double>}},
+      {"Integer", {&Part::put<std::int32_t>, &Part::fetch<std::int32_t>}},
+      {"Boolean", {&Part::put<std::int32_t>, &Part::fetch<std::int32_t>}},
+      {"String", {&Part::put<const char*>, &Part::fetch<const char*>}},
+  };
+  static const std::map<std::string, TypeAccess> of_fmi3{
+      {"Float64", {&Part::put<double>, &Part::fetch<double>}},
+      {"Float32", {&Part::put<float>, &Part::fetch<float>}},
+      {"Int8", {&Part::put<std::int8_t>, &Part::fetch<std::int8_t>}},
+      {"UInt8", {&Part::put<std::uint8_t>, &Part::fetch<std::uint8_t>}},
+      {"Int16", {&Part::put<std::int16_t>, &Part::fetch<std::int16_t>}},
+      {"UInt16", {&Part::put<std::uint16_t>, &Part::fetch<std::uint16_t>}},
+      {"Int32", {&Part::put<std::int32_t>, &Part::fetch<std::int32_t>}},
+      {"UInt32", {&Part::put<std::uint32_t>, &Part::fetch<std::uint32_t>}},
+      {"Int64", {&Part::put<std::int64_t>, &Part::fetch<std::int64_t>}},
+      {"UInt64", {&Part::put<std::uint64_t>, &Part::fetch<std::uint64_t>}},
+      {"Boolean", {&Part::put<bool>, &Part::fetch<bool>}},
+      {"String", {&Part::put<const char*>, &Part::fetch<const char*>}},
+  };
+  const auto& known = plan_.fmi_major < 3 ? before_fmi3 : of_fmi3;
+  const auto found = known.find(suffix);
+  if (found == known.end())
+    throw Refused(Status::error, "component " + plan_.name + ": variables of type " + suffix + " are not supported");
+  return found->second;
+}
+
+std::string Part::function(const char* verb, const std::string& suffix) const {
+  return "fmi" + std::to_string(plan_.fmi_major) + verb + suffix;
+}
+
+void Part::set(const VariableSet& set) {
+  check(function("Set", set.suffix).c_str(), (this->*access(set.suffix).put)(set));
+}
+
+std::vector<Value> Part::get(const VariableSet& set) {
+  std::vector<Value> found;
+  check(function("Get", set.suffix).c_str(), (this->*access(set.suffix).fetch)(set, found));
+  return found;
+}
+
+void Part::set(const std::string& suffix, fmi::Reference reference, const Value& value) {
+  set(VariableSet{suffix, {reference}, {value}, {}});
+}
+
+Value Part::get(const std::string& suffix, fmi::Reference reference) {
+  return get(VariableSet{suffix, {reference}, {}, {}}).front();
+}
+
+}  // namespace ssptool::runtime
