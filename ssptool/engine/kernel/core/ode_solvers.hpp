@@ -1,0 +1,180 @@
+// Integrators of x' = f(t, x) by one-step formulas, with roots of g(t, x) on the way. They know nothing of instances.
+// Powers in the control of steps are made of square roots, which are rounded alike everywhere: equal values of f and g
+// give equal bits on every platform, and in the twin. References are in ode_solvers.py.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace ssptool {
+
+// f, g and df/dx at absolute times [s]. False tells of a point to avoid: a shorter step is tried. So do values that are
+// no numbers. Exceptions pass through the solver, which must be started again after one.
+class OdeProblem {
+ public:
+  OdeProblem() = default;
+  OdeProblem(const OdeProblem&) = delete;
+  OdeProblem& operator=(const OdeProblem&) = delete;
+  virtual ~OdeProblem() = default;
+
+  virtual bool slopes(double t, const double* x, double* dx) = 0;
+
+  // Asked for only where there are indicators. An event is a change between z > 0 and z ≤ 0: zero counts as negative.
+  virtual bool indicators(double t, const double* x, double* z);
+
+  // df/dx (n, n), column by column, asked for only of a problem that has one; others get one-sided differences of f.
+  [[nodiscard]] virtual bool has_jacobian() const { return false; }
+  virtual bool jacobian(double t, const double* x, double* columns);
+};
+
+struct OdeSize {
+  std::size_t states;
+  std::size_t indicators = 0;
+};
+
+// All starts together.
+struct Effort {
+  std::int64_t steps = 0, evaluations = 0, error_test_failures = 0;
+  std::int64_t convergence_failures = 0;  // steps that led to a point to avoid
+  std::int64_t jacobians = 0, root_evaluations = 0;
+};
+
+// The end of a step [s], and the indicators that had another sign just before.
+struct Arrival {
+  double t = 0.0;
+  std::vector<std::size_t> roots;
+};
+
+class IntegrationFailed : public std::runtime_error {
+ public:
+  IntegrationFailed(double time, const std::string& reason) : std::runtime_error(reason), t(time) {}
+
+  double t;  // [s]
+};
+
+// f, g and df/dx on the clock of a solver, which counts from its last start, so that no digits of steps and roots are
+// lost at late times.
+class OdeEvaluation {
+ public:
+  OdeEvaluation(OdeProblem& problem, OdeSize problem_size) : size(problem_size), problem_(problem) {}
+
+  bool slopes(double elapsed, std::span<const double> x, std::span<double> dx);
+  bool indicators(double elapsed, std::span<const double> x, std::span<double> z);
+  [[nodiscard]] bool has_jacobian() const { return problem_.has_jacobian(); }
+  bool jacobian(double elapsed, std::span<const double> x, std::span<double> columns);
+
+  void start(double t) noexcept { origin_ = t; }
+  [[nodiscard]] double absolute(double elapsed) const noexcept { return origin_ + elapsed; }
+  [[nodiscard]] double elapsed(double t) const noexcept { return t - origin_; }
+
+  const OdeSize size;
+  Effort effort;
+
+ private:
+  OdeProblem& problem_;
+  double origin_ = 0.0;
+};
+
+// Where a step begins.
+struct StepStart {
+  double t;  // elapsed [s]
+  std::span<const double> x, slopes;
+  std::span<const double> nominal;  // usual sizes of the states
+};
+
+// One step of a pair of formulas of orders 5 and 4: x at its end with an estimate of its error, and x in between.
+class StepFormula {
+ public:
+  explicit StepFormula(std::size_t states) : x_(states), error_(states) {}
+  StepFormula(const StepFormula&) = delete;
+  StepFormula& operator=(const StepFormula&) = delete;
+  virtual ~StepFormula() = default;
+
+  // From there over h [s]; false: that leads to a point to avoid. The start may be the same as before.
+  virtual bool attempt(const StepStart&, double h) = 0;
+  [[nodiscard]] std::span<const double> x() const noexcept { return x_; }
+  [[nodiscard]] std::span<const double> error() const noexcept { return error_; }
+  // x' at the end; false: it cannot be evaluated.
+  virtual bool slopes_at_end(double t, std::span<double>) = 0;
+  // Prepares `interpolate` for the last attempt, which gives x (n,) at a part of the step, until another is prepared.
+  virtual void prepare(const StepStart&) = 0;
+  virtual void interpolate(double part, std::span<double> x) const = 0;
+  // The next step starts elsewhere.
+  virtual void leave_start() = 0;
+
+ protected:
+  std::vector<double> x_, error_;
+};
+
+using MakeFormula = std::unique_ptr<StepFormula>(OdeEvaluation&);
+
+class OdeSolver {
+ public:
+  OdeSolver(MakeFormula*, OdeProblem&, OdeSize, double rtol);
+
+  // The states and their absolute tolerances, which a start takes as they are. A local error is measured by
+  // rtol |x| + atol of its state, in the root mean square of all.
+  [[nodiscard]] std::span<double> x() noexcept { return x_; }
+  [[nodiscard]] std::span<double> atol() noexcept { return atol_; }
+  [[nodiscard]] std::span<double> between() noexcept { return between_; }
+
+  // From t [s], without history. The first step has the given size [s], or if that is 0 an estimated one.
+  void start(double t, double first_step = 0.0);
+  // One step towards `limit` [s], never past it; shorter where a root is found, and then to just behind that. If it
+  // need not be step by step, as many as lead there, up to some hundreds. Throws IntegrationFailed.
+  Arrival reach(double limit, bool step_by_step = true);
+  // Fills `between` with x at a time [s] within the last step. Throws IntegrationFailed elsewhere.
+  void interpolate(double t);
+  // No step is longer than h [s] from now on; infinity: no limit.
+  void limit_step(double h) noexcept { longest_step_ = h; }
+
+  [[nodiscard]] double time() const noexcept { return evaluation_.absolute(t_); }
+  [[nodiscard]] double elapsed() const noexcept { return t_; }  // since the last start [s]
+  // Size of the first step since the last start [s]; 0 where a step since then was too large at first.
+  [[nodiscard]] double first_step() const noexcept { return rejected_ ? 0.0 : first_step_; }
+  [[nodiscard]] bool has_moved() const noexcept { return first_step_ > 0.0; }
+  [[nodiscard]] const Effort& effort() const noexcept { return evaluation_.effort; }
+
+ private:
+  void look_around();
+  [[nodiscard]] double first_size(double end);
+  std::vector<std::size_t> step(double end);
+  [[nodiscard]] double planned(double end) const noexcept;
+  bool attempt(double h, double end);
+  void avoid(double h) noexcept;
+  void accept(double h, double end);
+  void go_back(double t);
+  // Moves `end` to just behind the first root; false: an indicator cannot be evaluated before it.
+  bool locate(double h, double& end);
+  [[nodiscard]] std::size_t leading() const noexcept;
+  [[nodiscard]] StepStart begin() const noexcept { return {t_, x_, slopes_, nominal_}; }
+  void measure(std::span<const double> end) noexcept;
+  [[nodiscard]] double size(std::span<const double>) const noexcept;
+
+  OdeEvaluation evaluation_;
+  std::unique_ptr<StepFormula> formula_;
+  double rtol_;
+  std::vector<double> x_, atol_, between_, nominal_, scale_;
+  std::vector<double> slopes_, next_slopes_, probe_;
+  std::vector<double> signs_, low_, middle_, high_;  // indicators where it is, and around a root
+  double t_ = 0.0;                                   // elapsed, like all times here
+  double from_ = 0.0, length_ = 0.0;                 // of the last step
+  double h_ = 0.0;                                   // of the next step; 0: to be estimated
+  double longest_step_ = std::numeric_limits<double>::infinity();
+  double first_step_ = 0.0, error_ = 0.0, last_error_ = 0.0;
+  bool rejected_ = false;  // a step since the start
+  bool shrunk_ = false;    // the present step
+  bool known_ = false;     // slopes and indicators where it is
+};
+
+enum class SolverKind { dormand_prince };
+
+std::unique_ptr<OdeSolver> make_solver(SolverKind, OdeProblem&, OdeSize, double rtol);
+
+}  // namespace ssptool
