@@ -151,6 +151,41 @@ std::vector<double> FullPivotLu::null_vector() const {
   return z;
 }
 
+PartialPivotLu::PartialPivotLu(DenseMatrix matrix) : lu_(std::move(matrix)), row_order_(lu_.rows) {
+  const std::size_t size = lu_.rows;
+  std::iota(row_order_.begin(), row_order_.end(), std::size_t{0});
+  for (std::size_t k = 0; k < size && regular_; ++k) {
+    std::size_t pivot = k;
+    for (std::size_t i = k + 1; i < size; ++i)
+      if (std::abs(lu_(i, k)) > std::abs(lu_(pivot, k))) pivot = i;
+    std::swap_ranges(&lu_(k, 0), &lu_(k, 0) + size, &lu_(pivot, 0));
+    std::swap(row_order_[k], row_order_[pivot]);
+    regular_ = std::isfinite(lu_(k, k)) && lu_(k, k) != 0.0;
+    if (!regular_) break;
+    const double* const row = &lu_(k, 0);
+    for (std::size_t i = k + 1; i < size; ++i) {
+      double* const other = &lu_(i, 0);
+      other[k] /= row[k];
+      const double factor = other[k];
+      for (std::size_t j = k + 1; j < size; ++j) other[j] -= factor * row[j];
+    }
+  }
+}
+
+void PartialPivotLu::solve(std::span<const double> right, std::span<double> x) const noexcept {
+  const std::size_t size = lu_.rows;
+  for (std::size_t i = 0; i < size; ++i) {
+    double sum = right[row_order_[i]];
+    for (std::size_t j = 0; j < i; ++j) sum -= lu_(i, j) * x[j];
+    x[i] = sum;
+  }
+  for (std::size_t i = size; i-- > 0;) {
+    double sum = x[i];
+    for (std::size_t j = size; --j > i;) sum -= lu_(i, j) * x[j];
+    x[i] = sum / lu_(i, i);
+  }
+}
+
 Equilibration::Equilibration(const DenseMatrix& sizes) : rows(sizes.rows, 1.0), columns(sizes.columns, 1.0) {
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < sizes.rows; ++i) {

@@ -63,6 +63,23 @@ class FullPivotLu {
   std::size_t rank_ = 0;  // pivots that are not zero, up to the first that is
 };
 
+// P A = L U of a square matrix with the largest element of a column as the pivot, the first of equal ones (Golub and
+// Van Loan 2013, §3.4.5): for matrices of some hundreds of unknowns, which are far from singular.
+class PartialPivotLu {
+ public:
+  explicit PartialPivotLu(DenseMatrix);
+
+  // No pivot is zero, and all are numbers.
+  [[nodiscard]] bool regular() const noexcept { return regular_; }
+  // Of a regular matrix.
+  void solve(std::span<const double> right, std::span<double> x) const noexcept;
+
+ private:
+  DenseMatrix lu_;
+  std::vector<std::size_t> row_order_;
+  bool regular_ = true;
+};
+
 // Powers of two by which rows and columns have a largest element of about 1; no rounding comes from them.
 struct Equilibration {
   explicit Equilibration(const DenseMatrix& sizes);

@@ -6,6 +6,7 @@
 
 #include "dense.hpp"
 #include "dormand_prince.hpp"
+#include "rosenbrock.hpp"
 
 namespace ssptool {
 
@@ -304,6 +305,7 @@ bool OdeSolver::locate(double h, double& end) {
 std::unique_ptr<OdeSolver> make_solver(SolverKind kind, OdeProblem& problem, OdeSize size, double rtol) {
   switch (kind) {
     case SolverKind::dormand_prince: return std::make_unique<OdeSolver>(make<DormandPrince>, problem, size, rtol);
+    case SolverKind::rosenbrock: return std::make_unique<OdeSolver>(make<Rosenbrock>, problem, size, rtol);
   }
   throw std::invalid_argument("unknown solver");
 }

@@ -173,7 +173,7 @@ class OdeSolver {
   bool known_ = false;     // slopes and indicators where it is
 };
 
-enum class SolverKind { dormand_prince };
+enum class SolverKind { dormand_prince, rosenbrock };
 
 std::unique_ptr<OdeSolver> make_solver(SolverKind, OdeProblem&, OdeSize, double rtol);
 

@@ -1,0 +1,43 @@
+// Rodas5P, a linearly implicit pair of orders 5 and 4 for stiff x': L-stable and stiffly accurate. Each stage solves
+// linear equations with one matrix, so there is no iteration that could fail. References are in rosenbrock.py.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "dense.hpp"
+#include "ode_solvers.hpp"
+
+namespace ssptool {
+
+class Rosenbrock final : public StepFormula {
+ public:
+  explicit Rosenbrock(OdeEvaluation&);
+
+  bool attempt(const StepStart&, double h) override;
+  bool slopes_at_end(double t, std::span<double>) override;
+  void prepare(const StepStart&) override;
+  void interpolate(double part, std::span<double> x) const override;
+  void leave_start() override { linearized_ = false; }
+
+ private:
+  static constexpr std::size_t stages = 8;
+
+  bool linearize(const StepStart&, double h);
+  bool jacobian(const StepStart&);
+  bool differences(const StepStart&);
+  bool time_derivative(const StepStart&, double h);
+  [[nodiscard]] std::optional<PartialPivotLu> factorized(double h) const;
+
+  OdeEvaluation& evaluation_;
+  bool linearized_ = false;      // at the start of the step
+  std::vector<double> columns_;  // of df/dx
+  std::vector<double> in_time_;  // ∂f/∂t
+  std::vector<double> point_, right_, slopes_;
+  std::array<std::vector<double>, stages> changes_;
+  std::array<std::vector<double>, 5> polynomial_;
+};
+
+}  // namespace ssptool
