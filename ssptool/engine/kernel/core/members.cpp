@@ -19,6 +19,8 @@ std::vector<Type> types_but_floats(const InstanceTable& table) {
   for (const auto* own : {&table.inputs, &table.outputs, &table.observed})
     for (const Type type : own->types)
       if (type != Type::float64) types.push_back(type);
+  for (const Type type : table.exchanged_at_events)
+    if (type != Type::float64) types.push_back(type);
   return types;
 }
 

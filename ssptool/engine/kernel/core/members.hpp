@@ -35,6 +35,7 @@ struct InstanceTable {
   FunctionTable functions;
   fmi::Component component;
   Variables inputs{}, outputs{}, observed{};
+  std::vector<Type> exchanged_at_events{};  // types of variables that are set and got at events only
   bool refreshed = true, apart = false;
   Environment* environment = nullptr;
   StepReport* report = nullptr;

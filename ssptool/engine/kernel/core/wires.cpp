@@ -9,12 +9,6 @@ namespace ssptool {
 
 namespace {
 
-// Where nothing is done to it the value itself, and where it does not count the offset itself: a zero with its sign.
-double delivered(double factor, double offset, double value) noexcept {
-  if (factor == 0.0) return offset;
-  return factor == 1.0 && offset == 0.0 ? value : factor * value + offset;
-}
-
 // With what is done to doubles at its ends, a wire still is a factor and an offset.
 void override_source(Wire& wire, const SlotOverride& by) noexcept {
   if (by.kind == SlotOverride::Kind::none) return;

@@ -19,6 +19,12 @@ struct Wire {
   SlotOverride at_source{}, at_destination{};  // of integers; of doubles they are in factor and offset
 };
 
+// Where nothing is done to it the value itself, and where it does not count the offset itself: a zero with its sign.
+inline double delivered(double factor, double offset, double value) noexcept {
+  if (factor == 0.0) return offset;
+  return factor == 1.0 && offset == 0.0 ? value : factor * value + offset;
+}
+
 // What is done at the ends of the wire that leads to this slot.
 struct OverriddenWire {
   Slot destination;

@@ -1,0 +1,44 @@
+// Reasons to stop while a system is evaluated or integrated, which pass through callbacks: failure.py as C++ types.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace ssptool {
+
+enum class Ending { fmi, nonfinite, integration, events, loop, coupling, inputs, terminated };
+
+class IntegrationStopped : public std::runtime_error {
+ public:
+  // `recoverable`: what refused can go on from a saved state.
+  IntegrationStopped(Ending why, const std::string& message, std::string what_to_do, double time, std::string name = {},
+                     bool can_go_on = false)
+      : std::runtime_error(message),
+        ending(why),
+        advice(std::move(what_to_do)),
+        t(time),
+        component(std::move(name)),
+        recoverable(can_go_on) {}
+
+  Ending ending;
+  std::string advice;
+  double t;
+  std::string component;
+  bool recoverable;
+};
+
+// A function of a component returned something worse than a warning, outside of what a kernel has registered.
+class CallRefused : public std::runtime_error {
+ public:
+  CallRefused(const std::string& name, const std::string& of, int returned)
+      : std::runtime_error("component " + name + ": " + of + " returned status " + std::to_string(returned)),
+        component(name),
+        function(of),
+        status(returned) {}
+
+  std::string component, function;
+  int status;
+};
+
+}  // namespace ssptool
