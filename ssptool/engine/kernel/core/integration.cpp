@@ -1,0 +1,452 @@
+#include "integration.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace ssptool {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Internal steps in a row that may be too small for time to pass.
+constexpr int max_stuck = 20;
+
+// At least, where an event of the same cause has been seen before, for as long as it took to come back.
+constexpr double steps_between_events = 4;
+
+// Number of moments before the extrapolated zero of an indicator from which on it is looked at.
+constexpr double near = 1e3;
+
+constexpr const char* time_event = "time event";
+
+double spacing(double t) noexcept { return std::nextafter(std::abs(t), infinity) - std::abs(t); }
+
+bool same_signs(std::span<const double> a, std::span<const double> b) {
+  return std::ranges::equal(a, b, [](double left, double right) { return (left > 0) == (right > 0); });
+}
+
+// Numbers of the indicators that have another sign in one than in the other.
+Crossings::Numbers crossed(std::span<const double> before, std::span<const double> now) {
+  Crossings::Numbers found;
+  for (std::size_t i = 0; i < now.size(); ++i)
+    if ((before[i] > 0) != (now[i] > 0)) found.insert(i);
+  return found;
+}
+
+// An indicator, after its change in a span of time [s], may be zero a moment [s] later.
+bool nears_zero(std::span<const double> before, std::span<const double> now, double span, double moment) {
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const double change = std::abs(now[i] - before[i]);
+    if (change > 0 && std::abs(now[i]) * span <= near * moment * change) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// --- crossings -------------------------------------------------------------------------------------------------------
+
+Cause Crossings::cause(std::size_t indicator) const {
+  const std::string name = system_.name_of_indicator(indicator);
+  const std::string& component = system_.model_of_indicator(indicator).name();
+  return {component, name.substr(0, name.size() - component.size() - std::string_view(" of ").size())};
+}
+
+void Crossings::drop_anchor(double t, std::span<const double> x) {
+  if (system_.indicator_count() > 0) anchor = {t, {x.begin(), x.end()}, system_.indicators_here(t)};
+}
+
+bool Crossings::hold(double t, std::span<const double> x) {
+  if (system_.indicator_count() == 0) return true;
+  std::vector<double> signs = system_.indicators_here(t);
+  if (!same_signs(signs, anchor.signs)) return false;
+  anchor = {t, {x.begin(), x.end()}, std::move(signs)};
+  return true;
+}
+
+void Crossings::start(double t, std::span<const double> x, const std::vector<std::size_t>& roots) {
+  drop_anchor(t, x);
+  restarted = t;
+  at_zero.clear();
+  for (std::size_t i = 0; i < system_.indicator_count(); ++i)
+    if (anchor.signs[i] == 0.0) at_zero.insert(i);
+  look_ahead(t, x, roots);
+}
+
+void Crossings::look_ahead(double t, std::span<const double> x, const std::vector<std::size_t>& roots) {
+  leaving.clear();
+  const double moment = tolerance_of_times(t, settings_.macro_step);
+  if (std::abs(t - restarted) > moment || (roots.empty() && at_zero.empty())) return;
+  ahead = indicators_ahead(t, x, moment);
+  system_.place(t, x.data());
+  if (ahead) leaving = crossed(anchor.signs, ahead->signs);
+  at_zero.insert(leaving.begin(), leaving.end());
+}
+
+bool Crossings::is_leaving(double t, const std::vector<Cause>& causes) const {
+  if (std::abs(t - restarted) > tolerance_of_times(t, settings_.macro_step)) return false;
+  return std::ranges::all_of(causes, [&](const Cause& one) {
+    return std::ranges::any_of(at_zero, [&](std::size_t i) { return cause(i) == one; });
+  });
+}
+
+Crossings::Numbers Crossings::unseen(const Arrival& arrival) {
+  Numbers before = std::exchange(leaving, {});
+  const bool seen = std::ranges::any_of(arrival.roots, [&](std::size_t root) { return before.contains(root); });
+  return seen ? Numbers{} : before;
+}
+
+std::optional<IndicatorLookAhead> Crossings::just_ahead(double t, std::span<const double> x) {
+  const double moment = std::max(tolerance_of_times(t, settings_.macro_step) / 2, spacing(t));
+  if (system_.indicator_count() == 0 || std::abs(t - restarted) <= moment) return {};
+  const std::vector<double> signs = system_.indicators_here(t);
+  if (!nears_zero(anchor.signs, signs, t - anchor.t, moment)) return {};
+  auto found = indicators_ahead(t, x, moment);
+  system_.place(t, x.data());
+  if (!found || crossed(signs, found->signs).empty()) return {};
+  return found;
+}
+
+// From (t, x) along the slopes there by a moment [s]; nothing where that cannot be evaluated. The instances are left
+// there. FMUs may assume that no time is after the stop of the run, so only states are extrapolated beyond it.
+std::optional<IndicatorLookAhead> Crossings::indicators_ahead(double t, std::span<const double> x, double moment) {
+  const auto last_failure = system_.last_failure;
+  std::vector<double> slopes(system_.size());
+  IndicatorLookAhead found{
+      std::min(t + moment, settings_.stop), {x.begin(), x.end()}, std::vector<double>(system_.indicator_count())};
+  bool evaluated = false;
+  try {
+    if (system_.slopes(t, x.data(), slopes.data())) {
+      for (std::size_t i = 0; i < slopes.size(); ++i) found.x[i] += moment * slopes[i];
+      evaluated = system_.indicators(found.t, found.x.data(), found.signs.data());
+    }
+  } catch (const IntegrationStopped&) {  // the point itself is well without a look ahead
+  }
+  system_.last_failure = last_failure;
+  if (!evaluated) return {};
+  return found;
+}
+
+// --- to the start, or to where it was --------------------------------------------------------------------------------
+
+Integration::Integration(OdeSystem& system, OdeEvents& event_exchange, const IntegrationSettings& settings)
+    : system_(system),
+      event_exchange_(event_exchange),
+      settings_(settings),
+      solver_(make_solver(settings.solver, system, {system.size(), system.indicator_count()}, settings.rtol)),
+      crossings_(system, settings_),
+      chatter_(settings.macro_step),
+      arrival_{settings.start, {}},
+      next_time_(infinity),
+      limited_until_(infinity),
+      longest_step_(infinity),
+      reports_steps_(system.reports_steps()),
+      stops_until_(-infinity) {}
+
+double Integration::close(double t) const noexcept { return tolerance_of_times(t, settings_.macro_step); }
+
+void Integration::begin() {
+  const double start = settings_.start;
+  leave_event_mode(start, event_exchange_.iterate(start, close(start)), true);
+}
+
+void Integration::cross_at_start() {
+  while (same(arrival_.t, settings_.start) && !crossings_.leaving.empty()) {
+    const double before = arrival_.t;
+    const std::vector<double> x(solver_->x().begin(), solver_->x().end());
+    const std::vector<std::size_t> roots(crossings_.leaving.begin(), crossings_.leaving.end());
+    go_ahead(crossings_.ahead);
+    const double t = arrival_.t;
+    arrival_ = {t, roots};
+    enter(0.0);
+    const EventOutcome outcome = event_exchange_.iterate(t, close(t));
+    leave_event_mode(t, outcome, false);
+    if (!outcome.changed) {
+      std::ranges::copy(x, solver_->x().begin());
+      arrival_ = {before, {}};
+      solver_->start(before);
+      stand_at(before);
+      return;
+    }
+    std::vector<Cause> causes;
+    for (const std::size_t root : roots) causes.push_back(crossings_.cause(root));
+    chatter_.note(t, causes);
+    ++events_;
+    on_row(settings_.start);
+  }
+}
+
+IntegrationState Integration::position(double t) {
+  std::span<const double> x = solver_->x();
+  if (same(arrival_.t, t)) {
+    t = arrival_.t;
+  } else if (arrival_.t > t) {
+    solver_->interpolate(t);
+    x = solver_->between();
+  }
+  return {t,
+          {x.begin(), x.end()},
+          next_time_,
+          timers_,
+          limited_until_,
+          longest_step_,
+          crossings_.restarted,
+          crossings_.at_zero,
+          chatter_.seen(),
+          events_,
+          solver_->has_moved() ? solver_->first_step() : first_step_};
+}
+
+void Integration::go_to(const IntegrationState& state) {
+  arrival_ = {state.t, {}};
+  handled_ = true;
+  stuck_ = 0;
+  next_time_ = state.next_time;
+  timers_ = state.timers;
+  limited_until_ = state.limited_until;
+  limit_step(state.longest_step);
+  crossings_.restarted = state.restarted;
+  crossings_.at_zero = state.at_zero;
+  chatter_.set_seen(state.seen);
+  events_ = state.events;
+  std::ranges::copy(state.x, solver_->x().begin());
+  read_sizes();
+  first_step_ = state.first_step;
+  solver_->start(state.t, first_step_);
+  system_.place(state.t, solver_->x().data());
+  crossings_.drop_anchor(state.t, solver_->x());
+  crossings_.look_ahead(state.t, solver_->x(), {});
+}
+
+void Integration::restart(double t, std::span<const double> before) {
+  first_step_ = solver_->has_moved() ? solver_->first_step() : first_step_;
+  arrival_ = {t, {}};
+  handled_ = true;
+  if (system_.indicator_count() == 0) {
+    solver_->start(t, first_step_);
+    return;
+  }
+  system_.place(t, solver_->x().data());
+  std::vector<Cause> causes;
+  for (const std::size_t i : crossed(before, indicators())) causes.push_back(crossings_.cause(i));
+  if (!causes.empty()) {
+    event(t, causes, true);
+    return;
+  }
+  solver_->start(t, first_step_);
+  stand_at(t);
+}
+
+void Integration::intervene(const std::function<void()>& action) {
+  enter(0.0);
+  action();
+  const double t = arrival_.t;
+  leave_event_mode(t, event_exchange_.iterate(t, close(t)), false);
+}
+
+// Put all instances into event mode at the present time, or at a time event at most `within` [s] away.
+void Integration::enter(double within) {
+  before_event();
+  if (arrival_.t < next_time_ && next_time_ <= arrival_.t + within) {
+    arrival_ = {next_time_, {}};
+    system_.place(arrival_.t, solver_->x().data());
+  }
+  system_.enter_event_mode(arrival_.t);
+}
+
+// --- forward ---------------------------------------------------------------------------------------------------------
+
+bool Integration::advance(double point, double limit) {
+  const bool at_point = same(arrival_.t, point);
+  if (arrival_.t > point && !at_point) {
+    solver_->interpolate(point);
+    system_.place(point, solver_->between().data());
+    if (!crossings_.hold(point, solver_->between())) {
+      stops_until_ = point;
+      back_to_anchor();
+      return false;
+    }
+    on_row(point);
+    return true;
+  }
+  if (handled_) {
+    // The integrator returns after each step only if FMUs count steps or steps are limited.
+    const double stop = settings_.takes_samples || point <= stops_until_ ? point : limit;
+    step(stop, stop > point || reports_steps_ || longest_step_ != infinity);
+    return false;
+  }
+  handled_ = true;
+  if (!(at_point || !arrival_.roots.empty() || time_event_due() || reports_steps_)) return false;
+  const double t = at_point ? point : arrival_.t;
+  system_.place(arrival_.t, solver_->x().data());
+  const auto ahead = at_point ? just_ahead() : std::optional<IndicatorLookAhead>{};
+  const std::vector<Cause> found = causes(at_point);
+  if (!found.empty()) {
+    event(t, found, at_point, ahead);
+  } else if (at_point) {
+    crossings_.drop_anchor(t, solver_->x());
+    on_row(t);
+  }
+  return at_point;
+}
+
+std::optional<IndicatorLookAhead> Integration::just_ahead() {
+  auto ahead = crossings_.just_ahead(arrival_.t, solver_->x());
+  if (ahead) {
+    Crossings::Numbers roots = crossed(crossings_.anchor.signs, ahead->signs);
+    roots.insert(arrival_.roots.begin(), arrival_.roots.end());
+    arrival_.roots.assign(roots.begin(), roots.end());
+  }
+  return ahead;
+}
+
+void Integration::go_ahead(const std::optional<IndicatorLookAhead>& ahead) {
+  if (!ahead) return;
+  arrival_.t = ahead->t;
+  std::ranges::copy(ahead->x, solver_->x().begin());
+  system_.place(ahead->t, solver_->x().data());
+}
+
+void Integration::back_to_anchor() {
+  const Crossings::Anchor& anchor = crossings_.anchor;
+  std::ranges::copy(anchor.x, solver_->x().begin());
+  arrival_ = {anchor.t, {}};
+  handled_ = true;
+  solver_->start(anchor.t);
+  system_.place(anchor.t, solver_->x().data());
+}
+
+// The integrator has been started at t [s].
+void Integration::stand_at(double t) {
+  system_.place(t, solver_->x().data());
+  crossings_.start(t, solver_->x(), arrival_.roots);
+}
+
+// The first step after a start leads over a zero crossing and back; the integration has then gone back. Throws where
+// both are too close to be seen, and those before have come ever faster.
+bool Integration::was_there_and_back() {
+  const double t = crossings_.anchor.t, span = arrival_.t - t;
+  const Crossings::Numbers unseen = crossings_.unseen(arrival_);
+  if (span <= 2 * close(t)) {
+    for (const std::size_t i : unseen) chatter_.lose(crossings_.cause(i));
+    return false;
+  }
+  if (unseen.empty()) return false;
+  back_to_anchor();
+  crossings_.leaving = unseen;
+  limited_until_ = t + span;
+  limit_step(span / steps_between_events);
+  return true;
+}
+
+void Integration::step(double stop, bool step_by_step) {
+  const double limit = std::min(next_time_, stop);
+  if (limit <= arrival_.t || same(limit, arrival_.t)) {
+    arrival_.roots.clear();
+    handled_ = false;
+    return;
+  }
+  if (arrival_.t > limited_until_) {
+    limited_until_ = infinity;
+    limit_step(infinity);
+  }
+  const double before = arrival_.t, elapsed = solver_->elapsed();
+  event_exchange_.hide_ticks();
+  try {
+    arrival_ = solver_->reach(limit, step_by_step || !crossings_.leaving.empty());
+    handled_ = false;
+  } catch (const IntegrationFailed& failed) {
+    cannot_go_on(failed.what(), failed.t);
+  }
+  if (was_there_and_back()) return;
+  const bool stuck = solver_->elapsed() - elapsed <= spacing(elapsed) && arrival_.roots.empty();
+  stuck_ = stuck ? stuck_ + 1 : 0;
+  if (!stuck) system_.last_failure.reset();  // it has been avoided
+  if (stuck_ == max_stuck) cannot_go_on("its steps have become smaller than the resolution of time", before);
+}
+
+bool Integration::time_event_due() const noexcept { return next_time_ <= arrival_.t || same(next_time_, arrival_.t); }
+
+// Tells the instances of the step; causes of an event at its end. What changes all the time, but is taken at events
+// only, is so at communication points.
+std::vector<Cause> Integration::causes(bool at_point) {
+  const double t = arrival_.t;
+  std::vector<Cause> found;
+  for (const std::size_t root : arrival_.roots) found.push_back(crossings_.cause(root));
+  if (time_event_due()) found.insert(found.end(), timers_.begin(), timers_.end());
+  if (at_point && event_exchange_.pending()) found.push_back({"the system", "a discrete input"});
+  for (std::size_t model = 0; model < system_.models().size(); ++model) {
+    const CompletedStep step = system_.complete_step(model, t);
+    const std::string& name = system_.models()[model].name();
+    if (step.terminate) throw ended_by(name, t);
+    if (step.event) found.push_back({name, "event after a step"});
+  }
+  return found;
+}
+
+// Through an event where it is, or just `ahead`, with a row for each side.
+void Integration::event(double row_time, const std::vector<Cause>& causes, bool at_point,
+                        const std::optional<IndicatorLookAhead>& ahead) {
+  double t = arrival_.t;
+  const bool leaving = crossings_.is_leaving(t, causes);
+  const std::vector<Cause> timers = timers_;
+  if (at_point || !leaving) on_row(row_time);
+  go_ahead(ahead);
+  enter(close(t));
+  t = arrival_.t;
+  const EventOutcome outcome = event_exchange_.iterate(t, close(t));
+  leave_event_mode(t, outcome, false);
+  if (!outcome.changed && leaving) return;
+  std::vector<Cause> suspects;  // neither what comes from outside, nor clocks, which tick as often as they say
+  for (const Cause& one : causes) {
+    const bool clock = std::ranges::find(timers, one) != timers.end() && one.what != time_event;
+    if (!clock && one.component != "the system") suspects.push_back(one);
+  }
+  limit_steps_for_a_while(t, chatter_.note(t, suspects));
+  ++events_;
+  on_row(row_time);
+}
+
+// A crossing that came back soon may do so again within one step, unseen.
+void Integration::limit_steps_for_a_while(double t, double recurrence) {
+  limited_until_ = t + recurrence;
+  if (recurrence > 0) limit_step(recurrence / steps_between_events);
+}
+
+void Integration::limit_step(double h) {
+  longest_step_ = h;
+  solver_->limit_step(h);
+}
+
+void Integration::leave_event_mode(double t, const EventOutcome& outcome, bool first) {
+  next_time_ = outcome.next_time;
+  timers_ = outcome.timers;
+  system_.read_states(t, solver_->x().data());
+  if (first || outcome.nominals_changed) read_sizes();
+  system_.enter_continuous_time(t);
+  first_step_ = 0.0;
+  solver_->start(t);
+  stand_at(t);
+}
+
+void Integration::read_sizes() {
+  system_.read_nominals(arrival_.t, solver_->atol().data());
+  for (double& one : solver_->atol()) one *= settings_.rtol;
+}
+
+void Integration::cannot_go_on(const std::string& reason, double t) const {
+  const auto& last = system_.last_failure;
+  const std::string message = "the integrator cannot go on: " + reason;
+  if (!last)
+    throw IntegrationStopped(
+        Ending::integration, message,
+        "loosen the tolerance, or check parameters and start values: the solution may not exist from here", t, {},
+        true);
+  // A value that is nan stays so at all points that the integrator could still try.
+  const Ending ending = last->ending == Ending::nonfinite ? last->ending : Ending::integration;
+  throw IntegrationStopped(ending, message + "; last: " + last->what(), last->advice, t, last->component, true);
+}
+
+}  // namespace ssptool

@@ -1,0 +1,190 @@
+// Integration of an ODE from one time to another, through its events.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "ode_solvers.hpp"
+#include "ode_system.hpp"
+#include "zeno.hpp"
+
+namespace ssptool {
+
+// After an event: the next time event [s], infinity if none is known, and whose it is. `changed` is false where the
+// event had no effect on states and signals.
+struct EventOutcome {
+  double next_time = 0.0;
+  std::vector<Cause> timers;
+  bool nominals_changed = false, states_changed = false, changed = false;
+};
+
+// Event iterations of the instances of an ODE, which are in event mode then.
+class OdeEvents {
+ public:
+  OdeEvents() = default;
+  OdeEvents(const OdeEvents&) = delete;
+  OdeEvents& operator=(const OdeEvents&) = delete;
+  virtual ~OdeEvents() = default;
+
+  // Until discrete states and signals stay the same; times as `close` as that [s] are the same. Throws
+  // IntegrationStopped.
+  virtual EventOutcome iterate(double t, double close) = 0;
+  // Something is taken at events only, and has changed.
+  [[nodiscard]] virtual bool pending() = 0;
+  virtual void hide_ticks() = 0;
+};
+
+struct IntegrationSettings {
+  SolverKind solver = SolverKind::dormand_prince;
+  double rtol = 1e-6;
+  double start = 0.0, stop = 0.0;  // stop may be infinite
+  double macro_step = 1e-3;
+  bool takes_samples = false;  // inputs of the system are taken at events only
+};
+
+// A moment later: time [s], states and event indicators.
+struct IndicatorLookAhead {
+  double t = 0.0;
+  std::vector<double> x, signs;
+};
+
+// An integrator sees that an indicator has another sign at the end of a step than at its beginning. It does not see one
+// that goes there and back within a step, nor that one is zero at a communication point up to rounding.
+class Crossings {
+ public:
+  using Numbers = std::set<std::size_t>;
+
+  Crossings(OdeSystem& system, const IntegrationSettings& settings) : system_(system), settings_(settings) {}
+
+  // The last place at which all indicators had the signs that they should.
+  struct Anchor {
+    double t = 0.0;
+    std::vector<double> x, signs;
+  };
+  Anchor anchor;
+  double restarted = 0.0;                   // time of the last start of the integrator [s]
+  Numbers at_zero;                          // indicators that were zero then, or were about to cross it
+  Numbers leaving;                          // the latter, until the integrator has made a step
+  std::optional<IndicatorLookAhead> ahead;  // where they have done so
+
+  void drop_anchor(double t, std::span<const double> x);
+  // Whether all indicators keep their signs at (t, x), where the instances are.
+  bool hold(double t, std::span<const double> x);
+  // The integrator has been started at (t, x), where the instances are; `roots` were zero just before.
+  void start(double t, std::span<const double> x, const std::vector<std::size_t>& roots);
+  void look_ahead(double t, std::span<const double> x, const std::vector<std::size_t>& roots);
+  // Whether indicators only leave zero, where the event before has put them: an event only if it changes something.
+  [[nodiscard]] bool is_leaving(double t, const std::vector<Cause>& causes) const;
+  // Those that must have crossed zero and come back in the first step after a start.
+  Numbers unseen(const Arrival&);
+  // An indicator is about to cross zero so soon that the crossing counts as at the communication point (t, x).
+  std::optional<IndicatorLookAhead> just_ahead(double t, std::span<const double> x);
+
+  [[nodiscard]] Cause cause(std::size_t indicator) const;
+
+ private:
+  std::optional<IndicatorLookAhead> indicators_ahead(double t, std::span<const double> x, double moment);
+
+  OdeSystem& system_;
+  const IntegrationSettings& settings_;
+};
+
+// Between two steps, without the inner states of the instances.
+struct IntegrationState {
+  double t = 0.0;
+  std::vector<double> x;
+  double next_time = 0.0;
+  std::vector<Cause> timers;
+  double limited_until = 0.0, longest_step = 0.0;
+  double restarted = 0.0;
+  Crossings::Numbers at_zero;
+  std::map<Cause, EventHistory> seen;
+  std::int64_t events = 0;
+  double first_step = 0.0;
+};
+
+// The integrator chooses its steps, also beyond communication points, which are then interpolated. It goes back to
+// where all indicators had the signs that they should where one has another sign at a point although it was not seen to
+// cross zero, and finds the event. All functions throw IntegrationStopped.
+class Integration {
+ public:
+  Integration(OdeSystem&, OdeEvents&, const IntegrationSettings&);
+  Integration(const Integration&) = delete;
+  Integration& operator=(const Integration&) = delete;
+  ~Integration() = default;
+
+  // Before the instances enter event mode.
+  std::function<void()> before_event = [] {};
+  // Called with the time of each row [s]: of a communication point, and of both sides of an event.
+  std::function<void(double)> on_row = [](double) {};
+
+  // From initialized instances, which are in event mode, to the first instant of continuous time.
+  void begin();
+  // Indicators that are zero at the start and not a moment later have crossed at the start.
+  void cross_at_start();
+
+  // The next part of the way to a communication point [s], never past `limit` ≥ point [s]; true: it is reached, and the
+  // instances are there.
+  bool advance(double point, double limit);
+
+  [[nodiscard]] double time() const noexcept { return arrival_.t; }
+  [[nodiscard]] double next_time() const noexcept { return next_time_; }
+  [[nodiscard]] std::int64_t events() const noexcept { return events_; }
+  [[nodiscard]] const Effort& effort() const noexcept { return solver_->effort(); }
+  [[nodiscard]] std::vector<double> indicators() { return system_.indicators_at(arrival_.t, solver_->x().data()); }
+
+  // At a time [s] that it has reached; it may already be further, but past no event.
+  [[nodiscard]] IntegrationState position(double t);
+  void go_to(const IntegrationState&);
+  // Inputs have changed at t [s], where it is: restart, through an event if an indicator has crossed zero since
+  // `before`, which are those before the change.
+  void restart(double t, std::span<const double> before);
+  // Something is done to the instances where it is, all of them in event mode.
+  void intervene(const std::function<void()>& action);
+
+ private:
+  [[nodiscard]] double close(double t) const noexcept;
+  [[nodiscard]] bool same(double a, double b) const noexcept { return std::abs(a - b) <= close(b); }
+  [[nodiscard]] bool time_event_due() const noexcept;
+  void enter(double within);
+  void step(double stop, bool step_by_step);
+  bool was_there_and_back();
+  void back_to_anchor();
+  void stand_at(double t);
+  std::optional<IndicatorLookAhead> just_ahead();
+  void go_ahead(const std::optional<IndicatorLookAhead>&);
+  std::vector<Cause> causes(bool at_point);
+  void event(double row_time, const std::vector<Cause>& causes, bool at_point,
+             const std::optional<IndicatorLookAhead>& ahead = {});
+  void leave_event_mode(double t, const EventOutcome&, bool first);
+  void read_sizes();
+  void limit_step(double h);
+  void limit_steps_for_a_while(double t, double recurrence);
+  [[noreturn]] void cannot_go_on(const std::string& reason, double t) const;
+
+  OdeSystem& system_;
+  OdeEvents& event_exchange_;
+  const IntegrationSettings settings_;
+  std::unique_ptr<OdeSolver> solver_;
+  Crossings crossings_;
+  ZenoDetector chatter_;
+  Arrival arrival_;
+  bool handled_ = true;  // whether what is to do at `arrival_` has been done
+  double next_time_;
+  std::vector<Cause> timers_;
+  double limited_until_, longest_step_;
+  bool reports_steps_;
+  double stops_until_;       // at communication points [s]
+  double first_step_ = 0.0;  // the last one that the integrator began with, where inputs had changed
+  int stuck_ = 0;            // internal steps in a row in which no time passed
+  std::int64_t events_ = 0;
+};
+
+}  // namespace ssptool
