@@ -7,13 +7,14 @@ from typing import NamedTuple, Unpack
 
 from ssptool.api.check import shows
 from ssptool.api.run import SHOWN, RunOptions, opened_plan
-from ssptool.arguments import WrongArgument, flag, path, texts
+from ssptool.arguments import WrongArgument, flag, path, texts, word
 from ssptool.engine.assembly.instances import with_libraries
+from ssptool.engine.method_names import ImplementationName
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import SettingsOptions
 from ssptool.errors import WrongValue
 from ssptool.exporting.capabilities import ExportCapability as ExportCapability
-from ssptool.exporting.capabilities import export_capabilities
+from ssptool.exporting.capabilities import ExportInterface, export_capabilities
 from ssptool.exporting.description import VERSIONS
 from ssptool.exporting.interface import UnknownPattern as UnknownPattern
 from ssptool.exporting.interface import exported_variables
@@ -47,15 +48,18 @@ def export(
     fmu: Path | str,
     *,
     fmi: int = 2,
+    interface: str = "cs",
     expose: str | Sequence[str] = (),
     platforms: str | Sequence[str] = (),
     compile: bool = False,
     **options: Unpack[RunOptions],
 ) -> ExportedFmu:
-    """Make one FMU (co-simulation) of a system, which any importer can run.
+    """Make one FMU of a system, which any importer can run.
 
-    Inside, the system is coupled as `simulate` couples it with the same settings: at its communication points the FMU
-    has the same values, bit for bit. The other arguments are those of `simulate`.
+    For co-simulation, the system is coupled inside as `simulate` couples it with the same settings: at communication
+    points the FMU has the same values, bit for bit, or within the tolerance where components of model exchange are
+    integrated inside. For model exchange, the importer integrates the states of all components. The other arguments are
+    those of `simulate`.
 
     Parameters
     ----------
@@ -63,6 +67,9 @@ def export(
         File to write; one that is there is replaced.
     fmi
         2: FMI 2.0; 3: FMI 3.0, with variables of all numeric types.
+    interface
+        "cs": co-simulation; "me": model exchange; "both". With the latter two, all components must offer model
+        exchange, and co-simulation integrates them inside as `implementation="me"` does.
     expose
         Patterns of full names, such as "System1.*": parameters and signals of components that become variables of the
         FMU, beside the connectors of the system. A system without connectors exposes the outputs of its components.
@@ -91,9 +98,14 @@ def export(
     version = next((known for known in VERSIONS if known == fmi), None)  # 3.0 is 3
     if version is None:
         raise WrongArgument("fmi", fmi, " or ".join(map(str, VERSIONS)))
+    kind = word("interface", interface, ExportInterface)
+    if kind is not ExportInterface.CS:
+        options = {**options, "implementation": ImplementationName.ME}
     with ExitStack() as stack:
         archive, plan, _ = stack.enter_context(opened_plan(export, system, options))
         plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
         patterns = texts("expose", expose, "a pattern such as 'System1.*'")
         wanted = texts("platforms", platforms, "a platform such as 'win64'")
-        return export_fmu(plan, archive, sources, target, expose=patterns, fmi=version, platforms=wanted)
+        return export_fmu(
+            plan, archive, sources, target, expose=patterns, fmi=version, interface=kind, platforms=wanted
+        )

@@ -111,15 +111,23 @@ def export_command(
         ),
     ] = None,
     fmi: Annotated[int, typer.Option("--fmi", metavar="2|3", min=2, max=3, help="Version of FMI of the FMU.")] = 2,
+    interface: Annotated[
+        str,
+        typer.Option(
+            "--interface",
+            metavar="cs|me|both",
+            help="Co-simulation, or model exchange, which all components must offer then.",
+        ),
+    ] = "cs",
     expose: Expose = None,
     compile_sources: Annotated[bool, typer.Option("--compile", help=WHAT_IS_COMPILED)] = False,
     accept: Accept = None,
 ) -> None:
     """Make one FMU of a system.
 
-    It is an FMU of FMI 2.0 or 3.0 for co-simulation, with the FMUs of the components inside, and runs without ssptool
-    and Python. Inside, the system is coupled as `run` couples it with the same options: at its communication points the
-    FMU has the same values.
+    It is an FMU of FMI 2.0 or 3.0, with the FMUs of the components inside, and runs without ssptool and Python. For
+    co-simulation, the system is coupled inside as `run` couples it with the same options: at its communication points
+    the FMU has the same values. For model exchange, the importer integrates the states of all components.
 
     For example `ssptool export plant plant.fmu --expose 'Motor.*'`.
     """
@@ -127,6 +135,7 @@ def export_command(
         system,
         fmu,
         fmi=fmi,
+        interface=interface,
         platforms=platforms.split(",") if platforms else (),
         expose=expose or (),
         compile=compile_sources,

@@ -1,11 +1,26 @@
 """Capabilities of the FMU that a system would be exported to: the least of those of its parts, each with its reason."""
 
 from collections.abc import Callable
+from enum import StrEnum
 from typing import NamedTuple
 
 from ssptool.engine.planning.plan import Plan
 from ssptool.errors import abbreviated
-from ssptool.fmu.description import Interface
+from ssptool.fmu.description import Interface, InterfaceType
+
+
+class ExportInterface(StrEnum):
+    """The interface types of an exported FMU."""
+
+    CS = "cs"
+    ME = "me"
+    BOTH = "both"
+
+    @property
+    def types(self) -> tuple[InterfaceType, ...]:
+        """In the order of a model description."""
+        exchange, simulation = (InterfaceType.MODEL_EXCHANGE,), (InterfaceType.CO_SIMULATION,)
+        return exchange * (self is not ExportInterface.CS) + simulation * (self is not ExportInterface.ME)
 
 
 class ExportCapability(NamedTuple):
@@ -52,12 +67,18 @@ def _gives_derivatives(interface: Interface) -> bool:
     return interface.directional_derivatives
 
 
+def completed_step(plan: Plan) -> bool:
+    """Whether an exported FMU of model exchange must be told of completed steps of the integrator."""
+    return any(one.used_interface.needs_completed_step for one in plan.integrated)
+
+
 def _varies(interface: Interface) -> bool:
     return interface.variable_step
 
 
 def _of_all(plan: Plan, flag: str, does: str, has: Callable[[Interface], bool]) -> ExportCapability:
-    without = [one.name for one in plan.instances if not has(one.used_interface)]
+    integrated = plan.integrated if has is _varies else ()  # they are integrated to any time
+    without = [one.name for one in plan.instances if not has(one.used_interface) and one not in integrated]
     if not without:
         return ExportCapability(flag, True, f"all components {does}")
     return ExportCapability(flag, False, f"{abbreviated(without)} cannot {does.replace('their', 'its', 1)}")

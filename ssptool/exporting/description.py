@@ -1,20 +1,22 @@
 """The modelDescription.xml of an exported system, as FMI 2.0.4 and FMI 3.0 have it."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import networkx as nx
 from lxml import etree
 
 from ssptool.documents.vocabulary import double
 from ssptool.engine.planning.plan import Plan
-from ssptool.exporting.capabilities import export_capabilities
-from ssptool.exporting.interface import ExportedVariable, known_units
-from ssptool.fmu.description import Causality
+from ssptool.exporting.capabilities import ExportInterface, completed_step, export_capabilities
+from ssptool.exporting.continuous import continuous_dependencies, indicator_counts
+from ssptool.exporting.interface import ContinuousRole, ExportedVariable, known_units
+from ssptool.fmu.description import Causality, InterfaceType
 from ssptool.fmu.units import Exponents, PhysicalUnit
 from ssptool.network.arrays import whole
 from ssptool.network.dependencies import Stage, dependency_graph
+from ssptool.network.network import Signal
 from ssptool.version import __version__
 
 VERSIONS = (2, 3)
@@ -65,8 +67,11 @@ def model_identifier(name: str) -> str:
     return found if found and not found[0].isdigit() else f"_{found}"
 
 
-def model_description(plan: Plan, variables: Sequence[ExportedVariable], token: str, fmi: int) -> bytes:
+def model_description(
+    plan: Plan, variables: Sequence[ExportedVariable], token: str, fmi: int, interface: ExportInterface
+) -> bytes:
     """The file for FMI 2.0 or 3.0; equal for equal plans."""
+    exchange = InterfaceType.MODEL_EXCHANGE in interface.types
     root = etree.Element(
         "fmiModelDescription",
         {
@@ -75,16 +80,11 @@ def model_description(plan: Plan, variables: Sequence[ExportedVariable], token: 
             "guid" if fmi == 2 else "instantiationToken": token,
             "generationTool": f"ssptool {__version__}",
             "variableNamingConvention": "flat",
+            **({"numberOfEventIndicators": str(sum(indicator_counts(plan)))} if exchange and fmi == 2 else {}),
         },
     )
-    etree.SubElement(
-        root,
-        "CoSimulation",
-        {
-            "modelIdentifier": model_identifier(plan.name),
-            **{_flag(fmi, one.flag): "true" for one in export_capabilities(plan) if one.able and fmi >= one.since},
-        },
-    )
+    for kind in interface.types:
+        _add_interface(root, plan, kind, fmi)
     _add_units(root, plan, variables)
     _add_types(root, variables, fmi)
     categories = etree.SubElement(root, "LogCategories")
@@ -99,11 +99,35 @@ def model_description(plan: Plan, variables: Sequence[ExportedVariable], token: 
         stepSize=repr(interval.step),
     )
     found = etree.SubElement(root, "ModelVariables")
+    states = {
+        one.continuous.number: reference
+        for reference, one in enumerate(variables)
+        if one.continuous is not None and one.continuous.role is ContinuousRole.STATE
+    }
     for reference, variable in enumerate(variables):
-        _add_variable(found, reference, variable, fmi)
+        _add_variable(found, reference, variable, fmi, states)
     structure = etree.SubElement(root, "ModelStructure")
-    (_add_structure_of_fmi2 if fmi == 2 else _add_structure)(structure, plan, variables)
+    unknowns = _unknowns_of_exchange if exchange else _unknowns_of_simulation
+    lists = unknowns(plan, variables)
+    (_add_structure_of_fmi2 if fmi == 2 else _add_structure)(structure, lists)
     return etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)
+
+
+_OF_SIMULATION = ("canHandleVariableCommunicationStepSize", "canInterpolateInputs")
+"""Flags that model exchange does not have."""
+
+
+def _add_interface(root: Any, plan: Plan, kind: InterfaceType, fmi: int) -> None:
+    exchange = kind is InterfaceType.MODEL_EXCHANGE
+    attributes = {"modelIdentifier": model_identifier(plan.name)}
+    if exchange and fmi == 2 and not completed_step(plan):
+        attributes["completedIntegratorStepNotNeeded"] = "true"
+    if exchange and fmi == 3 and completed_step(plan):
+        attributes["needsCompletedIntegratorStep"] = "true"
+    for one in export_capabilities(plan):
+        if one.able and fmi >= one.since and not (exchange and one.flag in _OF_SIMULATION):
+            attributes[_flag(fmi, one.flag)] = "true"
+    etree.SubElement(root, "ModelExchange" if exchange else "CoSimulation", attributes)
 
 
 def _add_units(root: Any, plan: Plan, variables: Sequence[ExportedVariable]) -> None:
@@ -145,8 +169,10 @@ def _add_types(root: Any, variables: Sequence[ExportedVariable], fmi: int) -> No
             etree.SubElement(items, "Item", name=name, value=str(value))
 
 
-def _add_variable(parent: Any, reference: int, one: ExportedVariable, fmi: int) -> None:
-    """FMI 2.0 has an element for what is specific to a type; in FMI 3.0 the variable is of that type itself."""
+def _add_variable(parent: Any, reference: int, one: ExportedVariable, fmi: int, states: Mapping[int, int]) -> None:
+    """FMI 2.0 has an element for what is specific to a type; in FMI 3.0 the variable is of that type itself. `states`:
+    reference of each state.
+    """
     initial = {Causality.OUTPUT: "calculated", Causality.LOCAL: "calculated", Causality.PARAMETER: "exact"}
     attributes = {
         "name": one.name,
@@ -159,6 +185,8 @@ def _add_variable(parent: Any, reference: int, one: ExportedVariable, fmi: int) 
     typed = {"declaredType": _enumeration(one)} if one.type == "Enumeration" else {}
     real = one.type in _FLOATS
     unit = {"unit": one.unit} if one.unit and real else {}
+    if one.continuous is not None and one.continuous.role is ContinuousRole.DERIVATIVE:
+        typed["derivative"] = str(states[one.continuous.number] + (1 if fmi == 2 else 0))  # by index, or by reference
     nominal = {"nominal": double.write(one.nominal)} if one.nominal != 1.0 and real else {}
     start = {} if one.start is None else {"start": _text(one.start, one.type)}
     kind = type_in(fmi, one.type)
@@ -182,10 +210,23 @@ def _text(value: Any, kind: str) -> str:
     return str(value)
 
 
-def _add_structure_of_fmi2(structure: Any, plan: Plan, variables: Sequence[ExportedVariable]) -> None:
+Unknowns = Sequence[tuple[int, Sequence[int]]]
+"""Variables by number, each with the numbers of all that it depends on."""
+
+
+class _StructureLists(NamedTuple):
+    """The lists of a model structure."""
+
+    outputs: Unknowns
+    derivatives: Unknowns
+    initial: Unknowns
+    indicators: Unknowns
+
+
+def _add_structure_of_fmi2(structure: Any, lists: _StructureLists) -> None:
     """Lists of unknowns, which have numbers from 1."""
-    for name, stage in (("Outputs", Stage.COMMUNICATION), ("InitialUnknowns", Stage.INITIALIZATION)):
-        unknowns = list(_unknowns(plan, variables, stage))
+    named = (("Outputs", lists.outputs), ("Derivatives", lists.derivatives), ("InitialUnknowns", lists.initial))
+    for name, unknowns in named:
         if not unknowns:
             continue
         found = etree.SubElement(structure, name)
@@ -194,29 +235,69 @@ def _add_structure_of_fmi2(structure: Any, plan: Plan, variables: Sequence[Expor
             etree.SubElement(found, "Unknown", index=str(number + 1), dependencies=dependencies)
 
 
-def _add_structure(structure: Any, plan: Plan, variables: Sequence[ExportedVariable]) -> None:
+def _add_structure(structure: Any, lists: _StructureLists) -> None:
     """Unknowns by their value references."""
-    for name, stage in (("Output", Stage.COMMUNICATION), ("InitialUnknown", Stage.INITIALIZATION)):
-        for number, known in _unknowns(plan, variables, stage):
+    named = (
+        ("Output", lists.outputs),
+        ("ContinuousStateDerivative", lists.derivatives),
+        ("InitialUnknown", lists.initial),
+        ("EventIndicator", lists.indicators),
+    )
+    for name, unknowns in named:
+        for number, known in unknowns:
             etree.SubElement(structure, name, valueReference=str(number), dependencies=" ".join(map(str, known)))
 
 
-def _unknowns(plan: Plan, variables: Sequence[ExportedVariable], stage: Stage) -> Iterator[tuple[int, Sequence[int]]]:
-    """The outputs of the system by their number, and the numbers of all that each depends on at one instant."""
+def _unknowns_of_simulation(plan: Plan, variables: Sequence[ExportedVariable]) -> _StructureLists:
+    outputs = list(_needed_inputs(plan, variables, Stage.COMMUNICATION).items())
+    return _StructureLists(outputs, (), _initial(plan, variables, []), ())
+
+
+def _unknowns_of_exchange(plan: Plan, variables: Sequence[ExportedVariable]) -> _StructureLists:
+    """States, derivatives and event indicators belong to the structure, and outputs depend on states too. Event
+    indicators may depend on everything.
+    """
+    dependencies = continuous_dependencies(plan, variables)
+    signal = plan.network.arrays
+    roles: dict[ContinuousRole, list[int]] = {role: [] for role in ContinuousRole}
+    for number, one in enumerate(variables):
+        if one.continuous is not None:
+            roles[one.continuous.role].append(number)
+    outputs = [number for number, one in enumerate(variables) if one.causality is Causality.OUTPUT]
+    known = sorted(number for numbers in dependencies.knowns.values() for number in numbers)
+    derivatives = roles[ContinuousRole.DERIVATIVE]
+    return _StructureLists(
+        [(number, dependencies.of(whole(variables[number].signal, signal))) for number in outputs],
+        [(number, dependencies.of(_whole_derivative(plan, variables[number].signal))) for number in derivatives],
+        _initial(plan, variables, [*roles[ContinuousRole.STATE], *derivatives]),
+        [(number, known) for number in roles[ContinuousRole.INDICATOR]],
+    )
+
+
+def _whole_derivative(plan: Plan, signal: Signal) -> Signal:
+    """The array that it is an element of, if it is one; it need be no connector."""
+    description = plan.network.components[signal.component].description
+    return Signal(signal.component, description.variables[signal.variable].array or signal.variable)
+
+
+def _initial(plan: Plan, variables: Sequence[ExportedVariable], continuous: Sequence[int]) -> Unknowns:
+    """Outputs, states and derivatives, which are all calculated in initialization mode, from parameters too."""
     parameters = [number for number, one in enumerate(variables) if one.causality is Causality.PARAMETER]
-    more = parameters if stage is Stage.INITIALIZATION else ()
-    for number, inputs in _needed_inputs(plan, variables, stage).items():
-        yield number, sorted({*inputs, *more})
+    inputs = [number for number, one in enumerate(variables) if one.causality is Causality.INPUT]
+    outputs = _needed_inputs(plan, variables, Stage.INITIALIZATION)
+    found = {number: sorted({*known, *parameters}) for number, known in outputs.items()}
+    found |= {number: sorted({*inputs, *parameters}) for number in continuous if number not in found}
+    return sorted(found.items())
 
 
-def _needed_inputs(plan: Plan, variables: Sequence[ExportedVariable], stage: Stage) -> dict[int, Iterable[int]]:
+def _needed_inputs(plan: Plan, variables: Sequence[ExportedVariable], stage: Stage) -> dict[int, list[int]]:
     """Numbers of the inputs of the system on which each output depends at one instant."""
     graph = dependency_graph(plan.network, stage)
     arrays = plan.network.arrays
     inputs = {
         whole(one.signal, arrays): number for number, one in enumerate(variables) if one.causality is Causality.INPUT
     }
-    found: dict[int, Iterable[int]] = {}
+    found: dict[int, list[int]] = {}
     for number, one in enumerate(variables):
         if one.causality is Causality.OUTPUT:
             signal = whole(one.signal, arrays)

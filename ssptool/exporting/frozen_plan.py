@@ -26,11 +26,12 @@ from ssptool.engine.kernel.interface import (
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
 from ssptool.engine.masters.jumps import WithShortStep
 from ssptool.engine.masters.program import Program
-from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedWire
+from ssptool.engine.ode.integrator import Integrator, Method
+from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
 from ssptool.engine.run.coupling import Evaluation, couple
-from ssptool.exporting.capabilities import able
+from ssptool.exporting.capabilities import ExportInterface, able
 from ssptool.exporting.interface import ExportedVariable, root_starts
-from ssptool.fmu.description import Value
+from ssptool.fmu.description import InterfaceType, Value
 from ssptool.network.network import IDENTITY, Conversion
 
 VERSION = 1
@@ -79,7 +80,7 @@ class NumberedLoop:
         self.index = number
 
 
-def frozen(plan: Plan, variables: Sequence[ExportedVariable]) -> Json:
+def frozen(plan: Plan, variables: Sequence[ExportedVariable], interface: ExportInterface) -> Json:
     """The content of the file, but for the token, which follows from it.
 
     Raises
@@ -92,6 +93,7 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable]) -> Json:
     return {
         "version": VERSION,
         "name": plan.name,
+        "interface": str(interface),
         "start": interval.start,
         "stop": interval.stop,
         "step": interval.step,
@@ -109,7 +111,7 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable]) -> Json:
         "loops": [_loop(loop) for loop in plan.loops],
         "initialization": _steps(plan.initialization),
         "first_point": [_outputs(plan), *(_steps(group.schedule) for group in plan.groups)],
-        "stepping": _stepping(plan),
+        "stepping": _stepping(plan) if plan.ode is None else _of_ode(plan, plan.ode),
         "variables": [_variable(one) for one in variables],
     }
 
@@ -150,6 +152,31 @@ def _stepping(plan: Plan) -> Json:
     }
 
 
+def _of_ode(plan: Plan, ode: PlannedOde) -> Json:
+    """Schedules of a system that is nothing but an ODE, and how it is integrated."""
+    assert isinstance(plan.master, Integrator)  # since there is nothing else
+    return {
+        "groups": [list(ode.instances)],
+        "schedules": [_steps(ode.schedule), _steps(ode.slopes)],
+        "everyone": 0,
+        "everything": 0,
+        "ode": {
+            "parts": list(ode.instances),
+            "slopes": 1,
+            "rtol": plan.master.rtol,
+            "solver": solver_of(plan.master),
+            "nominal": list(plan.nominal),
+            "inputs_of_parts": [slot for one in plan.instances for slot in one.input_slots],
+            "single": any(loop.single for loop in plan.loops),
+        },
+    }
+
+
+def solver_of(integrator: Integrator) -> str:
+    """The method of an exported FMU, which has no CVODE, for the kind of problem that an integrator is for."""
+    return {Method.ADAMS: "dormand-prince", Method.BDF: "rosenbrock"}[integrator.method]
+
+
 def _iteration(calls: IterationCalls) -> Json:
     rule = calls.rule._asdict() | {"kind": calls.rule.kind.name.lower()}
     plain = {name: getattr(calls, name) for name in calls.__dataclass_fields__ if name != "rule"}
@@ -187,6 +214,22 @@ def _part(plan: Plan, number: int, one: PlannedInstance) -> Json:
         "starts": _sets(one, one.starts),
         "guesses": _asked(plan, one, guessed),
         "moving": [variables[name].reference for name, _ in one.moving] if asks else [],
+        **(_exchange(one) if one.interface is InterfaceType.MODEL_EXCHANGE else {}),
+    }
+
+
+def _exchange(one: PlannedInstance) -> Json:
+    """Model exchange of a part: sizes of its vectors, and references of what directional derivatives are about."""
+    slopes, variables = one.description.state_derivatives, one.description.variables
+    states = [variables[slope.derivative_of or ""] for slope in slopes]
+    return {
+        "exchange": {
+            "states": len(slopes),
+            "indicators": one.description.event_indicators,
+            "reports_steps": one.used_interface.needs_completed_step,
+            "derivatives": [slope.reference for slope in slopes if slope.element == 0],
+            "known_states": [state.reference for state in states if state.element == 0],
+        }
     }
 
 
@@ -269,9 +312,11 @@ def _variable(one: ExportedVariable) -> Json:
     found: Json = {"name": one.name, "type": one.type, "causality": str(one.causality)}
     if one.variability == "tunable":
         found["tunable"] = True
+    if one.continuous is not None:
+        found[str(one.continuous.role)] = one.continuous.number
     if one.slot is not None:
         found["slot"] = one.slot
-    else:
+    elif one.targets:
         found["targets"] = [
             {"part": target.part, "reference": target.reference, "type": target.suffix}
             | ({} if target.conversion == IDENTITY else _factors(target.conversion))

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from itertools import chain, count
+from typing import NamedTuple
 
 from ssptool.engine.kernel.interface import ACCESS, NOTHING
 from ssptool.engine.planning.plan import Plan, PlannedInstance
@@ -25,6 +27,21 @@ class PartVariable:
     conversion: Conversion = IDENTITY
 
 
+class ContinuousRole(StrEnum):
+    """The vector of model exchange that a variable belongs to."""
+
+    STATE = "state"
+    DERIVATIVE = "derivative"
+    INDICATOR = "indicator"
+
+
+class ContinuousPlace(NamedTuple):
+    """The place of a variable in a vector of model exchange."""
+
+    role: ContinuousRole
+    number: int
+
+
 @dataclass(frozen=True, slots=True)
 class ExportedVariable:
     """A variable of the exported system; its place among all is its value reference.
@@ -37,6 +54,8 @@ class ExportedVariable:
         Of inputs and parameters; None for what is calculated.
     slot
         Where the kernel has it; None if only parts know it, the `targets`.
+    continuous
+        Its place among the states, derivatives or event indicators of the system, if it is one of these.
     """
 
     name: str
@@ -51,6 +70,7 @@ class ExportedVariable:
     slot: int | None = None
     targets: tuple[PartVariable, ...] = ()
     items: tuple[tuple[str, int], ...] = ()
+    continuous: ContinuousPlace | None = None
 
 
 class UnknownPattern(WrongUsage):

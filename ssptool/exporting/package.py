@@ -13,6 +13,8 @@ from ssptool.documents.saving import save_file
 from ssptool.documents.vocabulary import EXPORTED_SYSTEM
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.planning.plan import Plan
+from ssptool.exporting.capabilities import ExportInterface
+from ssptool.exporting.continuous import with_continuous
 from ssptool.exporting.description import model_description, model_identifier
 from ssptool.exporting.frozen_plan import Json, first_of_source, frozen, part_folder
 from ssptool.exporting.interface import ExportedVariable, exported_variables, independent
@@ -50,9 +52,10 @@ def export_fmu(
     *,
     expose: Sequence[str] = (),
     fmi: int = 2,
+    interface: ExportInterface = ExportInterface.CS,
     platforms: Sequence[str] = (),
 ) -> ExportedFmu:
-    """Write the FMU, of FMI 2.0 or 3.0, whole or not at all.
+    """Write the FMU, of FMI 2.0 or 3.0, whole or not at all. For model exchange, all components must be planned so.
 
     Raises
     ------
@@ -63,12 +66,14 @@ def export_fmu(
     UnknownPlatform, RuntimeMissing, RuntimeNotBuilt
     """
     variables = exported_variables(plan, expose)
+    if interface is not ExportInterface.CS:
+        variables = with_continuous(plan, variables, fmi)
     if fmi == 3:
         variables = (*variables, independent(variables))
     refuse_export(plan, variables, fmi)
     chosen = choose_platforms(plan, sources, platforms)
     libraries = {one: runtime_library(one) for one in chosen.platforms}
-    content = frozen(plan, variables)
+    content = frozen(plan, variables, interface)
     token = _token(content)
     with TemporaryFolder() as place:
         folder = Path(place)
@@ -76,7 +81,7 @@ def export_fmu(
         archive.save(package)
         made = folder / "made.fmu"
         with zipfile.ZipFile(made, "w") as fmu:
-            _add(fmu, "modelDescription.xml", model_description(plan, variables, token, fmi))
+            _add(fmu, "modelDescription.xml", model_description(plan, variables, token, fmi, interface))
             for platform, library in libraries.items():
                 name = f"{BINARIES}{platform.folder(fmi)}/{model_identifier(plan.name)}{platform.ending}"
                 _add(fmu, name, library.read_bytes())

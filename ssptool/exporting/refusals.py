@@ -10,7 +10,6 @@ from ssptool.engine.masters.program import ProgrammedMaster
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.exporting.description import type_in
 from ssptool.exporting.interface import ExportedVariable
-from ssptool.fmu.description import InterfaceType
 
 _WITH_RUN = "run it with `ssptool run`"
 
@@ -46,7 +45,14 @@ def _of_system(plan: Plan) -> Iterator[Unsupported]:
             "parameters that one component calculates for another are not supported in an exported FMU",
             "give the parameter its value in a parameter set",
         )
-    if plan.event_modes:
+    if plan.coupled_ode is not None:
+        beside = next(one for one in plan.instances if one not in plan.integrated)
+        yield Unsupported(
+            f"component {plan.integrated[0].name}",
+            f"model exchange beside co-simulation ({beside.name}) is not supported in an exported FMU",
+            "use FMUs that all offer one of them (--implementation), or run it with `ssptool run`",
+        )
+    if plan.event_modes or (plan.ode is not None and plan.ode.events):
         yield Unsupported(subject, "clocks and event mode are not supported in an exported FMU", _WITH_RUN)
 
 
@@ -72,12 +78,6 @@ def _of_parts(plan: Plan) -> Iterator[Unsupported]:
 
 def _of_part(one: PlannedInstance, uses: int) -> Iterator[Unsupported]:
     subject, description = f"component {one.name}", one.description
-    if one.interface is InterfaceType.MODEL_EXCHANGE:
-        yield Unsupported(
-            subject,
-            "components of model exchange are not supported in an exported FMU",
-            f"use an FMU for co-simulation, or {_WITH_RUN}",
-        )
     if description.fmi_major == 1:
         yield Unsupported(
             subject, "FMUs of FMI 1.0 are not supported in an exported FMU", "ask for an FMU of FMI 2.0 or 3.0"

@@ -38,6 +38,14 @@ def models():
     return folder / "fmi2"
 
 
+@pytest.fixture(scope="session")
+def exchange_models():
+    """The folder with the FMI 2.0 FMUs of tests/models, which offer model exchange, built if need be."""
+    folder = ROOT / "build" / "test-models"
+    build(ROOT / "tests" / "models", folder)
+    return folder / "fmi2"
+
+
 @pytest.fixture(scope="session", params=[2, 3], ids="fmi{}".format)
 def fmi(request):
     """The version of FMI of an exported FMU."""

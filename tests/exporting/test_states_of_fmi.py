@@ -145,7 +145,8 @@ def test_an_importer_that_asks_for_what_is_not_there_gets_no_instance_and_a_reas
 def test_there_is_an_instance_for_co_simulation_only_and_not_without_resources(kind, fmu3, tmp_path):
     said = Messages()
     with instance(fmu3, tmp_path / "unpacked", said) as slave:
-        texts = [b"other", slave.guid.encode(), None if kind == "CoSimulation" else b"/"]
+        resources = str(tmp_path / "unpacked" / "resources").encode()
+        texts = [b"other", slave.guid.encode(), None if kind == "CoSimulation" else resources]
         common = [None, slave.logMessage]
         if kind == "CoSimulation":
             made = slave.fmi3InstantiateCoSimulation(
@@ -157,8 +158,12 @@ def test_there_is_an_instance_for_co_simulation_only_and_not_without_resources(k
             callbacks = fmi3ClockUpdateCallback(), fmi3LockPreemptionCallback(), fmi3UnlockPreemptionCallback()
             made = slave.fmi3InstantiateScheduledExecution(*texts, False, False, *common, *callbacks)
         assert made is None
-    expected = "the path of the resources is needed" if kind == "CoSimulation" else "co-simulation only"
-    assert f"fmi3Instantiate{kind}" in said[0][2] and expected in said[0][2]
+    expected = {
+        "CoSimulation": "the path of the resources is needed",
+        "ModelExchange": "this FMU offers co-simulation only",
+        "ScheduledExecution": "this FMU offers no scheduled execution",
+    }
+    assert f"fmi3Instantiate{kind}" in said[0][2] and expected[kind] in said[0][2]
 
 
 def test_as_many_values_as_variables_and_of_their_type(fmu3, tmp_path):

@@ -30,9 +30,15 @@ Chosen chosen(const Variables& variables, const std::vector<Slot>* slots) {
 
 }  // namespace
 
-Tangents::Tangents(const Plan& plan, const std::vector<std::unique_ptr<Part>>& parts, std::vector<double> direction)
-    : plan_(plan), parts_(parts), into_(plan.slots), values_(std::move(direction)) {
+Tangents::Tangents(const Plan& plan, const std::vector<std::unique_ptr<Part>>& parts, std::vector<double> direction,
+                   std::vector<double> states)
+    : plan_(plan), parts_(parts), into_(plan.slots), values_(std::move(direction)), states_(std::move(states)) {
   for (const Wire& wire : plan.wires) into_[wire.destination] = &wire;
+  std::size_t first = 0;
+  for (const PlannedPart& part : plan.parts) {
+    first_state_.push_back(first);
+    first += part.exchange ? part.exchange->states : 0;
+  }
 }
 
 void Tangents::follow(const Schedule& schedule) {
@@ -47,21 +53,40 @@ void Tangents::carry(Slot destination) {
   if (const Wire* const wire = into_[destination]) values_[destination] = wire->factor * values_[wire->source];
 }
 
-// What was set in an earlier call of the part acts as well.
 void Tangents::follow(const Call& call) {
   for (const Slot slot : call.inputs) carry(slot);
-  Part& part = *parts_.at(call.instance);
-  const Chosen unknowns = chosen(part.plan().outputs, &call.outputs), knowns = chosen(part.plan().inputs, nullptr);
+  const Chosen unknowns = chosen(parts_.at(call.instance)->plan().outputs, &call.outputs);
   if (unknowns.slots.empty()) return;
-  std::vector<double> seed;
-  bool still = true;
-  for (const Slot slot : knowns.slots) {
-    seed.push_back(values_[slot]);
-    still = still && values_[slot] == 0.0;
-  }
-  const std::vector<double> found = still ? std::vector<double>(unknowns.slots.size())
-                                          : part.directional(unknowns.references, knowns.references, seed);
+  const std::vector<double> found = of_part(call.instance, unknowns.references, unknowns.slots.size());
   for (std::size_t i = 0; i < found.size(); ++i) values_[unknowns.slots[i]] = found[i];
+}
+
+// What was set in an earlier call of the part acts as well.
+std::vector<double> Tangents::of_part(Index number, const std::vector<fmi::Reference>& unknowns,
+                                      std::size_t count) const {
+  Part& part = *parts_.at(number);
+  Chosen knowns = chosen(part.plan().inputs, nullptr);
+  std::vector<double> seed;
+  for (const Slot slot : knowns.slots) seed.push_back(values_[slot]);
+  if (part.plan().exchange && !states_.empty()) {
+    const std::vector<fmi::Reference>& states = part.plan().exchange->known_states;
+    knowns.references.insert(knowns.references.end(), states.begin(), states.end());
+    const auto first = states_.begin() + static_cast<std::ptrdiff_t>(first_state_[number]);
+    seed.insert(seed.end(), first, first + static_cast<std::ptrdiff_t>(part.plan().exchange->states));
+  }
+  if (std::ranges::all_of(seed, [](double one) { return one == 0.0; })) return std::vector<double>(count);
+  return part.directional(unknowns, knowns.references, seed);
+}
+
+std::vector<double> Tangents::slopes() const {
+  std::vector<double> found;
+  for (Index number = 0; number < plan_.parts.size(); ++number) {
+    const auto& exchange = plan_.parts[number].exchange;
+    if (!exchange || exchange->states == 0) continue;
+    const std::vector<double> own = of_part(number, exchange->derivatives, exchange->states);
+    found.insert(found.end(), own.begin(), own.end());
+  }
+  return found;
 }
 
 // The torn signals' changes z solve z = J z + b, where b is what comes around for z = 0.

@@ -1,8 +1,9 @@
-// The functions of FMI 2.0 (co-simulation) that an importer calls.
+// The functions of FMI 2.0 that an importer calls.
 #include <charconv>
+#include <cmath>
 #include <cstring>
 
-#include "instance.hpp"
+#include "model_exchange.hpp"
 
 namespace ssptool::runtime {
 
@@ -83,14 +84,12 @@ SSPTOOL_EXPORT void* fmi2Instantiate(const char* name, int kind, const char* tok
                                      const Callbacks* callbacks, int, int logging) {
   if (callbacks == nullptr || callbacks->logger == nullptr) return nullptr;
   const auto importer = std::make_shared<Fmi2Importer>(*callbacks, name, logging != 0);
-  const auto refused = [&](const char* why) -> void* {
-    importer->write(Status::error, "logStatusError", std::string("fmi2Instantiate: ") + why);
+  if (resources == nullptr) {
+    importer->write(Status::error, "logStatusError", "fmi2Instantiate: the location of the resources is needed");
     return nullptr;
-  };
-  constexpr int co_simulation = 1;
-  if (kind != co_simulation) return refused("this FMU offers co-simulation only");
-  if (resources == nullptr) return refused("the location of the resources is needed");
-  return instantiate({"fmi2Instantiate", "GUID"}, importer, token, decoded(resources));
+  }
+  const Kind wanted = kind == 0 ? Kind::model_exchange : Kind::co_simulation;
+  return instantiate({"fmi2Instantiate", "GUID", wanted}, importer, token, decoded(resources));
 }
 
 SSPTOOL_EXPORT void fmi2FreeInstance(void* c) { free_instance(c); }
@@ -182,6 +181,51 @@ SSPTOOL_EXPORT int fmi2GetDirectionalDerivative(void* c, const fmi::Reference* u
                                                 const double* seed, double* sensitivity) {
   return directional(c, "fmi2GetDirectionalDerivative", {unknowns, unknown_count}, {knowns, known_count},
                      {seed, known_count}, {sensitivity, unknown_count});
+}
+
+// --- model exchange --------------------------------------------------------------------------------------------------
+
+// As FMI's headers have it.
+struct EventInfo {
+  int again, terminate, nominals_changed, states_changed, next_time_defined;
+  double next_time;
+};
+
+SSPTOOL_EXPORT int fmi2EnterEventMode(void* c) { return enter_event_mode(c, "fmi2EnterEventMode"); }
+SSPTOOL_EXPORT int fmi2NewDiscreteStates(void* c, EventInfo* info) {
+  DiscreteUpdate found;
+  const int status = update_discrete_states(c, "fmi2NewDiscreteStates", found);
+  const bool defined = std::isfinite(found.next_time);
+  if (info != nullptr)
+    *info = {found.again,          found.terminate, found.nominals_changed,
+             found.states_changed, defined,         defined ? found.next_time : 0.0};
+  return status;
+}
+SSPTOOL_EXPORT int fmi2EnterContinuousTimeMode(void* c) {
+  return enter_continuous_time(c, "fmi2EnterContinuousTimeMode");
+}
+SSPTOOL_EXPORT int fmi2CompletedIntegratorStep(void* c, int, int* event, int* terminate) {
+  CompletedStep found;
+  const int status = complete_step(c, "fmi2CompletedIntegratorStep", found);
+  if (event != nullptr) *event = found.event ? 1 : 0;
+  if (terminate != nullptr) *terminate = found.terminate ? 1 : 0;
+  return status;
+}
+SSPTOOL_EXPORT int fmi2SetTime(void* c, double t) { return set_time(c, "fmi2SetTime", t); }
+SSPTOOL_EXPORT int fmi2SetContinuousStates(void* c, const double* states, std::size_t count) {
+  return set_states(c, "fmi2SetContinuousStates", states, count);
+}
+SSPTOOL_EXPORT int fmi2GetContinuousStates(void* c, double* states, std::size_t count) {
+  return get_states(c, "fmi2GetContinuousStates", states, count);
+}
+SSPTOOL_EXPORT int fmi2GetDerivatives(void* c, double* derivatives, std::size_t count) {
+  return get_slopes(c, "fmi2GetDerivatives", derivatives, count);
+}
+SSPTOOL_EXPORT int fmi2GetEventIndicators(void* c, double* indicators, std::size_t count) {
+  return get_indicators(c, "fmi2GetEventIndicators", indicators, count);
+}
+SSPTOOL_EXPORT int fmi2GetNominalsOfContinuousStates(void* c, double* nominals, std::size_t count) {
+  return get_nominals(c, "fmi2GetNominalsOfContinuousStates", nominals, count);
 }
 
 }  // namespace ssptool::runtime

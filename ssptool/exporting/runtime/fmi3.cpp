@@ -1,7 +1,9 @@
-// The functions of FMI 3.0 (co-simulation) that an importer calls, and those of which it only looks up the names.
+// The functions of FMI 3.0 that an importer calls, and those of which it only looks up the names.
+#include <cmath>
 #include <cstring>
+#include <utility>
 
-#include "instance.hpp"
+#include "model_exchange.hpp"
 
 namespace ssptool::runtime {
 
@@ -33,8 +35,6 @@ void* refused(Importer&& importer, const char* function, const char* why) {
   return nullptr;
 }
 
-constexpr const char* co_simulation_only = "this FMU offers co-simulation only";
-
 }  // namespace
 
 SSPTOOL_EXPORT const char* fmi3GetVersion() { return "3.0"; }
@@ -45,15 +45,20 @@ SSPTOOL_EXPORT int fmi3SetDebugLogging(void* c, bool on, std::size_t, const char
 
 // --- instances -------------------------------------------------------------------------------------------------------
 
-SSPTOOL_EXPORT void* fmi3InstantiateModelExchange(const char*, const char*, const char*, bool, bool logging,
-                                                  void* environment, Logger* logger) {
-  return refused(Fmi3Importer(logger, environment, logging), "fmi3InstantiateModelExchange", co_simulation_only);
+SSPTOOL_EXPORT void* fmi3InstantiateModelExchange(const char*, const char* token, const char* resources, bool,
+                                                  bool logging, void* environment, Logger* logger) {
+  constexpr const char* function = "fmi3InstantiateModelExchange";
+  if (resources == nullptr)
+    return refused(Fmi3Importer(logger, environment, logging), function, "the path of the resources is needed");
+  return instantiate({function, "instantiation token", Kind::model_exchange},
+                     std::make_shared<Fmi3Importer>(logger, environment, logging), token, resources);
 }
 
 SSPTOOL_EXPORT void* fmi3InstantiateScheduledExecution(const char*, const char*, const char*, bool, bool logging,
                                                        void* environment, Logger* logger, void (*)(void*), void (*)(),
                                                        void (*)()) {
-  return refused(Fmi3Importer(logger, environment, logging), "fmi3InstantiateScheduledExecution", co_simulation_only);
+  return refused(Fmi3Importer(logger, environment, logging), "fmi3InstantiateScheduledExecution",
+                 "this FMU offers no scheduled execution");
 }
 
 SSPTOOL_EXPORT void* fmi3InstantiateCoSimulation(const char*, const char* token, const char* resources, bool,
@@ -161,6 +166,57 @@ SSPTOOL_EXPORT int fmi3GetAdjointDerivative(void* c, const fmi::Reference* unkno
                  {sensitivity, sensitivity_size});
 }
 
+// --- model exchange --------------------------------------------------------------------------------------------------
+
+SSPTOOL_EXPORT int fmi3EnterEventMode(void* c) { return enter_event_mode(c, "fmi3EnterEventMode"); }
+SSPTOOL_EXPORT int fmi3UpdateDiscreteStates(void* c, bool* again, bool* terminate, bool* nominals_changed,
+                                            bool* states_changed, bool* next_time_defined, double* next_time) {
+  DiscreteUpdate found;
+  const int status = update_discrete_states(c, "fmi3UpdateDiscreteStates", found);
+  const bool defined = std::isfinite(found.next_time);
+  for (const auto& [place, value] :
+       {std::pair{again, found.again}, std::pair{terminate, found.terminate},
+        std::pair{nominals_changed, found.nominals_changed}, std::pair{states_changed, found.states_changed},
+        std::pair{next_time_defined, defined}})
+    if (place != nullptr) *place = value;
+  if (next_time != nullptr) *next_time = defined ? found.next_time : 0.0;
+  return status;
+}
+SSPTOOL_EXPORT int fmi3EnterContinuousTimeMode(void* c) {
+  return enter_continuous_time(c, "fmi3EnterContinuousTimeMode");
+}
+SSPTOOL_EXPORT int fmi3CompletedIntegratorStep(void* c, bool, bool* event, bool* terminate) {
+  CompletedStep found;
+  const int status = complete_step(c, "fmi3CompletedIntegratorStep", found);
+  if (event != nullptr) *event = found.event;
+  if (terminate != nullptr) *terminate = found.terminate;
+  return status;
+}
+SSPTOOL_EXPORT int fmi3SetTime(void* c, double t) { return set_time(c, "fmi3SetTime", t); }
+SSPTOOL_EXPORT int fmi3SetContinuousStates(void* c, const double* states, std::size_t count) {
+  return set_states(c, "fmi3SetContinuousStates", states, count);
+}
+SSPTOOL_EXPORT int fmi3GetContinuousStates(void* c, double* states, std::size_t count) {
+  return get_states(c, "fmi3GetContinuousStates", states, count);
+}
+SSPTOOL_EXPORT int fmi3GetContinuousStateDerivatives(void* c, double* derivatives, std::size_t count) {
+  return get_slopes(c, "fmi3GetContinuousStateDerivatives", derivatives, count);
+}
+SSPTOOL_EXPORT int fmi3GetEventIndicators(void* c, double* indicators, std::size_t count) {
+  return get_indicators(c, "fmi3GetEventIndicators", indicators, count);
+}
+SSPTOOL_EXPORT int fmi3GetNominalsOfContinuousStates(void* c, double* nominals, std::size_t count) {
+  return get_nominals(c, "fmi3GetNominalsOfContinuousStates", nominals, count);
+}
+SSPTOOL_EXPORT int fmi3GetNumberOfContinuousStates(void* c, std::size_t* count) {
+  return guarded(c, alive, "fmi3GetNumberOfContinuousStates",
+                 [&](Instance& instance) { *count = instance.system.states(); });
+}
+SSPTOOL_EXPORT int fmi3GetNumberOfEventIndicators(void* c, std::size_t* count) {
+  return guarded(c, alive, "fmi3GetNumberOfEventIndicators",
+                 [&](Instance& instance) { *count = instance.system.indicators(); });
+}
+
 // --- what the model description says is not there --------------------------------------------------------------------
 
 // Importers look up all names when they load the library. In C, arguments that are not looked at need not be stated.
@@ -176,7 +232,6 @@ SSPTOOL_NOT_SUPPORTED(fmi3GetVariableDependencies)
 SSPTOOL_NOT_SUPPORTED(fmi3GetOutputDerivatives)
 SSPTOOL_NOT_SUPPORTED(fmi3EnterConfigurationMode)
 SSPTOOL_NOT_SUPPORTED(fmi3ExitConfigurationMode)
-SSPTOOL_NOT_SUPPORTED(fmi3EnterEventMode)
 SSPTOOL_NOT_SUPPORTED(fmi3EnterStepMode)
 SSPTOOL_NOT_SUPPORTED(fmi3GetIntervalDecimal)
 SSPTOOL_NOT_SUPPORTED(fmi3GetIntervalFraction)
@@ -187,17 +242,6 @@ SSPTOOL_NOT_SUPPORTED(fmi3SetIntervalFraction)
 SSPTOOL_NOT_SUPPORTED(fmi3SetShiftDecimal)
 SSPTOOL_NOT_SUPPORTED(fmi3SetShiftFraction)
 SSPTOOL_NOT_SUPPORTED(fmi3EvaluateDiscreteStates)
-SSPTOOL_NOT_SUPPORTED(fmi3UpdateDiscreteStates)
-SSPTOOL_NOT_SUPPORTED(fmi3EnterContinuousTimeMode)
-SSPTOOL_NOT_SUPPORTED(fmi3CompletedIntegratorStep)
-SSPTOOL_NOT_SUPPORTED(fmi3SetTime)
-SSPTOOL_NOT_SUPPORTED(fmi3SetContinuousStates)
-SSPTOOL_NOT_SUPPORTED(fmi3GetContinuousStateDerivatives)
-SSPTOOL_NOT_SUPPORTED(fmi3GetEventIndicators)
-SSPTOOL_NOT_SUPPORTED(fmi3GetContinuousStates)
-SSPTOOL_NOT_SUPPORTED(fmi3GetNominalsOfContinuousStates)
-SSPTOOL_NOT_SUPPORTED(fmi3GetNumberOfEventIndicators)
-SSPTOOL_NOT_SUPPORTED(fmi3GetNumberOfContinuousStates)
 SSPTOOL_NOT_SUPPORTED(fmi3ActivateModelPartition)
 
 }  // namespace ssptool::runtime

@@ -137,7 +137,8 @@ void System::exit_initialization() {
   for (const auto& part : parts_) part->exit_initialization();
   first_point();
   couple();
-  phase_ = Phase::stepping;
+  phase_ = kind_ == Kind::model_exchange ? Phase::exchange : Phase::stepping;
+  if (ode_ != nullptr) begin_ode();
 }
 
 // Outputs after initialization mode, loops included.
@@ -169,6 +170,7 @@ void System::couple() {
     if (one.op == Op::evaluate) one.argument = schedules.at(one.argument);
   kernel_->inputs.exchange(plan_.everyone);
   kernel_->history.accept(now_);
+  if (plan_.ode) make_ode({schedules.at(plan_.everything), schedules.at(plan_.ode->slopes)});
 }
 
 }  // namespace ssptool::runtime

@@ -35,7 +35,7 @@ void* instantiate(const Instantiation& call, const std::shared_ptr<Importer>& im
     return nullptr;
   };
   try {
-    auto instance = std::make_unique<Instance>(importer, resources);
+    auto instance = std::make_unique<Instance>(importer, resources, call.kind);
     if (token == nullptr || instance->system.token() != token)
       return refused(std::string("the ") + call.word_for_token + " is not that of this FMU");
     return instance.release();
@@ -56,6 +56,12 @@ int refuse(Instance& instance, Status status, const std::string& message) noexce
   return static_cast<int>(status);
 }
 
+Status status_of(Kind kind, const IntegrationStopped& stopped) noexcept {
+  const bool avoidable = stopped.recoverable || stopped.ending == Ending::nonfinite;
+  if (stopped.ending == Ending::terminated) return Status::discard;
+  return kind == Kind::model_exchange && avoidable ? Status::discard : Status::error;
+}
+
 int set_logging(void* component, const char* function, bool on) noexcept {
   return guarded(component, alive, function, [&](Instance& instance) {
     instance.importer->logging = on;
@@ -66,7 +72,7 @@ int set_logging(void* component, const char* function, bool on) noexcept {
 int exit_initialization(void* component, const char* function) noexcept {
   return guarded(component, initialization, function, [](Instance& instance) {
     instance.system.exit_initialization();
-    instance.state = stepping;
+    instance.state = instance.kind == Kind::model_exchange ? event_mode : stepping;
   });
 }
 
@@ -83,7 +89,7 @@ int do_step(void* component, const char* function, double t, double h) noexcept 
 }
 
 int terminate(void* component, const char* function) noexcept {
-  return guarded(component, stepping, function, [](Instance& instance) {
+  return guarded(component, stepping | exchanging, function, [](Instance& instance) {
     instance.state = terminated;
     instance.system.terminate();
   });

@@ -19,11 +19,22 @@
 
 namespace ssptool::runtime {
 
-// The states of co-simulation (FMI 2.0.4, 4.2.4; FMI 3.0, 2.3 and 4.2), as bits; `failed` is after an error, `dead`
-// after fatal. `stepping` is the step mode of FMI 3.0.
-enum State : unsigned { instantiated = 1, initialization = 2, stepping = 4, terminated = 8, failed = 16, dead = 32 };
+// The states of co-simulation and model exchange (FMI 2.0.4, 3.2.3 and 4.2.4; FMI 3.0, 2.3, 3.2 and 4.2), as bits;
+// `failed` is after an error, `dead` after fatal. `stepping` is the step mode of FMI 3.0, `continuous` the
+// continuous-time mode.
+enum State : unsigned {
+  instantiated = 1,
+  initialization = 2,
+  stepping = 4,
+  terminated = 8,
+  failed = 16,
+  dead = 32,
+  event_mode = 64,
+  continuous = 128
+};
 
-constexpr unsigned running = initialization | stepping;
+constexpr unsigned exchanging = event_mode | continuous;
+constexpr unsigned running = initialization | stepping | exchanging;
 constexpr unsigned readable = running | terminated | failed;
 constexpr unsigned settable = instantiated | running;
 constexpr unsigned alive = instantiated | readable;
@@ -54,10 +65,11 @@ struct InstanceState {
 };
 
 struct Instance {
-  Instance(std::shared_ptr<Importer> log, const std::filesystem::path& resources)
-      : importer(std::move(log)), system(resources, *importer, importer->logging) {}
+  Instance(std::shared_ptr<Importer> log, const std::filesystem::path& resources, Kind of)
+      : importer(std::move(log)), kind(of), system(resources, *importer, importer->logging, of) {}
 
   const std::shared_ptr<Importer> importer;  // outlives the system, which logs to it
+  const Kind kind;
   System system;
   State state = instantiated;
   std::vector<std::string> texts;  // of the last function that gets texts
@@ -70,6 +82,7 @@ struct Instance {
 struct Instantiation {
   const char* function;
   const char* word_for_token;
+  Kind kind = Kind::co_simulation;
 };
 void* instantiate(const Instantiation&, const std::shared_ptr<Importer>&, const char* token,
                   const std::filesystem::path& resources) noexcept;
@@ -77,6 +90,9 @@ void free_instance(void* component) noexcept;
 
 // Logs the message, and leads to the state that follows. Gives the status as FMI numbers it.
 int refuse(Instance&, Status, const std::string& message) noexcept;
+
+// An importer that integrates can avoid points at which the system cannot be evaluated.
+Status status_of(Kind, const IntegrationStopped&) noexcept;
 
 // Calls `act` in the states in which FMI allows it; nothing is thrown out of a function of FMI.
 template <class Act>
@@ -91,6 +107,8 @@ int guarded(void* component, unsigned states, const char* function, const Act& a
     return static_cast<int>(Status::ok);
   } catch (const Refused& refused) {
     return refuse(instance, refused.status, refused.what());
+  } catch (const IntegrationStopped& stopped) {
+    return refuse(instance, status_of(instance.kind, stopped), std::string(function) + ": " + stopped.what());
   } catch (const std::exception& error) {
     return refuse(instance, Status::error, std::string(function) + ": " + error.what());
   } catch (...) {

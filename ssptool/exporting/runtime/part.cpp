@@ -54,14 +54,35 @@ constexpr std::array life_cycle{"Instantiate",
                                 "SerializeFMUState",
                                 "DeserializeFMUState",
                                 "EnterConfigurationMode",
-                                "ExitConfigurationMode"};
+                                "ExitConfigurationMode",
+                                "InstantiateModelExchange",
+                                "SetTime",
+                                "SetContinuousStates",
+                                "GetContinuousStates",
+                                "GetDerivatives",
+                                "GetContinuousStateDerivatives",
+                                "GetEventIndicators",
+                                "GetNominalsOfContinuousStates",
+                                "EnterEventMode",
+                                "EnterContinuousTimeMode",
+                                "NewDiscreteStates",
+                                "UpdateDiscreteStates",
+                                "CompletedIntegratorStep",
+                                "GetNumberOfContinuousStates",
+                                "GetNumberOfEventIndicators"};
 constexpr std::array suffixes{"Real",  "Integer", "Boolean", "String", "Float64", "Float32", "Int8",  "UInt8",
                               "Int16", "UInt16",  "Int32",   "UInt32", "Int64",   "UInt64",  "Binary"};
 
-FunctionTable functions_of(const Library& library, int fmi_major) {
+// What model exchange does not have is looked for by a kernel too, but never called; should it be, it refuses.
+int refuse_call() { return fmi::error; }
+
+FunctionTable functions_of(const Library& library, int fmi_major, bool exchange) {
   const std::string prefix = "fmi" + std::to_string(fmi_major);
   std::map<std::string, void*> found;
-  const auto look_up = [&](const std::string& name) { found[name] = library.find(name.c_str()); };
+  const auto look_up = [&](const std::string& name) {
+    void* const function = library.find(name.c_str());
+    found[name] = function == nullptr && exchange ? reinterpret_cast<void*>(&refuse_call) : function;
+  };
   for (const char* name : life_cycle) look_up(prefix + name);
   for (const char* suffix : suffixes) {
     look_up(prefix + "Get" + suffix);
@@ -133,11 +154,10 @@ class Fmi2Part final : public Part {
 
   void instantiate(const std::filesystem::path& resources, bool logging) override {
     using Instantiate = void*(const char*, int, const char*, const char*, const Callbacks2*, int, int);
-    constexpr int co_simulation = 1;
+    const int kind = plan_.exchange ? 0 : 1;
     logging_ = logging;
-    component_ =
-        functions_.find<Instantiate>("fmi2Instantiate")(plan_.name.c_str(), co_simulation, plan_.token.c_str(),
-                                                        uri(resources).c_str(), &callbacks_, 0, logging ? 1 : 0);
+    component_ = functions_.find<Instantiate>("fmi2Instantiate")(
+        plan_.name.c_str(), kind, plan_.token.c_str(), uri(resources).c_str(), &callbacks_, 0, logging ? 1 : 0);
     if (component_ == nullptr) throw Refused(Status::error, "component " + plan_.name + ": fmi2Instantiate failed");
   }
   void enter_initialization(const Experiment& experiment) override {
@@ -179,6 +199,7 @@ class Fmi3Part final : public Part {
               void (*)(void*, int, const char*, const char*), fmi::v3::IntermediateUpdate*);
     logging_ = logging;
     const std::string folder = resources.string() + static_cast<char>(std::filesystem::path::preferred_separator);
+    if (plan_.exchange) return instantiate_exchange(folder);
     component_ = functions_.find<Instantiate>("fmi3InstantiateCoSimulation")(
         plan_.name.c_str(), plan_.token.c_str(), folder.c_str(), false, logging, false, false, plan_.moving.data(),
         plan_.moving.size(), this, &forward_message3, plan_.moving.empty() ? nullptr : &forward_update);
@@ -202,6 +223,14 @@ class Fmi3Part final : public Part {
   }
 
  private:
+  void instantiate_exchange(const std::string& folder) {
+    using Instantiate =
+        void*(const char*, const char*, const char*, bool, bool, void*, void (*)(void*, int, const char*, const char*));
+    component_ = functions_.find<Instantiate>("fmi3InstantiateModelExchange")(
+        plan_.name.c_str(), plan_.token.c_str(), folder.c_str(), false, logging_, this, &forward_message3);
+    if (component_ == nullptr)
+      throw Refused(Status::error, "component " + plan_.name + ": fmi3InstantiateModelExchange failed");
+  }
   void call(const char* function) { check(function, functions_.find<int(void*)>(function)(component_)); }
 };
 
@@ -214,7 +243,10 @@ const char* word(int status) noexcept {
 }
 
 Part::Part(const PlannedPart& plan, std::shared_ptr<Library> library, Log& log)
-    : plan_(plan), library_(std::move(library)), functions_(functions_of(*library_, plan.fmi_major)), log_(log) {}
+    : plan_(plan),
+      library_(std::move(library)),
+      functions_(functions_of(*library_, plan.fmi_major, plan.exchange.has_value())),
+      log_(log) {}
 
 void Part::check(const char* function, int status) const {
   if (status <= fmi::warning) return;

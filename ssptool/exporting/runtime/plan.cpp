@@ -57,6 +57,24 @@ VariableSet set_from(const Json& json) {
           each<Value>(json, "values", value_from), list<Slot>(json, "slots")};
 }
 
+PlannedExchange exchange_from(const Json& json) {
+  return {json.at("states").get<std::size_t>(), json.at("indicators").get<std::size_t>(),
+          json.at("reports_steps").get<bool>(), list<fmi::Reference>(json, "derivatives"),
+          list<fmi::Reference>(json, "known_states")};
+}
+
+PlannedOde ode_from(const Json& json) {
+  PlannedOde ode;
+  ode.parts = list<Index>(json, "parts");
+  ode.slopes = json.at("slopes").get<Index>();
+  ode.rtol = json.at("rtol").get<double>();
+  ode.solver = json.at("solver").get<std::string>();
+  ode.nominal = list<double>(json, "nominal");
+  ode.inputs_of_parts = list<Slot>(json, "inputs_of_parts");
+  ode.single = json.at("single").get<bool>();
+  return ode;
+}
+
 PlannedPart part_from(const Json& json) {
   PlannedPart part;
   part.name = json.at("name").get<std::string>();
@@ -70,6 +88,7 @@ PlannedPart part_from(const Json& json) {
   part.starts = each<VariableSet>(json, "starts", set_from);
   part.guesses = each<VariableSet>(json, "guesses", set_from);
   part.moving = list<fmi::Reference>(json, "moving");
+  if (json.contains("exchange")) part.exchange = exchange_from(json.at("exchange"));
   return part;
 }
 
@@ -175,6 +194,9 @@ SystemVariable variable_from(const Json& json) {
   variable.type = json.at("type").get<std::string>();
   variable.causality = json.at("causality").get<std::string>();
   variable.tunable = json.value("tunable", false);
+  for (const auto& [name, vector] : {std::pair{"state", Vector::states}, std::pair{"derivative", Vector::derivatives},
+                                     std::pair{"indicator", Vector::indicators}})
+    if (json.contains(name)) variable.element = {vector, json.at(name).get<std::size_t>()};
   if (json.contains("slot")) variable.slot = json.at("slot").get<Slot>();
   variable.targets = each<Target>(json, "targets", target_from);
   return variable;
@@ -187,6 +209,7 @@ void read_stepping(const Json& json, Plan& plan) {
   plan.everyone = json.at("everyone").get<Index>();
   plan.everything = json.at("everything").get<Index>();
   plan.program = each<Instruction>(json, "program", instruction_from);
+  if (json.contains("ode")) plan.ode = ode_from(json.at("ode"));
 }
 
 // Streams would bring a third of the size of this library.
@@ -207,6 +230,7 @@ Plan plan_from(const Json& json) {
   Plan plan;
   plan.name = json.at("name").get<std::string>();
   plan.token = json.at("token").get<std::string>();
+  plan.interface = json.at("interface").get<std::string>();
   plan.start = json.at("start").get<double>();
   plan.stop = json.at("stop").get<double>();
   plan.step = json.at("step").get<double>();

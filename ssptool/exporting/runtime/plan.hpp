@@ -25,6 +25,13 @@ struct VariableSet {
   std::vector<Slot> slots;
 };
 
+// Of a part that is integrated: the sizes of its vectors, and what its directional derivatives are about.
+struct PlannedExchange {
+  std::size_t states = 0, indicators = 0;
+  bool reports_steps = false;
+  std::vector<fmi::Reference> derivatives, known_states;
+};
+
 struct PlannedPart {
   std::string name;
   std::string folder;      // below resources/
@@ -35,6 +42,7 @@ struct PlannedPart {
   std::vector<VariableSet> structure, starts;
   std::vector<VariableSet> guesses;    // got before the first evaluation; values are empty
   std::vector<fmi::Reference> moving;  // inputs that an FMI 3.0 part asks for inside a step; none: it asks for nothing
+  std::optional<PlannedExchange> exchange;  // of a part of model exchange
 };
 
 struct PlannedLoop {
@@ -57,9 +65,25 @@ struct Target {
   double factor = 1.0, offset = 0.0;
 };
 
-// A variable of the system; its place among all is its value reference. It is in a slot, or belongs to parts.
+// The parts of model exchange as one ODE.
+struct PlannedOde {
+  std::vector<Index> parts;
+  Index slopes = 0;  // the schedule that derivatives and event indicators need
+  double rtol = 1e-6;
+  std::string solver;
+  std::vector<double> nominal;  // by slot
+  std::vector<Slot> inputs_of_parts;
+  bool single = false;  // there are algebraic loops with signals of type Float32
+};
+
+// The vectors of model exchange that variables of the system belong to.
+enum class Vector { states, derivatives, indicators };
+
+// A variable of the system; its place among all is its value reference. It is in a slot, belongs to parts, or to a
+// vector of model exchange.
 struct SystemVariable {
   std::string name, type, causality;
+  std::optional<std::pair<Vector, std::size_t>> element;
   bool tunable = false;
   std::optional<Slot> slot;
   std::vector<Target> targets;
@@ -67,6 +91,7 @@ struct SystemVariable {
 
 struct Plan {
   std::string name, token;
+  std::string interface;  // "cs", "me" or "both"
   double start = 0.0, stop = 0.0, step = 0.0;
   bool goes_back = false;  // all parts save states, so that importers may set the system back
   std::size_t slots = 0;
@@ -86,6 +111,7 @@ struct Plan {
   std::vector<IterationCalls> iterations;
   Index everyone = 0, everything = 0;  // the group of all parts, and the schedule that evaluates all
   std::vector<Instruction> program;
+  std::optional<PlannedOde> ode;
   std::vector<SystemVariable> variables;
 };
 

@@ -6,7 +6,9 @@
 
 namespace ssptool::runtime {
 
+// An integration goes on from here as from the restored state, so that both lead to the same.
 std::unique_ptr<SystemState> System::save() {
+  if (ode_ != nullptr) settle();
   auto state = std::make_unique<SystemState>();
   state->phase = phase_;
   state->experiment = experiment_;
@@ -22,9 +24,14 @@ std::unique_ptr<SystemState> System::save() {
   for (Index i = 0; i < kernel_->iterations.size(); ++i)
     state->iterations.push_back({kernel_->iterations.memory(i), kernel_->iterations.accepted(i)});
   for (const Index loop : loops_)
-    if (phase_ == Phase::stepping && loop != none)
+    if (phase_ >= Phase::stepping && loop != none)
       state->loops.push_back({kernel_->loops.convergence(loop).rtol, kernel_->loops.chord(loop)});
   for (Index i = 0; i < parts_.size(); ++i) state->instances.push_back(kernel_->members.instance(i).memory());
+  if (phase_ == Phase::exchange) state->continuous = ode_->continuous->save();
+  if (ode_ != nullptr && ode_->integration != nullptr) {
+    state->integration = ode_->integration->position(now_);
+    ode_->integration->go_to(*state->integration);
+  }
   try {
     for (const auto& part : parts_) state->parts.push_back(part->save_state());
   } catch (...) {
@@ -38,7 +45,7 @@ void System::restore(const SystemState& state) {
   // What is registered with the kernel belongs to a phase.
   if (phase_ != state.phase) build_kernel();
   for (Index i = 0; i < parts_.size(); ++i) parts_[i]->restore_state(state.parts[i]);
-  if (phase_ != state.phase && state.phase == Phase::stepping) {
+  if (phase_ != state.phase && state.phase >= Phase::stepping) {
     register_loops();
     couple();
   }
@@ -47,6 +54,7 @@ void System::restore(const SystemState& state) {
   now_ = state.now;
   changed_ = state.changed;
   given_ = state.given;
+  tuned_.clear();
   second_guesses_ = state.second_guesses;
   SlotValues& slots = kernel_->slot_values;
   std::ranges::copy(values_of(state.slots), slots.values.begin());  // vectors stay where they are
@@ -62,11 +70,13 @@ void System::restore(const SystemState& state) {
   for (Index i = 0; i < parts_.size(); ++i) kernel_->members.instance(i).go_on(state.instances[i]);
   auto saved = state.loops.begin();
   for (const Index loop : loops_) {
-    if (state.phase != Phase::stepping || loop == none) continue;
+    if (state.phase < Phase::stepping || loop == none) continue;
     kernel_->loops.loosen(loop, saved->rtol);
     kernel_->loops.set_chord(loop, saved->chord);
     ++saved;
   }
+  if (state.continuous) ode_->continuous->restore(*state.continuous);
+  if (state.integration) ode_->integration->go_to(*state.integration);
 }
 
 // Those of schedules, as `first_point` does, without solving them.

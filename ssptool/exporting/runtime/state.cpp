@@ -122,15 +122,6 @@ void visit(Visitor& each, InstanceMemory& memory) {
 }
 
 template <class Visitor>
-void visit(Visitor& each, std::optional<double>& number) {
-  bool there = number.has_value();
-  double value = number.value_or(0.0);
-  each(there);
-  each(value);
-  if (there) number = value;
-}
-
-template <class Visitor>
 void visit(Visitor& each, std::pair<std::size_t, Value>& given) {
   std::size_t kind = given.second.index();
   each(given.first);
@@ -145,6 +136,53 @@ template <class Visitor>
 void visit(Visitor& each, std::pair<Slot, double>& guess) {
   each(guess.first);
   each(guess.second);
+}
+
+template <class Visitor>
+void visit(Visitor& each, ContinuousState& state) {
+  each(state.t);
+  each(state.x);
+  each(state.events);
+}
+
+template <class Visitor>
+void visit(Visitor& each, Cause& cause) {
+  each(cause.component);
+  each(cause.what);
+}
+
+template <class Visitor>
+void visit(Visitor& each, std::pair<Cause, EventHistory>& seen) {
+  each(seen.first);
+  each(seen.second.total);
+  each(seen.second.times);
+}
+
+template <class Visitor>
+void visit(Visitor& each, IntegrationState& state) {
+  each(state.t);
+  each(state.x);
+  each(state.next_time);
+  each(state.timers);
+  each(state.limited_until);
+  each(state.longest_step);
+  each(state.restarted);
+  std::vector<std::size_t> at_zero(state.at_zero.begin(), state.at_zero.end());
+  each(at_zero);
+  state.at_zero = {at_zero.begin(), at_zero.end()};
+  std::vector<std::pair<Cause, EventHistory>> seen(state.seen.begin(), state.seen.end());
+  each(seen);
+  state.seen = {seen.begin(), seen.end()};
+  each(state.events);
+  each(state.first_step);
+}
+
+template <class Visitor, class T>
+void visit(Visitor& each, std::optional<T>& thing) {
+  bool there = thing.has_value();
+  each(there);
+  if (there && !thing) thing.emplace();
+  if (there) each(*thing);
 }
 
 template <class Visitor>
@@ -166,6 +204,8 @@ void visit(Visitor& each, SystemState& state) {
   each(state.loops);
   each(state.iterations);
   each(state.instances);
+  each(state.continuous);
+  each(state.integration);
 }
 
 }  // namespace

@@ -8,11 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "../../engine/kernel/core/integration.hpp"
+#include "continuous.hpp"
 #include "part.hpp"
 
 namespace ssptool::runtime {
 
-enum class Phase : std::uint8_t { instantiated, initialization, stepping };
+// `exchange` is after initialization, for an importer that integrates.
+enum class Phase : std::uint8_t { instantiated, initialization, stepping, exchange };
 
 // Values of all slots; those of texts hold a place among `texts`, since kernels number texts differently.
 struct SlotContents {
@@ -51,6 +54,8 @@ struct SystemState {
   std::vector<SavedLoop> loops;
   std::vector<SavedIteration> iterations;
   std::vector<InstanceMemory> instances;
+  std::optional<ContinuousState> continuous;
+  std::optional<IntegrationState> integration;
   std::vector<fmi::State> parts;  // of the parts, whose memory they are
 };
 

@@ -18,8 +18,11 @@ constexpr std::int64_t at_once = 256;
 
 }  // namespace
 
-System::System(const std::filesystem::path& resources, Log& log, bool logging)
-    : resources_(resources), plan_(read_plan(resources / "plan.json")), log_(log) {
+System::System(const std::filesystem::path& resources, Log& log, bool logging, Kind kind)
+    : kind_(kind), resources_(resources), plan_(read_plan(resources / "plan.json")), log_(log) {
+  if (plan_.interface == (kind == Kind::model_exchange ? "cs" : "me"))
+    throw std::runtime_error(std::string("this FMU offers ") +
+                             (kind == Kind::model_exchange ? "co-simulation" : "model exchange") + " only");
   for (const PlannedPart& planned : plan_.parts) {
     parts_.push_back(load_part(planned, resources_, libraries_, log_));
     parts_.back()->instantiate(resources_ / planned.folder / "resources", logging);
@@ -39,6 +42,7 @@ void System::build_kernel() {
   release_states();
   loops_at_start_.clear();
   loops_.clear();
+  ode_.reset();
   kernel_ = std::make_unique<Kernel>(plan_.slots, plan_.integers);
   for (const auto& part : parts_) {
     const Index index = kernel_->add(member_of(*part));
@@ -46,7 +50,9 @@ void System::build_kernel() {
   }
   kernel_->connect(plan_.wires);
   std::vector<DrivenInput> driven;
-  for (const Slot slot : plan_.driven) driven.push_back({slot, DrivenInput::Run::held});
+  // An ODE takes its inputs where it is evaluated, whenever that is.
+  for (const Slot slot : plan_.driven)
+    if (!plan_.ode) driven.push_back({slot, DrivenInput::Run::held});
   kernel_->time_tables({}, {}, std::move(driven));
   write(plan_.constants);
   initialization_ = prepared(plan_.initialization);
@@ -67,7 +73,11 @@ Member System::member_of(Part& part) {
 void System::settle() {
   if (!std::exchange(changed_, false)) return;
   if (phase_ == Phase::initialization) make_consistent();
-  if (phase_ == Phase::stepping) jump();
+  if (phase_ == Phase::exchange) ode_->continuous->changed();
+  if (phase_ == Phase::stepping && ode_ != nullptr)
+    jump_of_ode();
+  else if (phase_ == Phase::stepping)
+    jump();
 }
 
 // What was set acts at this instant, and what was before bends no polynomial any more.
@@ -102,6 +112,7 @@ bool System::is_at(double t) const noexcept {
 void System::step_to(double end) {
   settle();
   end = on_grid(end);
+  if (ode_ != nullptr) integrate(end);
   while (now_ < end) {
     const std::int64_t point = passed(now_);
     const std::int64_t whole = now_ == time_of(point) ? passed(end) - point : 0;
@@ -155,6 +166,7 @@ void System::reset() {
   release_states();
   for (const auto& part : parts_) part->reset();
   given_.clear();
+  tuned_.clear();
   second_guesses_.clear();
   experiment_ = {plan_.start, {}, {}};
   phase_ = Phase::instantiated;

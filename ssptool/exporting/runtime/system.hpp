@@ -7,15 +7,19 @@
 #include <vector>
 
 #include "derivatives.hpp"
+#include "ode.hpp"
 #include "state.hpp"
 
 namespace ssptool::runtime {
 
-// All functions throw Refused, or another std::exception for what must not happen.
+// What an importer instantiates: a system that steps itself, or one that the importer integrates.
+enum class Kind { co_simulation, model_exchange };
+
+// All functions throw Refused or IntegrationStopped, or another std::exception for what must not happen.
 class System {
  public:
   // Loads and instantiates the parts, which are below `resources`.
-  System(const std::filesystem::path& resources, Log&, bool logging);
+  System(const std::filesystem::path& resources, Log&, bool logging, Kind);
   System(const System&) = delete;
   System& operator=(const System&) = delete;
   ~System();
@@ -28,6 +32,15 @@ class System {
   void terminate();
   void reset();
   void log_from_now_on(bool on);
+
+  // Values that were set act on all that depends on them.
+  void settle();
+
+  // For model exchange, after initialization.
+  [[nodiscard]] ContinuousSystem& continuous() { return *ode_->continuous; }
+  void set_time(double t);
+  [[nodiscard]] std::size_t states() const noexcept;
+  [[nodiscard]] std::size_t indicators() const noexcept;
 
   // Variables by their value reference.
   [[nodiscard]] const SystemVariable& variable(std::size_t reference) const;
@@ -75,10 +88,14 @@ class System {
   void register_loops();
   void first_point();
   void couple();
+  void make_ode(OdeSystem::Schedules);
+  void begin_ode();
+  void jump_of_ode();
 
-  // Values that were set act on all that depends on them.
-  void settle();
   void jump();
+
+  void integrate(double end);
+  [[nodiscard]] bool is_driven() const noexcept;
 
   [[nodiscard]] double time_of(std::int64_t point) const noexcept;
   [[nodiscard]] std::int64_t passed(double t) const noexcept;
@@ -89,13 +106,16 @@ class System {
 
   void check(const Outcome&, double t) const;
   [[nodiscard]] std::string explain(const Outcome&, double t) const;
+  [[nodiscard]] IntegrationStopped stopped(const Outcome&, double t) const;
 
+  const Kind kind_;
   const std::filesystem::path resources_;
   const Plan plan_;
   Log& log_;
   Libraries libraries_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::unique_ptr<Kernel> kernel_;
+  std::unique_ptr<RunningOde> ode_;  // of initialized parts; it belongs to the kernel
 
   Experiment experiment_;
   Phase phase_ = Phase::instantiated;
@@ -108,6 +128,7 @@ class System {
   std::vector<Instruction> program_;
   double now_ = 0.0;
   bool changed_ = false;
+  GivenValues tuned_;  // parameters of integrated parts, which are set in event mode
   std::vector<double> rows_;
 };
 

@@ -49,7 +49,12 @@ const SystemVariable& System::variable(std::size_t reference) const {
 Value System::get(std::size_t reference) {
   const SystemVariable& variable = this->variable(reference);
   settle();
+  if (phase_ == Phase::exchange) ode_->continuous->settle();
+  if (ode_ != nullptr) kernel_->wires.copy_outer();
   if (variable.slot) return read(*variable.slot);
+  if (variable.element && ode_ != nullptr) return ode_->vector(variable.element->first, now_)[variable.element->second];
+  if (variable.targets.empty())
+    throw Refused(Status::error, variable.name + " has no value before the end of initialization mode");
   const Target& target = variable.targets.at(0);
   Value found = parts_[target.part]->get(target.suffix, target.reference);
   if (auto* real = std::get_if<double>(&found); real != nullptr && target.factor != 0.0)
@@ -60,7 +65,7 @@ Value System::get(std::size_t reference) {
 void System::set(std::size_t reference, const Value& value) {
   const SystemVariable& variable = this->variable(reference);
   const bool may = variable.causality == "input" ||
-                   (variable.causality == "parameter" && (variable.tunable || phase_ != Phase::stepping));
+                   (variable.causality == "parameter" && (variable.tunable || phase_ < Phase::stepping));
   if (!may)
     throw Refused(Status::error, variable.name + ", of causality " + variable.causality + ", cannot be set now");
   if (variable.slot) {
@@ -71,6 +76,8 @@ void System::set(std::size_t reference, const Value& value) {
   }
   if (phase_ == Phase::instantiated)
     given_.emplace_back(reference, value);
+  else if (phase_ == Phase::stepping && ode_ != nullptr)
+    tuned_.emplace_back(reference, value);
   else
     set_in_parts(variable, value);
   changed_ = true;
@@ -87,22 +94,31 @@ void System::set_in_parts(const SystemVariable& variable, const Value& value) {
 std::vector<double> System::directional(std::span<const fmi::Reference> unknowns,
                                         std::span<const fmi::Reference> knowns, std::span<const double> seed) {
   settle();
-  std::vector<double> direction(plan_.slots);
+  if (phase_ == Phase::exchange) ode_->continuous->settle();
+  std::vector<double> direction(plan_.slots), states(phase_ == Phase::exchange ? this->states() : 0);
   for (std::size_t i = 0; i < knowns.size(); ++i) {
     const SystemVariable& known = variable(knowns[i]);
-    if (known.causality != "input" || !known.slot)
+    if (!states.empty() && known.element && known.element->first == Vector::states)
+      states[known.element->second] += seed[i];
+    else if (known.causality == "input" && known.slot)
+      direction[*known.slot] += seed[i];
+    else
       throw Refused(Status::error, "derivatives by " + known.name + ", of causality " + known.causality +
-                                       ", are not provided; by inputs they are");
-    direction[*known.slot] += seed[i];
+                                       ", are not provided; by inputs and, in model exchange, states they are");
   }
-  Tangents tangents(plan_, parts_, std::move(direction));
+  Tangents tangents(plan_, parts_, std::move(direction), states);
   tangents.follow(phase_ == Phase::initialization ? plan_.initialization : plan_.schedules.at(plan_.everything));
   tangents.arrive();
+  const std::vector<double> slopes = phase_ == Phase::exchange ? tangents.slopes() : std::vector<double>{};
   std::vector<double> found;
   for (const fmi::Reference reference : unknowns) {
     const SystemVariable& unknown = variable(reference);
-    if (!unknown.slot) throw Refused(Status::error, "derivatives of " + unknown.name + " are not provided");
-    found.push_back(tangents.at(*unknown.slot));
+    if (unknown.slot)
+      found.push_back(tangents.at(*unknown.slot));
+    else if (phase_ == Phase::exchange && unknown.element && unknown.element->first == Vector::derivatives)
+      found.push_back(slopes[unknown.element->second]);
+    else
+      throw Refused(Status::error, "derivatives of " + unknown.name + " are not provided");
   }
   return found;
 }

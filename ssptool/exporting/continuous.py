@@ -1,0 +1,170 @@
+"""States, derivatives and event indicators of an exported system, and what they depend on at one instant."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from typing import NamedTuple
+
+import networkx as nx
+
+from ssptool.engine.kernel.interface import ACCESS
+from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.exporting.interface import ContinuousPlace, ContinuousRole, ExportedVariable, PartVariable
+from ssptool.fmu.description import Causality, Variability, Variable
+from ssptool.network.arrays import whole
+from ssptool.network.dependencies import DependencyGraph, Stage, dependency_graph, needs
+from ssptool.network.network import Signal
+
+
+def with_continuous(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -> tuple[ExportedVariable, ...]:
+    """The variables of a system of model exchange: those that it has, and its states, their derivatives and, for FMI
+    3.0, its event indicators, in the order of the vectors.
+
+    One that is a variable already gets its place; but a derivative that is itself a state is a variable of its own.
+    """
+    places = {
+        **{one.signal: one.place for one in _vectors(plan) if one.place.role is ContinuousRole.DERIVATIVE},
+        **{one.signal: one.place for one in _vectors(plan) if one.place.role is ContinuousRole.STATE},
+    }
+    known = tuple(replace(one, continuous=places.get(one.signal)) for one in variables)
+    present = {one.continuous for one in known}
+    more = (_local(plan, one, places[one.signal]) for one in _vectors(plan) if one.place not in present)
+    return (*known, *more, *(_indicators(plan) if fmi >= 3 else ()))
+
+
+def state_signals(plan: Plan) -> tuple[Signal, ...]:
+    """The states of all components, in the order of the state vector."""
+    return tuple(one.signal for one in _vectors(plan) if one.place.role is ContinuousRole.STATE)
+
+
+def indicator_counts(plan: Plan) -> tuple[int, ...]:
+    """Numbers of event indicators, component by component."""
+    return tuple(one.description.event_indicators for one in plan.integrated)
+
+
+class _Element(NamedTuple):
+    """An element of the state vector or of its derivative; `state` is the name of the state in its component."""
+
+    component: PlannedInstance
+    variable: Variable
+    state: str
+    place: ContinuousPlace
+
+    @property
+    def signal(self) -> Signal:
+        return Signal(self.component.name, self.variable.name)
+
+
+def _vectors(plan: Plan) -> Iterator[_Element]:
+    """All states, then all derivatives."""
+    pairs = [(one, slope) for one in plan.integrated for slope in one.description.state_derivatives]
+    for number, (one, slope) in enumerate(pairs):
+        state = one.description.variables[slope.derivative_of or ""]
+        yield _Element(one, state, state.name, ContinuousPlace(ContinuousRole.STATE, number))
+    for number, (one, slope) in enumerate(pairs):
+        place = ContinuousPlace(ContinuousRole.DERIVATIVE, number)
+        yield _Element(one, slope, slope.derivative_of or "", place)
+
+
+def _local(plan: Plan, element: _Element, first: ContinuousPlace) -> ExportedVariable:
+    """A variable for an element; `first` is that of its signal, which a derivative may share with a state."""
+    one, variable = element.component, element.variable
+    name = variable.name if element.place == first else f"der({element.state})"
+    suffix = ACCESS[one.description.fmi_major][variable.type]
+    return ExportedVariable(
+        name=f"{one.name}.{name}",
+        signal=element.signal,
+        type="Float64",
+        causality=Causality.LOCAL,
+        variability=Variability.CONTINUOUS,
+        unit=variable.unit,
+        description=variable.description,
+        nominal=variable.nominal,
+        targets=(PartVariable(plan.instances.index(one), variable.reference, suffix),)
+        if variable.array is None
+        else (),
+        continuous=element.place,
+    )
+
+
+def _indicators(plan: Plan) -> Iterator[ExportedVariable]:
+    number = count()
+    for one, indicators in zip(plan.integrated, indicator_counts(plan), strict=True):
+        for own in range(indicators):
+            name = f"event indicator {own}"
+            yield ExportedVariable(
+                name=f"{one.name}.{name}",
+                signal=Signal(one.name, name),
+                type="Float64",
+                causality=Causality.LOCAL,
+                variability=Variability.CONTINUOUS,
+                unit=None,
+                description="",
+                continuous=ContinuousPlace(ContinuousRole.INDICATOR, next(number)),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuousDependencies:
+    """The numbers of inputs and states on which outputs and derivatives depend, states being known.
+
+    Attributes
+    ----------
+    graph
+        An edge leads from a signal to one that needs it.
+    knowns
+        Inputs of the system and states (whole arrays, if they are elements of one) → numbers of variables.
+    """
+
+    graph: DependencyGraph
+    knowns: Mapping[Signal, tuple[int, ...]]
+
+    def of(self, signal: Signal) -> list[int]:
+        """Numbers of variables that a signal needs, in order."""
+        if signal in self.knowns and not self.graph.pred.get(signal):
+            return list(self.knowns[signal])
+        before = nx.ancestors(self.graph, signal) if signal in self.graph else set()
+        return sorted(chain.from_iterable(self.knowns[one] for one in before & self.knowns.keys()))
+
+
+def continuous_dependencies(plan: Plan, variables: Sequence[ExportedVariable]) -> ContinuousDependencies:
+    """Dependencies in continuous-time mode: what FMUs declare, along the connections."""
+    graph = dependency_graph(plan.network, Stage.CONTINUOUS)
+    arrays = plan.network.arrays
+    for one in plan.integrated:
+        _add_component(graph, plan, one)
+    knowns: dict[Signal, tuple[int, ...]] = {}
+    for number, variable in enumerate(variables):
+        state = variable.continuous is not None and variable.continuous.role is ContinuousRole.STATE
+        if state or variable.causality is Causality.INPUT:
+            signal = whole(variable.signal, arrays)
+            knowns[signal] = (*knowns.get(signal, ()), number)
+    return ContinuousDependencies(graph, knowns)
+
+
+def _add_component(graph: DependencyGraph, plan: Plan, one: PlannedInstance) -> None:
+    """Edges from the states and inputs of a component to its outputs and derivatives."""
+    component, variables = plan.network.components[one.name], one.description.variables
+    states = {_name(variables[slope.derivative_of or ""]): None for slope in one.description.state_derivatives}
+    inputs = [
+        signal.variable for signal in graph if signal.component == one.name and _is_input(component.ports, signal)
+    ]
+    for signal in [signal for signal in graph if signal.component == one.name]:
+        if signal.variable in states or signal.variable in inputs:
+            continue
+        needed = needs(component, signal.variable, Stage.CONTINUOUS)
+        known = states if needed is None else [state for state in states if state in needed]
+        graph.add_edges_from((Signal(one.name, state), signal) for state in known)
+    for slope in one.description.state_derivatives:
+        declared = one.description.derivatives.get(_name(slope))
+        known = [*states, *inputs] if declared is None else [name for name in (*states, *inputs) if name in declared]
+        graph.add_edges_from((Signal(one.name, name), Signal(one.name, _name(slope))) for name in known)
+
+
+def _is_input(ports: Sequence[object], signal: Signal) -> bool:
+    return any(getattr(port, "signal", None) == signal and getattr(port, "kind", "") == "input" for port in ports)
+
+
+def _name(variable: Variable) -> str:
+    """Under which its dependencies are stated."""
+    return variable.array or variable.name

@@ -1,0 +1,136 @@
+#include "ode.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+namespace ssptool::runtime {
+
+namespace {
+
+std::vector<ContinuousModel> models_of(const std::vector<std::unique_ptr<Part>>& parts, const PlannedOde& plan) {
+  std::vector<ContinuousModel> found;
+  for (const Index number : plan.parts) {
+    const Part& part = *parts.at(number);
+    const PlannedExchange& exchange = part.plan().exchange.value();
+    found.emplace_back(ContinuousModel::Facts{part.plan().name, part.plan().fmi_major, exchange.states,
+                                              exchange.indicators, exchange.reports_steps},
+                       part.functions(), part.component());
+  }
+  return found;
+}
+
+// What the model description says of the sizes must be so, because importers rely on it.
+void check_sizes(const std::vector<std::unique_ptr<Part>>& parts, const PlannedOde& plan, const OdeSystem& system) {
+  for (std::size_t i = 0; i < plan.parts.size(); ++i) {
+    const PlannedPart& part = parts.at(plan.parts[i])->plan();
+    const ContinuousModel& model = system.models()[i];
+    if (model.states() == part.exchange->states && model.indicators() == part.exchange->indicators) continue;
+    throw Refused(Status::error, "component " + part.name + " has " + std::to_string(model.states()) + " states and " +
+                                     std::to_string(model.indicators()) + " event indicators, but had " +
+                                     std::to_string(part.exchange->states) + " and " +
+                                     std::to_string(part.exchange->indicators) + " when the system was exported");
+  }
+}
+
+PlannedEvents events_of(const Plan& plan, double start) {
+  PlannedEvents events;
+  events.start = start;
+  events.inputs = plan.ode->inputs_of_parts;
+  events.single = plan.ode->single;
+  events.signals = plan.signals;
+  for (const std::string& type : plan.types) events.unsigned_values.push_back(type == "UInt64");
+  return events;
+}
+
+constexpr const char* time_event = "time event";
+
+}  // namespace
+
+RunningOde::RunningOde(Kernel& kernel, const std::vector<std::unique_ptr<Part>>& parts, const Plan& plan,
+                       OdeSystem::Schedules schedules, double start, OdeSystem::Explain explain)
+    : system(kernel, models_of(parts, *plan.ode), plan.ode->parts, schedules, {}, std::move(explain)),
+      nominal_(plan.ode->nominal),
+      members_(kernel.slot_values, kernel.members, events_of(plan, start), {}) {
+  check_sizes(parts, *plan.ode, system);
+}
+
+void RunningOde::be_continuous(double start) {
+  continuous = std::make_unique<ContinuousSystem>(system, [this](double t) {
+    // Every event that an importer knows of is at its own time: none is close to another.
+    const EventOutcome found = iterate(t, 0.0);
+    return DiscreteUpdate{false, false, found.nominals_changed, found.states_changed, found.next_time};
+  });
+  continuous->begin(start);
+}
+
+void RunningOde::be_integrated(const IntegrationSettings& settings) {
+  integration = std::make_unique<Integration>(system, *this, settings);
+}
+
+std::vector<double> RunningOde::vector(Vector kind, double t) {
+  std::vector<double> found(std::max(system.size(), system.indicator_count()));
+  bool whole = true;
+  switch (kind) {
+    case Vector::states: system.read_states(t, found.data()); break;
+    case Vector::derivatives: whole = system.present_slopes(t, found.data()); break;
+    case Vector::indicators: whole = system.present_indicators(t, found.data()); break;
+  }
+  if (!whole) throw IntegrationStopped(*system.last_failure);
+  return found;
+}
+
+// --- events ----------------------------------------------------------------------------------------------------------
+
+EventOutcome RunningOde::iterate(double t, double close) {
+  updates_.clear();
+  const auto evaluate = [this](double now) { system.settle(now); };
+  const auto update = [this](double now) {
+    const std::vector<DiscreteUpdate> found = system.update_discrete_states(now);
+    updates_.insert(updates_.end(), found.begin(), found.end());
+    std::vector<Updated> answers;
+    for (std::size_t i = 0; i < found.size(); ++i) answers.push_back({system.models()[i].name(), found[i].again});
+    return answers;
+  };
+  members_.hide_ticks();
+  const bool changed = EventIteration(members_, nominal_, evaluate, update).settle(t, t + close);
+  members_.show_ticks();
+  return outcome(t, close, changed);
+}
+
+EventOutcome RunningOde::outcome(double t, double close, bool changed) const {
+  EventOutcome found{HUGE_VAL, {}};
+  std::map<Cause, double> times;
+  const std::size_t count = system.models().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string& name = system.models()[i].name();
+    const double time = updates_[updates_.size() - count + i].next_time;
+    if (time < t - close)
+      throw IntegrationStopped(
+          Ending::events,
+          "component " + name + " asks for a time event at t = " + std::to_string(time) + " s, which has passed",
+          "ask for a corrected FMU: the time of the next event must not be in the past", t, name);
+    times[{name, time_event}] = time;
+  }
+  for (const Timer& timer : members_.clock_schedule.timers())
+    times[{members_.plan().members[timer.member].name, "clock " + timer.clock->name}] =
+        members_.clock_schedule.time(timer);
+  for (const auto& [cause, time] : times) found.next_time = std::min(found.next_time, time);
+  for (const auto& [cause, time] : times)
+    if (time == found.next_time) found.timers.push_back(cause);
+  found.nominals_changed = std::ranges::any_of(updates_, &DiscreteUpdate::nominals_changed);
+  found.states_changed = std::ranges::any_of(updates_, &DiscreteUpdate::states_changed);
+  found.changed = changed || found.states_changed;
+  return found;
+}
+
+SolverKind solver_kind(const std::string& name) {
+  const std::map<std::string, SolverKind> known{{"dormand-prince", SolverKind::dormand_prince},
+                                                {"rosenbrock", SolverKind::rosenbrock}};
+  const auto found = known.find(name);
+  if (found == known.end()) throw std::runtime_error("the plan has the integrator " + name + ", which is not known");
+  return found->second;
+}
+
+}  // namespace ssptool::runtime

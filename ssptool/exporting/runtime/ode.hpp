@@ -1,0 +1,47 @@
+// The parts of model exchange of an exported system as one ODE at work: with their events, and either integrated inside
+// or evaluated for an importer that integrates.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "../../engine/kernel/core/events.hpp"
+#include "../../engine/kernel/core/integration.hpp"
+#include "continuous.hpp"
+#include "part.hpp"
+
+namespace ssptool::runtime {
+
+// All functions throw IntegrationStopped, or CallRefused.
+class RunningOde final : public OdeEvents {
+ public:
+  // `schedules` are those of the kernel. The parts are initialized, and in event mode.
+  RunningOde(Kernel&, const std::vector<std::unique_ptr<Part>>&, const Plan&, OdeSystem::Schedules schedules,
+             double start, OdeSystem::Explain);
+
+  OdeSystem system;
+  // One of them, as the importer wants it.
+  std::unique_ptr<ContinuousSystem> continuous;
+  std::unique_ptr<Integration> integration;
+
+  void be_continuous(double start);
+  void be_integrated(const IntegrationSettings&);
+
+  [[nodiscard]] std::vector<double> vector(Vector, double t);
+
+  EventOutcome iterate(double t, double close) override;
+  [[nodiscard]] bool pending() override { return members_.pending(); }
+  void hide_ticks() override { members_.hide_ticks(); }
+
+ private:
+  [[nodiscard]] EventOutcome outcome(double t, double close, bool changed) const;
+
+  const std::vector<double>& nominal_;
+  EventMembers members_;
+  std::vector<DiscreteUpdate> updates_;  // of all event iterations of the last event
+};
+
+SolverKind solver_kind(const std::string& name);
+
+}  // namespace ssptool::runtime
