@@ -6,17 +6,21 @@ program of a macro step are those that a run makes of the same plan, number by n
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.fmu_log import FmuLogging
+from ssptool.engine.event_mode.iteration import system_takes_samples
+from ssptool.engine.event_mode.master import WithEvents
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.kernel.interface import (
     ACCESS,
     FLOAT,
+    NOTHING,
     Call,
     Instruction,
     IterationCalls,
@@ -25,14 +29,16 @@ from ssptool.engine.kernel.interface import (
 )
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
 from ssptool.engine.masters.jumps import WithShortStep
+from ssptool.engine.masters.master import InterruptibleStepper
 from ssptool.engine.masters.program import Program
 from ssptool.engine.ode.integrator import Integrator, Method
+from ssptool.engine.planning.events import Clocked, EventMember
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.exporting.capabilities import ExportInterface, able
 from ssptool.exporting.interface import ExportedVariable, root_starts
-from ssptool.fmu.description import InterfaceType, Value
-from ssptool.network.network import IDENTITY, Conversion
+from ssptool.fmu.description import FmuClock, InterfaceType, Value
+from ssptool.network.network import IDENTITY, Conversion, Signal
 
 VERSION = 1
 """Version of the file."""
@@ -111,7 +117,7 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], interface: ExportI
         "loops": [_loop(loop) for loop in plan.loops],
         "initialization": _steps(plan.initialization),
         "first_point": [_outputs(plan), *(_steps(group.schedule) for group in plan.groups)],
-        "stepping": _stepping(plan) if plan.ode is None else _of_ode(plan, plan.ode),
+        **(_stepping(plan) if plan.ode is None else {"stepping": _of_ode(plan, plan.ode)}),
         "variables": [_variable(one) for one in variables],
     }
 
@@ -132,7 +138,9 @@ def _stepping(plan: Plan) -> Json:
     assembly = Assembly(plan, log, (), FmuLogging(plan.settings, None))  # type: ignore[arg-type]
     loops = {number: NumberedLoop(number) for number in range(len(plan.loops))}
     system = couple(assembly, Evaluation(assembly, ()), loops)  # type: ignore[arg-type]
-    master = plan.master.base if isinstance(plan.master, WithShortStep) else plan.master
+    if plan.event_modes:
+        system = replace(system, events=EventsToCome(plan))  # type: ignore[arg-type]
+    master = plan.master.base if isinstance(plan.master, WithShortStep | WithEvents) else plan.master
     stepper = master.start(system)
     if not isinstance(stepper, Program | ProgrammedIteration):
         raise Unsupported(
@@ -140,9 +148,9 @@ def _stepping(plan: Plan) -> Json:
             f"the steps of master {master.name} with them are not supported in an exported FMU",
             "choose acceleration iqn-ils, aitken, constant or none, one tolerance, and prediction order 1 or 2",
         )
-    program = stepper.instructions() if isinstance(stepper, Program) else stepper.instructions
+    program = stepper.instructions() if isinstance(stepper, Program) else (*system.saving, *stepper.instructions)
     drive = (Instruction(Op.DRIVE),) if _driven(plan) else ()
-    return {
+    stepping = {
         "groups": log.groups,
         "schedules": log.schedules,
         "iterations": [_iteration(calls) for calls in log.iterations],
@@ -150,6 +158,107 @@ def _stepping(plan: Plan) -> Json:
         "everything": system.everything.schedule,
         "program": [[int(one.op), one.argument, one.order] for one in (*drive, *program)],
     }
+    if not plan.event_modes:
+        return {"stepping": stepping}
+    together = not system.stepwise and isinstance(stepper, InterruptibleStepper) and stepper.interruptible
+    apart = getattr(master, "independent_steps", False)
+    return {"stepping": stepping, "at_events": _at_events(plan, together=together, independent_steps=apart)}
+
+
+class EventsToCome:
+    """Components in event mode, in place of the running ones: whether macro steps save states to go back to."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.goes_back = goes_back(plan)
+
+
+def goes_back(plan: Plan) -> bool:
+    """True if macro steps are taken back where a component returns early; one alone has no other to wait for."""
+    return plan.event_modes.rolls_back and len(plan.instances) > 1
+
+
+def _at_events(plan: Plan, *, together: bool, independent_steps: bool) -> Json:
+    """Members of event mode, their clocks, and what is exchanged at events only."""
+    modes = plan.event_modes
+    slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+    numbers = {one.name: number for number, one in enumerate(plan.instances)}
+    members = sorted(modes.members.values(), key=lambda member: numbers[member.name])
+    places = {
+        Signal(member.name, clock.name): [number, place]
+        for number, member in enumerate(members)
+        for place, clock in enumerate(member.clocks)
+    }
+    wires = (PlannedWire(slots[wire.source], slots[wire.destination], wire.conversion) for wire in modes.wires)
+    return {
+        "rolls_back": goes_back(plan),
+        "samples": system_takes_samples(plan),
+        "independent_steps": independent_steps,
+        "together": together,
+        "single": any(loop.single for loop in plan.loops),
+        "nominal": list(plan.nominal),
+        "inputs": [slot for one in plan.instances for slot in one.input_slots],
+        "starts": [
+            start for member in members for start in _starts(plan, slots, plan.instances[numbers[member.name]], member)
+        ],
+        "members": [_member(plan, slots, numbers[member.name], member) for member in members],
+        "wires": [_wire(wire) for wire in wires],
+        "clock_wires": [
+            [places[source], places[destination]]
+            for source, found in modes.clock_wires.items()
+            for destination in found
+            if source in places and destination in places
+        ],
+    }
+
+
+def _starts(plan: Plan, slots: Mapping[Signal, int], one: PlannedInstance, member: EventMember) -> Iterator[Json]:
+    variables = one.description.variables
+    for exchanged in (*member.inputs, *member.outputs):
+        name, slot = exchanged.signal.variable, slots[exchanged.signal]
+        value = one.starts.get(name, variables[name].start)
+        yield {"slot": slot, "value": NOTHING.get(plan.types[slot], 0) if value is None else value}
+
+
+def _member(plan: Plan, slots: Mapping[Signal, int], number: int, member: EventMember) -> Json:
+    places = {clock.name: place for place, clock in enumerate(member.clocks)}
+    clocks = [_clock(clock, slots.get(Signal(member.name, clock.name))) for clock in member.clocks]
+    exchanged = (
+        _exchanged(plan, slots, plan.instances[number], variables, places)
+        for variables in (member.inputs, member.outputs)
+    )
+    return {
+        "part": number,
+        **dict(zip(("inputs", "outputs"), exchanged, strict=True)),
+        "clocks": clocks,
+        "timed": len(member.timed),
+        "triggered": len(member.triggered),
+    }
+
+
+def _exchanged(
+    plan: Plan, slots: Mapping[Signal, int], one: PlannedInstance, found: Sequence[Clocked], places: Mapping[str, int]
+) -> Json:
+    variables = [one.description.variables[exchanged.signal.variable] for exchanged in found]
+    own = [slots[exchanged.signal] for exchanged in found]
+    return {
+        "slots": own,
+        "references": [variable.reference for variable in variables],
+        "types": [plan.types[slot] for slot in own],
+        "elements": [variable.element for variable in variables],
+        "clocks": [[places[name] for name in exchanged.clocks if name in places] for exchanged in found],
+    }
+
+
+def _clock(clock: FmuClock, slot: int | None) -> Json:
+    found: Json = {"name": clock.name, "reference": clock.reference, "variability": str(clock.variability)}
+    for what, time in (("interval", clock.interval), ("shift", clock.shift)):
+        if time is not None:
+            found[what] = [time.numerator, time.denominator]
+        if what in clock.told:
+            found[f"tells_{what}"] = True
+    if clock.supports_fraction:
+        found["fraction"] = True
+    return found if slot is None else found | {"slot": slot}
 
 
 def _of_ode(plan: Plan, ode: PlannedOde) -> Json:
@@ -214,6 +323,7 @@ def _part(plan: Plan, number: int, one: PlannedInstance) -> Json:
         "starts": _sets(one, one.starts),
         "guesses": _asked(plan, one, guessed),
         "moving": [variables[name].reference for name, _ in one.moving] if asks else [],
+        **_event_mode(plan, one),
         **(_exchange(one) if one.interface is InterfaceType.MODEL_EXCHANGE else {}),
     }
 
@@ -231,6 +341,11 @@ def _exchange(one: PlannedInstance) -> Json:
             "known_states": [state.reference for state in states if state.element == 0],
         }
     }
+
+
+def _event_mode(plan: Plan, one: PlannedInstance) -> Json:
+    member = plan.event_modes.members.get(one.name)
+    return {} if member is None else {"event_mode": True, "returns_early": member.returns_early}
 
 
 def _sets(one: PlannedInstance, values: Mapping[str, Value]) -> list[Json]:

@@ -94,10 +94,16 @@ def exported_variables(plan: Plan, patterns: Sequence[str]) -> tuple[ExportedVar
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
     own = tuple(_own(plan, slots))
     if not own and not patterns:
-        outputs = (signal for one in plan.instances for signal in one.outputs)
+        outputs = (signal for one in plan.instances for signal in (*one.outputs, *_of_clocks(plan, one)))
         return tuple(_inner(plan, slots, signal) for signal in outputs)
     chosen = dict.fromkeys(signal for pattern in patterns for signal in _matching(plan, pattern))
     return (*own, *(_inner(plan, slots, signal) for signal in chosen))
+
+
+def _of_clocks(plan: Plan, one: PlannedInstance) -> Iterator[Signal]:
+    """Outputs that change when a clock ticks only."""
+    member = plan.event_modes.members.get(one.name)
+    return (clocked.signal for clocked in (() if member is None else member.outputs))
 
 
 def independent(variables: Sequence[ExportedVariable]) -> ExportedVariable:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ssptool.engine.event_mode.master import WithEvents
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jumps import WithShortStep
@@ -52,13 +53,14 @@ def _of_system(plan: Plan) -> Iterator[Unsupported]:
             f"model exchange beside co-simulation ({beside.name}) is not supported in an exported FMU",
             "use FMUs that all offer one of them (--implementation), or run it with `ssptool run`",
         )
-    if plan.event_modes or (plan.ode is not None and plan.ode.events):
-        yield Unsupported(subject, "clocks and event mode are not supported in an exported FMU", _WITH_RUN)
+    if plan.ode is not None and plan.ode.events:
+        what = "clocks and discrete inputs of components of model exchange are not supported in an exported FMU"
+        yield Unsupported(subject, what, f"use FMUs for co-simulation, or {_WITH_RUN}")
 
 
 def _of_settings(plan: Plan) -> Iterator[Unsupported]:
     settings, master = plan.settings, plan.master
-    master = master.base if isinstance(master, WithShortStep) else master
+    master = master.base if isinstance(master, WithShortStep | WithEvents) else master
     subject = "the settings"
     if settings.substeps:
         yield Unsupported(subject, "substeps are not supported in an exported FMU", "leave them out")
@@ -73,10 +75,10 @@ def _of_settings(plan: Plan) -> Iterator[Unsupported]:
 def _of_parts(plan: Plan) -> Iterator[Unsupported]:
     sources = Counter(one.source for one in plan.instances)
     for one in plan.instances:
-        yield from _of_part(one, sources[one.source])
+        yield from _of_part(one, sources[one.source], _at_events(plan, one))
 
 
-def _of_part(one: PlannedInstance, uses: int) -> Iterator[Unsupported]:
+def _of_part(one: PlannedInstance, uses: int, at_events: Sequence[str]) -> Iterator[Unsupported]:
     subject, description = f"component {one.name}", one.description
     if description.fmi_major == 1:
         yield Unsupported(
@@ -90,8 +92,16 @@ def _of_part(one: PlannedInstance, uses: int) -> Iterator[Unsupported]:
         )
     if any(description.variables[name].array is not None for name in (*one.starts, *one.structure)) or one.structure:
         yield Unsupported(subject, "values of arrays are not supported in an exported FMU", "leave them to the FMU")
-    if "Binary" in (*one.input_types, *one.output_types):
+    if "Binary" in (*one.input_types, *one.output_types, *at_events):
         yield Unsupported(subject, "signals of type Binary are not supported in an exported FMU", _WITH_RUN)
+
+
+def _at_events(plan: Plan, one: PlannedInstance) -> tuple[str, ...]:
+    """Types of what a component exchanges at events only."""
+    member = plan.event_modes.members.get(one.name)
+    variables = one.description.variables
+    exchanged = () if member is None else (*member.inputs, *member.outputs)
+    return tuple(variables[clocked.signal.variable].type for clocked in exchanged)
 
 
 def _of_variables(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -> Iterator[Unsupported]:

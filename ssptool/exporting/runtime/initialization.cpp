@@ -45,8 +45,9 @@ void System::enter_initialization() {
   for (const auto& part : parts_) {
     for (const VariableSet& start : part->plan().starts) part->set(start);
   }
-  for (const auto& [reference, value] : given_) set_in_parts(plan_.variables[reference], value);
+  for (const auto& [reference, value] : std::exchange(given_, {})) set_in_parts(plan_.variables[reference], value);
   for (const auto& part : parts_) part->enter_initialization(experiment_);
+  make_events();
   phase_ = Phase::initialization;
   guess();
   changed_ = true;
@@ -62,6 +63,7 @@ void System::guess() {
     }
   for (Slot slot = 0; slot < slots.size(); ++slot)
     if (!slots.holds_integer[slot] && !std::isfinite(slots.values[slot])) slots.values[slot] = 0.0;
+  if (plan_.at_events) write(plan_.at_events->starts);
   // The start value of an output may be invalid for its part; that of the input that it feeds is valid.
   const std::set<Slot> cut(plan_.cut.begin(), plan_.cut.end());
   for (const Wire& wire : plan_.wires)
@@ -134,11 +136,14 @@ void System::make_consistent() {
 
 void System::exit_initialization() {
   settle();
+  if (events_ != nullptr) pass_on_at_start();
+  if (events_ != nullptr) set_clocks();
   for (const auto& part : parts_) part->exit_initialization();
   first_point();
   couple();
   phase_ = kind_ == Kind::model_exchange ? Phase::exchange : Phase::stepping;
   if (ode_ != nullptr) begin_ode();
+  if (events_ != nullptr) first_event();
 }
 
 // Outputs after initialization mode, loops included.
@@ -168,6 +173,9 @@ void System::couple() {
   program_ = plan_.program;
   for (Instruction& one : program_)
     if (one.op == Op::evaluate) one.argument = schedules.at(one.argument);
+  std::vector<CallOrLoop> outputs;
+  for (const ScheduleStep& step : plan_.first_point.front()) outputs.emplace_back(std::get<Call>(step));
+  outputs_ = kernel_->schedules.add(outputs);
   kernel_->inputs.exchange(plan_.everyone);
   kernel_->history.accept(now_);
   if (plan_.ode) make_ode({schedules.at(plan_.everything), schedules.at(plan_.ode->slopes)});

@@ -84,6 +84,8 @@ FunctionTable functions_of(const Library& library, int fmi_major, bool exchange)
     found[name] = function == nullptr && exchange ? reinterpret_cast<void*>(&refuse_call) : function;
   };
   for (const char* name : life_cycle) look_up(prefix + name);
+  if (fmi_major == 3)
+    for (const std::string& name : event_mode_functions()) look_up(name);
   for (const char* suffix : suffixes) {
     look_up(prefix + "Get" + suffix);
     look_up(prefix + "Set" + suffix);
@@ -201,8 +203,9 @@ class Fmi3Part final : public Part {
     const std::string folder = resources.string() + static_cast<char>(std::filesystem::path::preferred_separator);
     if (plan_.exchange) return instantiate_exchange(folder);
     component_ = functions_.find<Instantiate>("fmi3InstantiateCoSimulation")(
-        plan_.name.c_str(), plan_.token.c_str(), folder.c_str(), false, logging, false, false, plan_.moving.data(),
-        plan_.moving.size(), this, &forward_message3, plan_.moving.empty() ? nullptr : &forward_update);
+        plan_.name.c_str(), plan_.token.c_str(), folder.c_str(), false, logging, plan_.event_mode, plan_.returns_early,
+        plan_.moving.data(), plan_.moving.size(), this, &forward_message3,
+        plan_.moving.empty() ? nullptr : &forward_update);
     if (component_ == nullptr)
       throw Refused(Status::error, "component " + plan_.name + ": fmi3InstantiateCoSimulation failed");
   }
@@ -283,9 +286,8 @@ std::string Part::state_function(const char* fmi2, const char* fmi3) const {
   return plan_.fmi_major < 3 ? std::string("fmi2") + fmi2 : std::string("fmi3") + fmi3;
 }
 
-fmi::State Part::save_state() {
+fmi::State Part::save_state(fmi::State state) {
   const std::string name = state_function("GetFMUstate", "GetFMUState");
-  fmi::State state = nullptr;
   check(name.c_str(), functions_.find<fmi::v2::GetState>(name.c_str())(component_, &state));
   return state;
 }

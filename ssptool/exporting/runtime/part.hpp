@@ -69,7 +69,8 @@ class Part {
                                                 const std::vector<double>& seed);
 
   // A state stays the part's until it is released; where it cannot save any, it refuses.
-  [[nodiscard]] fmi::State save_state();
+  // With a state of before, which is replaced, the memory of that is used again.
+  [[nodiscard]] fmi::State save_state(fmi::State before = nullptr);
   void restore_state(fmi::State);
   void release_state(fmi::State) noexcept;
   [[nodiscard]] std::string serialized(fmi::State);

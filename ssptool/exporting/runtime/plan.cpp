@@ -89,6 +89,8 @@ PlannedPart part_from(const Json& json) {
   part.guesses = each<VariableSet>(json, "guesses", set_from);
   part.moving = list<fmi::Reference>(json, "moving");
   if (json.contains("exchange")) part.exchange = exchange_from(json.at("exchange"));
+  part.event_mode = json.value("event_mode", false);
+  part.returns_early = json.value("returns_early", false);
   return part;
 }
 
@@ -202,6 +204,60 @@ SystemVariable variable_from(const Json& json) {
   return variable;
 }
 
+std::optional<Fraction> time_from(const Json& json, const char* name) {
+  if (!json.contains(name)) return std::nullopt;
+  return Fraction(json.at(name).at(0).get<std::uint64_t>(), json.at(name).at(1).get<std::uint64_t>());
+}
+
+PlannedClock clock_from(const Json& json) {
+  PlannedClock clock{json.at("name").get<std::string>(), json.at("reference").get<fmi::Reference>(),
+                     interval_variability(json.at("variability").get<std::string>())};
+  clock.interval = time_from(json, "interval");
+  clock.shift = time_from(json, "shift");
+  clock.supports_fraction = json.value("fraction", false);
+  clock.tells_interval = json.value("tells_interval", false);
+  clock.tells_shift = json.value("tells_shift", false);
+  return clock;
+}
+
+PlannedEventMember event_member_from(const Json& json, const std::vector<PlannedPart>& parts) {
+  PlannedEventMember member;
+  member.instance = json.at("part").get<Index>();
+  member.name = parts.at(member.instance).name;
+  const int fmi_major = parts[member.instance].fmi_major;
+  member.inputs = variables_from(json.at("inputs"), fmi_major);
+  member.outputs = variables_from(json.at("outputs"), fmi_major);
+  member.input_clocks = list<std::vector<std::size_t>>(json.at("inputs"), "clocks");
+  member.output_clocks = list<std::vector<std::size_t>>(json.at("outputs"), "clocks");
+  member.clocks = each<PlannedClock>(json, "clocks", clock_from);
+  member.timed = json.at("timed").get<std::size_t>();
+  member.triggered = json.at("triggered").get<std::size_t>();
+  for (const Json& clock : json.at("clocks")) member.shown.push_back(clock.value("slot", none));
+  return member;
+}
+
+PlannedEventSteps at_events_from(const Json& json, const Plan& plan) {
+  PlannedEventSteps found;
+  found.rolls_back = json.at("rolls_back").get<bool>();
+  found.samples = json.at("samples").get<bool>();
+  found.independent_steps = json.at("independent_steps").get<bool>();
+  found.together = json.at("together").get<bool>();
+  found.nominal = list<double>(json, "nominal");
+  found.starts = each<SlotValue>(json, "starts", slot_value_from);
+  PlannedEvents& events = found.events;
+  events.single = json.at("single").get<bool>();
+  events.inputs = list<Slot>(json, "inputs");
+  events.signals = plan.signals;
+  for (const std::string& type : plan.types) events.unsigned_values.push_back(type == "UInt64");
+  for (const Json& member : json.at("members")) events.members.push_back(event_member_from(member, plan.parts));
+  events.wires = each<Wire>(json, "wires", wire_from);
+  const auto place = [](const Json& pair) {
+    return ClockPlace{pair.at(0).get<std::size_t>(), pair.at(1).get<std::size_t>()};
+  };
+  for (const Json& wire : json.at("clock_wires")) events.clock_wires[place(wire.at(0))].push_back(place(wire.at(1)));
+  return found;
+}
+
 void read_stepping(const Json& json, Plan& plan) {
   plan.groups = list<std::vector<Index>>(json, "groups");
   plan.schedules = each<Schedule>(json, "schedules", schedule_from);
@@ -250,6 +306,7 @@ Plan plan_from(const Json& json) {
   plan.initialization = schedule_from(json.at("initialization"));
   plan.first_point = each<Schedule>(json, "first_point", schedule_from);
   plan.variables = each<SystemVariable>(json, "variables", variable_from);
+  if (json.contains("at_events")) plan.at_events = at_events_from(json.at("at_events"), plan);
   read_stepping(json.at("stepping"), plan);
   return plan;
 }

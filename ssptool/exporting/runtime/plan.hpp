@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "../../engine/kernel/core/events.hpp"
 #include "../../engine/kernel/core/kernel.hpp"
 
 namespace ssptool::runtime {
@@ -42,7 +43,8 @@ struct PlannedPart {
   std::vector<VariableSet> structure, starts;
   std::vector<VariableSet> guesses;    // got before the first evaluation; values are empty
   std::vector<fmi::Reference> moving;  // inputs that an FMI 3.0 part asks for inside a step; none: it asks for nothing
-  std::optional<PlannedExchange> exchange;  // of a part of model exchange
+  std::optional<PlannedExchange> exchange;         // of a part of model exchange
+  bool event_mode = false, returns_early = false;  // of FMI 3.0: its events are handled, at the ends of steps or inside
 };
 
 struct PlannedLoop {
@@ -89,6 +91,17 @@ struct SystemVariable {
   std::vector<Target> targets;
 };
 
+// Parts in event mode, and the macro steps that end at their events.
+struct PlannedEventSteps {
+  PlannedEvents events;
+  bool rolls_back = false;         // where a part returns early, all others can go back to the start of the step
+  bool samples = false;            // what is exchanged at events only may change between them
+  bool independent_steps = false;  // steps of parts do not depend on each other
+  bool together = false;           // the kernel can do many steps in one call
+  std::vector<double> nominal;     // by slot
+  std::vector<SlotValue> starts;   // of what is exchanged at events only
+};
+
 struct Plan {
   std::string name, token;
   std::string interface;  // "cs", "me" or "both"
@@ -112,6 +125,7 @@ struct Plan {
   Index everyone = 0, everything = 0;  // the group of all parts, and the schedule that evaluates all
   std::vector<Instruction> program;
   std::optional<PlannedOde> ode;
+  std::optional<PlannedEventSteps> at_events;
   std::vector<SystemVariable> variables;
 };
 

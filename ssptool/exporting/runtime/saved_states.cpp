@@ -26,6 +26,7 @@ std::unique_ptr<SystemState> System::save() {
   for (const Index loop : loops_)
     if (phase_ >= Phase::stepping && loop != none)
       state->loops.push_back({kernel_->loops.convergence(loop).rtol, kernel_->loops.chord(loop)});
+  if (events_ != nullptr) state->events = saved_events();
   for (Index i = 0; i < parts_.size(); ++i) state->instances.push_back(kernel_->members.instance(i).memory());
   if (phase_ == Phase::exchange) state->continuous = ode_->continuous->save();
   if (ode_ != nullptr && ode_->integration != nullptr) {
@@ -43,14 +44,16 @@ std::unique_ptr<SystemState> System::save() {
 
 void System::restore(const SystemState& state) {
   // What is registered with the kernel belongs to a phase.
+  experiment_ = state.experiment;
   if (phase_ != state.phase) build_kernel();
+  if (state.phase != Phase::instantiated) make_events();
   for (Index i = 0; i < parts_.size(); ++i) parts_[i]->restore_state(state.parts[i]);
   if (phase_ != state.phase && state.phase >= Phase::stepping) {
     register_loops();
     couple();
   }
   phase_ = state.phase;
-  experiment_ = state.experiment;
+  if (events_ != nullptr) restore_events(state.events);
   now_ = state.now;
   changed_ = state.changed;
   given_ = state.given;

@@ -8,7 +8,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-constexpr const char* begin_of_state = "ssptool state 1";
+constexpr const char* begin_of_state = "ssptool state 2";
 
 // Each thing to be stored is named once, in `visit`; a Writer appends it and a Reader fills it.
 class Writer {
@@ -186,6 +186,14 @@ void visit(Visitor& each, std::optional<T>& thing) {
 }
 
 template <class Visitor>
+void visit(Visitor& each, SavedEvents& events) {
+  each(events.clocks);
+  each(events.next_times);
+  each(events.wanted);
+  each(events.seen);
+}
+
+template <class Visitor>
 void visit(Visitor& each, SystemState& state) {
   each(state.phase);
   each(state.experiment.start);
@@ -206,6 +214,7 @@ void visit(Visitor& each, SystemState& state) {
   each(state.instances);
   each(state.continuous);
   each(state.integration);
+  each(state.events);
 }
 
 }  // namespace

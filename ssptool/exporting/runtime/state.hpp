@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "../../engine/kernel/core/integration.hpp"
+#include "../../engine/kernel/core/zeno.hpp"
 #include "continuous.hpp"
 #include "part.hpp"
 
@@ -41,6 +42,14 @@ struct SavedIteration {
 // What an importer has set before initialization: value reference and value.
 using GivenValues = std::vector<std::pair<std::size_t, Value>>;
 
+// Of parts in event mode.
+struct SavedEvents {
+  std::vector<std::string> clocks;
+  std::vector<double> next_times;    // by member
+  std::vector<std::uint8_t> wanted;  // likewise
+  std::vector<std::pair<Cause, EventHistory>> seen;
+};
+
 struct SystemState {
   Phase phase = Phase::instantiated;
   Experiment experiment;
@@ -56,6 +65,7 @@ struct SystemState {
   std::vector<InstanceMemory> instances;
   std::optional<ContinuousState> continuous;
   std::optional<IntegrationState> integration;
+  SavedEvents events;
   std::vector<fmi::State> parts;  // of the parts, whose memory they are
 };
 

@@ -28,6 +28,8 @@ System::System(const std::filesystem::path& resources, Log& log, bool logging, K
     parts_.back()->instantiate(resources_ / planned.folder / "resources", logging);
   }
   experiment_.start = plan_.start;
+  reports_.resize(parts_.size());
+  checkpoint_.resize(parts_.size());
   build_kernel();
 }
 
@@ -36,10 +38,13 @@ System::~System() { release_states(); }
 // Before the parts are freed, to which they belong.
 void System::release_states() noexcept {
   if (kernel_ != nullptr) kernel_->stepper.release();
+  for (Index i = 0; i < checkpoint_.size(); ++i)
+    if (const fmi::State state = std::exchange(checkpoint_[i], nullptr)) parts_[i]->release_state(state);
 }
 
 void System::build_kernel() {
   release_states();
+  events_.reset();
   loops_at_start_.clear();
   loops_.clear();
   ode_.reset();
@@ -65,6 +70,12 @@ Member System::member_of(Part& part) {
   table.inputs = plan.inputs;
   table.outputs = plan.outputs;
   table.environment = part.environment;
+  if (plan.event_mode) table.report = &reports_[kernel_->members.size()];
+  if (plan_.at_events)
+    for (const PlannedEventMember& member : plan_.at_events->events.members)
+      if (member.instance == kernel_->members.size())
+        for (const Variables* own : {&member.inputs, &member.outputs})
+          table.exchanged_at_events.insert(table.exchanged_at_events.end(), own->types.begin(), own->types.end());
   return kernel_->members.member_of(std::move(table));
 }
 
@@ -76,6 +87,8 @@ void System::settle() {
   if (phase_ == Phase::exchange) ode_->continuous->changed();
   if (phase_ == Phase::stepping && ode_ != nullptr)
     jump_of_ode();
+  else if (phase_ == Phase::stepping && events_ != nullptr)
+    handle_event();
   else if (phase_ == Phase::stepping)
     jump();
 }
@@ -113,6 +126,7 @@ void System::step_to(double end) {
   settle();
   end = on_grid(end);
   if (ode_ != nullptr) integrate(end);
+  if (events_ != nullptr) return step_through_events(end);
   while (now_ < end) {
     const std::int64_t point = passed(now_);
     const std::int64_t whole = now_ == time_of(point) ? passed(end) - point : 0;
@@ -141,9 +155,8 @@ void System::part_of_a_step(double to) {
 }
 
 // The step that has stopped at a loop: the schedule that has it, with better methods, and what comes after that.
-Outcome System::with_rescues(Outcome outcome, double t, double h, double to) {
+Outcome System::with_rescues(std::span<const Instruction> program, Outcome outcome, double t, double h, double to) {
   const double point[] = {t, h, to, 0.0};
-  std::span<const Instruction> program(program_);
   while (outcome.code == Code::loop) {
     program = program.subspan(static_cast<std::size_t>(outcome.instruction));
     if (program.front().op != Op::evaluate) return outcome;

@@ -102,7 +102,35 @@ class System {
   [[nodiscard]] double on_grid(double t) const noexcept;
   void whole_steps(std::int64_t first, std::int64_t count);
   void part_of_a_step(double to);
-  Outcome with_rescues(Outcome, double t, double h, double to);
+  Outcome with_rescues(Outcome outcome, double t, double h, double to) {
+    return with_rescues(program_, outcome, t, h, to);
+  }
+  Outcome with_rescues(std::span<const Instruction> program, Outcome, double t, double h, double to);
+
+  // Parts in event mode: their first event after initialization, and macro steps that end at events.
+  void make_events();
+  void set_clocks();
+  void pass_on_at_start();
+  void first_event();
+  void step_through_events(double end);
+  void handle_event();
+  void iterate_and_leave();
+  template <class Act>
+  void explained(const Act& act) const;
+  void evaluate_all();
+  [[nodiscard]] bool event_due() const;
+  [[nodiscard]] bool event_wanted() const noexcept;
+  [[nodiscard]] std::vector<Cause> causes() const;
+  void before_steps();
+  void step_until(double limit);
+  void step_with_events(double limit, bool begun);
+  Outcome attempt(double t, double h, double end);
+  [[nodiscard]] std::optional<double> returned_early(double end) const noexcept;
+  void go_back(double t, double end, bool all_of_them);
+  [[nodiscard]] std::pair<double, double> next_step(double t, double limit) const noexcept;
+  [[nodiscard]] std::int64_t steps_until(std::int64_t point, double end) const noexcept;
+  [[nodiscard]] SavedEvents saved_events() const;
+  void restore_events(const SavedEvents&);
 
   void check(const Outcome&, double t) const;
   [[nodiscard]] std::string explain(const Outcome&, double t) const;
@@ -119,7 +147,7 @@ class System {
 
   Experiment experiment_;
   Phase phase_ = Phase::instantiated;
-  GivenValues given_;
+  GivenValues given_;  // set by the importer: for initialization or, with parts in event mode, for the next event
   std::vector<Step> initialization_;
   std::map<Slot, double> second_guesses_;
   std::vector<Index> loops_;               // by number in the plan: the kernel's
@@ -130,6 +158,13 @@ class System {
   bool changed_ = false;
   GivenValues tuned_;  // parameters of integrated parts, which are set in event mode
   std::vector<double> rows_;
+
+  // Of parts in event mode.
+  std::vector<StepReport> reports_;  // by part
+  std::unique_ptr<EventMembers> events_;
+  std::optional<ZenoDetector> chatter_;
+  std::vector<fmi::State> checkpoint_;  // by part: where the present macro step began
+  Index outputs_ = none;                // the schedule that gets all outputs
 };
 
 }  // namespace ssptool::runtime

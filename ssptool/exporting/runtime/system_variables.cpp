@@ -74,7 +74,7 @@ void System::set(std::size_t reference, const Value& value) {
     changed_ |= as_integer(before) != as_integer(kernel_->slot_values.values[*variable.slot]);
     return;
   }
-  if (phase_ == Phase::instantiated)
+  if (phase_ == Phase::instantiated || (phase_ == Phase::stepping && events_ != nullptr))
     given_.emplace_back(reference, value);
   else if (phase_ == Phase::stepping && ode_ != nullptr)
     tuned_.emplace_back(reference, value);

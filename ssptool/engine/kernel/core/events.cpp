@@ -187,6 +187,21 @@ void EventMembers::leave() const {
     if (plan_.members[i].stepped) modes_[i].leave();
 }
 
+std::vector<Updated> EventMembers::update(double t) {
+  std::vector<Updated> found;
+  for (std::size_t i = 0; i < modes_.size(); ++i) {
+    if (!plan_.members[i].stepped) continue;
+    const std::string& name = modes_[i].name();
+    const DiscreteUpdate update = modes_[i].update();
+    if (update.terminate)
+      throw IntegrationStopped(Ending::terminated, "component " + name + " ended the simulation",
+                               "see its messages, and check its parameters and inputs", t, name);
+    next_times[i] = update.next_time;
+    found.push_back({name, update.again});
+  }
+  return found;
+}
+
 bool EventMembers::pending() const {
   for (const PlannedEventMember& member : plan_.members)
     for (std::size_t i = 0; i < member.inputs.slots.size(); ++i)

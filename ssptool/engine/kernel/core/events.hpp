@@ -45,6 +45,12 @@ struct PlannedEvents {
   bool single = false;                // there are algebraic loops with signals of type Float32
 };
 
+// Of a component, after its discrete states were updated: whether it needs another event iteration.
+struct Updated {
+  std::string component;
+  bool again;
+};
+
 // All functions throw CallRefused for what an FMU does not do, and IntegrationStopped.
 class EventMembers {
  public:
@@ -72,6 +78,8 @@ class EventMembers {
 
   void enter() const;
   void leave() const;
+  // The discrete states of those that are stepped: one event iteration of each.
+  std::vector<Updated> update(double t);
 
   // Whether an unclocked input differs from what its wire delivers.
   [[nodiscard]] bool pending() const;
@@ -115,12 +123,6 @@ class EventMembers {
   std::map<Slot, Wire> wires_;                 // by destination
   std::vector<std::set<std::size_t>> active_;  // by member: clocks that tick in the present event iteration
   std::set<ClockPlace> ticked_;
-};
-
-// Of a component, after its discrete states were updated: whether it needs another event iteration.
-struct Updated {
-  std::string component;
-  bool again;
 };
 
 // Brings connected components in event mode to where they settle, and leaves them in event mode (FMI 2.0.4, 3.2.3; FMI

@@ -1,0 +1,279 @@
+// Parts in event mode: macro steps that end at their events, as engine/event_mode has them, and these events.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "system.hpp"
+
+namespace ssptool::runtime {
+
+namespace {
+
+// Fraction of a macro step within which two times are one.
+constexpr double close = 1e-9;
+
+// The largest number of early returns in one macro step.
+constexpr int most_returns = 100;
+
+// Macro steps that are done at once.
+constexpr std::int64_t at_once = 256;
+
+constexpr StepReport nothing_reported{0.0, std::numeric_limits<double>::quiet_NaN(), 0.0};
+
+// Instructions between the states that are saved and the point that is accepted: those of an attempt.
+bool is_of_attempt(const Instruction& one) {
+  return one.op != Op::save && one.op != Op::accept && one.op != Op::record;
+}
+
+std::string seconds(double t) { return " at t = " + std::to_string(t) + " s"; }
+
+}  // namespace
+
+// --- the members -----------------------------------------------------------------------------------------------------
+
+void System::make_events() {
+  if (!plan_.at_events) return;
+  PlannedEvents events = plan_.at_events->events;
+  events.start = experiment_.start;
+  std::vector<FunctionTable> functions;
+  for (const PlannedEventMember& member : events.members) functions.push_back(parts_.at(member.instance)->functions());
+  events_ = std::make_unique<EventMembers>(kernel_->slot_values, kernel_->members, std::move(events), functions);
+  chatter_.emplace(plan_.step);
+  std::ranges::fill(reports_, nothing_reported);
+}
+
+// What stops events, as a refusal.
+template <class Act>
+void System::explained(const Act& act) const {
+  try {
+    act();
+  } catch (const IntegrationStopped& stopped) {
+    throw Refused(stopped.recoverable ? Status::discard : Status::error,
+                  stopped.what() + seconds(stopped.t) + "; " + stopped.advice);
+  } catch (const CallRefused& refused) {
+    const bool stated = refused.status >= 0 && refused.status <= static_cast<int>(Status::fatal);
+    throw Refused(stated ? static_cast<Status>(refused.status) : Status::error,
+                  "component " + refused.component + ": " + refused.function + " returned " + word(refused.status) +
+                      seconds(now_));
+  }
+}
+
+// In initialization mode, signals without a clock that are exchanged at events pass until they settle.
+void System::pass_on_at_start() {
+  for (int i = 0; i < max_event_iterations; ++i) {
+    bool changed = false;
+    explained([&] { changed = !events_->propagate_at_start(now_).empty(); });
+    if (!changed) return;
+    make_consistent();
+  }
+  throw Refused(Status::error, "discrete signals do not settle in initialization mode, after " +
+                                   std::to_string(max_event_iterations) + " iterations");
+}
+
+void System::set_clocks() {
+  explained([&] { events_->clock_schedule.begin(now_, events_->modes()); });
+}
+
+// --- events ----------------------------------------------------------------------------------------------------------
+
+// Right after initialization, which leaves the members in event mode.
+void System::first_event() {
+  explained([&] { iterate_and_leave(); });
+}
+
+// At the present time: with what the importer has set, with ticks that are due, and with what parts have to do.
+void System::handle_event() {
+  explained([&] {
+    chatter_->note(now_, causes());
+    before_steps();
+    events_->enter();
+    for (const auto& [reference, value] : std::exchange(given_, {})) set_in_parts(plan_.variables[reference], value);
+    iterate_and_leave();
+  });
+}
+
+void System::iterate_and_leave() {
+  EventIteration iteration(
+      *events_, plan_.at_events->nominal, [this](double) { evaluate_all(); },
+      [this](double t) { return events_->update(t); });
+  iteration.settle(now_, now_ + close * plan_.step);
+  events_->leave();
+  jump();
+  events_->show_ticks();
+}
+
+// All that is exchanged at all times, at this instant.
+void System::evaluate_all() {
+  check(kernel_->schedules.evaluate(outputs_), now_);
+  kernel_->inputs.exchange(plan_.everyone);
+  check(kernel_->rescues.evaluate(everything_), now_);
+  kernel_->inputs.exchange(plan_.everyone);
+}
+
+bool System::event_wanted() const noexcept {
+  return std::ranges::any_of(reports_, [](const StepReport& report) { return report.event != 0.0; });
+}
+
+bool System::event_due() const {
+  return event_wanted() || now_ >= events_->next_time() - close * plan_.step ||
+         (plan_.at_events->samples && events_->pending());
+}
+
+std::vector<Cause> System::causes() const {
+  std::vector<Cause> found;
+  const double until = now_ + close * plan_.step;
+  const auto& members = events_->plan().members;
+  for (const std::size_t number : events_->clock_schedule.due(until)) {
+    const Timer& timer = events_->clock_schedule.timers()[number];
+    found.push_back({members[timer.member].name, "clock " + timer.clock->name});
+  }
+  for (std::size_t k = 0; k < members.size(); ++k)
+    if (reports_[members[k].instance].event != 0.0)
+      found.push_back({members[k].name, "an event"});
+    else if (events_->next_times[k] <= until)
+      found.push_back({members[k].name, "time event"});
+  return found;
+}
+
+// --- steps -----------------------------------------------------------------------------------------------------------
+
+// What happens at the end is handled there as well: an importer sees what follows from it.
+void System::step_through_events(double end) {
+  while (now_ < end - close * plan_.step || event_due())
+    if (event_due())
+      handle_event();
+    else
+      step_until(std::min(events_->next_time(), end));
+}
+
+void System::before_steps() {
+  events_->hide_ticks();
+  std::ranges::fill(reports_, nothing_reported);
+}
+
+// The size and the end of the step from t to the next point of the grid, or to an earlier limit. A whole step has the
+// very size of all others, not the difference of two rounded times.
+std::pair<double, double> System::next_step(double t, double limit) const noexcept {
+  const std::int64_t number = passed(t);
+  const double point = time_of(number + 1);
+  bool whole = t == time_of(number);
+  if (point <= limit - close * plan_.step) return {whole ? plan_.step : point - t, point};
+  whole = whole && point == limit;
+  return {whole ? plan_.step : limit - t, limit};
+}
+
+// Macro steps from this point of the grid, at most. A time that rounding has put beside a point gets a step of its own.
+std::int64_t System::steps_until(std::int64_t point, double end) const noexcept {
+  const std::int64_t last = passed(end);
+  const double distance = std::abs(time_of(last) - end);
+  return last - point - (0.0 < distance && distance <= close * plan_.step ? 1 : 0);
+}
+
+// Some steps, none beyond the limit, until which nothing is known to happen.
+void System::step_until(double limit) {
+  const std::int64_t point = passed(now_);
+  const bool together = plan_.at_events->together && !plan_.at_events->samples && now_ == time_of(point);
+  const std::int64_t count = together ? std::min(steps_until(point, limit), at_once) : 0;
+  if (count <= 0) return step_with_events(limit, false);
+  before_steps();
+  rows_.resize(static_cast<std::size_t>(count) * kernel_->recorder.width());
+  const Outcome outcome = kernel_->programs.run(program_, experiment_.start, plan_.step, point, rows_, count);
+  const std::int64_t done = point + outcome.steps;
+  now_ = time_of(done);
+  if (outcome.ok()) return;
+  // What the kernel cannot do alone in an iterated step is done once more, as if it had not been begun.
+  const bool iterated = std::ranges::any_of(program_, [](const Instruction& one) { return one.op == Op::iterate; });
+  if (outcome.code != Code::event && !iterated) {
+    check(with_rescues(outcome, now_, plan_.step, time_of(done + 1)), now_);
+    now_ = time_of(done + 1);
+    return;
+  }
+  kernel_->history.discard_point();
+  if (plan_.at_events->rolls_back) check(kernel_->stepper.restore(plan_.everyone), now_);
+  step_with_events(limit, !plan_.at_events->rolls_back);
+}
+
+// A step to the next point of the grid, to the limit, or to an event before them. `begun`: it has been tried already,
+// and a part has returned before its end.
+void System::step_with_events(double limit, bool begun) {
+  const double t = now_;
+  auto [h, end] = next_step(t, limit);
+  const std::vector<double> before = kernel_->slot_values.values;
+  if (!begun) {
+    before_steps();
+    if (plan_.at_events->rolls_back)
+      for (Index i = 0; i < parts_.size(); ++i) checkpoint_[i] = parts_[i]->save_state(checkpoint_[i]);
+  }
+  for (int i = 0; i < most_returns; ++i) {
+    const Outcome outcome = end > t && !begun ? attempt(t, h, end) : Outcome{};
+    begun = false;
+    const std::optional<double> early = returned_early(end);
+    if (!early) {
+      check(outcome, t);
+      if (end == t) return;  // an event where the step began
+      kernel_->inputs.exchange(plan_.everyone);
+      kernel_->history.accept(end);
+      now_ = end;
+      return;
+    }
+    // The result of a step that was too long does not count, even if it failed.
+    end = *early - t > close * plan_.step ? *early : t;
+    h = end - t;
+    std::ranges::copy(before, kernel_->slot_values.values.begin());
+    go_back(t, end, !plan_.at_events->independent_steps && end > t);
+  }
+  throw Refused(Status::error, "a macro step does not finish: after " + std::to_string(most_returns) +
+                                   " attempts components still return before its end" + seconds(t));
+}
+
+// A step that is neither accepted nor recorded.
+Outcome System::attempt(double t, double h, double end) {
+  std::vector<Instruction> program;
+  std::ranges::copy_if(program_, std::back_inserter(program), is_of_attempt);
+  const double point[] = {t, h, end, 0.0};
+  rows_.resize(kernel_->recorder.width());
+  return with_rescues(program, kernel_->programs.run_through(program, {}, point, rows_), t, h, end);
+}
+
+std::optional<double> System::returned_early(double end) const noexcept {
+  double first = end;
+  for (const StepReport& report : reports_)
+    if (report.reached < first) first = report.reached;
+  return first < end - close * plan_.step ? std::optional(first) : std::nullopt;
+}
+
+// To the start t of the step, which then leads to `end`. Parts that are there already stay, unless all repeat the step.
+void System::go_back(double t, double end, bool all_of_them) {
+  for (Index i = 0; i < parts_.size(); ++i) {
+    const bool there = !all_of_them && std::abs(reports_[i].reached - end) <= close * plan_.step;
+    if (there)
+      reports_[i].waits = 1.0;
+    else
+      reports_[i] = nothing_reported;
+    if (plan_.at_events->rolls_back && !there) parts_[i]->restore_state(checkpoint_[i]);
+  }
+  // No step would get them.
+  if (plan_.at_events->rolls_back && end - t <= close * plan_.step) check(kernel_->schedules.evaluate(outputs_), t);
+}
+
+// --- saved states ----------------------------------------------------------------------------------------------------
+
+SavedEvents System::saved_events() const {
+  SavedEvents saved{events_->clock_schedule.save_state(), events_->next_times, {}, {}};
+  for (const StepReport& report : reports_) saved.wanted.push_back(report.event != 0.0 ? 1 : 0);
+  saved.seen.assign(chatter_->seen().begin(), chatter_->seen().end());
+  return saved;
+}
+
+void System::restore_events(const SavedEvents& saved) {
+  if (saved.next_times.size() != events_->next_times.size() || saved.wanted.size() != reports_.size())
+    throw Refused(Status::error, "the state is of another number of components in event mode");
+  events_->clock_schedule.restore_state(saved.clocks);
+  events_->next_times = saved.next_times;
+  std::ranges::fill(reports_, nothing_reported);
+  for (Index i = 0; i < reports_.size(); ++i) reports_[i].event = saved.wanted[i] != 0 ? 1.0 : 0.0;
+  chatter_->set_seen({saved.seen.begin(), saved.seen.end()});
+}
+
+}  // namespace ssptool::runtime
