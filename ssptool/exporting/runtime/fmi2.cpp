@@ -1,5 +1,4 @@
 // The functions of FMI 2.0 that an importer calls.
-#include <charconv>
 #include <cmath>
 #include <cstring>
 
@@ -39,30 +38,6 @@ class Fmi2Importer final : public Importer {
   const std::string name_;
 };
 
-std::string decoded(std::string uri) {
-  for (const std::string scheme : {"file://localhost/", "file:///", "file:/"})
-    if (uri.rfind(scheme, 0) == 0) {
-#ifdef _WIN32
-      uri = uri.substr(scheme.size());
-#else
-      uri = "/" + uri.substr(scheme.size());
-#endif
-      break;
-    }
-  std::string path;
-  for (std::size_t i = 0; i < uri.size(); ++i) {
-    int code = 0;
-    const char* const digits = uri.data() + i + 1;
-    if (uri[i] == '%' && i + 2 < uri.size() && std::from_chars(digits, digits + 2, code, 16).ptr == digits + 2) {
-      path += static_cast<char>(code);
-      i += 2;
-    } else {
-      path += uri[i];
-    }
-  }
-  return path;
-}
-
 // FMI 2.0 knows four types for those of FMI 3.0 that the plan states; enumerations are integers.
 bool carries(const std::string& own, const char* type) {
   if (std::strcmp(type, "Real") == 0) return own.rfind("Float", 0) == 0;
@@ -89,7 +64,7 @@ SSPTOOL_EXPORT void* fmi2Instantiate(const char* name, int kind, const char* tok
     return nullptr;
   }
   const Kind wanted = kind == 0 ? Kind::model_exchange : Kind::co_simulation;
-  return instantiate({"fmi2Instantiate", "GUID", wanted}, importer, token, decoded(resources));
+  return instantiate({"fmi2Instantiate", "GUID", wanted}, importer, token, path_of(resources));
 }
 
 SSPTOOL_EXPORT void fmi2FreeInstance(void* c) { free_instance(c); }

@@ -71,7 +71,7 @@ SSPTOOL_EXPORT void* fmi3InstantiateCoSimulation(const char*, const char* token,
   if (resources == nullptr) return no("the path of the resources is needed");
   if (event_mode) return no("eventModeUsed must be false, because this FMU has no event mode");
   if (intermediate > 0) return no("this FMU has no variables with intermediateUpdate");
-  return instantiate({function, "instantiation token"}, importer, token, resources);
+  return instantiate({function, "instantiation token"}, importer, token, path_of(resources));
 }
 
 SSPTOOL_EXPORT void fmi3FreeInstance(void* c) { free_instance(c); }

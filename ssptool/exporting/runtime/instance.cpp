@@ -28,7 +28,7 @@ InstanceState& saved(void* state, const char* function) {
 }  // namespace
 
 void* instantiate(const Instantiation& call, const std::shared_ptr<Importer>& importer, const char* token,
-                  const std::filesystem::path& resources) noexcept {
+                  const std::string& resources) noexcept {
   const std::string function = call.function;
   const auto refused = [&](const std::string& why) -> void* {
     importer->write(Status::error, category_of(Status::error), function + ": " + why);

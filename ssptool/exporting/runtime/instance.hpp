@@ -65,7 +65,7 @@ struct InstanceState {
 };
 
 struct Instance {
-  Instance(std::shared_ptr<Importer> log, const std::filesystem::path& resources, Kind of)
+  Instance(std::shared_ptr<Importer> log, const std::string& resources, Kind of)
       : importer(std::move(log)), kind(of), system(resources, *importer, importer->logging, of) {}
 
   const std::shared_ptr<Importer> importer;  // outlives the system, which logs to it
@@ -85,7 +85,7 @@ struct Instantiation {
   Kind kind = Kind::co_simulation;
 };
 void* instantiate(const Instantiation&, const std::shared_ptr<Importer>&, const char* token,
-                  const std::filesystem::path& resources) noexcept;
+                  const std::string& resources) noexcept;
 void free_instance(void* component) noexcept;
 
 // Logs the message, and leads to the state that follows. Gives the status as FMI numbers it.

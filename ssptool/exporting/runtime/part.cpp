@@ -23,7 +23,7 @@ constexpr const char* machine = "x86_64";
 #endif
 
 // FMI 2.0 has names for x86 only; those of FMI 3.0 serve for others, as tools have it.
-std::filesystem::path platform_folder(int fmi_major) {
+std::string platform_folder(int fmi_major) {
   if (fmi_major < 3 && std::string(machine) == "x86_64") return folder_of_fmi2;
   return std::string(machine) + "-" + system_name;
 }
@@ -93,24 +93,6 @@ FunctionTable functions_of(const Library& library, int fmi_major, bool exchange)
   return FunctionTable(std::move(found));
 }
 
-// A path as a URI, in which all but letters, digits and some signs are escaped.
-std::string uri(const std::filesystem::path& path) {
-  std::string found = "file://";
-  const std::string text = path.generic_string();
-  if (text.empty() || text.front() != '/') found += '/';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || std::string("/-_.~:").find(c) != std::string::npos) {
-      found += c;
-    } else {
-      std::array<char, 4> escaped{};
-      std::snprintf(escaped.data(), escaped.size(), "%%%02X", byte);
-      found += escaped.data();
-    }
-  }
-  return found;
-}
-
 // --- FMI 2.0 ---------------------------------------------------------------------------------------------------------
 
 extern "C" {
@@ -154,12 +136,12 @@ class Fmi2Part final : public Part {
     if (component_ != nullptr) functions_.find<void(void*)>("fmi2FreeInstance")(component_);
   }
 
-  void instantiate(const std::filesystem::path& resources, bool logging) override {
+  void instantiate(const std::string& resources, bool logging) override {
     using Instantiate = void*(const char*, int, const char*, const char*, const Callbacks2*, int, int);
     const int kind = plan_.exchange ? 0 : 1;
     logging_ = logging;
     component_ = functions_.find<Instantiate>("fmi2Instantiate")(
-        plan_.name.c_str(), kind, plan_.token.c_str(), uri(resources).c_str(), &callbacks_, 0, logging ? 1 : 0);
+        plan_.name.c_str(), kind, plan_.token.c_str(), uri_of(resources).c_str(), &callbacks_, 0, logging ? 1 : 0);
     if (component_ == nullptr) throw Refused(Status::error, "component " + plan_.name + ": fmi2Instantiate failed");
   }
   void enter_initialization(const Experiment& experiment) override {
@@ -195,12 +177,12 @@ class Fmi3Part final : public Part {
     if (component_ != nullptr) functions_.find<void(void*)>("fmi3FreeInstance")(component_);
   }
 
-  void instantiate(const std::filesystem::path& resources, bool logging) override {
+  void instantiate(const std::string& resources, bool logging) override {
     using Instantiate =
         void*(const char*, const char*, const char*, bool, bool, bool, bool, const fmi::Reference*, std::size_t, void*,
               void (*)(void*, int, const char*, const char*), fmi::v3::IntermediateUpdate*);
     logging_ = logging;
-    const std::string folder = resources.string() + static_cast<char>(std::filesystem::path::preferred_separator);
+    const std::string folder = resources + separator;
     if (plan_.exchange) return instantiate_exchange(folder);
     component_ = functions_.find<Instantiate>("fmi3InstantiateCoSimulation")(
         plan_.name.c_str(), plan_.token.c_str(), folder.c_str(), false, logging, plan_.event_mode, plan_.returns_early,
@@ -325,10 +307,9 @@ fmi::State Part::deserialized(const std::string& bytes) {
   return state;
 }
 
-std::unique_ptr<Part> load_part(const PlannedPart& plan, const std::filesystem::path& resources, Libraries& libraries,
-                                Log& log) {
-  const auto file =
-      resources / plan.folder / "binaries" / platform_folder(plan.fmi_major) / (plan.identifier + library_ending);
+std::unique_ptr<Part> load_part(const PlannedPart& plan, const std::string& resources, Libraries& libraries, Log& log) {
+  const std::string file = below(
+      resources, plan.folder + "/binaries/" + platform_folder(plan.fmi_major) + "/" + plan.identifier + library_ending);
   auto& library = libraries[file];
   if (library == nullptr) library = std::make_shared<Library>(file);
   if (plan.fmi_major == 2) return std::make_unique<Fmi2Part>(plan, library, log);

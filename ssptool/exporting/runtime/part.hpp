@@ -1,13 +1,13 @@
 // The parts of an exported system: FMUs loaded from its resources, and led through the states that FMI gives them.
 #pragma once
 
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
+#include "files.hpp"
 #include "log.hpp"
 #include "plan.hpp"
 
@@ -20,23 +20,7 @@ class Refused : public std::runtime_error {
   Status status;
 };
 
-// A loaded library; it is unloaded at the end.
-class Library {
- public:
-  // Throws std::runtime_error if it cannot be loaded.
-  explicit Library(const std::filesystem::path& file);
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-  ~Library();
-
-  // Null if there is none of this name.
-  [[nodiscard]] void* find(const char* function) const noexcept;
-
- private:
-  void* handle_;
-};
-
-using Libraries = std::map<std::filesystem::path, std::shared_ptr<Library>>;
+using Libraries = std::map<std::string, std::shared_ptr<Library>>;
 
 struct Experiment {
   double start = 0.0;
@@ -51,7 +35,7 @@ class Part {
   Part& operator=(const Part&) = delete;
   virtual ~Part() = default;
 
-  virtual void instantiate(const std::filesystem::path& resources, bool logging) = 0;
+  virtual void instantiate(const std::string& resources, bool logging) = 0;
   virtual void enter_initialization(const Experiment&) = 0;
   virtual void exit_initialization() = 0;
   virtual void terminate() = 0;
@@ -116,6 +100,6 @@ class Part {
 const char* word(int status) noexcept;
 
 // Throws std::runtime_error if its library is missing or cannot be loaded. Libraries that are there are used again.
-std::unique_ptr<Part> load_part(const PlannedPart&, const std::filesystem::path& resources, Libraries&, Log&);
+std::unique_ptr<Part> load_part(const PlannedPart&, const std::string& resources, Libraries&, Log&);
 
 }  // namespace ssptool::runtime

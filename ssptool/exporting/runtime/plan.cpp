@@ -1,14 +1,13 @@
 #include "plan.hpp"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <map>
-#include <memory>
 #include <stdexcept>
 
 #define JSON_NO_IO
 #include <nlohmann/json.hpp>
+
+#include "files.hpp"
 
 namespace ssptool::runtime {
 
@@ -268,17 +267,6 @@ void read_stepping(const Json& json, Plan& plan) {
   if (json.contains("ode")) plan.ode = ode_from(json.at("ode"));
 }
 
-// Streams would bring a third of the size of this library.
-std::string content_of(const std::filesystem::path& file) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(std::fopen(file.string().c_str(), "rb"), &std::fclose);
-  if (stream == nullptr) throw std::runtime_error("cannot read " + file.string());
-  std::string content;
-  std::array<char, 1U << 16U> piece;
-  while (const std::size_t size = std::fread(piece.data(), 1, piece.size(), stream.get()))
-    content.append(piece.data(), size);
-  return content;
-}
-
 Plan plan_from(const Json& json) {
   if (const int version = json.at("version").get<int>(); version != plan_version)
     throw std::runtime_error("the plan is of version " + std::to_string(version) + ", this runtime reads version " +
@@ -313,11 +301,11 @@ Plan plan_from(const Json& json) {
 
 }  // namespace
 
-Plan read_plan(const std::filesystem::path& file) {
+Plan read_plan(const std::string& file) {
   try {
     return plan_from(Json::parse(content_of(file)));
   } catch (const Json::exception& error) {
-    throw std::runtime_error(file.string() + " is no plan: " + error.what());
+    throw std::runtime_error(file + " is no plan: " + error.what());
   }
 }
 

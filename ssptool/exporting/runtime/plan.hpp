@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <optional>
 #include <string>
@@ -133,6 +132,6 @@ struct Plan {
 inline constexpr int plan_version = 1;
 
 // Throws std::runtime_error, which names what is wrong, for a file that is none or of another version.
-Plan read_plan(const std::filesystem::path& file);
+Plan read_plan(const std::string& file);
 
 }  // namespace ssptool::runtime

@@ -18,14 +18,14 @@ constexpr std::int64_t at_once = 256;
 
 }  // namespace
 
-System::System(const std::filesystem::path& resources, Log& log, bool logging, Kind kind)
-    : kind_(kind), resources_(resources), plan_(read_plan(resources / "plan.json")), log_(log) {
+System::System(const std::string& resources, Log& log, bool logging, Kind kind)
+    : kind_(kind), resources_(resources), plan_(read_plan(below(resources, "plan.json"))), log_(log) {
   if (plan_.interface == (kind == Kind::model_exchange ? "cs" : "me"))
     throw std::runtime_error(std::string("this FMU offers ") +
                              (kind == Kind::model_exchange ? "co-simulation" : "model exchange") + " only");
   for (const PlannedPart& planned : plan_.parts) {
     parts_.push_back(load_part(planned, resources_, libraries_, log_));
-    parts_.back()->instantiate(resources_ / planned.folder / "resources", logging);
+    parts_.back()->instantiate(below(resources_, planned.folder + "/resources"), logging);
   }
   experiment_.start = plan_.start;
   reports_.resize(parts_.size());

@@ -1,7 +1,6 @@
 // An exported system at work: its parts coupled as `ssptool run` couples them, by the same kernel with the same calls.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,7 +18,7 @@ enum class Kind { co_simulation, model_exchange };
 class System {
  public:
   // Loads and instantiates the parts, which are below `resources`.
-  System(const std::filesystem::path& resources, Log&, bool logging, Kind);
+  System(const std::string& resources, Log&, bool logging, Kind);
   System(const System&) = delete;
   System& operator=(const System&) = delete;
   ~System();
@@ -137,7 +136,7 @@ class System {
   [[nodiscard]] IntegrationStopped stopped(const Outcome&, double t) const;
 
   const Kind kind_;
-  const std::filesystem::path resources_;
+  const std::string resources_;
   const Plan plan_;
   Log& log_;
   Libraries libraries_;
