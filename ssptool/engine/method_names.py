@@ -140,6 +140,8 @@ class IntegratorName(StrEnum):
 
     BDF = "bdf"
     ADAMS = "adams"
+    DORMAND_PRINCE = "dormand-prince"
+    ROSENBROCK = "rosenbrock"
 
 
 class FmuLogLevel(StrEnum):

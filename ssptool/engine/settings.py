@@ -289,7 +289,7 @@ class Settings:
         default=IntegratorName.BDF,
         metadata=about(
             Kind.WORD,
-            "Formulas of CVODE: bdf (stiff systems) or adams.",
+            "Integrator: bdf (stiff systems) or adams of CVODE, rosenbrock (stiff systems) or dormand-prince.",
             "NAME",
             MODEL_EXCHANGE,
             IntegratorName,

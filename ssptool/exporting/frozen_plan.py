@@ -31,7 +31,7 @@ from ssptool.engine.masters.iterated_steps import ProgrammedIteration
 from ssptool.engine.masters.jumps import WithShortStep
 from ssptool.engine.masters.master import InterruptibleStepper
 from ssptool.engine.masters.program import Program
-from ssptool.engine.ode.integrator import Integrator, Method
+from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.planning.events import Clocked, EventMember
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
 from ssptool.engine.run.coupling import Evaluation, couple
@@ -283,7 +283,7 @@ def _of_ode(plan: Plan, ode: PlannedOde) -> Json:
 
 def solver_of(integrator: Integrator) -> str:
     """The method of an exported FMU, which has no CVODE, for the kind of problem that an integrator is for."""
-    return {Method.ADAMS: "dormand-prince", Method.BDF: "rosenbrock"}[integrator.method]
+    return integrator.method.of_kernel.setting
 
 
 def _iteration(calls: IterationCalls) -> Json:

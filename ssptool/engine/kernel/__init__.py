@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from ssptool.engine.kernel.interface import Kernel, Slots
+from ssptool.engine.kernel.ode import Indicators, Matrix, OdeSolver, Slopes, SolverKind
 
 try:
-    from ssptool.engine.kernel._kernel import NativeKernel, NativeSlopes
+    from ssptool.engine.kernel._kernel import NativeKernel, NativeOdeSolver, NativeSlopes
 except ImportError:
     NATIVE = False
 else:
@@ -27,11 +28,16 @@ def native_slopes(
     inputs
         Slots that `NativeSlopes.input_polynomials` is about.
     numbers
-        Address of the function that finds the numbers of the integrator's vectors.
+        Address of the function that finds the numbers of CVODE's vectors; 0 for integrators of the kernel.
     """
     return (
         NativeSlopes(kernel, schedule, parts, inputs, numbers) if NATIVE and isinstance(kernel, NativeKernel) else None
     )
+
+
+def is_native(kernel: Kernel) -> bool:
+    """True for a kernel in C++."""
+    return NATIVE and isinstance(kernel, NativeKernel)
 
 
 def create(slots: int, *, integers: Slots = (), native: bool | None = None) -> Kernel:
@@ -52,3 +58,28 @@ def create(slots: int, *, integers: Slots = (), native: bool | None = None) -> K
     from ssptool.engine.kernel.twin.kernel import TwinKernel
 
     return TwinKernel(slots, integers)
+
+
+def create_solver(
+    kind: SolverKind,
+    f: Slopes,
+    n: int,
+    *,
+    rtol: float,
+    g: Indicators | None = None,
+    roots: int = 0,
+    jacobian: Matrix | None = None,
+    slopes: "NativeSlopes | None" = None,
+    native: bool = NATIVE,
+) -> OdeSolver:
+    """An integrator of the kernel, for n states and so many `roots`; without a `jacobian` it takes differences of f.
+
+    `slopes` are asked before `f`, which does what they cannot. The integrator is that of the core where it was built,
+    unless `native` says otherwise.
+    """
+    if native:
+        return NativeOdeSolver(kind, f, n, rtol, g, roots, jacobian, slopes)
+    # Imported here, because few runs need it.
+    from ssptool.engine.kernel.twin.ode_solvers import TwinOdeSolver
+
+    return TwinOdeSolver(kind, f, n, rtol, g, roots, jacobian)

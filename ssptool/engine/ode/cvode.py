@@ -7,29 +7,17 @@ Hindmarsh et al. 2005, "SUNDIALS: Suite of nonlinear and differential/algebraic 
 
 import ctypes
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_int64, c_long, c_void_p
-from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from weakref import finalize
 
 import numpy as np
 from fmpy.sundials import libraries
-from numpy.typing import NDArray
 
-from ssptool.engine.failure import Ending, Failure
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.ode import Arrival, Effort, Indicators, IntegrationFailed, Matrix, Slopes
 from ssptool.engine.ode.integrator import Method
-
-Floats = NDArray[np.float64]
-
-Slopes = Callable[[float, int, int], bool]
-"""f: (t, address of x, address to write x' to) → False where it cannot be evaluated there."""
-Indicators = Callable[[float, int, int], bool]
-"""g: (t, address of x, address to write g to) → the same."""
-Matrix = Callable[[float, int, Floats], bool]
-"""df/dx: (t, address of x, (n, n) to fill, column by column in memory) → the same."""
-
 
 _NORMAL, _ONE_STEP = 1, 2
 _TOO_MUCH_WORK = -1
@@ -90,36 +78,6 @@ _COUNTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """Effort of an integration, all restarts together."""
-
-    steps: int = 0
-    evaluations: int = 0
-    error_test_failures: int = 0
-    convergence_failures: int = 0
-    jacobians: int = 0
-    root_evaluations: int = 0
-
-    def __add__(self, other: "Effort") -> "Effort":
-        return Effort(
-            self.steps + other.steps,
-            self.evaluations + other.evaluations,
-            self.error_test_failures + other.error_test_failures,
-            self.convergence_failures + other.convergence_failures,
-            self.jacobians + other.jacobians,
-            self.root_evaluations + other.root_evaluations,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """End of one internal step: `t` [s]; `roots` are the indices of the elements of g that changed sign there."""
-
-    t: float
-    roots: tuple[int, ...] = ()
-
-
 class NativeRight(Protocol):
     """f without Python: a C function, with the user data that it is called with; `rest` does what it cannot."""
 
@@ -132,16 +90,6 @@ class NativeRight(Protocol):
     def rest(self, function: int) -> None: ...
 
     def origin(self, t: float) -> None: ...
-
-
-class IntegrationFailed(Exception):
-    """CVODE failed with `flag` at `t` [s]."""
-
-    def __init__(self, t: float, flag: int, reason: str) -> None:
-        super().__init__(reason or f"CVODE ended with {flag}")
-        self.t = t
-        self.flag = flag
-        self.reason = reason or f"CVODE ended with {flag}"
 
 
 class Cvode:
@@ -312,7 +260,8 @@ class Cvode:
 
     def _require(self, flag: int) -> None:
         if flag < 0:
-            raise IntegrationFailed(self.time, flag, self._messages[-1] if self._messages else "")
+            reason = self._messages[-1] if self._messages else ""
+            raise IntegrationFailed(self.time, reason or f"CVODE ended with {flag}")
 
     # An exception cannot pass through C, so it waits in `_error` until CVODE has returned.
 
@@ -352,14 +301,3 @@ def _release(memory: int, linear: int, matrix: int, vectors: tuple[int, ...], co
 
 def _view(address: int, size: int) -> Floats:
     return np.ctypeslib.as_array(ctypes.cast(address, POINTER(c_double)), (size,))
-
-
-def cannot_go_on(reason: str, t: float, last_failure: Failure | None) -> Failure:
-    """Failure of the integrator for this reason at t [s]; `last_failure` is that of the last point which it avoided."""
-    if last_failure is None:
-        advice = "loosen the tolerance, or check parameters and start values: the solution may not exist from here"
-        return Failure(Ending.INTEGRATION, f"the integrator cannot go on: {reason}", advice, t, recoverable=True)
-    # A value that is nan stays so at all points that the integrator could still try.
-    ending = last_failure.ending if last_failure.ending is Ending.NONFINITE else Ending.INTEGRATION
-    message = f"the integrator cannot go on: {reason}; last: {last_failure.message}"
-    return replace(last_failure, ending=ending, message=message, time=t, recoverable=True)

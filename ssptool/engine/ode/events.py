@@ -10,9 +10,9 @@ import numpy as np
 from ssptool.engine.event_mode.iteration import CHATTER_EVENTS, Cause, EventHistory, EventIteration
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped, wish_to_end
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.ode import Arrival
 from ssptool.engine.masters.master import tolerance_of_times
 from ssptool.engine.masters.protocols import SavedState, Updated
-from ssptool.engine.ode.cvode import Arrival
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.planning.interval import Interval
 from ssptool.fmu.instance import FmiError

@@ -10,11 +10,12 @@ import numpy as np
 from ssptool.engine.event_mode.iteration import Cause, ZenoDetector, ode_takes_samples
 from ssptool.engine.failure import IntegrationStopped, wish_to_end
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.ode import Arrival, Effort, IntegrationFailed
 from ssptool.engine.masters.master import tolerance_of_times
-from ssptool.engine.ode.cvode import NUMBERS, Arrival, Cvode, Effort, IntegrationFailed, cannot_go_on
 from ssptool.engine.ode.events import TIME_EVENT, Crossings, EventOutcome, IndicatorLookAhead, IntegrationState, iterate
 from ssptool.engine.ode.integrator import Integrator
-from ssptool.engine.ode.jacobian import make_jacobian
+from ssptool.engine.ode.jacobian import KEPT_FOR, make_jacobian
+from ssptool.engine.ode.solvers import cannot_go_on, make_solver
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.planning.interval import coarseness
 from ssptool.engine.planning.plan import Plan
@@ -75,18 +76,11 @@ class Integration:
             plan,
             self._sizes,
             directional=master.directional,
+            # The accuracy of one-step formulas depends on it.
+            kept_for=KEPT_FOR if master.method.is_of_cvode else 0,
             on_contradiction=lambda: system.remark(WRONG_DERIVATIVES),
         )
-        self._solver = Cvode(
-            master.method,
-            system.slopes,
-            system.size,
-            rtol=master.rtol,
-            g=system.signs,
-            roots=system.indicators,
-            jacobian=self._jacobian,
-            native=system.native_slopes(NUMBERS),
-        )
+        self._solver = make_solver(master.method, system, master.rtol, self._jacobian)
         self._macro_step, self._stop = plan.interval.step, plan.interval.stop
         self._chatter = ZenoDetector(plan.interval.step)
         self._arrival = Arrival(plan.interval.start)

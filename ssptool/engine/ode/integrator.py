@@ -9,15 +9,58 @@ from ssptool.engine.masters.protocols import Participants
 
 
 class Method(IntEnum):
-    """Linear multistep formulas: Adams-Moulton for smooth problems, BDF for stiff ones. The numbers are CVODE's."""
+    """Formulas of integrators.
+
+    Linear multistep ones of CVODE, whose numbers they have: Adams-Moulton for smooth problems, BDF for stiff ones.
+    One-step ones of the kernel: Dormand-Prince for problems that are not stiff, a Rosenbrock method for stiff ones.
+    """
 
     ADAMS = 1
     BDF = 2
+    DORMAND_PRINCE = 3
+    ROSENBROCK = 4
+
+    @classmethod
+    def named(cls, name: str) -> "Method":
+        """The method with the name that settings have."""
+        return cls[name.upper().replace("-", "_")]
+
+    @property
+    def setting(self) -> str:
+        return self.name.lower().replace("_", "-")
+
+    @property
+    def of_kernel(self) -> "Method":
+        """The method of the kernel for the same problems."""
+        return _OF_KERNEL.get(self, self)
+
+    @property
+    def title(self) -> str:
+        return _TITLES[self]
+
+    @property
+    def is_of_cvode(self) -> bool:
+        return self in (Method.ADAMS, Method.BDF)
+
+    @property
+    def is_implicit(self) -> bool:
+        """True if it needs df/dx."""
+        return self is not Method.DORMAND_PRINCE
+
+
+_OF_KERNEL = {Method.ADAMS: Method.DORMAND_PRINCE, Method.BDF: Method.ROSENBROCK}
+
+_TITLES = {
+    Method.ADAMS: "CVODE (ADAMS)",
+    Method.BDF: "CVODE (BDF)",
+    Method.DORMAND_PRINCE: "Dormand-Prince 5(4)",
+    Method.ROSENBROCK: "Rodas5P (Rosenbrock)",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Integrator:
-    """CVODE integrates all components together; communication points are where it is looked at.
+    """One solver integrates all components together; communication points are where it is looked at.
 
     Attributes
     ----------
@@ -54,13 +97,13 @@ class Integrator:
         """Lines on how the ODE is stepped beside other components."""
         return (
             *self._integration("the states of components of model exchange, all together"),
-            "it restarts at each macro step that begins with a jump of inputs or is repeated, and keeps its Jacobian "
-            "for several steps",
+            "it restarts at each macro step that begins with a jump of inputs or is repeated"
+            + (", and keeps its Jacobian for several steps" if self.method.is_of_cvode else ""),
         )
 
     def _integration(self, what: str) -> tuple[str, ...]:
         return (
-            f"CVODE ({self.method.name}, relative tolerance {self.rtol:g}) integrates {what}; for x':",
+            f"{self.method.title}, with a relative tolerance of {self.rtol:g}, integrates {what}; for x':",
             "  set time and states; evaluate; get derivatives",
             "after each of its steps: tell the components; at a root, a time event, or where one asks for it:",
             "  event mode; new discrete states and evaluate until nothing changes; continuous-time mode; restart",

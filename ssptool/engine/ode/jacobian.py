@@ -199,8 +199,8 @@ class ReusedJacobian:
     effort, not accuracy.
     """
 
-    def __init__(self, base: OdeJacobian) -> None:
-        self._base = base
+    def __init__(self, base: OdeJacobian, kept_for: int = KEPT_FOR) -> None:
+        self._base, self._kept_for = base, kept_for
         self._kept: Floats | None = None
         self._asked = True  # for the one that is kept, since the last start
         self._times = 0
@@ -221,7 +221,7 @@ class ReusedJacobian:
         self._kept = None
 
     def __call__(self, t: float, x: int, matrix: Floats) -> bool:
-        if self._kept is not None and not self._asked and self._times < KEPT_FOR:
+        if self._kept is not None and not self._asked and self._times < self._kept_for:
             matrix[:] = self._kept
             self._asked = True
             self._times += 1
@@ -241,11 +241,12 @@ def make_jacobian(
     nominal: Floats,
     *,
     directional: bool,
+    kept_for: int = KEPT_FOR,
     on_contradiction: Callable[[], None] = _nothing,
 ) -> ReusedJacobian:
     """Coloured where the components declare what depends on what; `nominal` (n,) may change from call to call.
 
-    `on_contradiction` is called if directional derivatives turn out to be wrong.
+    It is kept for so many starts; `on_contradiction` is called if directional derivatives turn out to be wrong.
     """
     whole = structure(plan)
     # Only the components know the sizes of array states, so their elements are unknown here.
@@ -253,8 +254,8 @@ def make_jacobian(
     step = LOOP_STEP if any(loop.stage is Stage.CONTINUOUS for loop in plan.loops) else EXACT_STEP
     differences = Differences(system, nominal, whole.pattern() if scalar else None, step)
     if directional and scalar:
-        return ReusedJacobian(Checked(Directional(system, whole), differences, on_contradiction))
-    return ReusedJacobian(differences)
+        return ReusedJacobian(Checked(Directional(system, whole), differences, on_contradiction), kept_for)
+    return ReusedJacobian(differences, kept_for)
 
 
 def _seeds(pattern: Pattern) -> list[tuple[list[int], Floats]]:

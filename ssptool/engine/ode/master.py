@@ -1,9 +1,9 @@
-"""Master of an ODE beside co-simulation, and the start of integration, which is all that loads CVODE."""
+"""Master of an ODE beside co-simulation, and the start of integration."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,10 @@ from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import Floats, copy_slots
 from ssptool.engine.masters.master import CoupledSystem, Master, SavableStepper, StepBatch, Stepper
 from ssptool.engine.masters.protocols import Participants, SavedState, SteppedOde, StimuliProtocol, part_of, under
+from ssptool.engine.ode.component import OdeAlone, OdeComponent
+from ssptool.engine.ode.integration import Integration
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.system import OdeSchedules, OdeSystem
-
-if TYPE_CHECKING:
-    # Not where there is no CVODE.
-    from ssptool.engine.ode.component import OdeAlone, OdeComponent
-    from ssptool.engine.ode.integration import Integration
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,48 +175,22 @@ class _WithEvents:
 Evaluate = Callable[[int, float], Failure | None]
 
 
-class MissingIntegrator(Exception):
-    """FMPy brings no SUNDIALS for this platform."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(
-            f"model exchange needs CVODE, which FMPy does not bring for this platform ({reason}); "
-            "run the components as co-simulation (--implementation cs), if the FMUs offer it"
-        )
-        self.reason = reason
-
-
-def begin_alone(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate, *, afresh: bool) -> "OdeAlone":
+def begin_alone(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate, *, afresh: bool) -> OdeAlone:
     """A system that is nothing but an ODE, at the first instant of continuous time; or if it does not start `afresh`,
     before it recalls where it was.
-
-    Raises
-    ------
-    MissingIntegrator
-        CVODE is not available on this platform.
     """
     integration = _integration(assembly, schedules, evaluate, assembly.applied_stimuli)
-    from ssptool.engine.ode.component import OdeAlone
-
     alone = OdeAlone(integration, assembly.plan.interval)
     if afresh:
         alone.begin()
     return alone
 
 
-def begin_beside(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate, *, afresh: bool) -> "OdeComponent":
-    """An ODE beside components of co-simulation, likewise; `schedules` and `evaluate` belong to its own kernel.
-
-    Raises
-    ------
-    MissingIntegrator
-        CVODE is not available on this platform.
-    """
+def begin_beside(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate, *, afresh: bool) -> OdeComponent:
+    """An ODE beside components of co-simulation, likewise; `schedules` and `evaluate` belong to its own kernel."""
     plan, own = assembly.plan, assembly.of_ode.kernel
     copy_slots(assembly.kernel, own, np.arange(len(own.values)), plan.numbered)
     integration = _integration(assembly.of_ode, schedules, evaluate)
-    from ssptool.engine.ode.component import OdeComponent
-
     component = OdeComponent(integration, assembly)
     if afresh:
         component.begin()
@@ -230,15 +201,10 @@ def begin_beside(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate
 
 def _integration(
     assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate, stimuli: StimuliProtocol | None = None
-) -> "Integration":
+) -> Integration:
     plan, master = assembly.plan, assembly.plan.master
     integrator = master.integrator if isinstance(master, OdeInCoSimulation) else master
     assert plan.ode is not None and isinstance(integrator, Integrator)
-    try:
-        # Imported here: platforms without CVODE can still co-simulate.
-        from ssptool.engine.ode.integration import Integration
-    except (ImportError, OSError) as error:
-        raise MissingIntegrator(str(error)) from error
     everyone = assembly.kernel.group(range(len(plan.instances)))
     integration = Integration(OdeSystem(assembly, plan.ode, schedules, everyone, evaluate, stimuli), plan, integrator)
     # Not at the end of the run, where a simulation can still be saved and its inputs set.

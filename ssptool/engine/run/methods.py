@@ -205,11 +205,14 @@ def integrator_of(
         raise WrongValue(f"the tolerance of the integrator must be between 0 and 1, found {tolerance:g}")
     lacking = [name for name, can in capabilities.items() if not can.directional_derivatives]
     reason = f"{lacking[0]} has no directional derivatives" if lacking else "all FMUs give them"
-    return Integrator(Method[settings.integrator.upper()], tolerance, not lacking), (
+    method = Method.named(settings.integrator)
+    choices: tuple[Choice, ...] = (
         Choice("integrator", settings.integrator, "default" if settings.integrator == IntegratorName.BDF else ASKED),
         Choice("tolerance", f"{tolerance:g}", why, place),
-        Choice("jacobian", "finite differences" if lacking else "directional derivatives", reason),
     )
+    if method.is_implicit:
+        choices += (Choice("jacobian", "finite differences" if lacking else "directional derivatives", reason),)
+    return Integrator(method, tolerance, not lacking), choices
 
 
 def _tolerance(names: Collection[str], settings: Settings, network: Network, default: float) -> tuple[float, str, str]:

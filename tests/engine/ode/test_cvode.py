@@ -7,10 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from ssptool.engine.ode.cvode import Cvode, IntegrationFailed
+from ssptool.engine.kernel.ode import IntegrationFailed
+from ssptool.engine.ode.cvode import Cvode
 from ssptool.engine.ode.integrator import Method
 
-METHODS = pytest.mark.parametrize("method", list(Method))
+METHODS = pytest.mark.parametrize("method", [Method.ADAMS, Method.BDF])
 
 
 def vector(address, size):

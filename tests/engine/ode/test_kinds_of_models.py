@@ -12,9 +12,10 @@ def test_a_system_without_states_follows_time(models):
     assert trace["A.y"] == pytest.approx(np.full_like(trace.t, 3 * 2 + np.sin(0.5)), abs=1e-14)
 
 
-def test_a_stiff_model_costs_no_more_steps_than_its_solution_needs(models):
+@pytest.mark.parametrize("integrator", ["bdf", "rosenbrock"])
+def test_a_stiff_model_costs_no_more_steps_than_its_solution_needs(models, integrator):
     """Explicit formulas with λ = 8000 are bound to steps below 2/λ, hence to 4000 of them per second."""
-    result = integrate(models, {"A": "Stiff"}, tolerance=1e-8)
+    result = integrate(models, {"A": "Stiff"}, tolerance=1e-8, integrator=integrator)
     trace = result.unwrap()
     assert result.statistics.evaluations < 1000
     assert np.max(np.abs(trace["A.x"] - np.cos(trace.t))) < 1e-6

@@ -16,4 +16,5 @@ NB_MODULE(_kernel, module) {
   ssptool::binding::bind_slopes(module);
   ssptool::binding::bind_dense(module);
   ssptool::binding::bind_loop_solvers(module);
+  ssptool::binding::bind_ode_solvers(module);
 }

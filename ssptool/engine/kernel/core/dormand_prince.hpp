@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "ode_solvers.hpp"
+#include "step_formulas.hpp"
 
 namespace ssptool {
 

@@ -19,8 +19,7 @@ constexpr int most_tries = 10;      // for the size of the first step
 constexpr double safety = 0.9;
 constexpr double most_growth = 6.0;
 constexpr double least_shrinkage = 0.1;
-constexpr double least_error = 1e-4;    // that counts for the size of the step after the next
-constexpr double below_zero = -1e-300;  // counts where an indicator is exactly zero
+constexpr double least_error = 1e-4;  // that counts for the size of the step after the next
 
 double eighth_root(double a) noexcept { return std::sqrt(std::sqrt(std::sqrt(a))); }
 
@@ -52,27 +51,6 @@ std::unique_ptr<StepFormula> make(OdeEvaluation& evaluation) {
 }
 
 }  // namespace
-
-bool OdeProblem::indicators(double, const double*, double*) { return false; }
-
-bool OdeProblem::jacobian(double, const double*, double*) { return false; }
-
-bool OdeEvaluation::slopes(double elapsed, std::span<const double> x, std::span<double> dx) {
-  ++effort.evaluations;
-  return problem_.slopes(absolute(elapsed), x.data(), dx.data()) && finite(dx);
-}
-
-bool OdeEvaluation::indicators(double elapsed, std::span<const double> x, std::span<double> z) {
-  if (z.empty()) return true;
-  ++effort.root_evaluations;
-  if (!problem_.indicators(absolute(elapsed), x.data(), z.data()) || !finite(z)) return false;
-  std::replace(z.begin(), z.end(), 0.0, below_zero);
-  return true;
-}
-
-bool OdeEvaluation::jacobian(double elapsed, std::span<const double> x, std::span<double> columns) {
-  return problem_.jacobian(absolute(elapsed), x.data(), columns.data()) && finite(columns);
-}
 
 OdeSolver::OdeSolver(MakeFormula* formula, OdeProblem& problem, OdeSize size, double rtol)
     : evaluation_(problem, size),
@@ -137,7 +115,9 @@ double OdeSolver::first_size(double end) {
   const double span = std::min(end - t_, longest_step_);
   measure(x_);
   const double speed = size(slopes_);
-  double h = std::min(speed > 0.0 ? 0.01 / (rtol_ * speed) : 1e-4 * span, span);
+  const double pace = rtol_ * speed;
+  double h = std::min(pace > 0.0 ? 0.01 / pace : 1e-4 * span, span);
+  if (h == 0.0) return h;
   for (int tries = 1;; ++tries) {
     for (std::size_t i = 0; i < x_.size(); ++i) probe_[i] = x_[i] + h * slopes_[i];
     if (evaluation_.slopes(t_ + h, probe_, next_slopes_)) break;

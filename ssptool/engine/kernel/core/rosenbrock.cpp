@@ -158,7 +158,7 @@ std::optional<PartialPivotLu> Rosenbrock::factorized(double h) const {
   const std::size_t n = x_.size();
   DenseMatrix matrix(n, n);
   for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t j = 0; j < n; ++j) matrix(i, j) = -columns_[j * n + i];
+    for (std::size_t j = 0; j < n; ++j) matrix(i, j) = 0.0 - columns_[j * n + i];
   const double shift = 1.0 / (diagonal * h);
   for (std::size_t i = 0; i < n; ++i) matrix(i, i) = shift + matrix(i, i);
   PartialPivotLu lu(std::move(matrix));

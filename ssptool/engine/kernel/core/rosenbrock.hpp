@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "dense.hpp"
-#include "ode_solvers.hpp"
+#include "step_formulas.hpp"
 
 namespace ssptool {
 

@@ -59,14 +59,15 @@ class Slopes {
   void input_polynomials(double start, std::span<const double> value, std::span<const double> first,
                          std::span<const double> second);
 
-  // Given to the integrator, with this object as the user's data.
+  // At an absolute time; false: there is trouble.
+  bool fill(double t, const double* x, double* slopes) noexcept;
+  // Given to CVODE, with this object as the user's data.
   static int evaluate(double t, void* x, void* slopes, void* own) noexcept;
 
   // What ended the evaluation that `rest` is to do the rest of; it is told once.
   Trouble take_trouble() noexcept;
 
  private:
-  bool fill(double t, const double* x, double* slopes) noexcept;
   bool move(double t, const double* x) noexcept;
   bool stop(Stage stage, std::size_t part, int status) noexcept;
 

@@ -126,6 +126,51 @@ class FullPivotLu:
         return z
 
 
+class PartialPivotLu:
+    """P A = L U of a matrix (m, m), with the largest element of a column as the pivot, the first of equal ones.
+
+    For matrices of some hundreds of unknowns, which are far from singular. `regular` tells that no pivot is zero, and
+    all are numbers.
+
+    References
+    ----------
+    Golub and Van Loan 2013, "Matrix Computations", 4th ed., §3.4.5.
+    """
+
+    def __init__(self, matrix: Floats) -> None:
+        self._lu = np.array(matrix, dtype=float, order="C")
+        self._rows = np.arange(len(self._lu))
+        self.regular = True
+        for k in range(len(self._lu)):
+            self._eliminate(k)
+            if not self.regular:
+                break
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def _eliminate(self, k: int) -> None:
+        lu = self._lu
+        sizes = np.abs(lu[k:, k])
+        # One that is no number is not larger than others, and others are not larger than it.
+        pivot = k if np.isnan(sizes[0]) else k + int(np.argmax(np.where(np.isnan(sizes), -1.0, sizes)))
+        lu[[k, pivot]] = lu[[pivot, k]]
+        self._rows[[k, pivot]] = self._rows[[pivot, k]]
+        self.regular = bool(np.isfinite(lu[k, k])) and lu[k, k] != 0.0
+        if self.regular:
+            lu[k + 1 :, k] /= lu[k, k]
+            lu[k + 1 :, k + 1 :] -= lu[k + 1 :, k, None] * lu[k, k + 1 :]
+
+    @np.errstate(over="ignore", invalid="ignore")
+    def solve(self, right: Floats) -> Floats:
+        """A⁻¹ right (m,) of a regular matrix."""
+        lu, x = self._lu, right[self._rows]
+        for k in range(len(lu)):
+            x[k + 1 :] -= lu[k + 1 :, k] * x[k]
+        for k in reversed(range(len(lu))):
+            x[k] /= lu[k, k]
+            x[:k] -= lu[:k, k] * x[k]
+        return x
+
+
 def equilibration(sizes: Floats) -> tuple[Floats, Floats]:
     """Powers of two (m,) and (n,) by which rows and columns of a matrix (m, n) have a largest element of about 1.
 
