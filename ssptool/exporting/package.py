@@ -3,7 +3,7 @@
 import hashlib
 import json
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from ssptool.exporting.description import model_description, model_identifier
 from ssptool.exporting.frozen_plan import Json, first_of_source, frozen, part_folder
 from ssptool.exporting.interface import ExportedVariable, exported_variables, independent
 from ssptool.exporting.refusals import refuse_export
-from ssptool.exporting.runtimes import choose_platforms, runtime_library
+from ssptool.exporting.runtimes import PLATFORM_FOLDERS, choose_platforms, runtime_library
 from ssptool.fmu.model_description_xml import BINARIES
 from ssptool.tempfiles import TemporaryFolder
 
@@ -89,7 +89,8 @@ def export_fmu(
             _add(fmu, "resources/plan.json", text.encode())
             for number, one in enumerate(plan.instances):
                 if first_of_source(plan, number) == number:
-                    _add_part(fmu, number, sources.local_path(one.source))
+                    kept = {platform.folder(one.description.fmi_major) for platform in chosen.platforms}
+                    _add_part(fmu, number, sources.local_path(one.source), kept)
             _add(fmu, EXPORTED_SYSTEM, package.read_bytes())
             names = tuple(fmu.namelist())
         save_file(target, made.read_bytes())
@@ -101,10 +102,17 @@ def _token(content: Json) -> str:
     return "{" + hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32] + "}"
 
 
-def _add_part(fmu: zipfile.ZipFile, number: int, source: Path) -> None:
+def _add_part(fmu: zipfile.ZipFile, number: int, source: Path, kept: Set[str]) -> None:
+    """The files of a part, without libraries for platforms of which the FMU has no runtime."""
     for name, content in _entries(source):
-        if name == "modelDescription.xml" or name.startswith(_KEPT):
+        if name == "modelDescription.xml" or (name.startswith(_KEPT) and not _is_of_other_platform(name, kept)):
             _add(fmu, f"resources/{part_folder(number)}/{name}", content)
+
+
+def _is_of_other_platform(name: str, kept: Set[str]) -> bool:
+    first, _, rest = name.partition("/")
+    folder, is_folder, _ = rest.partition("/")
+    return f"{first}/" == BINARIES and bool(is_folder) and folder in PLATFORM_FOLDERS and folder not in kept
 
 
 def _entries(source: Path) -> Iterator[tuple[str, bytes]]:

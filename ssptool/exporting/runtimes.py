@@ -47,6 +47,9 @@ PLATFORMS = {
     )
 }
 
+PLATFORM_FOLDERS = frozenset(one.folder(fmi) for one in PLATFORMS.values() for fmi in (2, 3)) | {"win32", "linux32"}
+"""Below binaries/ of FMUs."""
+
 _OPTIONS = (
     *("-std=c++20", "-Os", "-DNDEBUG", "-shared", "-s", "-ffunction-sections", "-fdata-sections"),
     "-ffp-contract=off",  # multiply-adds would round differently from platform to platform
@@ -55,6 +58,8 @@ _OPTIONS = (
 _LONG = "-" * 2  # of options of a linker, which are none of ours
 _HERE = Path(__file__).parent
 _SOURCES = (_HERE.parent / "engine" / "kernel" / "core", _HERE / "runtime")
+_EXPORTED = _HERE / "runtime" / "exported.map"
+_LINKED = {".so": (f"-Wl,{_LONG}gc-sections",), ".dylib": ("-Wl,-dead_strip,-x,-install_name,@rpath/runtime.dylib",)}
 
 
 class RuntimeMissing(ImportError):
@@ -111,7 +116,10 @@ def choose_platforms(plan: Plan, sources: Sources, asked: Sequence[str]) -> Chos
     if not others or can_build():
         return ChosenPlatforms(tuple(common))
     names = ", ".join(one.name for one in others)
-    note = f"for {own.name if own else 'this platform'} only: {names} too with pip install 'ssptool[export]'"
+    note = (
+        f"the FMU runs on {own.name if own else 'this platform'} only; its components also run on {names}: "
+        "pip install 'ssptool[export]', and export again"
+    )
     return ChosenPlatforms((own,) if own is not None else (), (note,))
 
 
@@ -166,33 +174,49 @@ def _built(platform: TargetPlatform) -> Path:
     if not can_build():
         raise RuntimeNotBuilt(f"the runtime for {platform.name} is built with zig: pip install 'ssptool[export]'")
     code = [file for folder in _SOURCES for file in sorted(folder.glob("*.?pp"))]
-    script = _HERE / "runtime" / "exported.map"
-    digest = hashlib.sha256(f"{platform.target} {_OPTIONS} {_zig_version()}".encode())
-    for file in (*code, script):
+    digest = hashlib.sha256(f"{platform.target} {_OPTIONS} {_LINKED} {_zig_version()}".encode())
+    for file in (*code, _EXPORTED):
         digest.update(file.read_bytes())
-    target = cache_folder().parent / "runtimes" / f"{platform.name}-{digest.hexdigest()[:16]}{platform.ending}"
+    kept = _kept()
+    target = kept / f"{platform.name}-{digest.hexdigest()[:16]}{platform.ending}"
     if target.is_file():
         return target
-    with TemporaryFolder() as place:
-        made = Path(place) / f"runtime{platform.ending}"
-        linked = {
-            ".so": [f"-Wl,{_LONG}version-script={script},{_LONG}gc-sections"],
-            ".dylib": ["-Wl,-dead_strip"],
-        }
-        command = [
-            *(sys.executable, "-m", "ziglang", "c++", "-target", platform.target, *_OPTIONS),
-            *linked.get(platform.ending, []),
-            *("-isystem", _json_headers(), "-o", str(made)),
-            *(str(file) for file in code if file.suffix == ".cpp"),
-        ]
-        environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(target.parent / "zig")}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-        if done.returncode or not made.is_file():
-            said = "\n".join(done.stderr.splitlines()[-20:])
-            raise RuntimeNotBuilt(f"the runtime for {platform.name} could not be built:\n{said}")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        save_file(target, made.read_bytes())
+    try:
+        kept.mkdir(parents=True, exist_ok=True)
+        with TemporaryFolder() as place:
+            made = Path(place) / f"runtime{platform.ending}"
+            _compile(platform, [file for file in code if file.suffix == ".cpp"], made)
+            save_file(target, made.read_bytes())
+    except OSError as error:
+        raise RuntimeNotBuilt(
+            f"the runtime for {platform.name} cannot be kept: {error.strerror or error} ({error.filename or kept}); "
+            "free some space, or name another folder in the environment variable SSPTOOL_CACHE"
+        ) from error
     return target
+
+
+def _kept() -> Path:
+    return cache_folder() / "runtimes"
+
+
+def zig_environment() -> dict[str, str]:
+    """Environment variables of zig, whose cache several processes may use at once."""
+    cache = str(_kept() / "zig")
+    return {"ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache, **os.environ}
+
+
+def _compile(platform: TargetPlatform, code: Sequence[Path], made: Path) -> None:
+    command = [
+        *(sys.executable, "-m", "ziglang", "c++", "-target", platform.target, *_OPTIONS),
+        *_LINKED.get(platform.ending, ()),
+        *([f"-Wl,{_LONG}version-script={_EXPORTED}"] if platform.ending == ".so" else []),
+        *("-isystem", _json_headers(), "-o", str(made)),
+        *map(str, code),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=zig_environment())
+    if done.returncode or not made.is_file():
+        said = "\n".join(done.stderr.splitlines()[-20:])
+        raise RuntimeNotBuilt(f"zig could not build the runtime for {platform.name}:\n{said}")
 
 
 def _zig_version() -> str:

@@ -1,8 +1,13 @@
 """Platforms of exported FMUs: what every part has, what is asked for, and what is not to be had."""
 
+import errno
 import os
+import re
 import struct
+import subprocess
+import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +20,15 @@ from tests.exporting.fmus import SYSTEMS, assert_same_bits, exported, in_fmpy
 
 SYSTEM = SYSTEMS / "one_dof_oscillator"
 OTHERS = [name for name in runtimes.PLATFORMS if name != "linux64"]
+lief = pytest.importorskip("lief") if "SSPTOOL_CROSS" in os.environ else None
 CROSS = pytest.mark.skipif("SSPTOOL_CROSS" not in os.environ, reason="make cross builds for other platforms")
-FMI_FUNCTIONS = {b"fmi2DoStep", b"fmi3DoStep", b"fmi2Instantiate", b"fmi3InstantiateCoSimulation"}
+FMI_FUNCTION = re.compile(r"fmi[23][A-Z]\w+")
+MOST_BYTES = 900_000
+SYSTEM_LIBRARIES = {
+    *("libc", "libm", "libdl", "libpthread", "ld-linux-x86-64", "ld-linux-aarch64"),
+    *("KERNEL32", "ucrt", "ntdll"),
+    "/usr/lib/libSystem.B.dylib",
+}
 
 
 @pytest.fixture
@@ -47,7 +59,10 @@ def test_without_zig_it_is_for_this_platform_and_says_so(for_all, tmp_path, monk
     monkeypatch.setattr(runtimes, "can_build", lambda: False)
     made = ssptool.export(for_all, tmp_path / "x.fmu")
     assert made.platforms == ("linux64",)
-    assert made.notes == (f"for linux64 only: {', '.join(OTHERS)} too with pip install 'ssptool[export]'",)
+    assert made.notes == (
+        f"the FMU runs on linux64 only; its components also run on {', '.join(OTHERS)}: "
+        "pip install 'ssptool[export]', and export again",
+    )
     with pytest.raises(ssptool.RuntimeNotBuilt, match="for win64 is built with zig"):
         ssptool.export(for_all, tmp_path / "y.fmu", platforms=["win64"])
     assert not (tmp_path / "y.fmu").exists()
@@ -61,14 +76,87 @@ def test_a_part_without_a_library_for_a_platform_that_was_asked_for_is_named(tmp
     assert list(tmp_path.iterdir()) == []
 
 
+def test_parts_come_with_libraries_for_the_platforms_of_the_fmu_alone(for_all, tmp_path, monkeypatch):
+    monkeypatch.setattr("ssptool.exporting.package.runtime_library", lambda platform: SYSTEM / "SystemStructure.ssd")
+    made = ssptool.export(for_all, tmp_path / "x.fmu", platforms=["win64", "aarch64-linux"])
+    libraries = [name for name in made.names if "/Mass." in name]
+    assert libraries == [f"resources/parts/0/binaries/{one}" for one in ("aarch64-linux/Mass.so", "win64/Mass.dll")]
+    assert len([name for name in ssptool.export(for_all, tmp_path / "y.fmu").names if "/Mass." in name]) == len(
+        runtimes.PLATFORMS
+    )
+
+
+@pytest.fixture
+def without_zig(tmp_path, monkeypatch):
+    """Runtimes of other platforms take no compiler, but some time; the cache is an empty folder."""
+
+    def build(platform, code, made):
+        for piece in (b"first", b"second"):
+            with made.open("ab") as file:
+                file.write(piece)
+            time.sleep(0.02)
+
+    monkeypatch.setenv("SSPTOOL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(runtimes, "can_build", lambda: True)
+    monkeypatch.setattr(runtimes, "_compile", build)
+    return runtimes.PLATFORMS["win64"]
+
+
+def test_two_that_build_at_once_get_the_same_whole_library(without_zig, tmp_path):
+    with ThreadPoolExecutor(4) as pool:
+        made = set(pool.map(runtimes.runtime_library, [without_zig] * 4))
+    (library,) = made
+    assert library.read_bytes() == b"firstsecond"
+    assert list((tmp_path / "cache" / "runtimes").iterdir()) == [library]
+
+
+def test_a_full_disk_is_named_with_the_folder(without_zig, tmp_path, monkeypatch):
+    def full(target, content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
+
+    monkeypatch.setattr(runtimes, "save_file", full)
+    with pytest.raises(ssptool.RuntimeNotBuilt, match=r"cannot be kept: No space left.*cache/runtimes.*SSPTOOL_CACHE"):
+        runtimes.runtime_library(without_zig)
+    assert list((tmp_path / "cache" / "runtimes").iterdir()) == []
+
+
+def test_what_zig_says_is_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("SSPTOOL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(runtimes, "can_build", lambda: True)
+    monkeypatch.setattr(runtimes, "_json_headers", lambda: "")
+    failed = subprocess.CompletedProcess([], 1, "", "error: OutOfMemory\n")
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: failed)
+    with pytest.raises(
+        ssptool.RuntimeNotBuilt, match=r"zig could not build the runtime for win64:\nerror: OutOfMemory"
+    ):
+        runtimes.runtime_library(runtimes.PLATFORMS["win64"])
+
+
 @CROSS
-@pytest.mark.parametrize("name", OTHERS)
-def test_runtimes_of_other_platforms_are_libraries_of_them_with_the_functions_of_fmi(name):
-    library = runtimes.runtime_library(runtimes.PLATFORMS[name])
-    content = library.read_bytes()
+@pytest.mark.parametrize("name", runtimes.PLATFORMS)
+def test_runtimes_are_libraries_of_their_platforms_with_the_functions_of_fmi_alone(name):
+    content = runtimes._built(runtimes.PLATFORMS[name]).read_bytes()
+    found = lief.parse(content)
     assert _machine(content) == name
-    assert all(function in content for function in FMI_FUNCTIONS)
-    assert len(content) <= 900_000
+    assert _exported(found) == _exported(lief.parse(runtimes.runtime_library(runtimes.own_platform())))
+    assert all(FMI_FUNCTION.fullmatch(function) for function in _exported(found))
+    assert _needed(found) <= SYSTEM_LIBRARIES
+    assert str(Path(runtimes.__file__).parent).encode() not in content
+    assert len(content) <= MOST_BYTES
+
+
+def _exported(library):
+    """The linker of zig exports two marks of its own from libraries of macOS, whatever list it gets."""
+    if isinstance(library, lief.MachO.Binary):
+        names = {one.symbol.name.removeprefix("_") for one in library.dyld_info.exports}
+        return names - {"_mh_dylib_header", "__dso_handle"}
+    return {one.name for one in library.exported_functions}
+
+
+def _needed(library):
+    """Names of the libraries that it needs, without versions, and those of the universal C runtime as one."""
+    names = {str(getattr(one, "name", one)) for one in library.libraries} - {"@rpath/runtime.dylib"}
+    return {re.sub(r"(?i)^api-ms-win-crt-.*", "ucrt", re.sub(r"\.(so|dll).*$", "", name)) for name in names}
 
 
 def _machine(content):
