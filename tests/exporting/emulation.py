@@ -27,6 +27,8 @@ FOREIGN_LIBRARIES = Path("/usr/aarch64-linux-gnu")
 PATIENCE = 600.0
 _CORE = ("instance", "token", "saved_state", "derivatives", "cosimulation", "integrate")
 _OPTIONS = ("-std=c11", "-Os", "-ffp-contract=off", "-fvisibility=hidden", "-I", WRAPPER, "-isystem", HEADERS)
+_CMPLX = "-DCMPLX(re, im)=__builtin_complex((double)(re), (double)(im))"
+"""What mingw's complex.h lacks of C11."""
 
 
 def _program(*names: str) -> str | None:
@@ -67,7 +69,8 @@ def _compile(platform: TargetPlatform, target: Path, *arguments: object) -> Path
     target.parent.mkdir(parents=True, exist_ok=True)
     own = platform == own_platform()
     compiler = ["cc"] if own else [sys.executable, "-m", "ziglang", "cc", "-target", platform.target, "-s"]
-    command = [*compiler, "-o", target, *_OPTIONS, *arguments]
+    lacking = [_CMPLX] if platform.name == "win64" else []
+    command = [*compiler, "-o", target, *_OPTIONS, *lacking, *arguments]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False, env=environment())
     assert done.returncode == 0, done.stderr
     return target
