@@ -11,9 +11,11 @@ from ssptool.engine.assembly.applied_stimuli import AppliedStimuli
 from ssptool.engine.assembly.event_members import RunningEvents, RunningMember, StepReport
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
 from ssptool.engine.assembly.instances import Fresh, Pool, Sources, lost_process
+from ssptool.engine.assembly.kernel_events import running_events
 from ssptool.engine.assembly.ode_instance import OdeInstance, idle_steps
 from ssptool.engine.failure import Ending, Failure, wish_to_end
 from ssptool.engine.kernel import create
+from ssptool.engine.kernel.event_calls import EVENT_FUNCTIONS
 from ssptool.engine.kernel.interface import (
     REAL_TYPES,
     Call,
@@ -26,6 +28,7 @@ from ssptool.engine.kernel.interface import (
     signed_bits,
 )
 from ssptool.engine.masters.registry import ADJOINT
+from ssptool.engine.planning.events import EventMember
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
 from ssptool.engine.recording.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
 from ssptool.engine.watch import Watch
@@ -326,9 +329,10 @@ def assemble(
             plan, kernel, tuple(instances), logging, tuple(tables), kept=tuple(kept), remarks=remarks, at_end=stack
         )
         if plan.ode is not None:
-            assembly = replace(assembly, integrated=RunningEvents(plan, kernel, integrated, plan.ode.events))
+            events = running_events(plan, kernel, integrated, plan.ode.events, tables)
+            assembly = replace(assembly, integrated=events)
         if members:
-            assembly = replace(assembly, events=RunningEvents(plan, kernel, members, plan.event_modes))
+            assembly = replace(assembly, events=running_events(plan, kernel, members, plan.event_modes, tables))
         if plan.coupled_ode is not None:
             assembly = _with_ode(assembly, plan.coupled_ode)
         _connect(kernel, plan, (*plan.wires, *plan.shown_wires))
@@ -419,7 +423,8 @@ def _add(
     if instance is None:
         with watch.during(index, _making(planned)) if watch else contextlib.nullcontext():
             instance = _instantiated(binary, plan, planned, kernel, environment, logging)
-    table = _table(planned, instance, environment)
+    own = events or of_ode
+    table = _table(planned, instance, environment, _event_types(planned, own))
     if watch:
         instance.intercept(watch.around(index))
         table = watch.stand_in(index, table)
@@ -430,7 +435,6 @@ def _add(
     if step is not None:
         table = replace(table, report=step.numbers)
     kernel.add(table)
-    own = events or of_ode
     member = None if own is None else RunningMember(index, own, instance, EventMode(instance), step)
     return _Added(instance, table, member, note)
 
@@ -464,10 +468,19 @@ def _instantiated(
         raise FmiError(*facts, more_about(plan.settings, error.messages)) from None
 
 
-def _table(planned: PlannedInstance, instance: FmuInstance, environment: int) -> InstanceTable:
+def _event_types(planned: PlannedInstance, member: EventMember | None) -> tuple[str, ...]:
+    """Types of what is exchanged at events only."""
+    variables = planned.description.variables
+    exchanged = () if member is None else (*member.inputs, *member.outputs)
+    return tuple(dict.fromkeys(variables[one.signal.variable].type for one in exchanged))
+
+
+def _table(
+    planned: PlannedInstance, instance: FmuInstance, environment: int, event_types: tuple[str, ...]
+) -> InstanceTable:
     return InstanceTable(
         fmi_major=planned.description.fmi_major,
-        functions=_functions(planned, instance),
+        functions=_functions(planned, instance, event_types),
         component=instance.component,
         input_slots=planned.input_slots,
         input_references=planned.input_references,
@@ -484,21 +497,25 @@ def _table(planned: PlannedInstance, instance: FmuInstance, environment: int) ->
         observed_elements=tuple(variable.element for variable in planned.observed_variables),
         # For model exchange, evaluations of the ODE have set them.
         refreshed=planned.interface is InterfaceType.CO_SIMULATION,
+        event_types=event_types,
     )
 
 
-def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int]:
+def _functions(planned: PlannedInstance, instance: FmuInstance, event_types: tuple[str, ...]) -> dict[str, int]:
     """Those that a kernel and an integrator want. What model exchange does not have is never called; should it be, it
     refuses.
     """
-    types = (*planned.input_types, *planned.output_types, *(one.type for one in planned.observed_variables))
+    observed = (one.type for one in planned.observed_variables)
+    types = (*planned.input_types, *planned.output_types, *observed, *event_types)
     wanted = functions_for(planned.description.fmi_major, types)
     present = instance.functions
+    at_events = EVENT_FUNCTIONS if planned.description.fmi_major == 3 else ()
     if planned.interface is InterfaceType.CO_SIMULATION:
         optional = (ADJOINT,) if planned.capabilities.adjoint_derivatives else ()
-        return {name: present[name] for name in (*wanted, *optional)}
+        functions = {name: present[name] for name in (*wanted, *optional)}
+        return functions | {name: present[name] for name in at_events if name in present}
     exchange = functions_of_exchange(planned.description.fmi_major)
-    return {name: present.get(name, _REFUSAL) for name in (*wanted, *exchange)}
+    return {name: present.get(name, _REFUSAL) for name in (*wanted, *exchange, *at_events)}
 
 
 _refuse = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: STATUS.index("error"))

@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from ssptool.documents.vocabulary import IntervalVariability
-from ssptool.engine.failure import Ending, Failure
+from ssptool.engine.failure import Ending, Failure, IntegrationStopped, wish_to_end
 from ssptool.engine.kernel.interface import NOTHING, Floats, Kernel, read_slot, write_slot
+from ssptool.engine.masters.protocols import Updated
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.stimuli.stimuli import Stimuli
@@ -347,6 +348,17 @@ class RunningEvents:
     def leave(self) -> None:
         for member in self.stepped:
             member.mode.leave()
+
+    def update(self, t: float) -> list[Updated]:
+        """Update the discrete states of all that are stepped. Raises `IntegrationStopped`, `FmiError`."""
+        found = []
+        for member in self.stepped:
+            update = member.mode.update()
+            if update.terminate:
+                raise IntegrationStopped(wish_to_end(member.name, t))
+            member.next_time = update.next_time
+            found.append(Updated(member.name, update.again))
+        return found
 
     def pending(self) -> bool:
         """True if an unclocked input differs from the value that its wire delivers."""

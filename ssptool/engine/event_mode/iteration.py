@@ -19,7 +19,8 @@ from ssptool.engine.assembly.event_members import (
     WithoutInterval,
     without_interval,
 )
-from ssptool.engine.failure import Ending, Failure, IntegrationStopped, wish_to_end
+from ssptool.engine.assembly.kernel_events import KernelEvents
+from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import Call, Floats, Outcome
 from ssptool.engine.masters.master import CLOSE, CoupledSystem, tolerance_of_times
 from ssptool.engine.masters.protocols import SavedState, SteppedOde, Updated
@@ -217,6 +218,8 @@ class EventIteration:
             takes an integer out of its range.
         FmiError
         """
+        if isinstance(self.running, KernelEvents):
+            return self.running.settle(self.nominal, self.evaluate, self.update, t, until)
         try:
             return self._settle(t, until)
         except WithoutInterval as error:
@@ -507,13 +510,7 @@ class CosimulationEvents:
         return EventIteration(self.running, system.nominal, lambda t: self._evaluate(system, t), self._update)
 
     def _update(self, t: float) -> list[Updated]:
-        found = []
-        for member in self.running.stepped:
-            update = member.mode.update()
-            if update.terminate:
-                raise IntegrationStopped(wish_to_end(member.name, t))
-            member.next_time = update.next_time
-            found.append(Updated(member.name, update.again))
+        found = self.running.update(t)
         return found if self.ode is None else [*found, *self.ode.update(t)]
 
     def _evaluate(self, system: CoupledSystem, t: float) -> None:

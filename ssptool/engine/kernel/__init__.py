@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from ssptool.engine.kernel.event_calls import EventCalls
 from ssptool.engine.kernel.interface import Kernel, Slots
 from ssptool.engine.kernel.ode import Indicators, Matrix, OdeSolver, Slopes, SolverKind
 
 try:
-    from ssptool.engine.kernel._kernel import NativeKernel, NativeOdeSolver, NativeSlopes
+    from ssptool.engine.kernel._kernel import NativeEvents, NativeKernel, NativeOdeSolver, NativeSlopes
 except ImportError:
     NATIVE = False
 else:
@@ -38,6 +39,12 @@ def native_slopes(
 def is_native(kernel: Kernel) -> bool:
     """True for a kernel in C++."""
     return NATIVE and isinstance(kernel, NativeKernel)
+
+
+def native_events(kernel: Kernel, calls: EventCalls) -> "NativeEvents":
+    """Events of components in event mode that are instances of this kernel, which must be native."""
+    assert isinstance(kernel, NativeKernel)
+    return NativeEvents(kernel, calls)
 
 
 def create(slots: int, *, integers: Slots = (), native: bool | None = None) -> Kernel:

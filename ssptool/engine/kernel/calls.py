@@ -397,6 +397,8 @@ class InstanceTable:
 
     Observed variables are got for the rows of the trace only; they may be of any causality. `refreshed`: the inputs are
     set to their present values before that, so that what depends on them is consistent with the row.
+
+    `event_types` are those of variables that are set and got at events only, by others than the kernel's operations.
     """
 
     fmi_major: int
@@ -418,6 +420,7 @@ class InstanceTable:
     observed_types: Sequence[str] = ()
     observed_elements: Sequence[int] = ()
     refreshed: bool = True
+    event_types: Sequence[str] = ()
 
 
 FUNCTIONS: Mapping[int, tuple[str, ...]] = {

@@ -120,6 +120,7 @@ void bind_kernel(nb::module_&);
 void bind_ode_solvers(nb::module_&);
 void bind_slopes(nb::module_&);
 void bind_dense(nb::module_&);
+void bind_events(nb::module_&);
 void bind_loop_solvers(nb::module_&);
 
 LoopMethod method_from(int method);

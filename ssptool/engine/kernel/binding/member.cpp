@@ -67,6 +67,13 @@ Member member_from(nb::handle table, Kernel& kernel) {
   found.inputs = variables(table, "input", version, typed);
   found.outputs = variables(table, "output", version, typed);
   found.observed = variables(table, "observed", version, length(table, "observed_types") > 0);
+  for (const nb::handle item : nb::object(table.attr("event_types"))) {
+    const auto name = nb::cast<std::string>(item);
+    const auto type = machine_type(name, version);
+    if (!type)
+      throw std::invalid_argument("variables of type " + name + " are not carried in FMI " + std::to_string(version));
+    found.exchanged_at_events.push_back(*type);
+  }
   found.refreshed = attribute<bool>(table, "refreshed");
   found.apart = attribute<bool>(table, "apart");
   found.environment = kernel.members.environment(address(table.attr("environment")));

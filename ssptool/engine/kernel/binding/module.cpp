@@ -15,6 +15,7 @@ NB_MODULE(_kernel, module) {
   ssptool::binding::bind_kernel(module);
   ssptool::binding::bind_slopes(module);
   ssptool::binding::bind_dense(module);
+  ssptool::binding::bind_events(module);
   ssptool::binding::bind_loop_solvers(module);
   ssptool::binding::bind_ode_solvers(module);
 }
