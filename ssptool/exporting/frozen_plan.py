@@ -32,6 +32,7 @@ from ssptool.engine.masters.jumps import WithShortStep
 from ssptool.engine.masters.master import InterruptibleStepper
 from ssptool.engine.masters.program import Program
 from ssptool.engine.ode.integrator import Integrator
+from ssptool.engine.ode.master import OdeInCoSimulation
 from ssptool.engine.planning.events import Clocked, EventMember
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
 from ssptool.engine.run.coupling import Evaluation, couple
@@ -117,7 +118,8 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], interface: ExportI
         "loops": [_loop(loop) for loop in plan.loops],
         "initialization": _steps(plan.initialization),
         "first_point": [_outputs(plan), *(_steps(group.schedule) for group in plan.groups)],
-        **(_stepping(plan) if plan.ode is None else {"stepping": _of_ode(plan, plan.ode)}),
+        **({"stepping": _alone(plan.ode)} if plan.ode is not None and plan.ode.alone else _stepping(plan)),
+        **({} if plan.ode is None else {"ode": _ode(plan, plan.ode)}),
         "variables": [_variable(one) for one in variables],
     }
 
@@ -137,10 +139,12 @@ def _stepping(plan: Plan) -> Json:
     log = RegistrationLog(len(plan.signals))
     assembly = Assembly(plan, log, (), FmuLogging(plan.settings, None))  # type: ignore[arg-type]
     loops = {number: NumberedLoop(number) for number in range(len(plan.loops))}
-    system = couple(assembly, Evaluation(assembly, ()), loops)  # type: ignore[arg-type]
+    ode = OdeToCome() if plan.coupled_ode is not None else None
+    system = couple(assembly, Evaluation(assembly, ()), loops, ode=ode)  # type: ignore[arg-type]
     if plan.event_modes:
         system = replace(system, events=EventsToCome(plan))  # type: ignore[arg-type]
-    master = plan.master.base if isinstance(plan.master, WithShortStep | WithEvents) else plan.master
+    master = plan.master.base if isinstance(plan.master, OdeInCoSimulation) else plan.master
+    master = master.base if isinstance(master, WithShortStep | WithEvents) else master
     stepper = master.start(system)
     if not isinstance(stepper, Program | ProgrammedIteration):
         raise Unsupported(
@@ -261,24 +265,35 @@ def _clock(clock: FmuClock, slot: int | None) -> Json:
     return found if slot is None else found | {"slot": slot}
 
 
-def _of_ode(plan: Plan, ode: PlannedOde) -> Json:
-    """Schedules of a system that is nothing but an ODE, and how it is integrated."""
-    assert isinstance(plan.master, Integrator)  # since there is nothing else
+def _alone(ode: PlannedOde) -> Json:
+    """A system that is nothing but an ODE steps nothing else."""
+    return {"groups": [list(ode.instances)], "schedules": [_steps(ode.schedule)], "everyone": 0, "everything": 0}
+
+
+def _ode(plan: Plan, ode: PlannedOde) -> Json:
+    """The components of model exchange, and how they are integrated."""
+    integrator = plan.master.integrator if isinstance(plan.master, OdeInCoSimulation) else plan.master
+    assert isinstance(integrator, Integrator)  # since there is something to integrate
+    outputs = {slot for index in ode.instances for slot in plan.instances[index].output_slots}
     return {
-        "groups": [list(ode.instances)],
-        "schedules": [_steps(ode.schedule), _steps(ode.slopes)],
-        "everyone": 0,
-        "everything": 0,
-        "ode": {
-            "parts": list(ode.instances),
-            "slopes": 1,
-            "rtol": plan.master.rtol,
-            "solver": solver_of(plan.master),
-            "nominal": list(plan.nominal),
-            "inputs_of_parts": [slot for one in plan.instances for slot in one.input_slots],
-            "single": any(loop.single for loop in plan.loops),
-        },
+        "parts": list(ode.instances),
+        "alone": ode.alone,
+        "whole": _steps(ode.schedule),
+        "slopes": _steps(ode.slopes),
+        "inputs": [] if ode.alone else list(ode.inputs),
+        "wires": [] if ode.alone else [_wire(wire) for wire in plan.wires if wire.source in outputs],
+        "rtol": integrator.rtol,
+        "solver": solver_of(integrator),
+        "nominal": list(plan.nominal),
+        "inputs_of_parts": [slot for one in plan.integrated for slot in one.input_slots],
+        "single": any(loop.single for loop in plan.loops),
     }
+
+
+class OdeToCome:
+    """An ODE in place of one that has begun."""
+
+    takes_event_signals = False
 
 
 def solver_of(integrator: Integrator) -> str:

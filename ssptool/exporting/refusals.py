@@ -8,6 +8,7 @@ from ssptool.engine.failure import Unsupported
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jumps import WithShortStep
 from ssptool.engine.masters.program import ProgrammedMaster
+from ssptool.engine.ode.master import OdeInCoSimulation
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.exporting.description import type_in
 from ssptool.exporting.interface import ExportedVariable
@@ -46,25 +47,22 @@ def _of_system(plan: Plan) -> Iterator[Unsupported]:
             "parameters that one component calculates for another are not supported in an exported FMU",
             "give the parameter its value in a parameter set",
         )
-    if plan.coupled_ode is not None:
-        beside = next(one for one in plan.instances if one not in plan.integrated)
-        yield Unsupported(
-            f"component {plan.integrated[0].name}",
-            f"model exchange beside co-simulation ({beside.name}) is not supported in an exported FMU",
-            "use FMUs that all offer one of them (--implementation), or run it with `ssptool run`",
-        )
     if plan.ode is not None and plan.ode.events:
         what = "clocks and discrete inputs of components of model exchange are not supported in an exported FMU"
         yield Unsupported(subject, what, f"use FMUs for co-simulation, or {_WITH_RUN}")
+    if plan.coupled_ode is not None and plan.event_modes:
+        what = "event mode of co-simulation beside model exchange is not supported in an exported FMU"
+        yield Unsupported(subject, what, f"use FMUs that all offer one of them (--implementation), or {_WITH_RUN}")
 
 
 def _of_settings(plan: Plan) -> Iterator[Unsupported]:
     settings, master = plan.settings, plan.master
+    master = master.base if isinstance(master, OdeInCoSimulation) else master
     master = master.base if isinstance(master, WithShortStep | WithEvents) else master
     subject = "the settings"
     if settings.substeps:
         yield Unsupported(subject, "substeps are not supported in an exported FMU", "leave them out")
-    if plan.ode is None and not isinstance(master, ProgrammedMaster | Iterated):
+    if not (plan.ode is not None and plan.ode.alone) and not isinstance(master, ProgrammedMaster | Iterated):
         yield Unsupported(
             subject,
             f"master {master.name} is not supported in an exported FMU",

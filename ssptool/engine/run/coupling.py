@@ -96,18 +96,25 @@ class Evaluation:
 
 
 def couple(
-    assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], *, afresh: bool = True
+    assembly: Assembly,
+    evaluation: Evaluation,
+    loops: dict[int, RunningLoop],
+    *,
+    afresh: bool = True,
+    ode: SteppedOde | None = None,
 ) -> CoupledSystem:
     """Register groups and schedules with the kernel, and accept the start time as the first point.
 
-    If not `afresh`, the state of an earlier run must be restored next.
+    If not `afresh`, the state of an earlier run must be restored next. `ode` is one beside co-simulation that has begun
+    already.
     """
     plan, kernel = assembly.plan, assembly.kernel
     groups = tuple(_group(assembly, group, evaluation, loops) for group in plan.groups)
     everyone = _stepped(plan, tuple(range(len(plan.instances))))
     steps = tuple(step for group in plan.groups for step in group.schedule)
     everything = _set(assembly, everyone, kernel.schedule(_registered(steps, loops)))
-    ode = _begin_beside(assembly, evaluation, loops, everything, afresh) if plan.coupled_ode else None
+    if plan.coupled_ode and ode is None:
+        ode = _begin_beside(assembly, evaluation, loops, everything, afresh)
     kernel.exchange(everything.group)
     kernel.accept(plan.interval.start)
     system = CoupledSystem(

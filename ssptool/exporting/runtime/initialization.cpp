@@ -72,11 +72,11 @@ void System::guess() {
   write(plan_.guesses);
 }
 
-std::vector<System::Step> System::prepared(const Schedule& schedule) {
+std::vector<System::Step> System::prepared(const Schedule& schedule, Kernel& kernel) {
   std::vector<Step> steps;
   std::vector<CallOrLoop> calls;
   const auto end_calls = [&] {
-    if (!calls.empty()) steps.push_back({false, kernel_->schedules.add(std::exchange(calls, {}))});
+    if (!calls.empty()) steps.push_back({false, kernel.schedules.add(std::exchange(calls, {}))});
   };
   for (const ScheduleStep& step : schedule) {
     if (const auto* call = std::get_if<Call>(&step)) {
@@ -90,34 +90,42 @@ std::vector<System::Step> System::prepared(const Schedule& schedule) {
   return steps;
 }
 
-void System::walk(const std::vector<Step>& steps, LoopMethod method, bool for_schedules) {
+void System::walk(const std::vector<Step>& steps) {
   for (const Step& step : steps) {
     if (!step.is_loop) {
       check(kernel_->schedules.evaluate(step.number), now_);
       continue;
     }
     auto& known = loops_at_start_;
-    if (!for_schedules && !known.contains(step.number))
-      known[step.number] = kernel_->loop_solutions.add(plan_.loops[step.number].calls);
-    const Index loop = for_schedules ? kernel_->loop_solutions.add(plan_.loops[step.number].calls) : known[step.number];
-    solve(step.number, loop, method);
-    if (!for_schedules) continue;
+    if (!known.contains(step.number)) known[step.number] = kernel_->loop_solutions.add(plan_.loops[step.number].calls);
+    solve(step.number, known[step.number], method_of(plan_.init), *kernel_);
+  }
+}
+
+void System::visit(const Schedule& schedule, Kernel& kernel, std::vector<Index>& loops) {
+  for (const Step& step : prepared(schedule, kernel)) {
+    if (!step.is_loop) {
+      check(kernel.schedules.evaluate(step.number), now_);
+      continue;
+    }
+    const Index loop = kernel.loop_solutions.add(plan_.loops[step.number].calls);
+    solve(step.number, loop, LoopMethod::automatic, kernel);
     // With the chord of its solution, and a tolerance that rounding allows.
-    kernel_->loop_solutions.allow_rounding(loop);
-    kernel_->loop_solutions.refresh_chord(loop);
-    loops_[step.number] = loop;
+    kernel.loop_solutions.allow_rounding(loop);
+    kernel.loop_solutions.refresh_chord(loop);
+    loops[step.number] = loop;
   }
 }
 
 // From the present values or, where the parts cannot be evaluated there, from second ones.
-void System::solve(Index number, Index loop, LoopMethod method) {
+void System::solve(Index number, Index loop, LoopMethod method, Kernel& kernel) {
   const PlannedLoop& planned = plan_.loops[number];
   std::vector<double> second;
   for (const Slot slot : planned.calls.torn) {
     const auto known = second_guesses_.find(slot);
-    second.push_back(known == second_guesses_.end() ? kernel_->slot_values.values[slot] : known->second);
+    second.push_back(known == second_guesses_.end() ? kernel.slot_values.values[slot] : known->second);
   }
-  const Solved found = kernel_->loop_solutions.solve(loop, method, std::span<const double>(second));
+  const Solved found = kernel.loop_solutions.solve(loop, method, std::span<const double>(second));
   check(found.outcome, now_);
   if (found.solution.converged()) return;
   std::string message = "the algebraic loop {" + joined(planned.names) + "} was not solved by " +
@@ -130,7 +138,7 @@ void System::solve(Index number, Index loop, LoopMethod method) {
 }
 
 void System::make_consistent() {
-  walk(initialization_, method_of(plan_.init), false);
+  walk(initialization_);
   kernel_->wires.copy_outer();
 }
 
@@ -149,22 +157,28 @@ void System::exit_initialization() {
 // Outputs after initialization mode, loops included.
 void System::first_point() {
   loops_.assign(plan_.loops.size(), none);
-  for (const Schedule& schedule : plan_.first_point) walk(prepared(schedule), LoopMethod::automatic, true);
+  for (const Schedule& schedule : plan_.first_point) visit(schedule, *kernel_, loops_);
+  if (component_ == nullptr) return;
+  build_kernel_of_ode();
+  loops_of_ode_.assign(plan_.loops.size(), none);
+  visit(plan_.ode->whole, *inside_, loops_of_ode_);
+}
+
+Index System::registered(const Schedule& schedule, Kernel& kernel, const std::vector<Index>& loops) {
+  std::vector<CallOrLoop> steps;
+  for (const ScheduleStep& step : schedule)
+    if (const auto* call = std::get_if<Call>(&step))
+      steps.emplace_back(*call);
+    else
+      steps.emplace_back(SolveLoop{loops[std::get<Index>(step)]});
+  return kernel.schedules.add(steps);
 }
 
 // What steps need is registered as a run does it: the numbers in the plan are those of this order.
 void System::couple() {
   for (const auto& group : plan_.groups) kernel_->groups.add(group);
   std::vector<Index> schedules;
-  for (const Schedule& schedule : plan_.schedules) {
-    std::vector<CallOrLoop> steps;
-    for (const ScheduleStep& step : schedule)
-      if (const auto* call = std::get_if<Call>(&step))
-        steps.emplace_back(*call);
-      else
-        steps.emplace_back(SolveLoop{loops_[std::get<Index>(step)]});
-    schedules.push_back(kernel_->schedules.add(steps));
-  }
+  for (const Schedule& schedule : plan_.schedules) schedules.push_back(registered(schedule, *kernel_, loops_));
   everything_ = schedules.at(plan_.everything);
   for (IterationCalls calls : plan_.iterations) {
     calls.schedule = schedules.at(calls.schedule);
@@ -178,7 +192,7 @@ void System::couple() {
   outputs_ = kernel_->schedules.add(outputs);
   kernel_->inputs.exchange(plan_.everyone);
   kernel_->history.accept(now_);
-  if (plan_.ode) make_ode({schedules.at(plan_.everything), schedules.at(plan_.ode->slopes)});
+  if (plan_.ode) make_ode();
 }
 
 }  // namespace ssptool::runtime

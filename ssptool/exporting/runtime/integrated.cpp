@@ -6,8 +6,37 @@
 
 namespace ssptool::runtime {
 
-void System::make_ode(OdeSystem::Schedules schedules) {
-  ode_ = std::make_unique<RunningOde>(*kernel_, parts_, plan_, schedules, experiment_.start,
+// It knows all parts by the same numbers, and begins with the same values.
+void System::build_kernel_of_ode() {
+  inside_ = std::make_unique<Kernel>(plan_.slots, plan_.integers);
+  for (const auto& part : parts_) {
+    InstanceTable table{part->plan().fmi_major, part->functions(), part->component()};
+    table.inputs = part->plan().inputs;
+    table.outputs = part->plan().outputs;
+    table.refreshed = false;
+    inside_->add(inside_->members.member_of(std::move(table)));
+  }
+  inside_->connect(plan_.ode->wires);
+  inside_->time_tables({}, {}, {});
+  copy_slots(*kernel_, *inside_);
+}
+
+// Texts have numbers of their own in each kernel.
+void System::copy_slots(const Kernel& from, Kernel& to) const {
+  for (Slot slot = 0; slot < plan_.slots; ++slot) {
+    double value = from.slot_values.values[slot];
+    if (plan_.types[slot] == "String" || plan_.types[slot] == "Binary")
+      value = as_double(to.slot_values.contents.number(from.slot_values.contents.at(as_integer(value))));
+    to.slot_values.values[slot] = value;
+  }
+}
+
+void System::make_ode() {
+  Kernel& kernel = kernel_of_ode();
+  const std::vector<Index>& loops = component_ != nullptr ? loops_of_ode_ : loops_;
+  const OdeSystem::Schedules schedules{registered(plan_.ode->whole, kernel, loops),
+                                       registered(plan_.ode->slopes, kernel, loops)};
+  ode_ = std::make_unique<RunningOde>(kernel, parts_, plan_, schedules, experiment_.start,
                                       [this](const Outcome& outcome, double t) { return stopped(outcome, t); });
   if (kind_ == Kind::model_exchange) {
     ode_->be_continuous(now_);
@@ -20,12 +49,18 @@ void System::make_ode(OdeSystem::Schedules schedules) {
   settings.stop = experiment_.stop.value_or(HUGE_VAL);
   settings.macro_step = plan_.step;
   ode_->be_integrated(settings);
+  if (component_ != nullptr) component_->attach(*ode_, kernel, parts_);
 }
 
 // From initialized parts, which are in event mode.
 void System::begin_ode() {
   if (ode_->continuous != nullptr) {
     ode_->continuous->begin(now_);
+    return;
+  }
+  if (component_ != nullptr) {
+    component_->begin();
+    check(kernel_->rescues.evaluate(everything_), now_);
     return;
   }
   ode_->integration->begin();

@@ -50,7 +50,7 @@ constexpr const char* time_event = "time event";
 
 RunningOde::RunningOde(Kernel& kernel, const std::vector<std::unique_ptr<Part>>& parts, const Plan& plan,
                        OdeSystem::Schedules schedules, double start, OdeSystem::Explain explain)
-    : system(kernel, models_of(parts, *plan.ode), plan.ode->parts, schedules, {}, std::move(explain)),
+    : system(kernel, models_of(parts, *plan.ode), plan.ode->parts, schedules, plan.ode->inputs, std::move(explain)),
       nominal_(plan.ode->nominal),
       members_(kernel.slot_values, kernel.members, events_of(plan, start), {}) {
   check_sizes(parts, *plan.ode, system);

@@ -79,10 +79,7 @@ int refuse_call() { return fmi::error; }
 FunctionTable functions_of(const Library& library, int fmi_major, bool exchange) {
   const std::string prefix = "fmi" + std::to_string(fmi_major);
   std::map<std::string, void*> found;
-  const auto look_up = [&](const std::string& name) {
-    void* const function = library.find(name.c_str());
-    found[name] = function == nullptr && exchange ? reinterpret_cast<void*>(&refuse_call) : function;
-  };
+  const auto look_up = [&](const std::string& name) { found[name] = library.find(name.c_str()); };
   for (const char* name : life_cycle) look_up(prefix + name);
   if (fmi_major == 3)
     for (const std::string& name : event_mode_functions()) look_up(name);
@@ -90,7 +87,7 @@ FunctionTable functions_of(const Library& library, int fmi_major, bool exchange)
     look_up(prefix + "Get" + suffix);
     look_up(prefix + "Set" + suffix);
   }
-  return FunctionTable(std::move(found));
+  return FunctionTable(std::move(found), exchange ? reinterpret_cast<void*>(&refuse_call) : nullptr);
 }
 
 // --- FMI 2.0 ---------------------------------------------------------------------------------------------------------

@@ -62,18 +62,6 @@ PlannedExchange exchange_from(const Json& json) {
           list<fmi::Reference>(json, "known_states")};
 }
 
-PlannedOde ode_from(const Json& json) {
-  PlannedOde ode;
-  ode.parts = list<Index>(json, "parts");
-  ode.slopes = json.at("slopes").get<Index>();
-  ode.rtol = json.at("rtol").get<double>();
-  ode.solver = json.at("solver").get<std::string>();
-  ode.nominal = list<double>(json, "nominal");
-  ode.inputs_of_parts = list<Slot>(json, "inputs_of_parts");
-  ode.single = json.at("single").get<bool>();
-  return ode;
-}
-
 PlannedPart part_from(const Json& json) {
   PlannedPart part;
   part.name = json.at("name").get<std::string>();
@@ -116,6 +104,22 @@ Schedule schedule_from(const Json& json) {
   Schedule found;
   for (const Json& step : json) found.push_back(step_from(step));
   return found;
+}
+
+PlannedOde ode_from(const Json& json) {
+  PlannedOde ode;
+  ode.parts = list<Index>(json, "parts");
+  ode.alone = json.at("alone").get<bool>();
+  ode.whole = schedule_from(json.at("whole"));
+  ode.slopes = schedule_from(json.at("slopes"));
+  ode.inputs = list<Slot>(json, "inputs");
+  ode.wires = each<Wire>(json, "wires", wire_from);
+  ode.rtol = json.at("rtol").get<double>();
+  ode.solver = json.at("solver").get<std::string>();
+  ode.nominal = list<double>(json, "nominal");
+  ode.inputs_of_parts = list<Slot>(json, "inputs_of_parts");
+  ode.single = json.at("single").get<bool>();
+  return ode;
 }
 
 // JSON has no infinity; null stands for it.
@@ -264,7 +268,6 @@ void read_stepping(const Json& json, Plan& plan) {
   plan.everyone = json.at("everyone").get<Index>();
   plan.everything = json.at("everything").get<Index>();
   plan.program = each<Instruction>(json, "program", instruction_from);
-  if (json.contains("ode")) plan.ode = ode_from(json.at("ode"));
 }
 
 Plan plan_from(const Json& json) {
@@ -296,6 +299,7 @@ Plan plan_from(const Json& json) {
   plan.variables = each<SystemVariable>(json, "variables", variable_from);
   if (json.contains("at_events")) plan.at_events = at_events_from(json.at("at_events"), plan);
   read_stepping(json.at("stepping"), plan);
+  if (json.contains("ode")) plan.ode = ode_from(json.at("ode"));
   return plan;
 }
 

@@ -69,7 +69,10 @@ struct Target {
 // The parts of model exchange as one ODE.
 struct PlannedOde {
   std::vector<Index> parts;
-  Index slopes = 0;  // the schedule that derivatives and event indicators need
+  bool alone = true;         // there are no other parts
+  Schedule whole, slopes;    // of all outputs and inputs, and of what derivatives and event indicators need
+  std::vector<Slot> inputs;  // which parts beside it feed
+  std::vector<Wire> wires;   // from its parts, if there are others
   double rtol = 1e-6;
   std::string solver;
   std::vector<double> nominal;  // by slot

@@ -177,6 +177,23 @@ void visit(Visitor& each, IntegrationState& state) {
   each(state.first_step);
 }
 
+template <class Visitor>
+void visit(Visitor& each, OdeInputPolynomials& inputs) {
+  each(inputs.start);
+  each(inputs.value);
+  each(inputs.first);
+  each(inputs.second);
+}
+
+template <class Visitor>
+void visit(Visitor& each, SavedOde& ode) {
+  each(ode.component.position);
+  each(ode.component.inputs);
+  each(ode.component.signs);
+  each(ode.slots);
+  each(ode.loops);
+}
+
 template <class Visitor, class T>
 void visit(Visitor& each, std::optional<T>& thing) {
   bool there = thing.has_value();
@@ -213,7 +230,7 @@ void visit(Visitor& each, SystemState& state) {
   each(state.iterations);
   each(state.instances);
   each(state.continuous);
-  each(state.integration);
+  each(state.ode);
   each(state.events);
 }
 

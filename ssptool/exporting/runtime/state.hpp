@@ -11,6 +11,7 @@
 #include "../../engine/kernel/core/integration.hpp"
 #include "../../engine/kernel/core/zeno.hpp"
 #include "continuous.hpp"
+#include "ode_component.hpp"
 #include "part.hpp"
 
 namespace ssptool::runtime {
@@ -39,6 +40,13 @@ struct SavedIteration {
   AcceptedSteps accepted;
 };
 
+// An ODE that is integrated inside; slots and loops are those of its own kernel, beside other parts.
+struct SavedOde {
+  OdeComponentState component;
+  SlotContents slots;
+  std::vector<SavedLoop> loops;
+};
+
 // What an importer has set before initialization: value reference and value.
 using GivenValues = std::vector<std::pair<std::size_t, Value>>;
 
@@ -64,7 +72,7 @@ struct SystemState {
   std::vector<SavedIteration> iterations;
   std::vector<InstanceMemory> instances;
   std::optional<ContinuousState> continuous;
-  std::optional<IntegrationState> integration;
+  std::optional<SavedOde> ode;
   SavedEvents events;
   std::vector<fmi::State> parts;  // of the parts, whose memory they are
 };

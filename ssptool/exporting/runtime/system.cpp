@@ -48,25 +48,34 @@ void System::build_kernel() {
   loops_at_start_.clear();
   loops_.clear();
   ode_.reset();
+  inside_.reset();
   kernel_ = std::make_unique<Kernel>(plan_.slots, plan_.integers);
   for (const auto& part : parts_) {
     const Index index = kernel_->add(member_of(*part));
     if (plan_.goes_back) kernel_->members.instance(index).expect_set_states();
   }
+  component_.reset();
+  if (plan_.ode && !plan_.ode->alone) {
+    component_ = std::make_unique<OdeComponent>(plan_, *kernel_);
+    kernel_->add(kernel_->members.member_of(component_->table()));
+  }
   kernel_->connect(plan_.wires);
   std::vector<DrivenInput> driven;
   // An ODE takes its inputs where it is evaluated, whenever that is.
   for (const Slot slot : plan_.driven)
-    if (!plan_.ode) driven.push_back({slot, DrivenInput::Run::held});
+    if (!plan_.ode || component_ != nullptr) driven.push_back({slot, DrivenInput::Run::held});
   kernel_->time_tables({}, {}, std::move(driven));
   write(plan_.constants);
-  initialization_ = prepared(plan_.initialization);
+  initialization_ = prepared(plan_.initialization, *kernel_);
 }
 
 Member System::member_of(Part& part) {
   const PlannedPart& plan = part.plan();
   if (!plan.moving.empty()) part.environment = kernel_->members.make_environment();
-  InstanceTable table{plan.fmi_major, part.functions(), part.component()};
+  const bool idle = plan.exchange && !plan_.ode->alone;
+  InstanceTable table{plan.fmi_major, idle ? OdeComponent::idle(part.functions(), plan.fmi_major) : part.functions(),
+                      part.component()};
+  table.refreshed = !plan.exchange;
   table.inputs = plan.inputs;
   table.outputs = plan.outputs;
   table.environment = part.environment;
@@ -85,7 +94,7 @@ void System::settle() {
   if (!std::exchange(changed_, false)) return;
   if (phase_ == Phase::initialization) make_consistent();
   if (phase_ == Phase::exchange) ode_->continuous->changed();
-  if (phase_ == Phase::stepping && ode_ != nullptr)
+  if (phase_ == Phase::stepping && ode_ != nullptr && component_ == nullptr)
     jump_of_ode();
   else if (phase_ == Phase::stepping && events_ != nullptr)
     handle_event();
@@ -125,7 +134,7 @@ bool System::is_at(double t) const noexcept {
 void System::step_to(double end) {
   settle();
   end = on_grid(end);
-  if (ode_ != nullptr) integrate(end);
+  if (ode_ != nullptr && component_ == nullptr) integrate(end);
   if (events_ != nullptr) return step_through_events(end);
   while (now_ < end) {
     const std::int64_t point = passed(now_);
@@ -195,6 +204,8 @@ void System::log_from_now_on(bool on) {
 
 void System::check(const Outcome& outcome, double t) const {
   if (outcome.ok()) return;
+  const bool of_ode = component_ != nullptr && outcome.instance == static_cast<int>(parts_.size());
+  if (of_ode && component_->failure) throw IntegrationStopped(*component_->failure);
   Status status = Status::error;
   if (outcome.code == Code::fmi && outcome.fmi_status == static_cast<int>(Status::fatal)) status = Status::fatal;
   if (outcome.code == Code::fmi && outcome.fmi_status == static_cast<int>(Status::discard)) status = Status::discard;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "derivatives.hpp"
-#include "ode.hpp"
+#include "ode_component.hpp"
 #include "state.hpp"
 
 namespace ssptool::runtime {
@@ -71,8 +71,13 @@ class System {
   void release_states() noexcept;
   void build_kernel();
   [[nodiscard]] Member member_of(Part&);
-  [[nodiscard]] SlotContents contents(const std::vector<double>& values) const;
-  [[nodiscard]] std::vector<double> values_of(const SlotContents&);
+  // With the texts of a kernel.
+  [[nodiscard]] SlotContents contents(const std::vector<double>& values, const Kernel&) const;
+  [[nodiscard]] std::vector<double> values_of(const SlotContents&, Kernel&) const;
+  [[nodiscard]] static std::vector<SavedLoop> saved_loops(const std::vector<Index>& loops, Kernel&);
+  static void restore_loops(const std::vector<SavedLoop>&, const std::vector<Index>& loops, Kernel&);
+  [[nodiscard]] SavedOde save_ode();
+  void restore_ode(const SavedOde&);
   void set_in_parts(const SystemVariable&, const Value&);
   void write(const std::vector<SlotValue>&);
   void write(Slot, const Value&);
@@ -80,15 +85,22 @@ class System {
 
   void guess();
   void make_consistent();
-  std::vector<Step> prepared(const Schedule&);
-  // Loops are solved by this method, and made ready for schedules if that is what they are solved for.
-  void walk(const std::vector<Step>&, LoopMethod, bool for_schedules);
-  void solve(Index number, Index loop, LoopMethod);
+  static std::vector<Step> prepared(const Schedule&, Kernel&);
+  // Calls, and loops solved by the method that was asked for; in initialization mode.
+  void walk(const std::vector<Step>&);
+  // Calls, and loops solved and made ready for schedules: the kernel's loops by their number in the plan.
+  void visit(const Schedule&, Kernel&, std::vector<Index>& loops);
+  void solve(Index number, Index loop, LoopMethod, Kernel&);
   void register_loops();
+  void register_loops(const Schedule&, Kernel&, std::vector<Index>& loops) const;
+  static Index registered(const Schedule&, Kernel&, const std::vector<Index>& loops);
   void first_point();
   void couple();
-  void make_ode(OdeSystem::Schedules);
+  void make_ode();
   void begin_ode();
+  [[nodiscard]] Kernel& kernel_of_ode() noexcept { return inside_ != nullptr ? *inside_ : *kernel_; }
+  void build_kernel_of_ode();
+  void copy_slots(const Kernel& from, Kernel& to) const;
   void jump_of_ode();
 
   void jump();
@@ -142,7 +154,9 @@ class System {
   Libraries libraries_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::unique_ptr<Kernel> kernel_;
-  std::unique_ptr<RunningOde> ode_;  // of initialized parts; it belongs to the kernel
+  std::unique_ptr<Kernel> inside_;           // of an ODE beside other parts
+  std::unique_ptr<RunningOde> ode_;          // of initialized parts; it belongs to its kernel
+  std::unique_ptr<OdeComponent> component_;  // the ODE beside other parts, as the kernel steps it
 
   Experiment experiment_;
   Phase phase_ = Phase::instantiated;
@@ -150,6 +164,7 @@ class System {
   std::vector<Step> initialization_;
   std::map<Slot, double> second_guesses_;
   std::vector<Index> loops_;               // by number in the plan: the kernel's
+  std::vector<Index> loops_of_ode_;        // likewise, of the kernel of an ODE beside other parts
   std::map<Index, Index> loops_at_start_;  // likewise, of initialization mode
   Index everything_ = none;                // the schedule that evaluates all
   std::vector<Instruction> program_;

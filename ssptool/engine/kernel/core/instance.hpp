@@ -198,21 +198,30 @@ InstancePointer make_in(Memory& memory, Arguments&&... arguments) {
                              Kind(std::forward<Arguments>(arguments)...));
 }
 
-// Addresses in a loaded binary by the names of the functions.
+// Addresses in a loaded binary by the names of the functions; `otherwise` stands for those that are not there.
 class FunctionTable {
  public:
-  explicit FunctionTable(std::map<std::string, void*> addresses) : addresses_(std::move(addresses)) {}
+  explicit FunctionTable(std::map<std::string, void*> addresses, void* otherwise = nullptr)
+      : addresses_(std::move(addresses)), otherwise_(otherwise) {}
 
   template <class Function>
   Function* find(const char* name) const {
     const auto entry = addresses_.find(name);
-    if (entry == addresses_.end() || entry->second == nullptr)
-      throw std::invalid_argument(std::string("the function table has no ") + name);
-    return reinterpret_cast<Function*>(entry->second);
+    void* const address = entry == addresses_.end() || entry->second == nullptr ? otherwise_ : entry->second;
+    if (address == nullptr) throw std::invalid_argument(std::string("the function table has no ") + name);
+    return reinterpret_cast<Function*>(address);
+  }
+
+  // The same with other functions of these names.
+  [[nodiscard]] FunctionTable with(const std::map<std::string, void*>& others) const {
+    FunctionTable changed = *this;
+    for (const auto& [name, address] : others) changed.addresses_[name] = address;
+    return changed;
   }
 
  private:
   std::map<std::string, void*> addresses_;
+  void* otherwise_;
 };
 
 // The functions of one version of FMI that set and get variables of all types, by type; null for types that no variable
