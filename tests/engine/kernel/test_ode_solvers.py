@@ -1,7 +1,9 @@
 """Integrators of the kernel against closed forms, orders of convergence, and the bits of their twin."""
 
 import ctypes
+import gc
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -400,6 +402,27 @@ def test_only_the_last_step_can_be_looked_into(kind):
     for outside in (0.5 * first, 1.1 * second):
         with pytest.raises(IntegrationFailed, match="not within its last step"):
             solver.interpolate(outside)
+
+
+@KINDS
+def test_a_closed_solver_lets_go_of_its_functions(kind):
+    """They belong to objects that have the solver, and would else never be freed."""
+
+    class Owner:
+        def slopes(self, _t, _x, place):
+            vector(place, 1)[:] = 0.0
+            return True
+
+    owner = Owner()
+    owner.solver = create_solver(kind, owner.slopes, 1, rtol=1e-6)
+    owner.solver.start(0.0)
+    owner.solver.reach(1.0)
+    owner.solver.close()
+    assert owner.solver.effort.steps > 0
+    alive = weakref.ref(owner)
+    del owner
+    gc.collect()
+    assert alive() is None
 
 
 # -- the twin ----------------------------------------------------------------------------------------------------

@@ -51,6 +51,9 @@ class PythonOdeProblem final : public OdeProblem {
     return truth(jacobian_(t, address_of(x), matrix));
   }
 
+  // They may lead to the solver, in a circle that Python does not see.
+  void let_go() { f_ = g_ = jacobian_ = nb::none(); }
+
  private:
   nb::object f_, g_, jacobian_;
   Slopes* slopes_;
@@ -69,6 +72,7 @@ class NativeOdeSolver {
         failure_type_(ode_module().attr("IntegrationFailed")) {}
 
   OdeSolver& core() { return *core_; }
+  void close() { problem_.let_go(); }
 
   nb::object reach(double limit, bool step_by_step) {
     Arrival arrival;
@@ -151,8 +155,7 @@ void bind_ode_solvers(nb::module_& module) {
       .def_prop_ro("first_step", [](NativeOdeSolver& self) { return self.core().first_step(); })
       .def_prop_ro("has_moved", [](NativeOdeSolver& self) { return self.core().has_moved(); })
       .def_prop_ro("effort", &NativeOdeSolver::effort, nb::sig("def effort(self) -> ssptool.engine.kernel.ode.Effort"))
-      // There is nothing to free before the object is.
-      .def("close", [](NativeOdeSolver&) {});
+      .def("close", &NativeOdeSolver::close);
 }
 
 }  // namespace ssptool::binding
