@@ -14,10 +14,10 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import SettingsOptions
 from ssptool.errors import WrongValue
 from ssptool.exporting.capabilities import ExportCapability as ExportCapability
-from ssptool.exporting.capabilities import ExportInterface, export_capabilities
+from ssptool.exporting.capabilities import ExportInterface, capabilities_in
 from ssptool.exporting.description import VERSIONS
-from ssptool.exporting.interface import UnknownPattern as UnknownPattern
-from ssptool.exporting.interface import exported_variables
+from ssptool.exporting.exposed import UnknownPattern as UnknownPattern
+from ssptool.exporting.exposed import exported_variables
 from ssptool.exporting.package import ExportedFmu as ExportedFmu
 from ssptool.exporting.package import export_fmu
 from ssptool.exporting.refusals import export_problems
@@ -32,14 +32,28 @@ class Exportable(NamedTuple):
     problems: tuple[str, ...]
 
 
-def exportable(plan: Plan) -> Exportable:
+def exportable(plan: Plan, *, fmi: int = 2) -> Exportable:
     """Capabilities of the FMU that `export` would make of a plan with these settings, each with its reason.
+
+    Parameters
+    ----------
+    fmi
+        2 or 3: the version of FMI, whose flags they are.
 
     Examples
     --------
     >>> ssptool.exportable(ssptool.plan("systems/dual_mass_oscillator")).capabilities
     """
-    return Exportable(export_capabilities(plan), tuple(map(str, export_problems(plan, exported_variables(plan, ())))))
+    version = _version(fmi)
+    problems = export_problems(plan, exported_variables(plan, (), version), version)
+    return Exportable(capabilities_in(plan, version), tuple(map(str, problems)))
+
+
+def _version(fmi: int) -> int:
+    found = next((known for known in VERSIONS if known == fmi), None)  # 3.0 is 3
+    if found is None:
+        raise WrongArgument("fmi", fmi, " or ".join(map(str, VERSIONS)))
+    return found
 
 
 @shows(SHOWN, RunOptions, SettingsOptions)
@@ -95,9 +109,7 @@ def export(
     target = path("fmu", fmu)
     if target.suffix.lower() != ".fmu":
         raise WrongValue(f"the exported file must end in .fmu, found {target.name}")
-    version = next((known for known in VERSIONS if known == fmi), None)  # 3.0 is 3
-    if version is None:
-        raise WrongArgument("fmi", fmi, " or ".join(map(str, VERSIONS)))
+    version = _version(fmi)
     kind = word("interface", interface, ExportInterface)
     if kind is not ExportInterface.CS:
         options = {**options, "implementation": ImplementationName.ME}

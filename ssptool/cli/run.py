@@ -200,6 +200,9 @@ def plan_command(
     export: Annotated[
         bool, typer.Option("--export", help="Say too what one FMU made of the system could do (`ssptool export`).")
     ] = False,
+    fmi: Annotated[
+        int, typer.Option("--fmi", metavar="2|3", min=2, max=3, help="With --export: version of FMI of that FMU.")
+    ] = 2,
 ) -> None:
     """Print the choices of a run, their reasons, and the calls.
 
@@ -213,13 +216,13 @@ def plan_command(
         plan = ssptool.plan(system, settings=settings, accept=codes(accept), **changes, **stimuli)
     say(plan_text(plan))
     if export:
-        say(f"\nExported FMU\n{_export_text(plan)}")
+        say(f"\nExported FMU (FMI {fmi}.0)\n{_export_text(plan, fmi)}")
     if sandbox:
         say("\nSandbox\n  available: no network, files by Landlock")
 
 
-def _export_text(plan: "Plan") -> str:
-    found = ssptool.exportable(plan)
+def _export_text(plan: "Plan", fmi: int) -> str:
+    found = ssptool.exportable(plan, fmi=fmi)
     flags = (f"  {one.flag:<39} {'true' if one.able else 'false'}  ({one.reason})" for one in found.capabilities)
     return joined_lines([*(f"  refused: {problem}" for problem in found.problems), *flags])
 

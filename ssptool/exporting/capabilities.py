@@ -58,6 +58,22 @@ def export_capabilities(plan: Plan) -> tuple[ExportCapability, ...]:
     )
 
 
+_NAMES_IN_FMI3 = {
+    "canGetAndSetFMUstate": "canGetAndSetFMUState",
+    "canSerializeFMUstate": "canSerializeFMUState",
+    "providesDirectionalDerivative": "providesDirectionalDerivatives",
+}
+"""Flag of FMI 2.0 → of FMI 3.0, where it has another name."""
+
+
+def capabilities_in(plan: Plan, fmi: int) -> tuple[ExportCapability, ...]:
+    """Those that this version of FMI has, with the names of its flags."""
+    names = _NAMES_IN_FMI3 if fmi == 3 else {}
+    return tuple(
+        one._replace(flag=names.get(one.flag, one.flag)) for one in export_capabilities(plan) if fmi >= one.since
+    )
+
+
 def able(plan: Plan, flag: str) -> bool:
     """Whether an exported FMU has the capability of this flag."""
     return next(one.able for one in export_capabilities(plan) if one.flag == flag)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import networkx as nx
 
-from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.planning.plan import Plan, PlannedInstance
-from ssptool.exporting.interface import ContinuousPlace, ContinuousRole, ExportedVariable, PartVariable
+from ssptool.exporting.interface import ContinuousPlace, ContinuousRole, ExportedVariable
+from ssptool.exporting.part_variables import PartTarget, part_variable
 from ssptool.fmu.description import Causality, Variability, Variable
 from ssptool.network.arrays import whole
 from ssptool.network.dependencies import DependencyGraph, Stage, dependency_graph, needs
@@ -70,7 +70,6 @@ def _local(plan: Plan, element: _Element, first: ContinuousPlace) -> ExportedVar
     """A variable for an element; `first` is that of its signal, which a derivative may share with a state."""
     one, variable = element.component, element.variable
     name = variable.name if element.place == first else f"der({element.state})"
-    suffix = ACCESS[one.description.fmi_major][variable.type]
     return ExportedVariable(
         name=f"{one.name}.{name}",
         signal=element.signal,
@@ -80,9 +79,9 @@ def _local(plan: Plan, element: _Element, first: ContinuousPlace) -> ExportedVar
         unit=variable.unit,
         description=variable.description,
         nominal=variable.nominal,
-        targets=(PartVariable(plan.instances.index(one), variable.reference, suffix),)
-        if variable.array is None
-        else (),
+        minimum=variable.minimum,
+        maximum=variable.maximum,
+        targets=(PartTarget(part_variable(plan, element.signal)),),
         continuous=element.place,
     )
 

@@ -1,6 +1,8 @@
 """The modelDescription.xml of an exported system, as FMI 2.0.4 and FMI 3.0 have it."""
 
+import math
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -9,12 +11,13 @@ from lxml import etree
 
 from ssptool.documents.vocabulary import double
 from ssptool.engine.planning.plan import Plan
-from ssptool.exporting.capabilities import ExportInterface, completed_step, export_capabilities
+from ssptool.exporting.capabilities import ExportInterface, capabilities_in, completed_step
 from ssptool.exporting.continuous import continuous_dependencies, indicator_counts
 from ssptool.exporting.interface import ContinuousRole, ExportedVariable, known_units
 from ssptool.fmu.description import Causality, InterfaceType
 from ssptool.fmu.units import Exponents, PhysicalUnit
 from ssptool.network.arrays import whole
+from ssptool.network.conversion import INTEGER_RANGES
 from ssptool.network.dependencies import Stage, dependency_graph
 from ssptool.network.network import Signal
 from ssptool.version import __version__
@@ -37,28 +40,16 @@ _TYPES = {
         for kind in (
             *_FLOATS,
             *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)),
-            *("Boolean", "Enumeration", "String"),
+            *("Boolean", "Enumeration", "String", "Binary"),
         )
     },
 }
 """Version of FMI → type of FMI 3.0 → type that carries it without loss."""
 
 
-_FLAGS_OF_FMI3 = {
-    "canGetAndSetFMUstate": "canGetAndSetFMUState",
-    "canSerializeFMUstate": "canSerializeFMUState",
-    "providesDirectionalDerivative": "providesDirectionalDerivatives",
-}
-"""Flag of a capability in FMI 2.0 → in FMI 3.0, where it has another name."""
-
-
 def type_in(fmi: int, kind: str) -> str:
     """The type of this version of FMI that carries a type of FMI 3.0 without loss; "" if there is none."""
     return _TYPES[fmi].get(kind, "")
-
-
-def _flag(fmi: int, flag: str) -> str:
-    return flag if fmi == 2 else _FLAGS_OF_FMI3.get(flag, flag)
 
 
 def model_identifier(name: str) -> str:
@@ -124,9 +115,9 @@ def _add_interface(root: Any, plan: Plan, kind: InterfaceType, fmi: int) -> None
         attributes["completedIntegratorStepNotNeeded"] = "true"
     if exchange and fmi == 3 and completed_step(plan):
         attributes["needsCompletedIntegratorStep"] = "true"
-    for one in export_capabilities(plan):
-        if one.able and fmi >= one.since and not (exchange and one.flag in _OF_SIMULATION):
-            attributes[_flag(fmi, one.flag)] = "true"
+    for one in capabilities_in(plan, fmi):
+        if one.able and not (exchange and one.flag in _OF_SIMULATION):
+            attributes[one.flag] = "true"
     etree.SubElement(root, "ModelExchange" if exchange else "CoSimulation", attributes)
 
 
@@ -169,37 +160,69 @@ def _add_types(root: Any, variables: Sequence[ExportedVariable], fmi: int) -> No
             etree.SubElement(items, "Item", name=name, value=str(value))
 
 
+_INITIAL = {
+    **dict.fromkeys((Causality.OUTPUT, Causality.LOCAL, Causality.CALCULATED_PARAMETER), "calculated"),
+    Causality.PARAMETER: "exact",
+}
+
+
 def _add_variable(parent: Any, reference: int, one: ExportedVariable, fmi: int, states: Mapping[int, int]) -> None:
     """FMI 2.0 has an element for what is specific to a type; in FMI 3.0 the variable is of that type itself. `states`:
     reference of each state.
     """
-    initial = {Causality.OUTPUT: "calculated", Causality.LOCAL: "calculated", Causality.PARAMETER: "exact"}
     attributes = {
         "name": one.name,
         "valueReference": str(reference),
         **({"description": one.description} if one.description else {}),
         "causality": str(one.causality),
         "variability": str(one.variability),
-        **({"initial": initial[one.causality]} if one.causality in initial else {}),
+        **({"initial": _INITIAL[one.causality]} if one.causality in _INITIAL else {}),
     }
-    typed = {"declaredType": _enumeration(one)} if one.type == "Enumeration" else {}
-    real = one.type in _FLOATS
-    unit = {"unit": one.unit} if one.unit and real else {}
-    if one.continuous is not None and one.continuous.role is ContinuousRole.DERIVATIVE:
-        typed["derivative"] = str(states[one.continuous.number] + (1 if fmi == 2 else 0))  # by index, or by reference
-    nominal = {"nominal": double.write(one.nominal)} if one.nominal != 1.0 and real else {}
-    start = {} if one.start is None else {"start": _text(one.start, one.type)}
     kind = type_in(fmi, one.type)
+    of_type = _of_type(one)
+    if one.continuous is not None and one.continuous.role is ContinuousRole.DERIVATIVE:
+        # by index, or by reference
+        of_type["derivative"] = str(states[one.continuous.number] + (1 if fmi == 2 else 0))
+    starts = [_text(start, one.type) for start in one.starts]
     if fmi == 2:
-        etree.SubElement(
-            etree.SubElement(parent, "ScalarVariable", attributes), kind, {**typed, **unit, **nominal, **start}
-        )
-    elif kind == "String":
-        variable = etree.SubElement(parent, kind, attributes)
-        for text in start.values():
-            etree.SubElement(variable, "Start", value=text)
-    else:
-        etree.SubElement(parent, kind, {**attributes, **typed, **unit, **nominal, **start})
+        given = {"start": starts[0]} if starts else {}
+        etree.SubElement(etree.SubElement(parent, "ScalarVariable", attributes), kind, {**of_type, **given})
+        return
+    in_elements = kind in ("String", "Binary")
+    given = {"start": " ".join(starts)} if starts and not in_elements else {}
+    variable = etree.SubElement(parent, kind, {**attributes, **of_type, **given})
+    for extent in one.shape:
+        etree.SubElement(variable, "Dimension", start=str(extent))
+    for text in starts if in_elements else ():
+        etree.SubElement(variable, "Start", value=text)
+
+
+def _of_type(one: ExportedVariable) -> dict[str, str]:
+    """Attributes that only some types have."""
+    if one.type == "Binary":
+        return {"mimeType": one.mime_type} if one.mime_type else {}
+    declared = {"declaredType": _enumeration(one)} if one.type == "Enumeration" else {}
+    ends = {"min": one.minimum, "max": one.maximum} if one.type in _ORDERED else {}
+    bounds = {name: text for name, end in ends.items() if (text := _bound(end, one.type))}
+    if one.type not in _FLOATS:
+        return {**declared, **bounds}
+    unit = {"unit": one.unit} if one.unit else {}
+    return {**unit, **bounds, **({"nominal": double.write(one.nominal)} if one.nominal != 1.0 else {})}
+
+
+_ORDERED = (*_FLOATS, *INTEGER_RANGES, "Enumeration")
+
+_EXACT = 2.0**53
+"""Up to here, doubles stand for all integers: those of a variable's ends beyond may have been others."""
+
+
+def _bound(end: float, kind: str) -> str:
+    """An end of a range; "" if there is none."""
+    if not math.isfinite(end):
+        return ""
+    if kind in _FLOATS:
+        return double.write(end)
+    return str(math.trunc(end)) if abs(end) < _EXACT else ""
 
 
 def _text(value: Any, kind: str) -> str:
@@ -207,11 +230,11 @@ def _text(value: Any, kind: str) -> str:
         return double.write(float(value))
     if kind == "Boolean":
         return "true" if value else "false"
-    return str(value)
+    return value.hex() if kind == "Binary" else str(value)
 
 
-Unknowns = Sequence[tuple[int, Sequence[int]]]
-"""Variables by number, each with the numbers of all that it depends on."""
+Unknowns = Sequence[tuple[int, Sequence[int] | None]]
+"""Variables by number, each with the numbers of all that it depends on; None: it may depend on all."""
 
 
 class _StructureLists(NamedTuple):
@@ -231,8 +254,8 @@ def _add_structure_of_fmi2(structure: Any, lists: _StructureLists) -> None:
             continue
         found = etree.SubElement(structure, name)
         for number, known in unknowns:
-            dependencies = " ".join(str(one + 1) for one in known)
-            etree.SubElement(found, "Unknown", index=str(number + 1), dependencies=dependencies)
+            needed = {} if known is None else {"dependencies": " ".join(str(one + 1) for one in known)}
+            etree.SubElement(found, "Unknown", {"index": str(number + 1), **needed})
 
 
 def _add_structure(structure: Any, lists: _StructureLists) -> None:
@@ -245,7 +268,8 @@ def _add_structure(structure: Any, lists: _StructureLists) -> None:
     )
     for name, unknowns in named:
         for number, known in unknowns:
-            etree.SubElement(structure, name, valueReference=str(number), dependencies=" ".join(map(str, known)))
+            needed = {} if known is None else {"dependencies": " ".join(map(str, known))}
+            etree.SubElement(structure, name, {"valueReference": str(number), **needed})
 
 
 def _unknowns_of_simulation(plan: Plan, variables: Sequence[ExportedVariable]) -> _StructureLists:
@@ -281,26 +305,29 @@ def _whole_derivative(plan: Plan, signal: Signal) -> Signal:
 
 
 def _initial(plan: Plan, variables: Sequence[ExportedVariable], continuous: Sequence[int]) -> Unknowns:
-    """Outputs, states and derivatives, which are all calculated in initialization mode, from parameters too."""
+    """All that is calculated in initialization mode, also from parameters; `continuous` are states and derivatives."""
     parameters = [number for number, one in enumerate(variables) if one.causality is Causality.PARAMETER]
     inputs = [number for number, one in enumerate(variables) if one.causality is Causality.INPUT]
     outputs = _needed_inputs(plan, variables, Stage.INITIALIZATION)
-    found = {number: sorted({*known, *parameters}) for number, known in outputs.items()}
+    calculated = [number for number, one in enumerate(variables) if one.causality is Causality.CALCULATED_PARAMETER]
+    found: dict[int, Sequence[int] | None] = dict.fromkeys(calculated)
+    found |= {number: sorted({*known, *parameters}) for number, known in outputs.items()}
     found |= {number: sorted({*inputs, *parameters}) for number in continuous if number not in found}
-    return sorted(found.items())
+    return [(number, found[number]) for number in sorted(found)]
 
 
 def _needed_inputs(plan: Plan, variables: Sequence[ExportedVariable], stage: Stage) -> dict[int, list[int]]:
     """Numbers of the inputs of the system on which each output depends at one instant."""
     graph = dependency_graph(plan.network, stage)
     arrays = plan.network.arrays
-    inputs = {
-        whole(one.signal, arrays): number for number, one in enumerate(variables) if one.causality is Causality.INPUT
-    }
+    inputs = defaultdict(list)
+    for number, one in enumerate(variables):
+        if one.causality is Causality.INPUT:
+            inputs[whole(one.signal, arrays)].append(number)
     found: dict[int, list[int]] = {}
     for number, one in enumerate(variables):
         if one.causality is Causality.OUTPUT:
             signal = whole(one.signal, arrays)
             before = nx.ancestors(graph, signal) if signal in graph else set()
-            found[number] = [inputs[each] for each in inputs if each in before]
+            found[number] = [each for known, numbers in inputs.items() if known in before for each in numbers]
     return found

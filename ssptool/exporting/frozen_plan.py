@@ -38,8 +38,9 @@ from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, Pla
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.exporting.capabilities import ExportInterface, able
 from ssptool.exporting.interface import ExportedVariable, root_starts
-from ssptool.fmu.description import FmuClock, InterfaceType, Value
-from ssptool.network.network import IDENTITY, Conversion, Signal
+from ssptool.exporting.part_variables import PartTarget, PartVariable, part_variable, start_value
+from ssptool.fmu.description import FmuClock, InterfaceType, Value, Variability, element_names
+from ssptool.network.network import Conversion, Signal, Wire
 
 VERSION = 1
 """Version of the file."""
@@ -111,8 +112,8 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], interface: ExportI
         "parts": [_part(plan, number, one) for number, one in enumerate(plan.instances)],
         "wires": [_wire(wire) for wire in plan.wires],
         "driven": _driven(plan),
-        "constants": [{"slot": slot, "value": value} for slot, value in roots.items()],
-        "guesses": [{"slot": slot, "value": value} for slot, value in plan.guesses.items() if slot not in roots],
+        "constants": [_slot_value(plan, slot, value) for slot, value in roots.items()],
+        "guesses": [_slot_value(plan, slot, value) for slot, value in plan.guesses.items() if slot not in roots],
         "cut": sorted(plan.cut),
         "init": str(plan.init),
         "loops": [_loop(loop) for loop in plan.loops],
@@ -121,6 +122,7 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], interface: ExportI
         **({"stepping": _alone(plan.ode)} if plan.ode is not None and plan.ode.alone else _stepping(plan)),
         **({} if plan.ode is None else {"ode": _ode(plan, plan.ode)}),
         "variables": [_variable(one) for one in variables],
+        "parameter_wires": [_parameter_wire(plan, wire) for wire in plan.parameter_wires],
     }
 
 
@@ -220,7 +222,7 @@ def _starts(plan: Plan, slots: Mapping[Signal, int], one: PlannedInstance, membe
     for exchanged in (*member.inputs, *member.outputs):
         name, slot = exchanged.signal.variable, slots[exchanged.signal]
         value = one.starts.get(name, variables[name].start)
-        yield {"slot": slot, "value": NOTHING.get(plan.types[slot], 0) if value is None else value}
+        yield _slot_value(plan, slot, NOTHING.get(plan.types[slot], 0) if value is None else value)
 
 
 def _member(plan: Plan, slots: Mapping[Signal, int], number: int, member: EventMember) -> Json:
@@ -307,6 +309,10 @@ def _iteration(calls: IterationCalls) -> Json:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()} | {"rule": rule}
 
 
+def _slot_value(plan: Plan, slot: int, value: Value) -> Json:
+    return {"slot": slot, "value": _json(value, plan.types[slot])}
+
+
 def _driven(plan: Plan) -> list[int]:
     """Slots of inputs of components to which inputs of the system lead."""
     return [wire.destination for wire in plan.wires if not plan.signals[wire.source].component]
@@ -335,6 +341,7 @@ def _part(plan: Plan, number: int, one: PlannedInstance) -> Json:
             "types": list(one.output_types),
             "elements": list(one.output_elements),
         },
+        **({"structure": _sets(one, one.structure)} if one.structure else {}),
         "starts": _sets(one, one.starts),
         "guesses": _asked(plan, one, guessed),
         "moving": [variables[name].reference for name, _ in one.moving] if asks else [],
@@ -364,14 +371,30 @@ def _event_mode(plan: Plan, one: PlannedInstance) -> Json:
 
 
 def _sets(one: PlannedInstance, values: Mapping[str, Value]) -> list[Json]:
-    """Values to set, by type, in the order of the plan."""
+    """Values to set, by type, in the order of the plan; arrays whole."""
     found: dict[str, Json] = defaultdict(lambda: {"references": [], "values": []})
-    for name, value in values.items():
+    for name in _with_all_elements(one, values):
         variable = one.description.variables[name]
         chosen = found[ACCESS[one.description.fmi_major][variable.type]]
-        chosen["references"].append(variable.reference)
-        chosen["values"].append(float(value) if variable.type in (FLOAT, "Float32") else value)
+        if variable.element == 0:
+            chosen["references"].append(variable.reference)
+        value = values.get(name)
+        chosen["values"].append(_json(start_value(one, name) if value is None else value, variable.type))
     return [{"type": suffix, **rest} for suffix, rest in found.items()]
+
+
+def _with_all_elements(one: PlannedInstance, names: Iterable[str]) -> Iterator[str]:
+    """These variables, and the other elements of their arrays."""
+    arrays = one.description.arrays
+    stated = (one.description.variables[name].array or name for name in names)
+    for name in dict.fromkeys(stated):
+        yield from element_names(name, arrays.get(name, ()))
+
+
+def _json(value: Value, kind: str) -> Any:
+    if isinstance(value, bytes):
+        return {"hex": value.hex()}
+    return float(value) if kind in (FLOAT, "Float32") else value
 
 
 def _asked(plan: Plan, one: PlannedInstance, slots: Iterable[int]) -> list[Json]:
@@ -387,13 +410,7 @@ def _asked(plan: Plan, one: PlannedInstance, slots: Iterable[int]) -> list[Json]
 
 
 def _wire(wire: PlannedWire) -> Json:
-    conversion = wire.conversion
-    found: Json = {"from": wire.source, "to": wire.destination}
-    if conversion.table:
-        found["table"] = [list(pair) for pair in conversion.table]
-    if (conversion.factor, conversion.offset) != (1.0, 0.0):
-        found |= {"factor": conversion.factor, "offset": conversion.offset}
-    return found
+    return {"from": wire.source, "to": wire.destination, **_conversion(wire.conversion)}
 
 
 def _loop(loop: PlannedLoop) -> Json:
@@ -444,16 +461,48 @@ def _variable(one: ExportedVariable) -> Json:
         found["tunable"] = True
     if one.continuous is not None:
         found[str(one.continuous.role)] = one.continuous.number
-    if one.slot is not None:
-        found["slot"] = one.slot
-    elif one.targets:
-        found["targets"] = [
-            {"part": target.part, "reference": target.reference, "type": target.suffix}
-            | ({} if target.conversion == IDENTITY else _factors(target.conversion))
-            for target in one.targets
-        ]
+    if one.shape:
+        found["size"] = one.size
+    if one.slots:
+        return found | {"slots": list(one.slots)}
+    if one.targets:
+        found["targets"] = [_target(target) for target in one.targets]
+    if one.starts:
+        found["starts"] = [_json(start, one.type) for start in one.starts]
     return found
 
 
-def _factors(conversion: Conversion) -> Json:
-    return {"factor": conversion.factor, "offset": conversion.offset}
+def _target(one: PartTarget) -> Json:
+    own = {"own": list(one.own)} if one.own else {}
+    return _part_variable(one.variable) | _conversion(one.conversion) | own
+
+
+def _part_variable(one: PartVariable) -> Json:
+    found: Json = {"part": one.part, "reference": one.reference, "type": one.suffix}
+    if one.size != 1 or one.elements:
+        found["size"] = one.size
+    if one.elements:
+        found["elements"] = list(one.elements)
+        found["starts"] = [_json(start, one.suffix) for start in one.starts]
+    return found
+
+
+def _parameter_wire(plan: Plan, wire: Wire) -> Json:
+    tunable = plan.network.variable(wire.source).variability is Variability.TUNABLE
+    return {
+        "from": _part_variable(part_variable(plan, wire.source)),
+        "to": _part_variable(part_variable(plan, wire.destination)),
+        "destination": str(wire.destination),
+        "tunable": tunable,
+        **({"slot": plan.signals.index(wire.destination)} if wire.destination in plan.signals else {}),
+        **_conversion(wire.conversion),
+    }
+
+
+def _conversion(conversion: Conversion) -> Json:
+    found: Json = {}
+    if conversion.table:
+        found["table"] = [list(pair) for pair in conversion.table]
+    if (conversion.factor, conversion.offset) != (1.0, 0.0):
+        found |= {"factor": conversion.factor, "offset": conversion.offset}
+    return found

@@ -16,11 +16,14 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.exporting.capabilities import ExportInterface
 from ssptool.exporting.continuous import with_continuous
 from ssptool.exporting.description import model_description, model_identifier
+from ssptool.exporting.exposed import exported_variables
 from ssptool.exporting.frozen_plan import Json, first_of_source, frozen, part_folder
-from ssptool.exporting.interface import ExportedVariable, exported_variables, independent
+from ssptool.exporting.interface import ExportedVariable, independent
 from ssptool.exporting.refusals import refuse_export
 from ssptool.exporting.runtimes import PLATFORM_FOLDERS, choose_platforms, runtime_library
+from ssptool.exporting.terminals import exported_terminals, terminals_xml
 from ssptool.fmu.model_description_xml import BINARIES
+from ssptool.fmu.terminals import TERMINALS
 from ssptool.tempfiles import TemporaryFolder
 
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
@@ -65,7 +68,7 @@ def export_fmu(
         A pattern of what is to be exposed matches nothing.
     UnknownPlatform, RuntimeMissing, RuntimeNotBuilt
     """
-    variables = exported_variables(plan, expose)
+    variables = exported_variables(plan, expose, fmi)
     if interface is not ExportInterface.CS:
         variables = with_continuous(plan, variables, fmi)
     if fmi == 3:
@@ -82,6 +85,8 @@ def export_fmu(
         made = folder / "made.fmu"
         with zipfile.ZipFile(made, "w") as fmu:
             _add(fmu, "modelDescription.xml", model_description(plan, variables, token, fmi, interface))
+            if terminals := exported_terminals(plan, variables, sources):
+                _add(fmu, TERMINALS, terminals_xml(terminals))
             for platform, library in libraries.items():
                 name = f"{BINARIES}{platform.folder(fmi)}/{model_identifier(plan.name)}{platform.ending}"
                 _add(fmu, name, library.read_bytes())

@@ -18,7 +18,7 @@ _WITH_RUN = "run it with `ssptool run`"
 
 def export_problems(plan: Plan, variables: Sequence[ExportedVariable], fmi: int = 2) -> tuple[Unsupported, ...]:
     """All that an exported FMU of this version of FMI cannot do."""
-    return (*_of_system(plan), *_of_settings(plan), *_of_parts(plan), *_of_variables(plan, variables, fmi))
+    return (*_of_system(plan), *_of_settings(plan), *_of_parts(plan), *_of_variables(variables, fmi))
 
 
 def refuse_export(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -> None:
@@ -39,13 +39,6 @@ def _of_system(plan: Plan) -> Iterator[Unsupported]:
             subject,
             "inputs from tables and scenarios are not supported in an exported FMU",
             "leave them out: the importer drives the inputs of the system",
-        )
-    if plan.parameter_wires:
-        wire = plan.parameter_wires[0]
-        yield Unsupported(
-            f"connection {wire.source} → {wire.destination}",
-            "parameters that one component calculates for another are not supported in an exported FMU",
-            "give the parameter its value in a parameter set",
         )
     if plan.ode is not None and plan.ode.events:
         what = "clocks and discrete inputs of components of model exchange are not supported in an exported FMU"
@@ -88,10 +81,8 @@ def _of_part(one: PlannedInstance, uses: int, at_events: Sequence[str]) -> Itera
             f"its FMU can be instantiated only once per process, and {uses} components use it",
             "ask for an FMU without canBeInstantiatedOnlyOncePerProcess",
         )
-    if any(description.variables[name].array is not None for name in (*one.starts, *one.structure)) or one.structure:
-        yield Unsupported(subject, "values of arrays are not supported in an exported FMU", "leave them to the FMU")
-    if "Binary" in (*one.input_types, *one.output_types, *at_events):
-        yield Unsupported(subject, "signals of type Binary are not supported in an exported FMU", _WITH_RUN)
+    if "Binary" in at_events:
+        yield Unsupported(subject, "Binary variables in event mode are not supported in an exported FMU", _WITH_RUN)
 
 
 def _at_events(plan: Plan, one: PlannedInstance) -> tuple[str, ...]:
@@ -102,15 +93,8 @@ def _at_events(plan: Plan, one: PlannedInstance) -> tuple[str, ...]:
     return tuple(variables[clocked.signal.variable].type for clocked in exchanged)
 
 
-def _of_variables(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -> Iterator[Unsupported]:
+def _of_variables(variables: Sequence[ExportedVariable], fmi: int) -> Iterator[Unsupported]:
     for one in variables:
-        of_parts = (plan.instances[target.part].description.variables for target in one.targets)
-        if any(one.signal.variable in known and known[one.signal.variable].array for known in of_parts):
-            yield Unsupported(
-                f"variable {one.name}",
-                "elements of arrays that are no connectors are not supported in an exported FMU",
-                "do not expose it",
-            )
         if not type_in(fmi, one.type):
             elsewhere = fmi == 2 and type_in(3, one.type)
             yield Unsupported(

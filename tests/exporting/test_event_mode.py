@@ -32,6 +32,7 @@ def assert_same_after_events(fmu, run, folder, step, count):
     """All outputs of the FMU, communication step by communication step."""
     signals = list(map(str, run.signals))
     with instance(fmu, folder) as slave:
+        _add_elements(slave, signals)
         names = [name for name in slave.references if name in signals]
         assert names
         initialize(slave)
@@ -46,6 +47,16 @@ def assert_same_after_events(fmu, run, folder, step, count):
     return names
 
 
+def _add_elements(slave, signals):
+    """Arrays, which FMI 3.0 gets as a whole, by the names of their elements."""
+    slave.arrays = {}
+    for signal in signals:
+        array = signal.partition("[")[0]
+        if array != signal and array in slave.references:
+            slave.arrays.setdefault(array, []).append(signal)
+            slave.references[signal] = slave.references[array]
+
+
 def value(slave, name, run):
     """Of any type, as the trace has it."""
     kind = run.types[list(map(str, run.signals)).index(name)] if hasattr(run, "types") else "Float64"
@@ -54,6 +65,9 @@ def value(slave, name, run):
 
 def get(slave, name, kind):
     reference = [slave.references[name]]
+    array = getattr(slave, "arrays", {}).get(name.partition("[")[0])
+    if array:
+        return getattr(slave, f"get{kind}")(reference, len(array))[array.index(name)]
     if hasattr(slave, "getFloat64"):
         return getattr(slave, f"get{kind}")(reference)[0]
     of_fmi2 = {"Float64": slave.getReal, "Boolean": slave.getBoolean, "String": slave.getString}

@@ -1,13 +1,12 @@
 """Parts of FMI 3.0 inside: with arrays, asking for inputs inside a step, and made by generators of others."""
 
-import re
 import shutil
 
 import fmpy.validation
+import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.failure import Unsupported
 from tests.engine.systems import write_system
 from tests.exporting.fmus import assert_same_bits, exported, in_fmpy, initialize, instance, real, set_real
 from tests.fmu.array_fmus import build, pack, state_space
@@ -60,18 +59,28 @@ def test_elements_of_arrays_of_a_part_are_variables(fmi, tmp_path):
     fmu = exported(system, tmp_path, fmi=fmi, **options)
     assert fmpy.validation.validate_fmu(str(fmu)) == []
     found = in_fmpy(fmu, 0.1)
-    assert {"A.y[1]", "B.y[2]"} <= set(found.dtype.names)
-    assert_same_bits(found, run)
+    if fmi == 2:
+        assert {"A.y[1]", "B.y[2]"} <= set(found.dtype.names)
+        assert_same_bits(found, run)
+    else:
+        for name in ("A.y", "B.y"):
+            for i in range(2):
+                assert np.array_equal(found[name][:, i], run[f"{name}[{i + 1}]"])
 
 
-def test_an_element_of_an_array_that_is_no_connector_is_refused(tmp_path):
+def test_an_element_of_an_array_that_is_no_connector_is_got(fmi, tmp_path):
+    """x' = -x + u with u = 0 and x = 1 at the start."""
     fmus = tmp_path / "fmus"
     fmus.mkdir()
     build(fmus)
     pack(fmus / "Space.fmu", state_space(2, 2, 2), fmus / "state_space.so")
     system = write_system(tmp_path / "system", fmus, {"A": "Space"}, [])
-    with pytest.raises(Unsupported, match=re.escape("variable A.x[1]: elements of arrays that are no connectors")):
-        exported(system, tmp_path, expose=["A.x[1]"], step_size=0.1)
+    fmu = exported(system, tmp_path, expose=["A.x[2]"], step_size=0.1, fmi=fmi)
+    with instance(fmu, tmp_path / "unpacked") as slave:
+        initialize(slave)
+        assert real(slave, "A.x[2]") == 1.0
+        slave.doStep(0.0, 0.5)
+        assert abs(real(slave, "A.x[2]") - np.exp(-0.5)) < 1e-12
 
 
 def test_a_parameter_of_a_part_of_fmi_3_is_set(fmi, models, tmp_path):

@@ -13,13 +13,16 @@ from fmpy.fmi3 import (
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.engine.stimuli.pushed_mass import MASS, write_pushed_mass
 from tests.exporting.fmus import SYSTEMS, Messages, exported, initialize, instance, real, set_real, set_up
 
-ALWAYS = {"instantiated", "initialization", "stepping", "terminated", "failed"}
+EARLY = {"instantiated", "failed early"}
+ALWAYS = {*EARLY, "initialization", "stepping", "terminated", "failed"}
 ALLOWED = {
     "enter": {"instantiated"},
     "exit": {"initialization"},
-    "get": {"initialization", "stepping", "terminated", "failed"},
+    "get": ALWAYS - EARLY,  # an output, which has no start value
+    "get parameter": ALWAYS,
     "set": {"instantiated", "initialization", "stepping"},  # a tunable parameter
     "step": {"stepping"},
     "terminate": {"stepping"},
@@ -32,6 +35,7 @@ CALLS = {
     "enter": lambda slave, _: slave.enterInitializationMode(),
     "exit": lambda slave, _: slave.exitInitializationMode(),
     "get": lambda slave, _: real(slave, "Mass.z"),
+    "get parameter": lambda slave, _: real(slave, "Mass.m"),
     "set": lambda slave, _: set_real(slave, "Mass.m", 0.04),
     "step": lambda slave, t: slave.doStep(t, 0.01),
     "terminate": lambda slave, _: slave.terminate(),
@@ -55,7 +59,10 @@ def fmu(fmi, tmp_path_factory):
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_calls_in_any_order(data, fmi, fmu, tmp_path):
-    of_version = {2: {"setup": {"instantiated"}}, 3: {mode: set() for mode in MODES}}
+    of_version = {
+        2: {"setup": {"instantiated"}, "get parameter": ALWAYS - {"instantiated"}},
+        3: {mode: set() for mode in MODES},
+    }
     known = {**ALLOWED, **of_version[fmi]}
     calls = data.draw(st.lists(st.sampled_from(sorted(known)), max_size=25))
     with instance(fmu, tmp_path / "unpacked", Messages()) as slave:
@@ -66,7 +73,7 @@ def test_calls_in_any_order(data, fmi, fmu, tmp_path):
                 CALLS[call](slave, t)
             except FMICallException as error:
                 assert not allowed and error.status == 3, (call, state)
-                state = "failed"
+                state = "failed early" if state in EARLY else "failed"
                 continue
             assert allowed, (call, state)
             t = t + 0.01 if call == "step" else 0.0 if call == "reset" else t
@@ -85,6 +92,61 @@ def test_after_a_reset_all_is_as_after_instantiation(fmu, tmp_path):
             slave.terminate()
             slave.reset()
         assert found[1] == found[2] != found[0]
+
+
+STATES = {
+    "instantiated": lambda slave: None,
+    "initialization": set_up,
+    "stepping": initialize,
+    "terminated": lambda slave: (initialize(slave), slave.terminate()),
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_variables_are_got_and_set_in_the_states_that_fmi_names(state, fmi, pushed, tmp_path):
+    """An input, a tunable and a fixed parameter, a local and an output; what was set is got, and was so in every state
+    that follows.
+    """
+    fmu = exported(pushed, tmp_path, step_size=0.01, expose=["Mass.m", "Mass.z", "Mass.v"], fmi=fmi)
+    may_set = {"instantiated", "initialization", "stepping"}
+    kinds = {"push": may_set, "Mass.m": may_set, "Mass.z": set(), "Mass.v": set()}
+    early = {"push", "Mass.m"} if fmi == 3 else set()
+    for name, settable in kinds.items():
+        with instance(fmu, tmp_path / "unpacked", Messages()) as slave:
+            STATES[state](slave)
+            if state in settable:
+                set_real(slave, name, 2.5)
+            else:
+                with pytest.raises(FMICallException, match=r"fmi.Set"):
+                    set_real(slave, name, 2.5)
+                continue
+            if state != "instantiated" or name in early:
+                assert real(slave, name) == 2.5
+            if state == "instantiated":
+                set_up(slave)
+                assert real(slave, name) == 2.5
+        with instance(fmu, tmp_path / "unpacked", Messages()) as slave:
+            STATES[state](slave)
+            if state != "instantiated" or name in early:
+                real(slave, name)
+            else:
+                with pytest.raises(FMICallException, match=r"fmi.Get"):
+                    real(slave, name)
+
+
+@pytest.fixture
+def pushed(tmp_path):
+    return write_pushed_mass(tmp_path / "pushed", SYSTEMS / "one_dof_oscillator" / "resources")
+
+
+def test_start_values_are_got_without_asking_the_parts(pushed, tmp_path):
+    fmu = exported(pushed, tmp_path, step_size=0.01, expose=["Mass.m", "Mass.z"], fmi=3)
+    said = Messages()
+    with instance(fmu, tmp_path / "unpacked", said) as slave:
+        assert (real(slave, "push"), real(slave, "Mass.m")) == (0.0, MASS)
+        with pytest.raises(FMICallException, match="fmi3GetFloat64"):
+            real(slave, "Mass.z")
+    assert said[0][2] == ("Mass.z, of causality output, has no start value: it is known from initialization mode on")
 
 
 # --- FMI 3.0 ----------------------------------------------------------------------------------------------------------
@@ -170,7 +232,7 @@ def test_as_many_values_as_variables_and_of_their_type(fmu3, tmp_path):
     for get, size, message in (
         ("Float64", 2, "fmi3GetFloat64: 2 values for 1 scalar variables"),
         ("Float32", 1, "fmi3GetFloat32: Mass.z is of type Float64, not Float32"),
-        ("Binary", 1, "fmi3GetBinary is not supported"),
+        ("Binary", 1, "fmi3GetBinary: Mass.z is of type Float64, not Binary"),
     ):
         said = Messages()
         with instance(fmu3, tmp_path / get, said) as slave:

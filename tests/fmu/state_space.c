@@ -20,7 +20,7 @@ typedef void IntermediateUpdate(void *environment, double time, bool set_request
                                 bool can_return, bool *return_requested, double *return_time);
 
 typedef struct {
-    uint64_t n, m, p;
+    uint64_t n, m, p, sizes[3]; /* at first n, m, p are these */
     Mode mode;
     bool exchange, sized;
     size_t total;
@@ -108,12 +108,22 @@ static Model *instantiate(const char *token, bool exchange)
     model->sized = strncmp(token, "{sized", 6) == 0;
     if (sscanf(strpbrk(token, "0123456789"), "%llu %llu %llu", &n, &m, &p) != 3)
         return NULL;
-    model->n = n;
-    model->m = m;
-    model->p = p;
+    model->sizes[0] = model->n = n;
+    model->sizes[1] = model->m = m;
+    model->sizes[2] = model->p = p;
     model->exchange = exchange;
     allocate(model);
     return model;
+}
+
+int fmi3Reset(Model *model)
+{
+    model->n = model->sizes[0];
+    model->m = model->sizes[1];
+    model->p = model->sizes[2];
+    model->mode = INSTANTIATED;
+    allocate(model);
+    return OK;
 }
 
 void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *path, bool visible, bool logging,
@@ -293,11 +303,18 @@ int fmi3GetDirectionalDerivative(Model *model, const unsigned *unknowns, size_t 
 
 /* -- states of the FMU ------------------------------------------------------------------------------------------- */
 
+/* The values, the time and the mode. */
+static size_t state_size(const Model *model)
+{
+    return (model->total + 2) * sizeof(double);
+}
+
 int fmi3GetFMUState(Model *model, void **state)
 {
-    *state = *state ? *state : malloc((model->total + 1) * sizeof(double));
-    memcpy(*state, model->values, model->total * sizeof(double));
-    ((double *)*state)[model->total] = model->time;
+    double *numbers = *state = *state ? *state : malloc(state_size(model));
+    memcpy(numbers, model->values, model->total * sizeof(double));
+    numbers[model->total] = model->time;
+    numbers[model->total + 1] = model->mode;
     return OK;
 }
 
@@ -305,7 +322,7 @@ int fmi3SetFMUState(Model *model, const double *state)
 {
     memcpy(model->values, state, model->total * sizeof(double));
     model->time = state[model->total];
-    model->mode = RUNNING;
+    model->mode = (Mode)state[model->total + 1];
     return OK;
 }
 
@@ -318,7 +335,7 @@ int fmi3FreeFMUState(Model *model, void **state)
 
 int fmi3SerializedFMUStateSize(Model *model, void *state, size_t *size)
 {
-    *size = (model->total + 1) * sizeof(double);
+    *size = state_size(model);
     return OK;
 }
 
@@ -330,7 +347,7 @@ int fmi3SerializeFMUState(Model *model, void *state, uint8_t *bytes, size_t size
 
 int fmi3DeserializeFMUState(Model *model, const uint8_t *bytes, size_t size, void **state)
 {
-    if (size != (model->total + 1) * sizeof(double))
+    if (size != state_size(model))
         return ERROR;
     *state = malloc(size);
     memcpy(*state, bytes, size);

@@ -34,9 +34,8 @@ from tests.fmus import build as fmus
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="FMUs have processes of their own on Linux only")
 if AVAILABLE:
-    from ssptool.fmu.processes._proxy import Client, functions
-
     from ssptool.fmu.processes import process as fmu_process
+    from ssptool.fmu.processes._proxy import Client, functions
 
 OK, FATAL = 0, 4
 CALL, REPLY, UPDATE, LOG, REQUEST, ANSWER = 0, 1, 2, 4, 5, 6

@@ -11,7 +11,8 @@ namespace {
 
 bool is_continuous(Type type) { return type == Type::float64 || type == Type::held; }
 
-// References of the variables in these slots, or in all of them, that have a derivative.
+// References of the variables in these slots, or in all of them, that have a derivative; of an array one for the slots
+// of all elements.
 struct Chosen {
   std::vector<fmi::Reference> references;
   std::vector<Slot> slots;
@@ -22,7 +23,7 @@ Chosen chosen(const Variables& variables, const std::vector<Slot>* slots) {
   for (std::size_t i = 0; i < variables.slots.size(); ++i) {
     const bool wanted = slots == nullptr || std::ranges::find(*slots, variables.slots[i]) != slots->end();
     if (!wanted || !is_continuous(variables.types[i])) continue;
-    found.references.push_back(variables.references[i]);
+    if (variables.elements[i] == 0) found.references.push_back(variables.references[i]);
     found.slots.push_back(variables.slots[i]);
   }
   return found;
@@ -75,7 +76,7 @@ std::vector<double> Tangents::of_part(Index number, const std::vector<fmi::Refer
     seed.insert(seed.end(), first, first + static_cast<std::ptrdiff_t>(part.plan().exchange->states));
   }
   if (std::ranges::all_of(seed, [](double one) { return one == 0.0; })) return std::vector<double>(count);
-  return part.directional(unknowns, knowns.references, seed);
+  return part.directional(unknowns, count, knowns.references, seed);
 }
 
 std::vector<double> Tangents::slopes() const {

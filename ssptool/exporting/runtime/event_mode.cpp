@@ -88,7 +88,9 @@ void System::handle_event() {
     chatter_->note(now_, causes());
     before_steps();
     events_->enter();
-    for (const auto& [reference, value] : std::exchange(given_, {})) set_in_parts(plan_.variables[reference], value);
+    for (const auto& [reference, values] : std::exchange(tuned_, {}))
+      set_in_parts(plan_.variables[reference], values, nullptr);
+    propagate();
     iterate_and_leave();
   });
 }

@@ -93,10 +93,10 @@ SSPTOOL_EXPORT int fmi2Reset(void* c) { return reset(c, "fmi2Reset"); }
 // fmi2GetReal and its like; `in_c` is the type of FMI's headers.
 #define SSPTOOL_ACCESS(type, in_c)                                                                                     \
   SSPTOOL_EXPORT int fmi2Get##type(void* c, const fmi::Reference* references, std::size_t count, in_c* values) {       \
-    return get(c, {"fmi2Get" #type, #type, carries}, {references, count}, values, count);                              \
+    return get(c, {"fmi2Get" #type, #type, carries, readable}, {references, count}, values, count);                    \
   }                                                                                                                    \
   SSPTOOL_EXPORT int fmi2Set##type(void* c, const fmi::Reference* references, std::size_t count, const in_c* values) { \
-    return set(c, {"fmi2Set" #type, #type, carries}, {references, count}, values, count);                              \
+    return set(c, {"fmi2Set" #type, #type, carries, settable}, {references, count}, values, count);                    \
   }
 
 SSPTOOL_ACCESS(Real, double)
@@ -104,11 +104,11 @@ SSPTOOL_ACCESS(Integer, int)
 SSPTOOL_ACCESS(Boolean, int)
 
 SSPTOOL_EXPORT int fmi2GetString(void* c, const fmi::Reference* references, std::size_t count, const char** values) {
-  return get_texts(c, {"fmi2GetString", "String", carries}, {references, count}, values, count);
+  return get_texts(c, {"fmi2GetString", "String", carries, readable}, {references, count}, values, count);
 }
 SSPTOOL_EXPORT int fmi2SetString(void* c, const fmi::Reference* references, std::size_t count,
                                  const char* const* values) {
-  return set_texts(c, {"fmi2SetString", "String", carries}, {references, count}, values, count);
+  return set_texts(c, {"fmi2SetString", "String", carries, settable}, {references, count}, values, count);
 }
 
 SSPTOOL_EXPORT int fmi2DoStep(void* c, double t, double h, int) { return do_step(c, "fmi2DoStep", t, h); }

@@ -109,11 +109,11 @@ SSPTOOL_EXPORT int fmi3DoStep(void* c, double t, double h, bool, bool* event, bo
 #define SSPTOOL_ACCESS(type, in_c)                                                                                   \
   SSPTOOL_EXPORT int fmi3Get##type(void* c, const fmi::Reference* references, std::size_t count, in_c* values,       \
                                    std::size_t size) {                                                               \
-    return get(c, {"fmi3Get" #type, #type, carries}, {references, count}, values, size);                             \
+    return get(c, {"fmi3Get" #type, #type, carries, readable_in_fmi3}, {references, count}, values, size);           \
   }                                                                                                                  \
   SSPTOOL_EXPORT int fmi3Set##type(void* c, const fmi::Reference* references, std::size_t count, const in_c* values, \
                                    std::size_t size) {                                                               \
-    return set(c, {"fmi3Set" #type, #type, carries}, {references, count}, values, size);                             \
+    return set(c, {"fmi3Set" #type, #type, carries, settable}, {references, count}, values, size);                   \
   }
 
 SSPTOOL_ACCESS(Float64, double)
@@ -130,11 +130,21 @@ SSPTOOL_ACCESS(Boolean, bool)
 
 SSPTOOL_EXPORT int fmi3GetString(void* c, const fmi::Reference* references, std::size_t count, const char** values,
                                  std::size_t size) {
-  return get_texts(c, {"fmi3GetString", "String", carries}, {references, count}, values, size);
+  return get_texts(c, {"fmi3GetString", "String", carries, readable_in_fmi3}, {references, count}, values, size);
 }
 SSPTOOL_EXPORT int fmi3SetString(void* c, const fmi::Reference* references, std::size_t count,
                                  const char* const* values, std::size_t size) {
-  return set_texts(c, {"fmi3SetString", "String", carries}, {references, count}, values, size);
+  return set_texts(c, {"fmi3SetString", "String", carries, settable}, {references, count}, values, size);
+}
+
+SSPTOOL_EXPORT int fmi3GetBinary(void* c, const fmi::Reference* references, std::size_t count, std::size_t* sizes,
+                                 const std::uint8_t** values, std::size_t size) {
+  return get_binaries(c, {"fmi3GetBinary", "Binary", carries, readable_in_fmi3}, {references, count}, sizes, values,
+                      size);
+}
+SSPTOOL_EXPORT int fmi3SetBinary(void* c, const fmi::Reference* references, std::size_t count, const std::size_t* sizes,
+                                 const std::uint8_t* const* values, std::size_t size) {
+  return set_binaries(c, {"fmi3SetBinary", "Binary", carries, settable}, {references, count}, sizes, values, size);
 }
 
 // --- saved states and derivatives ------------------------------------------------------------------------------------
@@ -223,8 +233,6 @@ SSPTOOL_EXPORT int fmi3GetNumberOfEventIndicators(void* c, std::size_t* count) {
 #define SSPTOOL_NOT_SUPPORTED(name) \
   SSPTOOL_EXPORT int name(void* c) { return not_supported(c, #name); }
 
-SSPTOOL_NOT_SUPPORTED(fmi3GetBinary)
-SSPTOOL_NOT_SUPPORTED(fmi3SetBinary)
 SSPTOOL_NOT_SUPPORTED(fmi3GetClock)
 SSPTOOL_NOT_SUPPORTED(fmi3SetClock)
 SSPTOOL_NOT_SUPPORTED(fmi3GetNumberOfVariableDependencies)

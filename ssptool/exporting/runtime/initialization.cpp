@@ -45,10 +45,12 @@ void System::enter_initialization() {
   for (const auto& part : parts_) {
     for (const VariableSet& start : part->plan().starts) part->set(start);
   }
-  for (const auto& [reference, value] : std::exchange(given_, {})) set_in_parts(plan_.variables[reference], value);
+  ArraysBefore before;
+  for (const auto& [reference, values] : given_) set_in_parts(plan_.variables[reference], values, &before);
   for (const auto& part : parts_) part->enter_initialization(experiment_);
   make_events();
   phase_ = Phase::initialization;
+  propagate();
   guess();
   changed_ = true;
 }
@@ -138,6 +140,7 @@ void System::solve(Index number, Index loop, LoopMethod method, Kernel& kernel) 
 }
 
 void System::make_consistent() {
+  propagate();
   walk(initialization_);
   kernel_->wires.copy_outer();
 }
@@ -180,6 +183,10 @@ void System::couple() {
   std::vector<Index> schedules;
   for (const Schedule& schedule : plan_.schedules) schedules.push_back(registered(schedule, *kernel_, loops_));
   everything_ = schedules.at(plan_.everything);
+  outputs_of_.assign(parts_.size(), none);
+  for (Index part = 0; part < parts_.size(); ++part)
+    if (const PlannedPart& plan = parts_[part]->plan(); !plan.exchange && !plan.outputs.slots.empty())
+      outputs_of_[part] = kernel_->schedules.add({Call{part, {}, plan.outputs.slots}});
   for (IterationCalls calls : plan_.iterations) {
     calls.schedule = schedules.at(calls.schedule);
     kernel_->iterations.add(std::move(calls));

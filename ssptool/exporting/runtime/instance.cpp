@@ -168,10 +168,21 @@ int deserialize(void* component, const char* function, const char* bytes, std::s
   });
 }
 
+namespace {
+
+// Scalar variables and elements of arrays.
+std::size_t elements(const Instance& instance, References references) {
+  std::size_t count = 0;
+  for (const fmi::Reference reference : references) count += instance.system.variable(reference).size;
+  return count;
+}
+
+}  // namespace
+
 int directional(void* component, const char* function, References unknowns, References knowns,
                 std::span<const double> seed, std::span<double> sensitivity) noexcept {
   return guarded(component, running, function, [&](Instance& instance) {
-    if (seed.size() != knowns.size() || sensitivity.size() != unknowns.size())
+    if (seed.size() != elements(instance, knowns) || sensitivity.size() != elements(instance, unknowns))
       throw Refused(Status::error, std::string(function) + ": there must be as many numbers as scalar variables");
     std::ranges::copy(instance.system.directional(unknowns, knowns, seed), sensitivity.begin());
   });
@@ -181,12 +192,13 @@ int directional(void* component, const char* function, References unknowns, Refe
 int adjoint(void* component, const char* function, References unknowns, References knowns, std::span<const double> seed,
             std::span<double> sensitivity) noexcept {
   return guarded(component, running, function, [&](Instance& instance) {
-    if (seed.size() != unknowns.size() || sensitivity.size() != knowns.size())
+    if (seed.size() != elements(instance, unknowns) || sensitivity.size() != elements(instance, knowns))
       throw Refused(Status::error, std::string(function) + ": there must be as many numbers as scalar variables");
-    const double one = 1.0;
-    for (std::size_t i = 0; i < knowns.size(); ++i) {
-      const std::vector<double> column = instance.system.directional(unknowns, knowns.subspan(i, 1), {&one, 1});
-      sensitivity[i] = dot(seed, column);
+    std::vector<double> unit(sensitivity.size());
+    for (std::size_t i = 0; i < unit.size(); ++i) {
+      unit[i] = 1.0;
+      sensitivity[i] = dot(seed, instance.system.directional(unknowns, knowns, unit));
+      unit[i] = 0.0;
     }
   });
 }
@@ -194,39 +206,50 @@ int adjoint(void* component, const char* function, References unknowns, Referenc
 // --- values ----------------------------------------------------------------------------------------------------------
 
 void check(const Instance& instance, const Access& access, References references, std::size_t size) {
-  if (size != references.size())
-    throw Refused(Status::error, std::string(access.function) + ": " + std::to_string(size) + " values for " +
-                                     std::to_string(references.size()) + " scalar variables");
-  for (std::size_t i = 0; i < size; ++i) {
-    const SystemVariable& variable = instance.system.variable(references[i]);
+  std::size_t wanted = 0;
+  for (const fmi::Reference reference : references) {
+    const SystemVariable& variable = instance.system.variable(reference);
+    wanted += variable.size;
     if (!access.accepts(variable.type, access.type))
       throw Refused(Status::error, std::string(access.function) + ": " + variable.name + " is of type " +
                                        variable.type + ", not " + access.type);
   }
-}
-
-Value value_of(Instance& instance, fmi::Reference reference) {
-  if (instance.system.variable(reference).causality == "independent") return instance.system.time();
-  return instance.system.get(reference);
+  if (size != wanted)
+    throw Refused(Status::error, std::string(access.function) + ": " + std::to_string(size) + " values for " +
+                                     std::to_string(wanted) + " scalar variables");
 }
 
 int get_texts(void* component, const Access& access, References references, const char** values,
               std::size_t size) noexcept {
-  return guarded(component, readable, access.function, [&](Instance& instance) {
-    check(instance, access, references, size);
-    instance.texts.clear();
-    for (std::size_t i = 0; i < size; ++i)
-      instance.texts.push_back(std::get<std::string>(value_of(instance, references[i])));
-    for (std::size_t i = 0; i < size; ++i) values[i] = instance.texts[i].c_str();
+  return get_values(component, access, references, size, [&](Instance& instance, std::size_t place, Value value) {
+    instance.texts.resize(size);
+    instance.texts[place] = std::get<std::string>(std::move(value));
+    values[place] = instance.texts[place].c_str();
   });
 }
 
 int set_texts(void* component, const Access& access, References references, const char* const* values,
               std::size_t size) noexcept {
-  return guarded(component, settable, access.function, [&](Instance& instance) {
-    check(instance, access, references, size);
-    for (std::size_t i = 0; i < size; ++i)
-      instance.system.set(references[i], std::string(values[i] == nullptr ? "" : values[i]));
+  return set_values(component, access, references, size, [&](std::size_t place) {
+    return Value(std::string(values[place] == nullptr ? "" : values[place]));
+  });
+}
+
+int get_binaries(void* component, const Access& access, References references, std::size_t* sizes,
+                 const std::uint8_t** values, std::size_t size) noexcept {
+  return get_values(component, access, references, size, [&](Instance& instance, std::size_t place, Value value) {
+    instance.binaries.resize(size);
+    std::string& bytes = instance.binaries[place] = std::get<std::string>(std::move(value));
+    sizes[place] = bytes.size();
+    values[place] = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  });
+}
+
+int set_binaries(void* component, const Access& access, References references, const std::size_t* sizes,
+                 const std::uint8_t* const* values, std::size_t size) noexcept {
+  return set_values(component, access, references, size, [&](std::size_t place) {
+    return Value(sizes[place] == 0 ? std::string()
+                                   : std::string(reinterpret_cast<const char*>(values[place]), sizes[place]));
   });
 }
 

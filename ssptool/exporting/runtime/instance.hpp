@@ -36,6 +36,7 @@ enum State : unsigned {
 constexpr unsigned exchanging = event_mode | continuous;
 constexpr unsigned running = initialization | stepping | exchanging;
 constexpr unsigned readable = running | terminated | failed;
+constexpr unsigned readable_in_fmi3 = instantiated | readable;
 constexpr unsigned settable = instantiated | running;
 constexpr unsigned alive = instantiated | readable;
 
@@ -72,7 +73,9 @@ struct Instance {
   const Kind kind;
   System system;
   State state = instantiated;
-  std::vector<std::string> texts;  // of the last function that gets texts
+  std::vector<std::string> texts;     // of the last function that gets texts
+  std::vector<std::string> binaries;  // likewise
+  std::vector<Value> values;          // of one variable, on their way
 
   void release(InstanceState*) noexcept;
   const std::string& bytes(InstanceState&);
@@ -141,40 +144,71 @@ int adjoint(void* component, const char* function, References unknowns, Referenc
 
 // --- values ----------------------------------------------------------------------------------------------------------
 
-// A function that gets or sets variables of a type; `accepts` tells whether it is for variables of another type, too.
+// A function that gets or sets variables of a type in some states; `accepts` tells whether it is for variables of
+// another type, too.
 struct Access {
   const char* function;
   const char* type;
   bool (*accepts)(const std::string& own, const char* type);
+  unsigned states;
 };
 
-// Throws Refused if there are not as many values as variables, or if variables are of another type.
+// Throws Refused if there are not as many values as scalar variables and elements of arrays, or if variables are of
+// another type.
 void check(const Instance&, const Access&, References, std::size_t size);
 
-Value value_of(Instance&, fmi::Reference);
+// Calls `take` with each value, in order.
+template <class Take>
+int get_values(void* component, const Access& access, References references, std::size_t size,
+               const Take& take) noexcept {
+  return guarded(component, access.states, access.function, [&](Instance& instance) {
+    check(instance, access, references, size);
+    std::size_t place = 0;
+    for (const fmi::Reference reference : references) {
+      instance.values.resize(instance.system.variable(reference).size);
+      instance.system.get(reference, instance.values);
+      for (Value& value : instance.values) take(instance, place++, std::move(value));
+    }
+  });
+}
+
+// Sets what `give` returns for each place.
+template <class Give>
+int set_values(void* component, const Access& access, References references, std::size_t size,
+               const Give& give) noexcept {
+  return guarded(component, access.states, access.function, [&](Instance& instance) {
+    check(instance, access, references, size);
+    std::size_t place = 0;
+    for (const fmi::Reference reference : references) {
+      instance.values.resize(instance.system.variable(reference).size);
+      for (Value& value : instance.values) value = give(place++);
+      instance.system.set(reference, instance.values);
+    }
+  });
+}
 
 template <class T>
 int get(void* component, const Access& access, References references, T* values, std::size_t size) noexcept {
-  return guarded(component, readable, access.function, [&](Instance& instance) {
-    check(instance, access, references, size);
-    for (std::size_t i = 0; i < size; ++i) {
-      const Value value = value_of(instance, references[i]);
-      if (const auto* real = std::get_if<double>(&value)) values[i] = static_cast<T>(*real);
-      if (const auto* integer = std::get_if<std::int64_t>(&value)) values[i] = static_cast<T>(*integer);
-    }
+  return get_values(component, access, references, size, [&](Instance&, std::size_t place, const Value& value) {
+    if (const auto* real = std::get_if<double>(&value)) values[place] = static_cast<T>(*real);
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) values[place] = static_cast<T>(*integer);
   });
 }
 
 template <class T>
 int set(void* component, const Access& access, References references, const T* values, std::size_t size) noexcept {
   using Wide = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
-  return guarded(component, settable, access.function, [&](Instance& instance) {
-    check(instance, access, references, size);
-    for (std::size_t i = 0; i < size; ++i) instance.system.set(references[i], static_cast<Wide>(values[i]));
-  });
+  return set_values(component, access, references, size,
+                    [&](std::size_t place) { return Value(static_cast<Wide>(values[place])); });
 }
 
 int get_texts(void* component, const Access&, References, const char** values, std::size_t size) noexcept;
 int set_texts(void* component, const Access&, References, const char* const* values, std::size_t size) noexcept;
+
+// Bytes and their number, of each value.
+int get_binaries(void* component, const Access&, References, std::size_t* sizes, const std::uint8_t** values,
+                 std::size_t size) noexcept;
+int set_binaries(void* component, const Access&, References, const std::size_t* sizes,
+                 const std::uint8_t* const* values, std::size_t size) noexcept;
 
 }  // namespace ssptool::runtime

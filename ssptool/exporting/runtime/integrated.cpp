@@ -93,7 +93,8 @@ void System::jump_of_ode() {
     return;
   }
   integration.intervene([this] {
-    for (const auto& [reference, value] : tuned_) set_in_parts(plan_.variables[reference], value);
+    for (const auto& [reference, values] : tuned_) set_in_parts(plan_.variables[reference], values, nullptr);
+    propagate();
   });
   tuned_.clear();
 }

@@ -188,6 +188,12 @@ class Fmi3Part final : public Part {
     if (component_ == nullptr)
       throw Refused(Status::error, "component " + plan_.name + ": fmi3InstantiateCoSimulation failed");
   }
+  void configure() override {
+    if (plan_.structure.empty()) return;
+    call("fmi3EnterConfigurationMode");
+    for (const VariableSet& structural : plan_.structure) set(structural);
+    call("fmi3ExitConfigurationMode");
+  }
   void enter_initialization(const Experiment& experiment) override {
     using Enter = int(void*, bool, double, double, bool, double);
     check("fmi3EnterInitializationMode",
@@ -246,9 +252,9 @@ void Part::note(int status, const char* category, const char* message) const noe
   }
 }
 
-std::vector<double> Part::directional(const std::vector<fmi::Reference>& unknowns,
+std::vector<double> Part::directional(const std::vector<fmi::Reference>& unknowns, std::size_t size,
                                       const std::vector<fmi::Reference>& knowns, const std::vector<double>& seed) {
-  std::vector<double> found(unknowns.size());
+  std::vector<double> found(size);
   const bool sized = plan_.fmi_major >= 3;
   const char* const name = sized ? "fmi3GetDirectionalDerivative" : "fmi2GetDirectionalDerivative";
   check(name, sized ? functions_.find<fmi::v3::GetDirectionalDerivative>(name)(

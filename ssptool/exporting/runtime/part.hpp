@@ -36,19 +36,22 @@ class Part {
   virtual ~Part() = default;
 
   virtual void instantiate(const std::string& resources, bool logging) = 0;
+  // Sets structural parameters, in configuration mode; before everything else.
+  virtual void configure() {}
   virtual void enter_initialization(const Experiment&) = 0;
   virtual void exit_initialization() = 0;
   virtual void terminate() = 0;
   virtual void reset() = 0;
   virtual void log_from_now_on(bool on) = 0;
 
-  // `values` of as many variables as there are; of an array all elements.
+  // Of an array all elements.
   void set(const VariableSet&);
-  void set(const std::string& suffix, fmi::Reference, const Value&);
+  void set(const PartVariable&, std::vector<Value>);
   [[nodiscard]] std::vector<Value> get(const VariableSet&);
-  [[nodiscard]] Value get(const std::string& suffix, fmi::Reference);
+  [[nodiscard]] std::vector<Value> get(const PartVariable&);
 
-  [[nodiscard]] std::vector<double> directional(const std::vector<fmi::Reference>& unknowns,
+  // `size` is the number of scalar unknowns: of an array all elements, likewise in the seed.
+  [[nodiscard]] std::vector<double> directional(const std::vector<fmi::Reference>& unknowns, std::size_t size,
                                                 const std::vector<fmi::Reference>& knowns,
                                                 const std::vector<double>& seed);
 
@@ -82,13 +85,15 @@ class Part {
  private:
   struct TypeAccess {
     int (Part::*put)(const VariableSet&);
-    int (Part::*fetch)(const VariableSet&, std::vector<Value>&);
+    int (Part::*fetch)(const VariableSet&, std::size_t size, std::vector<Value>&);
   };
 
   template <class T>
   int put(const VariableSet&);
   template <class T>
-  int fetch(const VariableSet&, std::vector<Value>&);
+  int fetch(const VariableSet&, std::size_t size, std::vector<Value>&);
+  int put_binary(const VariableSet&);
+  int fetch_binary(const VariableSet&, std::size_t size, std::vector<Value>&);
   [[nodiscard]] const TypeAccess& access(const std::string& suffix) const;
   [[nodiscard]] std::string function(const char* verb, const std::string& suffix) const;
   [[nodiscard]] std::string state_function(const char* fmi2, const char* fmi3) const;

@@ -1,5 +1,7 @@
 // Values of the variables of a part, by the types of FMI 2.0 and 3.0.
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "part.hpp"
 
@@ -7,11 +9,18 @@ namespace ssptool::runtime {
 
 namespace {
 
+// A machine type of FMI; of integers without a sign, those of 64 bits stand for the same bits with one.
 template <class T>
 T as(const Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return static_cast<T>(*number);
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<T>(*integer);
-  throw std::runtime_error("a text stands where a number is needed");
+  const auto* integer = std::get_if<std::int64_t>(&value);
+  if (integer == nullptr) throw std::runtime_error("a text stands where a number is needed");
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < sizeof(std::int64_t))
+    if (!std::in_range<T>(*integer))
+      throw std::runtime_error(std::to_string(*integer) + " is not within " +
+                               std::to_string(std::numeric_limits<T>::min()) + " to " +
+                               std::to_string(std::numeric_limits<T>::max()));
+  return static_cast<T>(*integer);
 }
 
 template <>
@@ -47,9 +56,9 @@ int Part::put(const VariableSet& set) {
 }
 
 template <class T>
-int Part::fetch(const VariableSet& set, std::vector<Value>& found) {
+int Part::fetch(const VariableSet& set, std::size_t size, std::vector<Value>& found) {
   const fmi::Reference* const references = set.references.data();
-  const std::size_t count = set.references.size(), size = std::max(set.slots.size(), count);
+  const std::size_t count = set.references.size();
   const auto values = std::make_unique<T[]>(size);
   const std::string name = function("Get", set.suffix);
   const int status = plan_.fmi_major < 3
@@ -58,6 +67,32 @@ int Part::fetch(const VariableSet& set, std::vector<Value>& found) {
                          : functions_.find<int(void*, const fmi::Reference*, std::size_t, T*, std::size_t)>(
                                name.c_str())(component_, references, count, values.get(), size);
   for (std::size_t i = 0; status <= fmi::warning && i < size; ++i) found.push_back(from<T>(values[i]));
+  return status;
+}
+
+int Part::put_binary(const VariableSet& set) {
+  using Put =
+      int(void*, const fmi::Reference*, std::size_t, const std::size_t*, const std::uint8_t* const*, std::size_t);
+  std::vector<std::size_t> sizes;
+  std::vector<const std::uint8_t*> contents;
+  for (const Value& value : set.values) {
+    const auto& bytes = std::get<std::string>(value);
+    sizes.push_back(bytes.size());
+    contents.push_back(reinterpret_cast<const std::uint8_t*>(bytes.data()));
+  }
+  return functions_.find<Put>("fmi3SetBinary")(component_, set.references.data(), set.references.size(), sizes.data(),
+                                               contents.data(), contents.size());
+}
+
+int Part::fetch_binary(const VariableSet& set, std::size_t size, std::vector<Value>& found) {
+  using Fetch = int(void*, const fmi::Reference*, std::size_t, std::size_t*, const std::uint8_t**, std::size_t);
+  std::vector<std::size_t> sizes(size);
+  std::vector<const std::uint8_t*> contents(size);
+  const int status = functions_.find<Fetch>("fmi3GetBinary")(component_, set.references.data(), set.references.size(),
+                                                             sizes.data(), contents.data(), size);
+  for (std::size_t i = 0; status <= fmi::warning && i < size; ++i)
+    found.emplace_back(sizes[i] == 0 ? std::string()
+                                     : std::string(reinterpret_cast<const char*>(contents[i]), sizes[i]));
   return status;
 }
 
@@ -82,6 +117,7 @@ const Part::TypeAccess& Part::access(const std::string& suffix) const {
       {"UInt64", {&Part::put<std::uint64_t>, &Part::fetch<std::uint64_t>}},
       {"Boolean", {&Part::put<bool>, &Part::fetch<bool>}},
       {"String", {&Part::put<const char*>, &Part::fetch<const char*>}},
+      {"Binary", {&Part::put_binary, &Part::fetch_binary}},
   };
   const auto& known = plan_.fmi_major < 3 ? before_fmi3 : of_fmi3;
   const auto found = known.find(suffix);
@@ -100,16 +136,20 @@ void Part::set(const VariableSet& set) {
 
 std::vector<Value> Part::get(const VariableSet& set) {
   std::vector<Value> found;
-  check(function("Get", set.suffix).c_str(), (this->*access(set.suffix).fetch)(set, found));
+  const std::size_t size = std::max(set.slots.size(), set.references.size());
+  check(function("Get", set.suffix).c_str(), (this->*access(set.suffix).fetch)(set, size, found));
   return found;
 }
 
-void Part::set(const std::string& suffix, fmi::Reference reference, const Value& value) {
-  set(VariableSet{suffix, {reference}, {value}, {}});
+void Part::set(const PartVariable& variable, std::vector<Value> values) {
+  set(VariableSet{variable.suffix, {variable.reference}, std::move(values), {}});
 }
 
-Value Part::get(const std::string& suffix, fmi::Reference reference) {
-  return get(VariableSet{suffix, {reference}, {}, {}}).front();
+std::vector<Value> Part::get(const PartVariable& variable) {
+  std::vector<Value> found;
+  check(function("Get", variable.suffix).c_str(),
+        (this->*access(variable.suffix).fetch)({variable.suffix, {variable.reference}, {}, {}}, variable.size, found));
+  return found;
 }
 
 }  // namespace ssptool::runtime

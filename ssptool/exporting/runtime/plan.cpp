@@ -15,8 +15,16 @@ namespace {
 
 using Json = nlohmann::json;
 
+std::string bytes_from(const std::string& digits) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < digits.size(); i += 2)
+    bytes += static_cast<char>(std::stoi(digits.substr(i, 2), nullptr, 16));
+  return bytes;
+}
+
 Value value_from(const Json& json) {
   if (json.is_string()) return json.get<std::string>();
+  if (json.is_object()) return bytes_from(json.at("hex").get<std::string>());
   if (json.is_boolean()) return static_cast<std::int64_t>(json.get<bool>());
   if (json.is_number_unsigned()) return static_cast<std::int64_t>(json.get<std::uint64_t>());
   if (json.is_number_integer()) return json.get<std::int64_t>();
@@ -81,13 +89,20 @@ PlannedPart part_from(const Json& json) {
   return part;
 }
 
-Wire wire_from(const Json& json) {
-  Wire wire{json.at("from").get<Slot>(), json.at("to").get<Slot>(), json.value("factor", 1.0), -0.0, {}};
-  // To add −0.0 changes nothing; to add 0.0 changes the sign of a zero.
-  if (const double offset = json.value("offset", 0.0); offset != 0.0) wire.offset = offset;
+Conversion conversion_from(const Json& json) {
+  Conversion found{json.value("factor", 1.0), json.value("offset", 0.0), {}};
   if (json.contains("table"))
     for (const Json& pair : json.at("table"))
-      wire.table[std::get<std::int64_t>(value_from(pair.at(0)))] = std::get<std::int64_t>(value_from(pair.at(1)));
+      found.table[std::get<std::int64_t>(value_from(pair.at(0)))] = std::get<std::int64_t>(value_from(pair.at(1)));
+  return found;
+}
+
+Wire wire_from(const Json& json) {
+  const Conversion conversion = conversion_from(json);
+  Wire wire{json.at("from").get<Slot>(), json.at("to").get<Slot>(), conversion.factor, -0.0, {}};
+  // To add −0.0 changes nothing; to add 0.0 changes the sign of a zero.
+  if (conversion.offset != 0.0) wire.offset = conversion.offset;
+  wire.table.insert(conversion.table.begin(), conversion.table.end());
   return wire;
 }
 
@@ -188,9 +203,22 @@ Instruction instruction_from(const Json& json) {
   return {static_cast<Op>(json.at(0).get<int>()), json.at(1).get<Index>(), json.at(2).get<int>()};
 }
 
+PartVariable part_variable_from(const Json& json) {
+  return {json.at("part").get<Index>(),        json.at("reference").get<fmi::Reference>(),
+          json.at("type").get<std::string>(),  json.value("size", std::size_t{1}),
+          list<std::size_t>(json, "elements"), each<Value>(json, "starts", value_from)};
+}
+
 Target target_from(const Json& json) {
-  return {json.at("part").get<Index>(), json.at("reference").get<fmi::Reference>(), json.at("type").get<std::string>(),
-          json.value("factor", 1.0), json.value("offset", 0.0)};
+  return {part_variable_from(json), conversion_from(json), list<std::size_t>(json, "own")};
+}
+
+ParameterWire parameter_wire_from(const Json& json) {
+  ParameterWire wire{
+      part_variable_from(json.at("from")), part_variable_from(json.at("to")),         conversion_from(json),
+      json.value("tunable", false),        json.at("destination").get<std::string>(), {}};
+  if (json.contains("slot")) wire.slot = json.at("slot").get<Slot>();
+  return wire;
 }
 
 SystemVariable variable_from(const Json& json) {
@@ -202,8 +230,10 @@ SystemVariable variable_from(const Json& json) {
   for (const auto& [name, vector] : {std::pair{"state", Vector::states}, std::pair{"derivative", Vector::derivatives},
                                      std::pair{"indicator", Vector::indicators}})
     if (json.contains(name)) variable.element = {vector, json.at(name).get<std::size_t>()};
-  if (json.contains("slot")) variable.slot = json.at("slot").get<Slot>();
+  variable.size = json.value("size", std::size_t{1});
+  variable.slots = list<Slot>(json, "slots");
   variable.targets = each<Target>(json, "targets", target_from);
+  variable.starts = each<Value>(json, "starts", value_from);
   return variable;
 }
 
@@ -297,6 +327,7 @@ Plan plan_from(const Json& json) {
   plan.initialization = schedule_from(json.at("initialization"));
   plan.first_point = each<Schedule>(json, "first_point", schedule_from);
   plan.variables = each<SystemVariable>(json, "variables", variable_from);
+  plan.parameter_wires = each<ParameterWire>(json, "parameter_wires", parameter_wire_from);
   if (json.contains("at_events")) plan.at_events = at_events_from(json.at("at_events"), plan);
   read_stepping(json.at("stepping"), plan);
   if (json.contains("ode")) plan.ode = ode_from(json.at("ode"));
@@ -304,6 +335,15 @@ Plan plan_from(const Json& json) {
 }
 
 }  // namespace
+
+Value Conversion::carry(Value value) const {
+  if (auto* real = std::get_if<double>(&value)) {
+    if (!changes_nothing()) *real = factor * *real + offset;
+  } else if (const auto* integer = std::get_if<std::int64_t>(&value)) {
+    if (const auto found = table.find(*integer); found != table.end()) return found->second;
+  }
+  return value;
+}
 
 Plan read_plan(const std::string& file) {
   try {

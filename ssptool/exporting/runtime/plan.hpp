@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,16 +15,30 @@
 
 namespace ssptool::runtime {
 
-// Of a variable: floating-point numbers, integers (also Booleans and enumerations) and texts.
+// Of a variable: floating-point numbers, integers (also Booleans and enumerations), texts and what is binary.
 using Value = std::variant<double, std::int64_t, std::string>;
 
 // Variables of one type that are set or got together; `suffix` is what the names of FMI functions for them end with.
+// An array has one reference and as many values or slots as elements.
 struct VariableSet {
   std::string suffix;
   std::vector<fmi::Reference> references;
   std::vector<Value> values;
   std::vector<Slot> slots;
 };
+
+// On the way from one variable to another: v ↦ factor · v + offset of floating-point numbers, `table` of integers.
+struct Conversion {
+  double factor = 1.0, offset = 0.0;
+  std::map<std::int64_t, std::int64_t> table;
+
+  [[nodiscard]] bool changes_nothing() const noexcept { return factor == 1.0 && offset == 0.0 && table.empty(); }
+  // The identity keeps the sign of zero.
+  [[nodiscard]] Value carry(Value) const;
+};
+
+// Whether slots of a type hold the number of a text or of what is binary.
+inline bool is_content(const std::string& type) { return type == "String" || type == "Binary"; }
 
 // Of a part that is integrated: the sizes of its vectors, and what its directional derivatives are about.
 struct PlannedExchange {
@@ -39,7 +54,8 @@ struct PlannedPart {
   std::string token;
   int fmi_major = 2;
   Variables inputs, outputs;
-  std::vector<VariableSet> structure, starts;
+  std::vector<VariableSet> structure;  // structural parameters, set in configuration mode
+  std::vector<VariableSet> starts;
   std::vector<VariableSet> guesses;    // got before the first evaluation; values are empty
   std::vector<fmi::Reference> moving;  // inputs that an FMI 3.0 part asks for inside a step; none: it asks for nothing
   std::optional<PlannedExchange> exchange;         // of a part of model exchange
@@ -58,12 +74,16 @@ using Schedule = std::vector<ScheduleStep>;
 // A value given to a slot at the start.
 using SlotValue = std::pair<Slot, Value>;
 
-// A variable of a part that a variable of the system sets; numbers are converted.
-struct Target {
+// A variable of a part with all its elements, or some of them in some order.
+struct PartVariable {
   Index part;
   fmi::Reference reference;
   std::string suffix;
-  double factor = 1.0, offset = 0.0;
+  std::size_t size = 1;               // elements of the whole variable
+  std::vector<std::size_t> elements;  // by their place; none: all
+  std::vector<Value> starts;          // of the whole variable, where not all elements are meant
+
+  [[nodiscard]] std::size_t count() const noexcept { return elements.empty() ? size : elements.size(); }
 };
 
 // The parts of model exchange as one ODE.
@@ -83,14 +103,33 @@ struct PlannedOde {
 // The vectors of model exchange that variables of the system belong to.
 enum class Vector { states, derivatives, indicators };
 
-// A variable of the system; its place among all is its value reference. It is in a slot, belongs to parts, or to a
-// vector of model exchange.
+// A variable of a part that a variable of the system sets or shows, converted. `own` are the elements of the system's
+// variable, by their place; none: all.
+struct Target {
+  PartVariable variable;
+  Conversion conversion;
+  std::vector<std::size_t> own;
+};
+
+// A variable of the system; its place among all is its value reference. It is in a slot for each element, belongs to
+// parts, or to a vector of model exchange. `starts` are those of a parameter.
 struct SystemVariable {
   std::string name, type, causality;
   std::optional<std::pair<Vector, std::size_t>> element;
   bool tunable = false;
-  std::optional<Slot> slot;
+  std::size_t size = 1;
+  std::vector<Slot> slots;
   std::vector<Target> targets;
+  std::vector<Value> starts;
+};
+
+// A part calculates what is a parameter or an input of another one. `tunable`: it may change during steps.
+struct ParameterWire {
+  PartVariable from, to;
+  Conversion conversion;
+  bool tunable = false;
+  std::string destination;   // its full name
+  std::optional<Slot> slot;  // of an input
 };
 
 // Parts in event mode, and the macro steps that end at their events.
@@ -129,6 +168,7 @@ struct Plan {
   std::optional<PlannedOde> ode;
   std::optional<PlannedEventSteps> at_events;
   std::vector<SystemVariable> variables;
+  std::vector<ParameterWire> parameter_wires;
 };
 
 // The version of the file that this runtime reads.

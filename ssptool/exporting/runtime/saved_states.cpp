@@ -7,12 +7,13 @@
 namespace ssptool::runtime {
 
 std::unique_ptr<SystemState> System::save() {
-  if (ode_ != nullptr) settle();
+  if (ode_ != nullptr || !tuned_.empty()) settle();
   auto state = std::make_unique<SystemState>();
   state->phase = phase_;
   state->experiment = experiment_;
   state->now = now_;
   state->changed = changed_;
+  state->retuned.assign(retuned_.begin(), retuned_.end());
   state->given = given_;
   state->second_guesses = second_guesses_;
   const SlotValues& slots = kernel_->slot_values;
@@ -51,6 +52,7 @@ void System::restore(const SystemState& state) {
   phase_ = state.phase;
   if (events_ != nullptr) restore_events(state.events);
   changed_ = state.changed;
+  retuned_ = {state.retuned.begin(), state.retuned.end()};
   given_ = state.given;
   tuned_.clear();
   second_guesses_ = state.second_guesses;
@@ -154,7 +156,7 @@ std::unique_ptr<SystemState> System::deserialized(const std::string& bytes) {
 SlotContents System::contents(const std::vector<double>& values, const Kernel& kernel) const {
   SlotContents found{values, {}};
   for (Slot slot = 0; slot < values.size(); ++slot)
-    if (plan_.types[slot] == "String") {
+    if (is_content(plan_.types[slot])) {
       found.values[slot] = as_double(static_cast<std::int64_t>(found.texts.size()));
       found.texts.push_back(kernel.slot_values.contents.at(as_integer(values[slot])));
     }
@@ -164,7 +166,7 @@ SlotContents System::contents(const std::vector<double>& values, const Kernel& k
 std::vector<double> System::values_of(const SlotContents& contents, Kernel& kernel) const {
   std::vector<double> values = contents.values;
   for (Slot slot = 0; slot < values.size(); ++slot)
-    if (plan_.types[slot] == "String") {
+    if (is_content(plan_.types[slot])) {
       const auto place = static_cast<std::size_t>(as_integer(values[slot]));
       values[slot] = as_double(kernel.slot_values.contents.number(contents.texts.at(place)));
     }

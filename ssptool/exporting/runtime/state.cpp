@@ -122,14 +122,19 @@ void visit(Visitor& each, InstanceMemory& memory) {
 }
 
 template <class Visitor>
-void visit(Visitor& each, std::pair<std::size_t, Value>& given) {
-  std::size_t kind = given.second.index();
-  each(given.first);
+void visit(Visitor& each, Value& given) {
+  std::size_t kind = given.index();
   each(kind);
-  if (kind == 0) given.second.emplace<0>(given.second.index() == 0 ? std::get<0>(given.second) : 0.0);
-  if (kind == 1) given.second.emplace<1>(given.second.index() == 1 ? std::get<1>(given.second) : 0);
-  if (kind == 2 && given.second.index() != 2) given.second.emplace<2>();
-  std::visit([&](auto& value) { each(value); }, given.second);
+  if (kind == 0) given.emplace<0>(given.index() == 0 ? std::get<0>(given) : 0.0);
+  if (kind == 1) given.emplace<1>(given.index() == 1 ? std::get<1>(given) : 0);
+  if (kind == 2 && given.index() != 2) given.emplace<2>();
+  std::visit([&](auto& value) { each(value); }, given);
+}
+
+template <class Visitor>
+void visit(Visitor& each, GivenValues::value_type& given) {
+  each(given.first);
+  each(given.second);
 }
 
 template <class Visitor>
@@ -218,6 +223,7 @@ void visit(Visitor& each, SystemState& state) {
   each(state.experiment.tolerance);
   each(state.now);
   each(state.changed);
+  each(state.retuned);
   each(state.given);
   std::vector<std::pair<Slot, double>> guesses(state.second_guesses.begin(), state.second_guesses.end());
   each(guesses);

@@ -47,8 +47,8 @@ struct SavedOde {
   std::vector<SavedLoop> loops;
 };
 
-// What an importer has set before initialization: value reference and value.
-using GivenValues = std::vector<std::pair<std::size_t, Value>>;
+// Parameters that an importer has set, the latest ones last: value reference and values of all elements.
+using GivenValues = std::vector<std::pair<std::size_t, std::vector<Value>>>;
 
 // Of parts in event mode.
 struct SavedEvents {
@@ -63,6 +63,7 @@ struct SystemState {
   Experiment experiment;
   double now = 0.0;
   bool changed = false;
+  std::vector<Index> retuned;
   GivenValues given;
   std::map<Slot, double> second_guesses;
   SlotContents slots;

@@ -26,6 +26,7 @@ System::System(const std::string& resources, Log& log, bool logging, Kind kind)
   for (const PlannedPart& planned : plan_.parts) {
     parts_.push_back(load_part(planned, resources_, libraries_, log_));
     parts_.back()->instantiate(below(resources_, planned.folder + "/resources"), logging);
+    parts_.back()->configure();
   }
   experiment_.start = plan_.start;
   reports_.resize(parts_.size());
@@ -93,7 +94,10 @@ Member System::member_of(Part& part) {
 void System::settle() {
   if (!std::exchange(changed_, false)) return;
   if (phase_ == Phase::initialization) make_consistent();
-  if (phase_ == Phase::exchange) ode_->continuous->changed();
+  if (phase_ == Phase::exchange) {
+    propagate();
+    ode_->continuous->changed();
+  }
   if (phase_ == Phase::stepping && ode_ != nullptr && component_ == nullptr)
     jump_of_ode();
   else if (phase_ == Phase::stepping && events_ != nullptr)
@@ -104,11 +108,18 @@ void System::settle() {
 
 // What was set acts at this instant, and what was before bends no polynomial any more.
 void System::jump() {
+  propagate();
+  refresh_outputs();
   kernel_->inputs.exchange(plan_.everyone);
   check(kernel_->rescues.evaluate(everything_), now_);
   kernel_->inputs.exchange(plan_.everyone);
   kernel_->history.accept(long_ago);
   kernel_->history.accept(now_);
+}
+
+void System::refresh_outputs() {
+  for (const Index part : std::exchange(retuned_, {}))
+    if (outputs_of_[part] != none) check(kernel_->schedules.evaluate(outputs_of_[part]), now_);
 }
 
 double System::time_of(std::int64_t point) const noexcept {
@@ -137,6 +148,7 @@ void System::step_to(double end) {
   if (ode_ != nullptr && component_ == nullptr) integrate(end);
   if (events_ != nullptr) return step_through_events(end);
   while (now_ < end) {
+    forget_contents();
     const std::int64_t point = passed(now_);
     const std::int64_t whole = now_ == time_of(point) ? passed(end) - point : 0;
     if (whole > 0)
@@ -180,19 +192,25 @@ Outcome System::with_rescues(std::span<const Instruction> program, Outcome outco
 
 // --- the end ---------------------------------------------------------------------------------------------------------
 
+// What was set and not asked for does not act any more.
 void System::terminate() {
+  changed_ = false;
   for (const auto& part : parts_) part->terminate();
 }
 
 void System::reset() {
   release_states();
-  for (const auto& part : parts_) part->reset();
+  for (const auto& part : parts_) {
+    part->reset();
+    part->configure();
+  }
   given_.clear();
   tuned_.clear();
   second_guesses_.clear();
   experiment_ = {plan_.start, {}, {}};
   phase_ = Phase::instantiated;
   changed_ = false;
+  retuned_.clear();
   build_kernel();
 }
 

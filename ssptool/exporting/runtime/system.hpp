@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,10 +44,11 @@ class System {
 
   // Variables by their value reference.
   [[nodiscard]] const SystemVariable& variable(std::size_t reference) const;
-  [[nodiscard]] Value get(std::size_t reference);
-  void set(std::size_t reference, const Value&);
+  // As many values as it has elements. Before initialization mode these are start values, or what was set.
+  void get(std::size_t reference, std::span<Value>);
+  void set(std::size_t reference, std::span<const Value>);
 
-  // Of outputs by inputs at the present instant, in a direction.
+  // Of outputs by inputs at the present instant, in a direction; arrays with all their elements.
   [[nodiscard]] std::vector<double> directional(std::span<const fmi::Reference> unknowns,
                                                 std::span<const fmi::Reference> knowns, std::span<const double> seed);
 
@@ -78,11 +80,20 @@ class System {
   static void restore_loops(const std::vector<SavedLoop>&, const std::vector<Index>& loops, Kernel&);
   [[nodiscard]] SavedOde save_ode();
   void restore_ode(const SavedOde&);
-  void set_in_parts(const SystemVariable&, const Value&);
+  // What was set of arrays of parts before initialization mode, by part and reference.
+  using ArraysBefore = std::map<std::pair<Index, fmi::Reference>, std::vector<Value>>;
+  void get_start(std::size_t reference, std::span<Value>) const;
+  [[nodiscard]] const std::vector<Value>& as_set(std::size_t reference) const;
+  void set_in_parts(const SystemVariable&, std::span<const Value>, ArraysBefore*);
+  void set_in_part(const PartVariable&, std::vector<Value>, ArraysBefore*);
+  [[nodiscard]] std::vector<Value> get_of_part(const PartVariable&);
   void write(const std::vector<SlotValue>&);
   void write(Slot, const Value&);
   [[nodiscard]] Value read(Slot) const;
+  void forget_contents();
 
+  void propagate();
+  [[nodiscard]] std::string endless(const std::vector<int>& times) const;
   void guess();
   void make_consistent();
   static std::vector<Step> prepared(const Schedule&, Kernel&);
@@ -104,6 +115,8 @@ class System {
   void jump_of_ode();
 
   void jump();
+  // Outputs of parts whose parameters were set follow.
+  void refresh_outputs();
 
   void integrate(double end);
   [[nodiscard]] bool is_driven() const noexcept;
@@ -160,7 +173,7 @@ class System {
 
   Experiment experiment_;
   Phase phase_ = Phase::instantiated;
-  GivenValues given_;  // set by the importer: for initialization or, with parts in event mode, for the next event
+  GivenValues given_;  // parameters that the importer has set
   std::vector<Step> initialization_;
   std::map<Slot, double> second_guesses_;
   std::vector<Index> loops_;               // by number in the plan: the kernel's
@@ -170,8 +183,11 @@ class System {
   std::vector<Instruction> program_;
   double now_ = 0.0;
   bool changed_ = false;
-  GivenValues tuned_;  // parameters of integrated parts, which are set in event mode
+  GivenValues tuned_;              // those that parts in event mode, or integrated ones, are given at the next event
+  std::set<Index> retuned_;        // parts in which something was set since the last evaluation
+  std::vector<Index> outputs_of_;  // by part: the schedule that gets its outputs
   std::vector<double> rows_;
+  std::size_t contents_limit_ = 0;  // [bytes]; what the first step leaves is the first measure
 
   // Of parts in event mode.
   std::vector<StepReport> reports_;  // by part

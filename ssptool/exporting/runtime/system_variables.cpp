@@ -1,4 +1,6 @@
 // Values of the variables of a system: of slots of its kernel, and of parts.
+#include <algorithm>
+
 #include "system.hpp"
 
 namespace ssptool::runtime {
@@ -9,6 +11,9 @@ double number(const Value& value) {
   if (const auto* real = std::get_if<double>(&value)) return *real;
   return static_cast<double>(std::get<std::int64_t>(value));
 }
+
+// Memory of texts and bytes after which those that are needed no more are forgotten.
+constexpr std::size_t forget_bytes = std::size_t{1} << 22U;
 
 }  // namespace
 
@@ -34,8 +39,24 @@ Value System::read(Slot slot) const {
   const SlotValues& slots = kernel_->slot_values;
   if (!slots.holds_integer[slot]) return slots.values[slot];
   const std::int64_t integer = as_integer(slots.values[slot]);
-  if (plan_.types[slot] == "String") return slots.contents.at(integer);
+  if (is_content(plan_.types[slot])) return slots.contents.at(integer);
   return integer;
+}
+
+// Texts and bytes that are in no slot and in no point of the past any more, once they take much memory.
+void System::forget_contents() {
+  SlotValues& slots = kernel_->slot_values;
+  if (slots.contents.bytes() <= contents_limit_) return;
+  std::vector<std::int64_t> needed;
+  for (Slot slot = 0; slot < plan_.slots; ++slot) {
+    if (!is_content(plan_.types[slot])) continue;
+    needed.push_back(as_integer(slots.values[slot]));
+    needed.push_back(as_integer(slots.input_value[slot]));
+    for (const History::Point& point : kernel_->history.all()) needed.push_back(as_integer(point.values[slot]));
+  }
+  std::ranges::sort(needed);
+  slots.contents.forget(needed);
+  contents_limit_ = slots.contents.bytes() + forget_bytes;
 }
 
 // --- variables -------------------------------------------------------------------------------------------------------
@@ -46,49 +67,113 @@ const SystemVariable& System::variable(std::size_t reference) const {
   return plan_.variables[reference];
 }
 
-Value System::get(std::size_t reference) {
+void System::get(std::size_t reference, std::span<Value> values) {
   const SystemVariable& variable = this->variable(reference);
+  if (phase_ == Phase::instantiated) return get_start(reference, values);
+  if (variable.causality == "independent") {
+    values[0] = now_;
+    return;
+  }
   settle();
   if (phase_ == Phase::exchange) ode_->continuous->settle();
   if (ode_ != nullptr) kernel_->wires.copy_outer();
-  if (variable.slot) return read(*variable.slot);
-  if (variable.element && ode_ != nullptr) return ode_->vector(variable.element->first, now_)[variable.element->second];
-  if (variable.targets.empty())
+  if (!variable.slots.empty()) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = read(variable.slots[i]);
+  } else if (variable.element && ode_ != nullptr) {
+    values[0] = ode_->vector(variable.element->first, now_)[variable.element->second];
+  } else if (variable.targets.empty()) {
     throw Refused(Status::error, variable.name + " has no value before the end of initialization mode");
-  const Target& target = variable.targets.at(0);
-  Value found = parts_[target.part]->get(target.suffix, target.reference);
-  if (auto* real = std::get_if<double>(&found); real != nullptr && target.factor != 0.0)
-    *real = (*real - target.offset) / target.factor;
-  return found;
+  } else if (variable.causality != "parameter") {
+    std::vector<Value> found = get_of_part(variable.targets.at(0).variable);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = variable.targets[0].conversion.carry(std::move(found[i]));
+  } else if (variable.targets.size() == 1 && variable.targets[0].own.empty() &&
+             variable.targets[0].conversion.changes_nothing()) {
+    std::ranges::move(get_of_part(variable.targets[0].variable), values.begin());
+  } else {
+    std::ranges::copy(as_set(reference), values.begin());
+  }
 }
 
-void System::set(std::size_t reference, const Value& value) {
+// Start values, or what was set; parts are not asked.
+void System::get_start(std::size_t reference, std::span<Value> values) const {
+  const SystemVariable& variable = this->variable(reference);
+  if (variable.causality == "input")
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = read(variable.slots.at(i));
+  else if (variable.causality == "parameter")
+    std::ranges::copy(as_set(reference), values.begin());
+  else
+    throw Refused(Status::error, variable.name + ", of causality " + variable.causality +
+                                     ", has no start value: it is known from initialization mode on");
+}
+
+// A parameter.
+const std::vector<Value>& System::as_set(std::size_t reference) const {
+  const auto found = std::ranges::find(given_, reference, &GivenValues::value_type::first);
+  return found == given_.end() ? variable(reference).starts : found->second;
+}
+
+void System::set(std::size_t reference, std::span<const Value> values) {
   const SystemVariable& variable = this->variable(reference);
   const bool may = variable.causality == "input" ||
                    (variable.causality == "parameter" && (variable.tunable || phase_ < Phase::stepping));
   if (!may)
     throw Refused(Status::error, variable.name + ", of causality " + variable.causality + ", cannot be set now");
-  if (variable.slot) {
-    const double before = kernel_->slot_values.values[*variable.slot];
-    write(*variable.slot, value);
-    changed_ |= as_integer(before) != as_integer(kernel_->slot_values.values[*variable.slot]);
+  if (!variable.slots.empty()) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      double& cell = kernel_->slot_values.values[variable.slots[i]];
+      const std::int64_t before = as_integer(cell);
+      write(variable.slots[i], values[i]);
+      changed_ |= before != as_integer(cell);
+    }
     return;
   }
-  if (phase_ == Phase::instantiated || (phase_ == Phase::stepping && events_ != nullptr))
-    given_.emplace_back(reference, value);
-  else if (phase_ == Phase::stepping && ode_ != nullptr)
-    tuned_.emplace_back(reference, value);
-  else
-    set_in_parts(variable, value);
+  std::erase_if(given_, [&](const auto& given) { return given.first == reference; });
+  given_.emplace_back(reference, std::vector<Value>(values.begin(), values.end()));
+  if (phase_ == Phase::stepping && (ode_ != nullptr || events_ != nullptr))
+    tuned_.push_back(given_.back());
+  else if (phase_ != Phase::instantiated)
+    set_in_parts(variable, values, nullptr);
   changed_ = true;
 }
 
-void System::set_in_parts(const SystemVariable& variable, const Value& value) {
+void System::set_in_parts(const SystemVariable& variable, std::span<const Value> values, ArraysBefore* before) {
   for (const Target& target : variable.targets) {
-    Value converted = value;
-    if (auto* real = std::get_if<double>(&converted)) *real = target.factor * *real + target.offset;
-    parts_[target.part]->set(target.suffix, target.reference, converted);
+    std::vector<Value> converted;
+    for (std::size_t i = 0; i < target.variable.count(); ++i)
+      converted.push_back(target.conversion.carry(values[target.own.empty() ? i : target.own[i]]));
+    set_in_part(target.variable, std::move(converted), before);
   }
+}
+
+// FMI sets arrays as a whole. Before initialization mode parts may not be asked for the elements that stay: these are
+// start values, or what was set `before`.
+void System::set_in_part(const PartVariable& variable, std::vector<Value> values, ArraysBefore* before) {
+  Part& part = *parts_[variable.part];
+  if (phase_ == Phase::stepping && ode_ == nullptr && events_ == nullptr) retuned_.insert(variable.part);
+  if (!variable.elements.empty()) {
+    std::vector<Value> all;
+    if (before != nullptr) {
+      const auto known = before->find({variable.part, variable.reference});
+      all = known == before->end() ? variable.starts : known->second;
+    } else {
+      PartVariable whole = variable;
+      whole.elements.clear();
+      all = part.get(whole);
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) all.at(variable.elements[i]) = std::move(values[i]);
+    values = std::move(all);
+  }
+  if (before != nullptr) (*before)[{variable.part, variable.reference}] = values;
+  part.set(variable, std::move(values));
+}
+
+std::vector<Value> System::get_of_part(const PartVariable& variable) {
+  std::vector<Value> all = parts_[variable.part]->get(variable);
+  if (variable.elements.empty()) return all;
+  std::vector<Value> found;
+  for (const std::size_t element : variable.elements) found.push_back(all.at(element));
+  return found;
 }
 
 std::vector<double> System::directional(std::span<const fmi::Reference> unknowns,
@@ -96,12 +181,13 @@ std::vector<double> System::directional(std::span<const fmi::Reference> unknowns
   settle();
   if (phase_ == Phase::exchange) ode_->continuous->settle();
   std::vector<double> direction(plan_.slots), states(phase_ == Phase::exchange ? this->states() : 0);
-  for (std::size_t i = 0; i < knowns.size(); ++i) {
-    const SystemVariable& known = variable(knowns[i]);
+  auto next = seed.begin();
+  for (const fmi::Reference reference : knowns) {
+    const SystemVariable& known = variable(reference);
     if (!states.empty() && known.element && known.element->first == Vector::states)
-      states[known.element->second] += seed[i];
-    else if (known.causality == "input" && known.slot)
-      direction[*known.slot] += seed[i];
+      states[known.element->second] += *next++;
+    else if (known.causality == "input")
+      for (const Slot slot : known.slots) direction[slot] += *next++;
     else
       throw Refused(Status::error, "derivatives by " + known.name + ", of causality " + known.causality +
                                        ", are not provided; by inputs and, in model exchange, states they are");
@@ -113,12 +199,11 @@ std::vector<double> System::directional(std::span<const fmi::Reference> unknowns
   std::vector<double> found;
   for (const fmi::Reference reference : unknowns) {
     const SystemVariable& unknown = variable(reference);
-    if (unknown.slot)
-      found.push_back(tangents.at(*unknown.slot));
-    else if (phase_ == Phase::exchange && unknown.element && unknown.element->first == Vector::derivatives)
-      found.push_back(slopes[unknown.element->second]);
-    else
+    for (const Slot slot : unknown.slots) found.push_back(tangents.at(slot));
+    if (!unknown.slots.empty()) continue;
+    if (phase_ != Phase::exchange || !unknown.element || unknown.element->first != Vector::derivatives)
       throw Refused(Status::error, "derivatives of " + unknown.name + " are not provided");
+    found.push_back(slopes[unknown.element->second]);
   }
   return found;
 }

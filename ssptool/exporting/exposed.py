@@ -1,0 +1,146 @@
+"""All variables of an exported system; those of its components are chosen by patterns of their full names."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from itertools import chain
+from typing import NamedTuple
+
+from ssptool.engine.assembly.applied_stimuli import why_not
+from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.errors import WrongUsage, similar_names
+from ssptool.exporting.connectors import own_variables
+from ssptool.exporting.interface import ExportedVariable, variability_of
+from ssptool.exporting.part_variables import PartTarget, known_types, part_variable, start_value, whole_array
+from ssptool.fmu.description import Causality, Variability, Variable, element_names
+from ssptool.network.arrays import elements, whole
+from ssptool.network.network import Signal
+
+
+class UnknownPattern(WrongUsage):
+    """No variable of a component matches a pattern of what is to be exposed."""
+
+    def __init__(self, pattern: str, near: Sequence[str]) -> None:
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        super().__init__(f"--expose {pattern}: no component has such a variable{hint}")
+        self.pattern = pattern
+
+
+def exported_variables(plan: Plan, patterns: Sequence[str], fmi: int = 2) -> tuple[ExportedVariable, ...]:
+    """The connectors of the system itself, then what the patterns of full names expose. A system without connectors
+    that is exported without patterns exposes the outputs of its components. FMI 3.0 has arrays, FMI 2.0 their elements.
+
+    Raises
+    ------
+    UnknownPattern
+        A pattern matches nothing.
+    """
+    slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+    own = tuple(own_variables(plan, fmi))
+    if own or patterns:
+        names = _names(plan)
+        chosen = dict.fromkeys(signal for pattern in patterns for signal in names.matching(pattern, fmi))
+    else:
+        outputs = (signal for one in plan.instances for signal in (*one.outputs, *_of_clocks(plan, one)))
+        chosen = dict.fromkeys(whole(signal, plan.network.arrays) if fmi == 3 else signal for signal in outputs)
+    return (*own, *(_inner(plan, slots, signal) for signal in chosen))
+
+
+def _of_clocks(plan: Plan, one: PlannedInstance) -> Iterator[Signal]:
+    """Outputs that change when a clock ticks only."""
+    member = plan.event_modes.members.get(one.name)
+    return (clocked.signal for clocked in (() if member is None else member.outputs))
+
+
+class _Names(NamedTuple):
+    """Variables of components by their full names: scalars, arrays with their elements, and these elements."""
+
+    scalars: dict[str, Signal]
+    arrays: dict[str, tuple[Signal, ...]]
+    elements: dict[str, Signal]
+
+    def matching(self, pattern: str, fmi: int) -> list[Signal]:
+        """Scalars, and arrays or else their elements; a single element has a name of its own."""
+        if pattern in self.elements:  # such as Plant.x[1], which is a pattern too
+            return [self.elements[pattern]]
+        known = [*self.scalars, *self.arrays]
+        names = [pattern] if pattern in known else [name for name in known if fnmatchcase(name, pattern)]
+        found = list(chain.from_iterable(self._signals(name, fmi) for name in names))
+        found = found or [signal for name, signal in self.elements.items() if fnmatchcase(name, pattern)]
+        if not found:
+            raise UnknownPattern(pattern, similar_names(pattern, [*known, *self.elements]))
+        return found
+
+    def _signals(self, name: str, fmi: int) -> tuple[Signal, ...]:
+        if name in self.scalars:
+            return (self.scalars[name],)
+        inside = self.arrays[name]
+        return (_array(inside[0]),) if fmi == 3 and inside else inside
+
+
+def _names(plan: Plan) -> _Names:
+    found = _Names({}, {}, {})
+    for one in plan.instances:
+        description = one.description
+        types = known_types(description)
+        for name, variable in (description.whole or description.variables).items():
+            signal = Signal(one.name, name)
+            if variable.type not in types:
+                continue
+            if name not in description.arrays:
+                found.scalars[str(signal)] = signal
+                continue
+            found.arrays[str(signal)] = elements(signal, description.arrays[name])
+            found.elements.update({str(element): element for element in found.arrays[str(signal)]})
+    return found
+
+
+def _array(element: Signal) -> Signal:
+    return Signal(element.component, element.variable.rpartition("[")[0])
+
+
+def _inner(plan: Plan, slots: Mapping[Signal, int], signal: Signal) -> ExportedVariable:
+    """A variable of a component: a scalar, an array or an element of one."""
+    one = next(one for one in plan.instances if one.name == signal.component)
+    shape = one.description.arrays.get(signal.variable, ())
+    names = element_names(signal.variable, shape)
+    signals = [Signal(one.name, name) for name in names]
+    variable = one.description.variables[names[0]]
+    # Structural parameters are settled when the system is exported, and what other components calculate is theirs.
+    calculated = {wire.destination for wire in plan.parameter_wires}
+    parameter = variable.causality is Causality.PARAMETER and calculated.isdisjoint(signals)
+    shown = Causality.OUTPUT if variable.causality is Causality.OUTPUT else Causality.LOCAL
+    in_slots = all(each in slots for each in signals)
+    target = part_variable(plan, signals[0])
+    return ExportedVariable(
+        name=str(signal),
+        signal=signal,
+        type=variable.type,
+        causality=Causality.PARAMETER if parameter else shown,
+        variability=_parameter_variability(plan, signals, variable)
+        if parameter
+        else _shown_variability(variable, shown),
+        unit=variable.unit,
+        description=variable.description,
+        starts=tuple(start_value(one, name) for name in names) if parameter else (),
+        nominal=variable.nominal,
+        minimum=variable.minimum,
+        maximum=variable.maximum,
+        shape=shape,
+        slots=tuple(slots[each] for each in signals) if in_slots else (),
+        targets=() if in_slots else (PartTarget(whole_array(target) if shape else target),),
+        items=tuple(variable.items.items()),
+        mime_type=variable.mime_type,
+    )
+
+
+def _parameter_variability(plan: Plan, signals: Sequence[Signal], variable: Variable) -> Variability:
+    """A tunable parameter from which a fixed one of another component follows is fixed."""
+    fixed = any(why_not(plan.network, plan.parameter_wires, one) for one in signals)
+    return Variability.FIXED if fixed else variable.variability
+
+
+def _shown_variability(variable: Variable, shown: Causality) -> Variability:
+    """Constants are calculated by the system for whoever asks, so they are fixed, or outputs that do not change."""
+    if variable.variability is not Variability.CONSTANT:
+        return variable.variability
+    return variability_of(variable.type) if shown is Causality.OUTPUT else Variability.FIXED

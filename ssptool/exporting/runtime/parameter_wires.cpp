@@ -1,0 +1,59 @@
+// What parts calculate for parameters and inputs of others, passed on until nothing changes.
+#include <algorithm>
+#include <deque>
+
+#include "system.hpp"
+
+namespace ssptool::runtime {
+
+namespace {
+
+// Largest number of changes of one parameter in a propagation; one with more does not settle.
+constexpr int max_passes = 100;
+
+// A floating-point variable takes integers as well.
+Value fitting(const std::string& suffix, Value value) {
+  const bool real = suffix == "Real" || suffix == "Float64" || suffix == "Float32";
+  if (const auto* integer = std::get_if<std::int64_t>(&value); real && integer != nullptr)
+    return static_cast<double>(*integer);
+  return value;
+}
+
+}  // namespace
+
+// In initialization mode all parts may have changed, and whatever a destination was given before is given again:
+// parameters may not be asked for there. During steps only tunable ones change.
+void System::propagate() {
+  if (plan_.parameter_wires.empty()) return;
+  const bool at_start = phase_ == Phase::initialization;
+  std::vector<std::optional<Value>> given(plan_.parameter_wires.size());
+  std::vector<int> times(plan_.parameter_wires.size());
+  std::deque<Index> waiting;
+  for (Index part = 0; part < parts_.size(); ++part) waiting.push_back(part);
+  while (!waiting.empty()) {
+    const Index part = waiting.front();
+    waiting.pop_front();
+    for (std::size_t i = 0; i < plan_.parameter_wires.size(); ++i) {
+      const ParameterWire& wire = plan_.parameter_wires[i];
+      if (wire.from.part != part || (!at_start && !wire.tunable)) continue;
+      Value value = fitting(wire.to.suffix, wire.conversion.carry(get_of_part(wire.from).front()));
+      if (at_start ? given[i] == value : get_of_part(wire.to).front() == value) continue;
+      if (wire.slot) write(*wire.slot, value);
+      set_in_part(wire.to, {value}, nullptr);
+      given[i] = std::move(value);
+      if (std::ranges::find(waiting, wire.to.part) == waiting.end()) waiting.push_back(wire.to.part);
+      if (++times[i] > max_passes) throw Refused(Status::error, endless(times));
+    }
+  }
+}
+
+// All parameters of a loop change about equally often.
+std::string System::endless(const std::vector<int>& times) const {
+  std::string names;
+  for (std::size_t i = 0; i < times.size(); ++i)
+    if (2 * times[i] > max_passes) names += (names.empty() ? "" : ", ") + plan_.parameter_wires[i].destination;
+  return "parameters that are calculated from each other do not settle, after " + std::to_string(max_passes) +
+         " passes: " + names;
+}
+
+}  // namespace ssptool::runtime
