@@ -14,7 +14,7 @@ import numpy as np
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.fmu_log import FmuLogging
-from ssptool.engine.event_mode.iteration import system_takes_samples
+from ssptool.engine.event_mode.iteration import ode_takes_samples, system_takes_samples
 from ssptool.engine.event_mode.master import WithEvents
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.kernel.interface import (
@@ -33,7 +33,7 @@ from ssptool.engine.masters.master import InterruptibleStepper
 from ssptool.engine.masters.program import Program
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.master import OdeInCoSimulation
-from ssptool.engine.planning.events import Clocked, EventMember
+from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.exporting.capabilities import ExportInterface, able
@@ -119,7 +119,7 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], interface: ExportI
         "loops": [_loop(loop) for loop in plan.loops],
         "initialization": _steps(plan.initialization),
         "first_point": [_outputs(plan), *(_steps(group.schedule) for group in plan.groups)],
-        **({"stepping": _alone(plan.ode)} if plan.ode is not None and plan.ode.alone else _stepping(plan)),
+        **(_alone(plan, plan.ode) if plan.ode is not None and plan.ode.alone else _stepping(plan)),
         **({} if plan.ode is None else {"ode": _ode(plan, plan.ode)}),
         "variables": [_variable(one) for one in variables],
         "parameter_wires": [_parameter_wire(plan, wire) for wire in plan.parameter_wires],
@@ -168,7 +168,8 @@ def _stepping(plan: Plan) -> Json:
         return {"stepping": stepping}
     together = not system.stepwise and isinstance(stepper, InterruptibleStepper) and stepper.interruptible
     apart = getattr(master, "independent_steps", False)
-    return {"stepping": stepping, "at_events": _at_events(plan, together=together, independent_steps=apart)}
+    steps = {"together": together, "independent_steps": apart, "rolls_back": goes_back(plan)}
+    return {"stepping": stepping, "at_events": _at_events(plan, plan.event_modes, system_takes_samples(plan)) | steps}
 
 
 class EventsToCome:
@@ -183,9 +184,8 @@ def goes_back(plan: Plan) -> bool:
     return plan.event_modes.rolls_back and len(plan.instances) > 1
 
 
-def _at_events(plan: Plan, *, together: bool, independent_steps: bool) -> Json:
+def _at_events(plan: Plan, modes: EventModes, samples: bool) -> Json:
     """Members of event mode, their clocks, and what is exchanged at events only."""
-    modes = plan.event_modes
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
     numbers = {one.name: number for number, one in enumerate(plan.instances)}
     members = sorted(modes.members.values(), key=lambda member: numbers[member.name])
@@ -196,10 +196,7 @@ def _at_events(plan: Plan, *, together: bool, independent_steps: bool) -> Json:
     }
     wires = (PlannedWire(slots[wire.source], slots[wire.destination], wire.conversion) for wire in modes.wires)
     return {
-        "rolls_back": goes_back(plan),
-        "samples": system_takes_samples(plan),
-        "independent_steps": independent_steps,
-        "together": together,
+        "samples": samples,
         "single": any(loop.single for loop in plan.loops),
         "nominal": list(plan.nominal),
         "inputs": [slot for one in plan.instances for slot in one.input_slots],
@@ -267,9 +264,11 @@ def _clock(clock: FmuClock, slot: int | None) -> Json:
     return found if slot is None else found | {"slot": slot}
 
 
-def _alone(ode: PlannedOde) -> Json:
+def _alone(plan: Plan, ode: PlannedOde) -> Json:
     """A system that is nothing but an ODE steps nothing else."""
-    return {"groups": [list(ode.instances)], "schedules": [_steps(ode.schedule)], "everyone": 0, "everything": 0}
+    schedules = [_steps(ode.schedule)]
+    stepping = {"groups": [list(ode.instances)], "schedules": schedules, "everyone": 0, "everything": 0}
+    return {"stepping": stepping, "at_events": _at_events(plan, ode.events, ode_takes_samples(plan))}
 
 
 def _ode(plan: Plan, ode: PlannedOde) -> Json:
@@ -287,7 +286,6 @@ def _ode(plan: Plan, ode: PlannedOde) -> Json:
         "rtol": integrator.rtol,
         "solver": solver_of(integrator),
         "nominal": list(plan.nominal),
-        "inputs_of_parts": [slot for one in plan.integrated for slot in one.input_slots],
         "single": any(loop.single for loop in plan.loops),
     }
 

@@ -40,9 +40,9 @@ def _of_system(plan: Plan) -> Iterator[Unsupported]:
             "inputs from tables and scenarios are not supported in an exported FMU",
             "leave them out: the importer drives the inputs of the system",
         )
-    if plan.ode is not None and plan.ode.events:
-        what = "clocks and discrete inputs of components of model exchange are not supported in an exported FMU"
-        yield Unsupported(subject, what, f"use FMUs for co-simulation, or {_WITH_RUN}")
+    if plan.coupled_ode is not None and plan.coupled_ode.events:
+        what = "clocks and discrete inputs of model exchange beside co-simulation are not supported in an exported FMU"
+        yield Unsupported(subject, what, f"use FMUs that all offer one of them (--implementation), or {_WITH_RUN}")
     if plan.coupled_ode is not None and plan.event_modes:
         what = "event mode of co-simulation beside model exchange is not supported in an exported FMU"
         yield Unsupported(subject, what, f"use FMUs that all offer one of them (--implementation), or {_WITH_RUN}")

@@ -1,5 +1,7 @@
 """Systems of model exchange as one FMU: integrated by the importer, or inside."""
 
+import re
+
 import fmpy
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from fmpy.validation import validate_fmu
 
 import ssptool
 from ssptool.engine.failure import Unsupported
+from tests.engine.event_mode.systems import write_system as write_hybrid_system
 from tests.engine.ode.systems import bounce_times, oscillation
 from tests.engine.systems import write_system
 from tests.exporting.fmus import SYSTEMS, Messages
@@ -195,3 +198,29 @@ def test_there_is_no_instance_for_co_simulation_of_a_system_exported_without_it(
     with pytest.raises(Exception, match="instantiate"):
         slave.instantiate(callbacks=said.callbacks())
     assert "this FMU offers model exchange only" in said[0][2]
+
+
+VALVE = {"Tank": "Vessel", "Valve": "Switch", "Log": "Clerk"}
+"""A tank is filled by 1/s, and emptied by 3/s through a valve that opens at 0.75 and shuts at 0.25; a clerk writes."""
+LINKS = [("Tank.x", "Valve.u"), ("Valve.on", "Tank.open"), ("Valve.on", "Log.on"), ("Valve.count", "Log.count")]
+
+
+@KINDS
+def test_discrete_signals_pass_between_components_at_events(models, tmp_path, fmi, kind):
+    """x rises by 1/s to 0.75 and falls by 2/s to 0.25, after the first time from 0.25."""
+    components = {name: f"fmi2/{fmu}" for name, fmu in VALVE.items()}
+    system = write_hybrid_system(tmp_path / "system", models.parent, components, LINKS)
+    ssd = system / "SystemStructure.ssd"
+    ssd.write_text(
+        re.sub(r'<ssd:Connector name="\w+" kind="\w+"><ssc:Enumeration/></ssd:Connector>', "", ssd.read_text())
+    )
+    fmu = tmp_path / "tank.fmu"
+    options = {"expose": ["Tank.x", "Log.told_count"], "start_values": {"Tank.fill": 1.0, "Tank.drain": 3.0}}
+    ssptool.export(system, fmu, fmi=fmi, interface="both", tolerance=1e-9, stop_time=2.9, **options)
+    found = simulated(fmu, kind, stop_time=2.9, output_interval=0.1)
+    phase = np.mod(found["time"] - 0.75, 0.75)
+    level = np.where(phase < 0.25, 0.75 - 2 * phase, 0.25 + (phase - 0.25))
+    expected = np.where(found["time"] < 0.75, found["time"], level)
+    apart = np.min(np.abs(np.subtract.outer(found["time"], [0.75, 1.0, 1.5, 1.75, 2.25, 2.5])), axis=1) > 1e-6
+    assert found["Tank.x"][apart] == pytest.approx(expected[apart], abs=1e-6)
+    assert found["Log.told_count"][-1] == 6

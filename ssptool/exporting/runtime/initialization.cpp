@@ -154,7 +154,7 @@ void System::exit_initialization() {
   couple();
   phase_ = kind_ == Kind::model_exchange ? Phase::exchange : Phase::stepping;
   if (ode_ != nullptr) begin_ode();
-  if (events_ != nullptr) first_event();
+  if (steps_end_at_events()) first_event();
 }
 
 // Outputs after initialization mode, loops included.

@@ -1,6 +1,7 @@
 // A system whose parts of model exchange are one ODE, which is integrated inside or by the importer.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "system.hpp"
 
@@ -36,7 +37,8 @@ void System::make_ode() {
   const std::vector<Index>& loops = component_ != nullptr ? loops_of_ode_ : loops_;
   const OdeSystem::Schedules schedules{registered(plan_.ode->whole, kernel, loops),
                                        registered(plan_.ode->slopes, kernel, loops)};
-  ode_ = std::make_unique<RunningOde>(kernel, parts_, plan_, schedules, experiment_.start,
+  EventMembers* const members = component_ == nullptr ? events_.get() : nullptr;
+  ode_ = std::make_unique<RunningOde>(kernel, parts_, plan_, schedules, members, experiment_.start,
                                       [this](const Outcome& outcome, double t) { return stopped(outcome, t); });
   if (kind_ == Kind::model_exchange) {
     ode_->be_continuous(now_);
@@ -48,6 +50,7 @@ void System::make_ode() {
   settings.start = experiment_.start;
   settings.stop = experiment_.stop.value_or(HUGE_VAL);
   settings.macro_step = plan_.step;
+  settings.takes_samples = plan_.at_events && plan_.at_events->samples;
   ode_->be_integrated(settings);
   if (component_ != nullptr) component_->attach(*ode_, kernel, parts_);
 }
@@ -87,16 +90,21 @@ void System::jump_of_ode() {
   Integration& integration = *ode_->integration;
   const std::vector<double> before = ode_->system.indicators_here(now_);
   if (integration.time() > now_ && !is_at(integration.time())) integration.go_to(integration.position(now_));
-  if (tuned_.empty()) {
+  if (tuned_.empty() && !ode_->pending()) {
     integration.restart(now_, before);
     ode_->system.settle(now_);
     return;
   }
-  integration.intervene([this] {
-    for (const auto& [reference, values] : tuned_) set_in_parts(plan_.variables[reference], values, nullptr);
+  tune();
+}
+
+void System::tune() {
+  if (component_ != nullptr && tuned_.empty()) return;
+  ode_->integration->intervene([this] {
+    for (const auto& [reference, values] : std::exchange(tuned_, {}))
+      set_in_parts(plan_.variables[reference], values, nullptr);
     propagate();
   });
-  tuned_.clear();
 }
 
 void System::set_time(double t) {

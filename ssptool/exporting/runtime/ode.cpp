@@ -34,14 +34,18 @@ void check_sizes(const std::vector<std::unique_ptr<Part>>& parts, const PlannedO
   }
 }
 
-PlannedEvents events_of(const Plan& plan, double start) {
+std::unique_ptr<EventMembers> no_members(Kernel& kernel, const Plan& plan, double start) {
   PlannedEvents events;
   events.start = start;
-  events.inputs = plan.ode->inputs_of_parts;
   events.single = plan.ode->single;
   events.signals = plan.signals;
-  for (const std::string& type : plan.types) events.unsigned_values.push_back(type == "UInt64");
-  return events;
+  events.unsigned_values.resize(plan.slots);
+  for (const Index number : plan.ode->parts) {
+    const std::vector<Slot>& inputs = plan.parts[number].inputs.slots;
+    events.inputs.insert(events.inputs.end(), inputs.begin(), inputs.end());
+  }
+  return std::make_unique<EventMembers>(kernel.slot_values, kernel.members, std::move(events),
+                                        std::vector<FunctionTable>{});
 }
 
 constexpr const char* time_event = "time event";
@@ -49,10 +53,12 @@ constexpr const char* time_event = "time event";
 }  // namespace
 
 RunningOde::RunningOde(Kernel& kernel, const std::vector<std::unique_ptr<Part>>& parts, const Plan& plan,
-                       OdeSystem::Schedules schedules, double start, OdeSystem::Explain explain)
+                       OdeSystem::Schedules schedules, EventMembers* members, double start,
+                       OdeSystem::Explain explain)
     : system(kernel, models_of(parts, *plan.ode), plan.ode->parts, schedules, plan.ode->inputs, std::move(explain)),
       nominal_(plan.ode->nominal),
-      members_(kernel.slot_values, kernel.members, events_of(plan, start), {}) {
+      nobody_(members == nullptr ? no_members(kernel, plan, start) : nullptr),
+      members_(members == nullptr ? *nobody_ : *members) {
   check_sizes(parts, *plan.ode, system);
 }
 

@@ -132,7 +132,6 @@ PlannedOde ode_from(const Json& json) {
   ode.rtol = json.at("rtol").get<double>();
   ode.solver = json.at("solver").get<std::string>();
   ode.nominal = list<double>(json, "nominal");
-  ode.inputs_of_parts = list<Slot>(json, "inputs_of_parts");
   ode.single = json.at("single").get<bool>();
   return ode;
 }
@@ -263,6 +262,7 @@ PlannedEventMember event_member_from(const Json& json, const std::vector<Planned
   member.input_clocks = list<std::vector<std::size_t>>(json.at("inputs"), "clocks");
   member.output_clocks = list<std::vector<std::size_t>>(json.at("outputs"), "clocks");
   member.clocks = each<PlannedClock>(json, "clocks", clock_from);
+  member.stepped = !parts[member.instance].exchange;
   member.timed = json.at("timed").get<std::size_t>();
   member.triggered = json.at("triggered").get<std::size_t>();
   for (const Json& clock : json.at("clocks")) member.shown.push_back(clock.value("slot", none));
@@ -271,10 +271,10 @@ PlannedEventMember event_member_from(const Json& json, const std::vector<Planned
 
 PlannedEventSteps at_events_from(const Json& json, const Plan& plan) {
   PlannedEventSteps found;
-  found.rolls_back = json.at("rolls_back").get<bool>();
   found.samples = json.at("samples").get<bool>();
-  found.independent_steps = json.at("independent_steps").get<bool>();
-  found.together = json.at("together").get<bool>();
+  found.rolls_back = json.value("rolls_back", false);
+  found.independent_steps = json.value("independent_steps", false);
+  found.together = json.value("together", false);
   found.nominal = list<double>(json, "nominal");
   found.starts = each<SlotValue>(json, "starts", slot_value_from);
   PlannedEvents& events = found.events;

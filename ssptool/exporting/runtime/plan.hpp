@@ -96,8 +96,7 @@ struct PlannedOde {
   double rtol = 1e-6;
   std::string solver;
   std::vector<double> nominal;  // by slot
-  std::vector<Slot> inputs_of_parts;
-  bool single = false;  // there are algebraic loops with signals of type Float32
+  bool single = false;          // there are algebraic loops with signals of type Float32
 };
 
 // The vectors of model exchange that variables of the system belong to.

@@ -52,9 +52,9 @@ void System::restore(const SystemState& state) {
   phase_ = state.phase;
   if (events_ != nullptr) restore_events(state.events);
   changed_ = state.changed;
+  tuned_.clear();
   retuned_ = {state.retuned.begin(), state.retuned.end()};
   given_ = state.given;
-  tuned_.clear();
   second_guesses_ = state.second_guesses;
   SlotValues& slots = kernel_->slot_values;
   std::ranges::copy(values_of(state.slots, *kernel_), slots.values.begin());  // vectors stay where they are

@@ -100,10 +100,12 @@ void System::settle() {
   }
   if (phase_ == Phase::stepping && ode_ != nullptr && component_ == nullptr)
     jump_of_ode();
-  else if (phase_ == Phase::stepping && events_ != nullptr)
+  else if (phase_ == Phase::stepping && steps_end_at_events())
     handle_event();
-  else if (phase_ == Phase::stepping)
+  else if (phase_ == Phase::stepping) {
+    if (component_ != nullptr) tune();
     jump();
+  }
 }
 
 // What was set acts at this instant, and what was before bends no polynomial any more.
@@ -146,7 +148,7 @@ void System::step_to(double end) {
   settle();
   end = on_grid(end);
   if (ode_ != nullptr && component_ == nullptr) integrate(end);
-  if (events_ != nullptr) return step_through_events(end);
+  if (steps_end_at_events()) return step_through_events(end);
   while (now_ < end) {
     forget_contents();
     const std::int64_t point = passed(now_);
@@ -205,12 +207,12 @@ void System::reset() {
     part->configure();
   }
   given_.clear();
-  tuned_.clear();
   second_guesses_.clear();
   experiment_ = {plan_.start, {}, {}};
   phase_ = Phase::instantiated;
   changed_ = false;
   retuned_.clear();
+  tuned_.clear();
   build_kernel();
 }
 

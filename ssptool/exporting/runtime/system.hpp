@@ -107,12 +107,16 @@ class System {
   static Index registered(const Schedule&, Kernel&, const std::vector<Index>& loops);
   void first_point();
   void couple();
+  // Of co-simulation; events of an ODE are those of its integration.
+  [[nodiscard]] bool steps_end_at_events() const noexcept { return events_ != nullptr && !plan_.ode; }
   void make_ode();
   void begin_ode();
   [[nodiscard]] Kernel& kernel_of_ode() noexcept { return inside_ != nullptr ? *inside_ : *kernel_; }
   void build_kernel_of_ode();
   void copy_slots(const Kernel& from, Kernel& to) const;
   void jump_of_ode();
+  // Parameters that were set, in event mode.
+  void tune();
 
   void jump();
   // Outputs of parts whose parameters were set follow.
