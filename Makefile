@@ -84,6 +84,7 @@ sanitize: build/models/.ready $(VENV)/.ready-dev  ## the tests of the kernel and
 bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios measured in one run; large documents
 	$(BIN)/python benchmarks/bench.py
 	$(BIN)/python benchmarks/foreign.py
+	$(BIN)/python benchmarks/exported.py
 	$(BIN)/python benchmarks/chain.py
 	$(BIN)/python benchmarks/driven.py
 	$(BIN)/python benchmarks/threads.py

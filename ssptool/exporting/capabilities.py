@@ -4,7 +4,9 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
+from ssptool.engine.kernel.interface import FLOAT, DrivenInput, DrivenInputMode
 from ssptool.engine.planning.plan import Plan
+from ssptool.engine.planning.stimuli import input_mode, slot_sources
 from ssptool.errors import abbreviated
 from ssptool.fmu.description import Interface, InterfaceType
 
@@ -25,20 +27,21 @@ class ExportInterface(StrEnum):
 
 class ExportCapability(NamedTuple):
     """A capability, whether the exported FMU has it, and why; `flag` is that of FMI 2.0, or of the version `since`
-    which there is one.
+    which and `until` which there is one.
     """
 
     flag: str
     able: bool
     reason: str
     since: int = 2
+    until: int = 3
 
 
 def export_capabilities(plan: Plan) -> tuple[ExportCapability, ...]:
     """Capabilities in the order of FMI 2.0."""
     return (
         _of_all(plan, "canHandleVariableCommunicationStepSize", "take steps of any size", _varies),
-        ExportCapability("canInterpolateInputs", False, "inputs are held over a communication step"),
+        _interpolates(plan)._replace(until=2),
         _of_all(plan, "canGetAndSetFMUstate", "save their states", lambda interface: interface.saves_state),
         _of_all(
             plan,
@@ -69,9 +72,39 @@ _NAMES_IN_FMI3 = {
 def capabilities_in(plan: Plan, fmi: int) -> tuple[ExportCapability, ...]:
     """Those that this version of FMI has, with the names of its flags."""
     names = _NAMES_IN_FMI3 if fmi == 3 else {}
+    known = (one for one in export_capabilities(plan) if one.since <= fmi <= one.until)
+    return tuple(one._replace(flag=names.get(one.flag, one.flag)) for one in known)
+
+
+def driven_by_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
+    """Inputs of components to which inputs of the system lead, and how they run over a macro step."""
+    signals = {one.slot: one.time_signal for one in slot_sources(plan)}
+    inside = {slot: (one, place) for one in plan.instances for place, slot in enumerate(one.input_slots)}
     return tuple(
-        one._replace(flag=names.get(one.flag, one.flag)) for one in export_capabilities(plan) if fmi >= one.since
+        DrivenInput(
+            wire.destination,
+            input_mode(
+                plan,
+                *inside[wire.destination],
+                signals[wire.source].continuous if wire.source in signals else plan.types[wire.source] == FLOAT,
+            ),
+        )
+        for wire in plan.wires
+        if not plan.signals[wire.source].component and wire.destination in inside
     )
+
+
+def _interpolates(plan: Plan) -> ExportCapability:
+    flag = "canInterpolateInputs"
+    if plan.ode is not None or plan.event_modes:
+        return ExportCapability(flag, False, "inputs of what has events or is integrated are held")
+    ours = {one.slot for one in slot_sources(plan)}
+    sources = {wire.destination: wire.source for wire in plan.wires}
+    driven = [one for one in driven_by_inputs(plan) if sources[one.slot] not in ours]
+    if any(one.running is not DrivenInputMode.HELD for one in driven):
+        return ExportCapability(flag, True, "inputs run over a communication step as their derivatives say")
+    why = "inputs of components are held" if driven else "the system has no inputs"
+    return ExportCapability(flag, False, why)
 
 
 def able(plan: Plan, flag: str) -> bool:

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from ssptool.engine.assembly.applied_stimuli import why_not
 from ssptool.engine.planning.plan import Plan
+from ssptool.engine.planning.stimuli import slot_sources
 from ssptool.exporting.interface import ExportedVariable, root_starts, variability_of
 from ssptool.exporting.part_variables import PartTarget, merged, part_variable
 from ssptool.fmu.description import Causality, Variability
@@ -16,12 +17,14 @@ from ssptool.network.network import Port, Signal, Wire
 
 
 def own_variables(plan: Plan, fmi: int) -> Iterator[ExportedVariable]:
-    """Those of the connectors of the system. FMI 3.0 has arrays, FMI 2.0 their elements; an array of which some
-    elements are connected otherwise than others may be shown by its elements too.
+    """Those of the connectors of the system that no table drives. FMI 3.0 has arrays, FMI 2.0 their elements; an array
+    of which some elements are connected otherwise than others may be shown by its elements too.
     """
     connectors = _Connectors(plan)
     arrays = plan.network.arrays if fmi == 3 else {}
-    for signal, ports in groupby(plan.network.ports, lambda port: whole(port.signal, arrays)):
+    driven = {plan.signals[one.slot] for one in slot_sources(plan)}
+    free = [port for port in plan.network.ports if port.signal not in driven]
+    for signal, ports in groupby(free, lambda port: whole(port.signal, arrays)):
         every = tuple(ports)
         found = connectors.variable(signal, every)
         if found is not None:

@@ -7,7 +7,7 @@ program of a macro step are those that a run makes of the same plan, number by n
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ import numpy as np
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.fmu_log import FmuLogging
 from ssptool.engine.event_mode.iteration import ode_takes_samples, system_takes_samples
-from ssptool.engine.event_mode.master import WithEvents
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.kernel.interface import (
     ACCESS,
@@ -28,17 +27,20 @@ from ssptool.engine.kernel.interface import (
     SolveLoop,
 )
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
-from ssptool.engine.masters.jumps import WithShortStep
 from ssptool.engine.masters.master import InterruptibleStepper
 from ssptool.engine.masters.program import Program
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.master import OdeInCoSimulation
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
+from ssptool.engine.planning.stimuli import slot_sources, table_rows
 from ssptool.engine.run.coupling import Evaluation, couple
-from ssptool.exporting.capabilities import ExportInterface, able
+from ssptool.engine.run.initialization import stated_value
+from ssptool.engine.stimuli.stimuli import boundaries
+from ssptool.exporting.capabilities import ExportInterface, able, driven_by_inputs
 from ssptool.exporting.interface import ExportedVariable, root_starts
 from ssptool.exporting.part_variables import PartTarget, PartVariable, part_variable, start_value
+from ssptool.exporting.refusals import stepping_master
 from ssptool.fmu.description import FmuClock, InterfaceType, Value, Variability, element_names
 from ssptool.network.network import Conversion, Signal, Wire
 
@@ -112,6 +114,7 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], interface: ExportI
         "parts": [_part(plan, number, one) for number, one in enumerate(plan.instances)],
         "wires": [_wire(wire) for wire in plan.wires],
         "driven": _driven(plan),
+        "tables": _tables(plan),
         "constants": [_slot_value(plan, slot, value) for slot, value in roots.items()],
         "guesses": [_slot_value(plan, slot, value) for slot, value in plan.guesses.items() if slot not in roots],
         "cut": sorted(plan.cut),
@@ -145,14 +148,13 @@ def _stepping(plan: Plan) -> Json:
     system = couple(assembly, Evaluation(assembly, ()), loops, ode=ode)  # type: ignore[arg-type]
     if plan.event_modes:
         system = replace(system, events=EventsToCome(plan))  # type: ignore[arg-type]
-    master = plan.master.base if isinstance(plan.master, OdeInCoSimulation) else plan.master
-    master = master.base if isinstance(master, WithShortStep | WithEvents) else master
+    master = stepping_master(plan)
     stepper = master.start(system)
     if not isinstance(stepper, Program | ProgrammedIteration):
         raise Unsupported(
             "the settings",
             f"the steps of master {master.name} with them are not supported in an exported FMU",
-            "choose acceleration iqn-ils, aitken, constant or none, one tolerance, and prediction order 1 or 2",
+            "choose another acceleration than newton",
         )
     program = stepper.instructions() if isinstance(stepper, Program) else (*system.saving, *stepper.instructions)
     drive = (Instruction(Op.DRIVE),) if _driven(plan) else ()
@@ -302,24 +304,45 @@ def solver_of(integrator: Integrator) -> str:
 
 
 def _iteration(calls: IterationCalls) -> Json:
-    rule = calls.rule._asdict() | {"kind": calls.rule.kind.name.lower()}
-    plain = {name: getattr(calls, name) for name in calls.__dataclass_fields__ if name != "rule"}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()} | {"rule": rule}
+    named = {
+        "rule": calls.rule._asdict() | {"kind": calls.rule.kind.name.lower()},
+        "measures": [{"kind": one.kind.name.lower(), "limit": one.limit} for one in calls.measures],
+    }
+    plain = {name: getattr(calls, name) for name in calls.__dataclass_fields__ if name not in named}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()} | named
 
 
 def _slot_value(plan: Plan, slot: int, value: Value) -> Json:
     return {"slot": slot, "value": _json(value, plan.types[slot])}
 
 
-def _driven(plan: Plan) -> list[int]:
-    """Slots of inputs of components to which inputs of the system lead."""
-    return [wire.destination for wire in plan.wires if not plan.signals[wire.source].component]
+def _tables(plan: Plan) -> Json:
+    """Tables over time that drive inputs; columns share axes."""
+    axes: dict[tuple[float, ...], int] = {}
+    columns = [
+        {
+            "slot": one.slot,
+            "axis": axes.setdefault(rows.times, len(axes)),
+            "values": list(rows.values),
+            "linear": rows.linear,
+        }
+        for one in slot_sources(plan)
+        if (rows := table_rows(one.time_signal)) is not None
+    ]
+    jumps = boundaries(plan.stimuli.jumps, -math.inf, math.inf)
+    return {"axes": list(map(list, axes)), "columns": columns, "jumps": [[one.first, one.last] for one in jumps]}
+
+
+def _driven(plan: Plan) -> list[Json]:
+    """Inputs of components to which inputs of the system lead, and how they run over a macro step."""
+    return [{"slot": one.slot, "runs": one.running.name.lower()} for one in driven_by_inputs(plan)]
 
 
 def _part(plan: Plan, number: int, one: PlannedInstance) -> Json:
     first = plan.instances[first_of_source(plan, number)]
     asks = one.description.fmi_major == 3 and bool(one.wired) and one.capabilities.follows
     variables = one.description.variables
+    has_mode = one.description.fmi_major > 1
     _, guessed = next(found for found in plan.first_guesses() if found[0] is one)
     return {
         "name": one.name,
@@ -341,10 +364,22 @@ def _part(plan: Plan, number: int, one: PlannedInstance) -> Json:
         },
         **({"structure": _sets(one, one.structure)} if one.structure else {}),
         "starts": _sets(one, one.starts),
-        "guesses": _asked(plan, one, guessed),
+        "guesses": _asked(plan, one, guessed) if has_mode else [],
         "moving": [variables[name].reference for name, _ in one.moving] if asks else [],
         **_event_mode(plan, one),
+        **({"substeps": asdict(plan.substeps(one))} if plan.substeps(one).count > 1 else {}),
+        **({} if has_mode else {"beginning": _beginning(plan, one, guessed)}),
         **(_exchange(one) if one.interface is InterfaceType.MODEL_EXCHANGE else {}),
+    }
+
+
+def _beginning(plan: Plan, one: PlannedInstance, guessed: Iterable[int]) -> Json:
+    """Of a part without an initialization mode."""
+    signals = plan.signals
+    return {
+        "inputs": _asked(plan, one, one.input_slots),
+        "nominal": [one.description.variables[signals[slot].variable].nominal for slot in one.input_slots],
+        "stated": [{"slot": slot, "value": stated_value(one, signals[slot].variable)} for slot in guessed],
     }
 
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from ssptool.engine.event_mode.master import WithEvents
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.masters.iterated import Iterated
-from ssptool.engine.masters.jumps import WithShortStep
+from ssptool.engine.masters.jumps import StepsToInputJumps, WithShortStep
+from ssptool.engine.masters.master import Master
 from ssptool.engine.masters.program import ProgrammedMaster
 from ssptool.engine.ode.master import OdeInCoSimulation
 from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.engine.stimuli.time_signals import Constant, Overridden, Table
 from ssptool.exporting.description import type_in
 from ssptool.exporting.interface import ExportedVariable
 
@@ -34,12 +36,7 @@ def refuse_export(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -
 
 def _of_system(plan: Plan) -> Iterator[Unsupported]:
     subject = f"system {plan.name}"
-    if plan.stimuli:
-        yield Unsupported(
-            subject,
-            "inputs from tables and scenarios are not supported in an exported FMU",
-            "leave them out: the importer drives the inputs of the system",
-        )
+    yield from _of_stimuli(plan)
     if plan.coupled_ode is not None and plan.coupled_ode.events:
         what = "clocks and discrete inputs of model exchange beside co-simulation are not supported in an exported FMU"
         yield Unsupported(subject, what, f"use FMUs that all offer one of them (--implementation), or {_WITH_RUN}")
@@ -48,13 +45,35 @@ def _of_system(plan: Plan) -> Iterator[Unsupported]:
         yield Unsupported(subject, what, f"use FMUs that all offer one of them (--implementation), or {_WITH_RUN}")
 
 
+def stepping_master(plan: Plan) -> Master:
+    """The master that does the macro steps, wherever these end."""
+    master = plan.master
+    while isinstance(master, OdeInCoSimulation | WithShortStep | WithEvents | StepsToInputJumps):
+        master = master.base
+    return master
+
+
+def _of_stimuli(plan: Plan) -> Iterator[Unsupported]:
+    advice = "leave them out: the importer drives the inputs of the system"
+    stimuli, subject = plan.stimuli, f"system {plan.name}"
+    for source in stimuli.sources:
+        if not isinstance(source.time_signal, Table | Constant | Overridden):
+            yield Unsupported(
+                f"input {source.signal}", "functions as inputs are not supported in an exported FMU", advice
+            )
+    if stimuli and (plan.ode is not None or plan.event_modes):
+        what = "tables as inputs of model exchange and beside event mode are not supported in an exported FMU"
+        yield Unsupported(subject, what, advice)
+    overridden = any(isinstance(source.time_signal, Overridden) for source in stimuli.sources)
+    if overridden or stimuli.connections or stimuli.parameter_changes:
+        yield Unsupported(subject, "scenarios are not supported in an exported FMU", advice)
+
+
 def _of_settings(plan: Plan) -> Iterator[Unsupported]:
-    settings, master = plan.settings, plan.master
-    master = master.base if isinstance(master, OdeInCoSimulation) else master
-    master = master.base if isinstance(master, WithShortStep | WithEvents) else master
+    master = stepping_master(plan)
     subject = "the settings"
-    if settings.substeps:
-        yield Unsupported(subject, "substeps are not supported in an exported FMU", "leave them out")
+    if plan.settings.substeps and plan.event_modes:
+        yield Unsupported(subject, "substeps beside event mode are not supported in an exported FMU", "leave them out")
     if not (plan.ode is not None and plan.ode.alone) and not isinstance(master, ProgrammedMaster | Iterated):
         yield Unsupported(
             subject,
@@ -70,11 +89,7 @@ def _of_parts(plan: Plan) -> Iterator[Unsupported]:
 
 
 def _of_part(one: PlannedInstance, uses: int, at_events: Sequence[str]) -> Iterator[Unsupported]:
-    subject, description = f"component {one.name}", one.description
-    if description.fmi_major == 1:
-        yield Unsupported(
-            subject, "FMUs of FMI 1.0 are not supported in an exported FMU", "ask for an FMU of FMI 2.0 or 3.0"
-        )
+    subject = f"component {one.name}"
     if one.used_interface.once_per_process and uses > 1:
         yield Unsupported(
             subject,

@@ -424,7 +424,7 @@ def _add(
         with watch.during(index, _making(planned)) if watch else contextlib.nullcontext():
             instance = _instantiated(binary, plan, planned, kernel, environment, logging)
     own = events or of_ode
-    table = _table(planned, instance, environment, _event_types(planned, own))
+    table = _table(plan, planned, instance, environment, _event_types(planned, own))
     if watch:
         instance.intercept(watch.around(index))
         table = watch.stand_in(index, table)
@@ -476,7 +476,7 @@ def _event_types(planned: PlannedInstance, member: EventMember | None) -> tuple[
 
 
 def _table(
-    planned: PlannedInstance, instance: FmuInstance, environment: int, event_types: tuple[str, ...]
+    plan: Plan, planned: PlannedInstance, instance: FmuInstance, environment: int, event_types: tuple[str, ...]
 ) -> InstanceTable:
     return InstanceTable(
         fmi_major=planned.description.fmi_major,
@@ -498,6 +498,7 @@ def _table(
         # For model exchange, evaluations of the ODE have set them.
         refreshed=planned.interface is InterfaceType.CO_SIMULATION,
         event_types=event_types,
+        substeps=plan.substeps(planned),
     )
 
 

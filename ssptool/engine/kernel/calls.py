@@ -131,15 +131,36 @@ class IterateRule(NamedTuple):
     window: int = 0
 
 
+class MeasureKind(IntEnum):
+    """What a measure of convergence limits: see `MeasureLimit`."""
+
+    ABSOLUTE = 0
+    RELATIVE = 1
+    RESIDUAL_RELATIVE = 2
+
+
+class MeasureLimit(NamedTuple):
+    """A measure of convergence of x, found being what came out for it.
+
+    ABSOLUTE: |found − x| ≤ limit in every unknown. RELATIVE: |found − x| ≤ limit·max(|x|, nominal) in every unknown.
+    RESIDUAL_RELATIVE: ‖found − x‖ ≤ limit times that of the first iterate of the step, in nominal values, or what
+    rounding leaves.
+    """
+
+    kind: MeasureKind
+    limit: float
+
+
 @dataclass(frozen=True, slots=True)
 class IterationCalls:
     """A step that is repeated until the `unknowns` (input slots) agree at its end with the outputs that feed them.
 
     `group` are the instances. Inputs of those in `following` are interpolated with `order` (0: held at their value at
     the end of the step), inputs of those in `held` are held. The first guess is the polynomial of `prediction` order
-    through the accepted points. An iterate agrees where |found − x| ≤ absolute + relative·max(|x|, nominal) in every
-    unknown; else the first ones pass on what was found until there were `plain_iterations`, as long as that has
-    converged in steps before, and `rule` makes all others.
+    through the accepted points; of order 0, the values that inputs have at the start. An iterate agrees where all
+    `measures` are met; else the first ones pass on what was found until there were `plain_iterations`, as long as that
+    has converged in steps before, and `rule` makes all others. With a `count`, a step is exactly so many iterations;
+    those whose last iterate does not meet the relative measure among `measures` are counted.
 
     A change that stops falling at the noise of the outputs is accepted. After `max_iterations` iterations, or where
     iterates diverge, the operation ends; with `retreats` the step is repeated with strong damping, and then done once
@@ -154,12 +175,12 @@ class IterationCalls:
     nominal: Sequence[float]
     order: int
     prediction: int
-    absolute: float
-    relative: float
+    measures: Sequence[MeasureLimit]
     rule: IterateRule
     plain_iterations: int
     max_iterations: int
     retreats: bool
+    count: int = 0
 
 
 @dataclass(slots=True)
@@ -179,6 +200,9 @@ class AcceptedSteps:
         The start of the first one [s].
     failed, failed_damped
         Steps in a row in which the method of choice, and stronger damping, did not converge.
+    unconverged, residual, open_signal, open_time, grows
+        Steps of a fixed number of iterations that had not converged; the largest last change of one, relative to the
+        size, of which unknown, and the start of that step [s]; whether one changed more at last than at first.
     """
 
     floor: float = 0.0
@@ -192,6 +216,11 @@ class AcceptedSteps:
     unrepeated_from: float = 0.0
     failed: int = 0
     failed_damped: int = 0
+    unconverged: int = 0
+    residual: float = 0.0
+    open_signal: int = 0
+    open_time: float = 0.0
+    grows: bool = False
 
     def note_noise(self, t: float, level: float, signal: int) -> None:
         self.noisy += 1
@@ -207,6 +236,12 @@ class AcceptedSteps:
         self.unrepeated_from = self.unrepeated_from if self.unrepeated else t
         self.unrepeated += 1
         self.failed_damped += 1
+
+    def note_unconverged(self, t: float, residual: float, signal: int, grows: bool) -> None:
+        self.unconverged += 1
+        self.grows = self.grows or grows
+        if residual > self.residual:
+            self.residual, self.open_signal, self.open_time = residual, signal, t
 
 
 class SecantMemory(NamedTuple):
@@ -345,6 +380,21 @@ class TimeTables(NamedTuple):
     inputs: Sequence[DrivenInput]
 
 
+class SlotPolynomial(NamedTuple):
+    """A slot of type Float64 that is on a polynomial: its value and derivatives at the time t [s]."""
+
+    slot: int
+    t: float
+    value: float
+    first: float = 0.0
+    second: float = 0.0
+
+    def at(self, time: float) -> float:
+        """The value at a time [s]."""
+        past = time - self.t
+        return self.value + past * (self.first + 0.5 * past * self.second)
+
+
 class SlotOverrideKind(IntEnum):
     NONE = 0
     OVERRIDE = 1  # replaced by a value
@@ -370,6 +420,23 @@ class OverriddenWire(NamedTuple):
     destination: int
     at_source: SlotOverride = UNCHANGED
     at_destination: SlotOverride = UNCHANGED
+
+
+@dataclass(frozen=True, slots=True)
+class Substeps:
+    """Steps of an instance in each step of the kernel: so many of equal size.
+
+    `moving` inputs run over the step: over each substep if the FMU `follows`, else they have the value of the middle
+    of the substep. The others, `held`, keep the value of the start of the step.
+    """
+
+    count: int = 1
+    follows: bool = False
+    moving: Slots = ()
+    held: Slots = ()
+
+
+ONE_STEP = Substeps()
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,6 +488,7 @@ class InstanceTable:
     observed_elements: Sequence[int] = ()
     refreshed: bool = True
     event_types: Sequence[str] = ()
+    substeps: Substeps = ONE_STEP
 
 
 FUNCTIONS: Mapping[int, tuple[str, ...]] = {

@@ -49,6 +49,8 @@ from ssptool.engine.kernel.calls import (
     IterationMemory,
     IterationReport,
     LoopCalls,
+    MeasureKind,
+    MeasureLimit,
     Op,
     Outcome,
     OverriddenWire,
@@ -56,8 +58,10 @@ from ssptool.engine.kernel.calls import (
     SecantMemory,
     SlotOverride,
     SlotOverrideKind,
+    SlotPolynomial,
     Slots,
     SolveLoop,
+    Substeps,
     TableColumn,
     TimeTables,
     functions_for,
@@ -95,6 +99,8 @@ __all__ = [
     "Kernel",
     "LoopCalls",
     "LoopMethod",
+    "MeasureKind",
+    "MeasureLimit",
     "Op",
     "Outcome",
     "OverriddenWire",
@@ -103,10 +109,12 @@ __all__ = [
     "SecantMemory",
     "SlotOverride",
     "SlotOverrideKind",
+    "SlotPolynomial",
     "Slots",
     "Solution",
     "SolveLoop",
     "Solved",
+    "Substeps",
     "TableColumn",
     "Tables",
     "TimeTables",
@@ -236,6 +244,9 @@ class Kernel(Protocol):
 
     def override_column(self, column: int, override: SlotOverride) -> None:
         """Override what a column gives from now on."""
+
+    def follow(self, polynomials: Sequence[SlotPolynomial]) -> None:
+        """From now on these slots, and no others, are on polynomials over time, as others are on tables."""
 
     def between(self, begin: float, end: float) -> None:
         """Set the present segment [s]: at `end`, tables have their limit from the left; before `begin`, their limit

@@ -1,6 +1,5 @@
 """Convergence of iterated steps: measures with their limits, and remarks on steps that did not converge."""
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -8,8 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ssptool.engine.kernel.interface import AcceptedSteps, Floats
-from ssptool.engine.kernel.twin.convergence import ROUNDING, Judge, limit_judge
+from ssptool.engine.kernel.interface import AcceptedSteps, Floats, MeasureKind, MeasureLimit
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, SavedState, Unconverged, UnplannedSteps
 from ssptool.engine.settings import ASKED, Settings
 from ssptool.errors import WrongValue, counted
@@ -29,8 +27,9 @@ class Measure(Protocol):
     @property
     def name(self) -> str: ...
 
-    def begin(self, nominal: Floats) -> Judge:
-        """Start the iterations of one step; nominal values (m,) are in the units of the signals."""
+    @property
+    def limits(self) -> tuple[MeasureLimit, ...]:
+        """What the iterations of a step are judged by."""
         ...
 
     def allowed(self, x: Floats, nominal: Floats) -> Floats:
@@ -51,8 +50,9 @@ class Absolute:
     def name(self) -> str:
         return f"absolute {self.limit:g}"
 
-    def begin(self, nominal: Floats) -> Judge:
-        return limit_judge(self.limit, 0.0, nominal)
+    @property
+    def limits(self) -> tuple[MeasureLimit, ...]:
+        return (MeasureLimit(MeasureKind.ABSOLUTE, self.limit),)
 
     def allowed(self, x: Floats, nominal: Floats) -> Floats:
         return np.full_like(x, self.limit)
@@ -68,8 +68,9 @@ class Relative:
     def name(self) -> str:
         return f"relative {self.limit:g}"
 
-    def begin(self, nominal: Floats) -> Judge:
-        return limit_judge(0.0, self.limit, nominal)
+    @property
+    def limits(self) -> tuple[MeasureLimit, ...]:
+        return (MeasureLimit(MeasureKind.RELATIVE, self.limit),)
 
     def allowed(self, x: Floats, nominal: Floats) -> Floats:
         return np.asarray(self.limit * np.maximum(np.abs(x), nominal))
@@ -91,17 +92,9 @@ class ResidualRelative:
     def name(self) -> str:
         return f"residual-relative {self.limit:g}"
 
-    def begin(self, nominal: Floats) -> Judge:
-        first: list[float] = []
-
-        def judge(x: Floats, change: Floats) -> float:
-            size = float(np.linalg.norm(change / nominal))
-            first.append(size)
-            # A first guess that is exact cannot be improved, for example at rest.
-            rounding = ROUNDING * float(np.linalg.norm(np.maximum(np.abs(x) / nominal, 1.0)))
-            return size / max(self.limit * first[0], rounding)
-
-        return judge
+    @property
+    def limits(self) -> tuple[MeasureLimit, ...]:
+        return (MeasureLimit(MeasureKind.RESIDUAL_RELATIVE, self.limit),)
 
     def allowed(self, x: Floats, nominal: Floats) -> Floats:
         return np.full_like(x, np.inf)
@@ -117,12 +110,9 @@ class AllOf:
     def name(self) -> str:
         return " and ".join(measure.name for measure in self.measures)
 
-    def begin(self, nominal: Floats) -> Judge:
-        judges = [measure.begin(nominal) for measure in self.measures]
-        if len(judges) == 1:
-            return judges[0]
-        # Each is asked, so that each sees every iterate; max() of Python would drop a nan.
-        return lambda x, change: float(np.max([judge(x, change) for judge in judges]))
+    @property
+    def limits(self) -> tuple[MeasureLimit, ...]:
+        return tuple(limit for measure in self.measures for limit in measure.limits)
 
     def allowed(self, x: Floats, nominal: Floats) -> Floats:
         return np.asarray(np.min([measure.allowed(x, nominal) for measure in self.measures], axis=0))
@@ -148,9 +138,9 @@ class FixedCount:
     def name(self) -> str:
         return f"none, after {counted(self.count, 'iteration')}"
 
-    def begin(self, nominal: Floats) -> Judge:
-        done = itertools.count(1)
-        return lambda x, change: self.count / next(done) if np.all(np.isfinite(change)) else np.nan
+    @property
+    def limits(self) -> tuple[MeasureLimit, ...]:
+        return (MeasureLimit(MeasureKind.RELATIVE, self.limit),)
 
     def allowed(self, x: Floats, nominal: Floats) -> Floats:
         return np.asarray(self.limit * np.maximum(np.abs(x), nominal))
@@ -200,16 +190,22 @@ class UnconvergedSteps:
         Names of the unknowns of the group.
     accepted
         Asks whatever iterates the group for such steps so far.
-    unconverged
-        Steps of a fixed number of iterations that had not converged, and the worst of them.
+    count
+        Iterations of each step, if their number is fixed.
     """
 
     signals: tuple[str, ...]
     accepted: Callable[[], AcceptedSteps] = AcceptedSteps
-    unconverged: Unconverged = NONE_UNCONVERGED
+    count: int = 0
 
-    def note_unconverged(self, one: Unconverged) -> None:
-        self.unconverged = self.unconverged.beside(one)
+    @property
+    def unconverged(self) -> Unconverged:
+        """Steps of a fixed number of iterations that had not converged, and the worst of them."""
+        steps = self.accepted()
+        if not steps.unconverged:
+            return NONE_UNCONVERGED
+        worst = steps.residual, self.signals[steps.open_signal], steps.open_time
+        return Unconverged(steps.unconverged, *worst, self.count, steps.grows)
 
     def remarks(self, names: tuple[str, ...]) -> Iterator[str]:
         who, steps = ", ".join(names), self.accepted()
@@ -230,15 +226,15 @@ class UnconvergedSteps:
                 f"extrapolated inputs, the first from t = {steps.unrepeated_from:.6g} s; compare with a smaller step "
                 "size"
             )
-        if self.unconverged.steps:
+        if steps.unconverged:
             yield self.unconverged.text(who)
 
 
 def settled_of(
-    known: dict[tuple[str, ...], UnplannedSteps], names: tuple[str, ...], signals: tuple[str, ...]
+    known: dict[tuple[str, ...], UnplannedSteps], names: tuple[str, ...], signals: tuple[str, ...], count: int
 ) -> UnconvergedSteps:
-    """Counts of the group of these names, which outlast a restart of the master."""
-    found = known.setdefault(names, UnconvergedSteps(signals))
+    """Counts of the group of these names, which outlast a restart of the master; `count`: of iterations, if fixed."""
+    found = known.setdefault(names, UnconvergedSteps(signals, count=count))
     assert isinstance(found, UnconvergedSteps)
     return found
 

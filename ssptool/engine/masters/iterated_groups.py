@@ -38,7 +38,6 @@ from ssptool.engine.masters.acceleration import (
     saved_secants,
 )
 from ssptool.engine.masters.convergence import (
-    Absolute,
     FixedCount,
     Measure,
     Relative,
@@ -55,7 +54,6 @@ from ssptool.engine.masters.protocols import (
     InstanceGroup,
     SavedState,
     StepDerivatives,
-    Unconverged,
     part_of,
     under,
 )
@@ -108,13 +106,16 @@ class IterationMethod:
         """
         return 2 if isinstance(self.acceleration, IqnIls) else 1
 
+    @property
+    def count(self) -> int:
+        """Number of iterations of each step, if it is fixed."""
+        return self.measure.count if isinstance(self.measure, FixedCount) else 0
+
 
 def kernel_calls(method: IterationMethod, group: InstanceGroup) -> IterationCalls | None:
-    """The iterated step of this group as a kernel does it; None if a kernel has no such acceleration, measure or
-    first guess.
-    """
-    measure, rule = method.measure, kernel_rule(method.acceleration)
-    if rule is None or not isinstance(measure, Absolute | Relative) or not method.prediction:
+    """The iterated step of this group as a kernel does it; None if a kernel has no such acceleration."""
+    rule = kernel_rule(method.acceleration)
+    if rule is None:
         return None
     return IterationCalls(
         group=group.group,
@@ -125,12 +126,12 @@ def kernel_calls(method: IterationMethod, group: InstanceGroup) -> IterationCall
         nominal=group.nominal,
         order=method.inputs.order,
         prediction=method.prediction,
-        absolute=measure.limit if isinstance(measure, Absolute) else 0.0,
-        relative=measure.limit if isinstance(measure, Relative) else 0.0,
+        measures=method.measure.limits,
         rule=rule,
         plain_iterations=method.plain_iterations,
         max_iterations=method.max_iterations,
         retreats=method.retreats,
+        count=method.count,
     )
 
 
@@ -187,7 +188,7 @@ class KernelGroup:
     ) -> None:
         self.system, self.kernel = system, system.kernel
         self.iteration = self.kernel.iteration(calls)
-        self.settled = settled_of(system.settled, group.names, group.signals)
+        self.settled = settled_of(system.settled, group.names, group.signals, method.count)
         self.kernel.set_accepted_steps(self.iteration, self.settled.accepted())
         self.settled.accepted = lambda: self.kernel.accepted_steps(self.iteration)
         self.failures = IterationFailures(method, system, group, self.settled)
@@ -238,7 +239,7 @@ class RepeatedGroup:
         self.values = self.kernel.values
         self.input_value, self.input_rates = self.kernel.input_value, self.kernel.input_rates
         self.t, self.h, self.end = system.start, system.step, system.start
-        self.settled = settled_of(system.settled, group.names, group.signals)
+        self.settled = settled_of(system.settled, group.names, group.signals, method.count)
         self.failures = IterationFailures(method, system, group, self.settled)
         self.trouble: Failure | None = None
         self.ask_derivatives: AskDerivatives | None = None
@@ -246,11 +247,17 @@ class RepeatedGroup:
         self.repetition = self._begun()
 
     def _begun(self) -> Repetition[Failure]:
-        method, nominal = self.method, self.nominal
-        limits = RepetitionLimits(method.prediction, method.plain_iterations, method.max_iterations, method.retreats)
-        counted = isinstance(method.measure, FixedCount)
-        repeated = RepetitionMethod(limits, self.accelerator, lambda: method.measure.begin(nominal), counted)
-        repetition: Repetition[Failure] = Repetition(repeated, self, nominal, self._log)
+        method = self.method
+        limits = RepetitionLimits(
+            method.prediction,
+            method.plain_iterations,
+            method.max_iterations,
+            method.retreats,
+            method.measure.limits,
+            method.count,
+        )
+        repeated = RepetitionMethod(limits, self.accelerator)
+        repetition: Repetition[Failure] = Repetition(repeated, self, self.nominal, self._log)
         repetition.accepted = self.settled.accepted()
         self.settled.accepted = lambda: repetition.accepted
         return repetition
@@ -276,17 +283,8 @@ class RepeatedGroup:
         repetition = self.repetition
         found = repetition.step(t, h)
         if isinstance(found, int):
-            self._judge_fixed_count(repetition.agreement, found)
             return found
         return self.failures.of_step(t, repetition.iterations, repetition.report, found)
-
-    def _judge_fixed_count(self, agreement: Agreement, iterations: int) -> None:
-        """Judge whether a step of a fixed number of iterations has converged."""
-        measure = self.method.measure
-        if isinstance(measure, FixedCount) and not agreement.last <= measure.limit:
-            signal = self.group.signals[agreement.last_worst]
-            grows = agreement.grows or not agreement.last <= agreement.first
-            self.settled.note_unconverged(Unconverged(1, agreement.last, signal, self.t, iterations, grows))
 
     def save(self) -> Failure | None:
         return self._checked(self.kernel.save)

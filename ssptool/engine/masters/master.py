@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
-from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Kernel, Op, Outcome
+from ssptool.engine.kernel.interface import LONG_AGO, Code, Floats, Instruction, Kernel, Op, Outcome
 from ssptool.engine.masters.protocols import (
     NONE_UNCONVERGED,
     AskDerivatives,
     CheckpointProtocol,
-    GroupPart,
     InputApproximation,
     InstanceGroup,
     InterfaceEnds,
@@ -128,7 +127,7 @@ class CoupledSystem:
     ode
         The ODE beside components of co-simulation. It is an instance of its own, stepped with the others.
     stepwise
-        True if operations must be called one by one, because of logs or substeps.
+        True if operations must be called one by one, because of logs or functions.
     stop : [s]
         Stop time of the run.
     nominal : (slots,)
@@ -241,36 +240,8 @@ class CoupledSystem:
         return last - number - beside
 
     def advance(self, instances: InstanceGroup, t: float, h: float) -> Outcome:
-        """Step instances, in substeps where there are several. Inputs run as set for the whole step."""
-        if not instances.parts:
-            return self.kernel.advance(instances.group, t, h)
-        for part in instances.parts:
-            outcome = self._substeps(part, t, h) if part.substeps > 1 else self.kernel.advance(part.group, t, h)
-            if not outcome.ok:
-                return outcome
-        return OK
-
-    def _substeps(self, part: GroupPart, t: float, h: float) -> Outcome:
-        """Inputs that cannot vary within a substep have the value of its middle. Afterwards, all run as before: if the
-        step is repeated, driven ones do so again.
-        """
-        kernel, slots, size = self.kernel, part.inputs, h / part.substeps
-        moving = part.held[kernel.input_rates[:, part.held].any(axis=0)]
-        kernel.input_value[moving], kernel.input_rates[:, moving] = kernel.values[moving], 0.0
-        value, outcome = kernel.input_value[slots], OK
-        first, second = kernel.input_rates[0][slots], kernel.input_rates[1][slots]
-        for number in range(part.substeps):
-            past = number * size
-            at = past if part.follows else past + size / 2
-            kernel.input_value[slots] = value + at * (first + (0.5 * at) * second)
-            kernel.input_rates[0][slots] = first + at * second if part.follows else 0.0
-            kernel.input_rates[1][slots] = second if part.follows else 0.0
-            outcome = kernel.advance(part.group, t + past, size)
-            if not outcome.ok:
-                break
-        kernel.input_value[slots] = value
-        kernel.input_rates[0][slots], kernel.input_rates[1][slots] = first, second
-        return outcome
+        """Step instances. Inputs run as set for the step."""
+        return self.kernel.advance(instances.group, t, h)
 
     def finish(self, point: int, row: Floats) -> None:
         """The step that leads to this point is final: exchange, remember, record."""

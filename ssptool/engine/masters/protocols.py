@@ -249,8 +249,6 @@ class InstanceGroup(NamedTuple):
         Names of the instances.
     signals
         Names of `unknowns`, in the same order.
-    parts
-        One by one, if some of them do several steps in a macro step; empty otherwise.
     integrated
         The ODE of the components of model exchange is among them, whose outputs are consistent after a schedule only.
     """
@@ -265,7 +263,6 @@ class InstanceGroup(NamedTuple):
     interpolates: bool = False
     names: tuple[str, ...] = ()
     signals: tuple[str, ...] = ()
-    parts: tuple["GroupPart", ...] = ()
     integrated: bool = False
 
 
@@ -275,19 +272,6 @@ class InterfaceEnds(NamedTuple):
     source: Signal
     destination: Signal
     unit: str
-
-
-class GroupPart(NamedTuple):
-    """One instance that does `substeps` steps in a macro step. `follows`: its inputs may vary over each of them.
-
-    `inputs` are those that are continuous; the others, `held`, keep one value in all substeps.
-    """
-
-    group: int
-    inputs: NDArray[np.intp]
-    substeps: int
-    follows: bool
-    held: NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)

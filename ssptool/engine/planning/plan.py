@@ -7,7 +7,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from ssptool.documents.diagnostics import Diagnostic
-from ssptool.engine.kernel.interface import FLOAT, HELD, Call, LoopCalls, SolveLoop, holds_integer
+from ssptool.engine.kernel.interface import FLOAT, HELD, Call, LoopCalls, SolveLoop, Substeps, holds_integer
 from ssptool.engine.masters.master import Master
 from ssptool.engine.masters.protocols import Participants
 from ssptool.engine.masters.registry import Capabilities
@@ -18,7 +18,7 @@ from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
 from ssptool.engine.trace import NUMBERED, Column
 from ssptool.errors import counted
-from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, Value, Variable
+from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, Value, Variability, Variable
 from ssptool.network.arrays import whole
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Conversion, Network, Signal, Wire
@@ -278,6 +278,17 @@ class Plan:
         """Slots at which loops are cut, and for which only their components know a first guess."""
         cut = (slot for loop in self.loops for slot in (*loop.calls.torn, *loop.calls.frozen))
         return frozenset(cut) - set(self.guesses)
+
+    def substeps(self, one: PlannedInstance) -> Substeps:
+        """Steps of a component in each macro step."""
+        variables = one.description.variables
+        continuous = {name: variables[name].variability is Variability.CONTINUOUS for name, _ in one.moving}
+        return Substeps(
+            self.settings.substeps.get(one.name, 1),
+            one.capabilities.follows,
+            tuple(slot for name, slot in one.moving if continuous[name]),
+            tuple(slot for name, slot in one.moving if not continuous[name]),
+        )
 
     def first_guesses(self) -> Iterator[tuple[PlannedInstance, tuple[int, ...]]]:
         """Each component with the slots whose first guesses are what it says: inputs, and outputs that are `cut`."""

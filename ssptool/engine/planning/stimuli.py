@@ -106,7 +106,7 @@ def slot_sources(plan: Plan) -> tuple[SlotSource, ...]:
     return tuple(SlotSource(slot, plan.types[slot], time_signal) for slot, time_signal in places)
 
 
-class _Rows(NamedTuple):
+class TableRows(NamedTuple):
     times: tuple[float, ...]
     values: tuple[Value, ...]
     linear: bool
@@ -115,15 +115,15 @@ class _Rows(NamedTuple):
 _ANY_TIME = (0.0,)
 
 
-def _rows(time_signal: TimeSignal) -> _Rows | None:
+def table_rows(time_signal: TimeSignal) -> TableRows | None:
     """Rows of a time series that is a table; a constant has one row."""
     match time_signal:
         case Constant(value):
-            return _Rows(_ANY_TIME, (value,), False)
+            return TableRows(_ANY_TIME, (value,), False)
         case Table(times, values):
-            return _Rows(times, values, time_signal.continuous)
+            return TableRows(times, values, time_signal.continuous)
         case Overridden(base):
-            return _rows(base)
+            return table_rows(base)
         case _:
             return None
 
@@ -150,13 +150,15 @@ class SlotSources:
         places: dict[int, int] = {}
         columns = []
         for one in self._sources:
-            rows = _rows(one.time_signal) or _Rows(_ANY_TIME, (one.time_signal.after(plan.interval.start),), False)
+            rows = table_rows(one.time_signal) or TableRows(
+                _ANY_TIME, (one.time_signal.after(plan.interval.start),), False
+            )
             place = places.setdefault(id(rows.times), len(places))
             axes.setdefault(place, np.array(rows.times, dtype=np.float64))
             values = np.array([slot_value(kernel, one.type, value) for value in rows.values])
             columns.append(TableColumn(one.slot, place, values, rows.linear))
         kernel.time_tables(TimeTables(tuple(axes.values()), columns, driven_inputs(plan)))
-        functions = [place for place, one in enumerate(self._sources) if _rows(one.time_signal) is None]
+        functions = [place for place, one in enumerate(self._sources) if table_rows(one.time_signal) is None]
         self._sampled = tuple(_Sampled(self._sources[place], kernel.table_column(place)) for place in functions)
 
     def __bool__(self) -> bool:
@@ -171,7 +173,7 @@ class SlotSources:
         self._begin, self._end = begin, end
         self.kernel.between(begin, end)
         for place, one in enumerate(self._sources):
-            if isinstance(one.time_signal, Overridden) and _rows(one.time_signal) is not None:
+            if isinstance(one.time_signal, Overridden) and table_rows(one.time_signal) is not None:
                 change = active(one.time_signal.overrides, begin)
                 self.kernel.override_column(place, slot_override(self.kernel, one.type, change))
 
@@ -197,16 +199,16 @@ def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
     time_signals = {one.slot: one.time_signal for one in slot_sources(plan)}
     sources = {wire.destination: time_signals[wire.source] for wire in plan.wires if wire.source in time_signals}
     return tuple(
-        DrivenInput(slot, _input_mode(plan, one, place, sources[slot]))
+        DrivenInput(slot, input_mode(plan, one, place, sources[slot].continuous))
         for one in plan.instances
         for place, slot in enumerate(one.input_slots)
         if slot in sources
     )
 
 
-def _input_mode(plan: Plan, instance: PlannedInstance, place: int, time_signal: TimeSignal) -> DrivenInputMode:
+def input_mode(plan: Plan, instance: PlannedInstance, place: int, continuous: bool) -> DrivenInputMode:
     """How an input runs over a step: on its signal if possible, else held at the middle of a step if continuous."""
-    if not time_signal.continuous or instance.input_types[place] != FLOAT or plan.settings.input is InputName.HOLD:
+    if not continuous or instance.input_types[place] != FLOAT or plan.settings.input is InputName.HOLD:
         return DrivenInputMode.HELD
     variable = instance.description.variables[instance.inputs[place].variable]
     if variable.variability is not Variability.CONTINUOUS:

@@ -14,10 +14,9 @@ from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Call, Code, Outcome, SolveLoop
 from ssptool.engine.kernel.solutions import Solution
 from ssptool.engine.masters.master import CoupledSystem, SteppedAlone
-from ssptool.engine.masters.protocols import GroupPart, InstanceGroup, InterfaceEnds, SteppedOde
+from ssptool.engine.masters.protocols import InstanceGroup, InterfaceEnds, SteppedOde
 from ssptool.engine.planning.plan import Plan, PlannedGroup
 from ssptool.engine.run.loops import WRONG_DERIVATIVES, LoopWork, RunningLoop, unit_of
-from ssptool.fmu.description import Variability
 
 if TYPE_CHECKING:
     from ssptool.engine.run.interface_jacobian import InterfaceDerivatives
@@ -130,7 +129,7 @@ def couple(
         if plan.ode is not None and plan.ode.alone
         else None,
         ode=ode,
-        stepwise=assembly.loop_log is not None or bool(everything.parts) or _asks_functions(assembly),
+        stepwise=assembly.loop_log is not None or _asks_functions(assembly),
         stop=plan.interval.stop,
         nominal=np.array(plan.nominal),
         reals=_reals(plan),
@@ -240,7 +239,6 @@ def _set(
     plan, kernel = assembly.plan, assembly.kernel
     components = [i for i in instances if i < len(plan.instances)]
     following = [i for i in components if _follows(plan, i)]
-    divided = any(_substeps(plan, i) > 1 for i in components)
     return InstanceGroup(
         group=kernel.group(instances),
         following=kernel.group(following),
@@ -252,35 +250,14 @@ def _set(
         interpolates=interpolates,
         names=tuple(plan.instances[i].name for i in components),
         signals=tuple(str(plan.signals[slot]) for slot in unknowns),
-        parts=tuple(_part(assembly, i) for i in instances) if divided else (),
         integrated=len(components) < len(instances),
     )
-
-
-def _part(assembly: Assembly, instance: int) -> GroupPart:
-    if instance == len(assembly.plan.instances):
-        nothing = np.empty(0, dtype=np.intp)
-        return GroupPart(assembly.kernel.group((instance,)), nothing, 1, follows=True, held=nothing)
-    planned = assembly.plan.instances[instance]
-    variables = planned.description.variables
-    continuous = {name: variables[name].variability is Variability.CONTINUOUS for name, _ in planned.moving}
-    return GroupPart(
-        group=assembly.kernel.group((instance,)),
-        inputs=np.array([slot for name, slot in planned.moving if continuous[name]], dtype=np.intp),
-        substeps=_substeps(assembly.plan, instance),
-        follows=planned.capabilities.follows,
-        held=np.array([slot for name, slot in planned.moving if not continuous[name]], dtype=np.intp),
-    )
-
-
-def _substeps(plan: Plan, instance: int) -> int:
-    return plan.settings.substeps.get(plan.instances[instance].name, 1)
 
 
 def _follows(plan: Plan, instance: int) -> bool:
     """True if its inputs can do more than be held; in substeps any can, substep by substep."""
     planned = plan.instances[instance]
-    return bool(planned.wired) and (planned.capabilities.follows or _substeps(plan, instance) > 1)
+    return bool(planned.wired) and (planned.capabilities.follows or plan.substeps(planned).count > 1)
 
 
 def _registered(steps: Sequence[Call | SolveLoop], loops: dict[int, RunningLoop]) -> tuple[Call | SolveLoop, ...]:

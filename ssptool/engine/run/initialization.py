@@ -33,6 +33,13 @@ ROUNDS = 50
 """Largest number of evaluations of the system, besides one per such FMU, which a chain of them takes."""
 
 
+def stated_value(planned: PlannedInstance, name: str) -> Value:
+    """Value of a variable before its FMU can be asked."""
+    variable = planned.description.variables[name]
+    given = planned.starts.get(name, variable.start)
+    return _NOTHING.get(variable.type, 0) if given is None else given
+
+
 class Fmi1Initialization:
     """Initialize the FMI 1.0 FMUs of an assembly, which have no initialization mode."""
 
@@ -116,12 +123,6 @@ class Fmi1Initialization:
             "give start values for these inputs, or export the FMUs as FMI 2.0",
             self._plan.interval.start,
         )
-
-    def stated(self, planned: PlannedInstance, name: str) -> Value:
-        """Value of a variable before its FMU can be asked."""
-        variable = planned.description.variables[name]
-        given = planned.starts.get(name, variable.start)
-        return _NOTHING.get(variable.type, 0) if given is None else given
 
     def _begin(self, index: int) -> None:
         if index not in self._groups or index in self._with:
@@ -335,7 +336,7 @@ class _Initialization:
         for (planned, slots), instance in zip(self.plan.first_guesses(), self.assembly.instances, strict=True):
             names = [self.plan.signals[slot].variable for slot in slots]
             if instance.starts_over:
-                found = {name: self.beginnings.stated(planned, name) for name in names}
+                found = {name: stated_value(planned, name) for name in names}
             else:
                 found = instance.get(names)
             for slot, name in zip(slots, names, strict=True):

@@ -132,8 +132,11 @@ SSPTOOL_EXPORT int fmi2GetBooleanStatus(void* c, int kind, int* value) {
 }
 SSPTOOL_EXPORT int fmi2GetStringStatus(void*, int, const char**) { return static_cast<int>(Status::discard); }
 
-SSPTOOL_EXPORT int fmi2SetRealInputDerivatives(void* c, const fmi::Reference*, std::size_t, const int*, const double*) {
-  return not_supported(c, "fmi2SetRealInputDerivatives");
+SSPTOOL_EXPORT int fmi2SetRealInputDerivatives(void* c, const fmi::Reference* references, std::size_t count,
+                                               const int* orders, const double* values) {
+  return guarded(c, running, "fmi2SetRealInputDerivatives", [&](Instance& instance) {
+    for (std::size_t i = 0; i < count; ++i) instance.system.set_rate(references[i], orders[i], values[i]);
+  });
 }
 SSPTOOL_EXPORT int fmi2GetRealOutputDerivatives(void* c, const fmi::Reference*, std::size_t, const int*, double*) {
   return not_supported(c, "fmi2GetRealOutputDerivatives");

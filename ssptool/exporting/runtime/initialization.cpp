@@ -7,8 +7,6 @@
 
 namespace ssptool::runtime {
 
-namespace {
-
 LoopMethod method_of(const std::string& name) {
   const std::map<std::string, LoopMethod> known{
       {"auto", LoopMethod::automatic},    {"newton", LoopMethod::newton},     {"aitken", LoopMethod::aitken},
@@ -16,6 +14,8 @@ LoopMethod method_of(const std::string& name) {
   };
   return known.at(name);
 }
+
+namespace {
 
 const char* word(ssptool::Status status) noexcept {
   switch (status) {
@@ -43,14 +43,17 @@ std::string joined(const std::vector<std::string>& names) {
 void System::enter_initialization() {
   now_ = experiment_.start;
   for (const auto& part : parts_) {
+    if (!part->plan().has_mode()) continue;
     for (const VariableSet& start : part->plan().starts) part->set(start);
   }
   ArraysBefore before;
   for (const auto& [reference, values] : given_) set_in_parts(plan_.variables[reference], values, &before);
-  for (const auto& part : parts_) part->enter_initialization(experiment_);
+  for (const auto& part : parts_)
+    if (part->plan().has_mode()) part->enter_initialization(experiment_);
   make_events();
   phase_ = Phase::initialization;
   propagate();
+  begin_tables();
   guess();
   changed_ = true;
 }
@@ -58,11 +61,13 @@ void System::enter_initialization() {
 // What the parts say of their inputs and of what loops are cut at; over it what the system says.
 void System::guess() {
   SlotValues& slots = kernel_->slot_values;
-  for (const auto& part : parts_)
+  for (const auto& part : parts_) {
+    write(part->plan().stated);
     for (const VariableSet& asked : part->plan().guesses) {
       const std::vector<Value> found = part->get(asked);
       for (std::size_t i = 0; i < found.size(); ++i) write(asked.slots[i], found[i]);
     }
+  }
   for (Slot slot = 0; slot < slots.size(); ++slot)
     if (!slots.holds_integer[slot] && !std::isfinite(slots.values[slot])) slots.values[slot] = 0.0;
   if (plan_.at_events) write(plan_.at_events->starts);
@@ -92,7 +97,7 @@ std::vector<System::Step> System::prepared(const Schedule& schedule, Kernel& ker
   return steps;
 }
 
-void System::walk(const std::vector<Step>& steps) {
+void System::walk(const std::vector<Step>& steps, LoopMethod method) {
   for (const Step& step : steps) {
     if (!step.is_loop) {
       check(kernel_->schedules.evaluate(step.number), now_);
@@ -100,7 +105,7 @@ void System::walk(const std::vector<Step>& steps) {
     }
     auto& known = loops_at_start_;
     if (!known.contains(step.number)) known[step.number] = kernel_->loop_solutions.add(plan_.loops[step.number].calls);
-    solve(step.number, known[step.number], method_of(plan_.init), *kernel_);
+    solve(step.number, known[step.number], method, *kernel_);
   }
 }
 
@@ -141,7 +146,10 @@ void System::solve(Index number, Index loop, LoopMethod method, Kernel& kernel) 
 
 void System::make_consistent() {
   propagate();
-  walk(initialization_);
+  if (beginnings_.empty())
+    walk(initialization_, method_of(plan_.init));
+  else
+    settle_without_mode();
   kernel_->wires.copy_outer();
 }
 
@@ -152,6 +160,7 @@ void System::exit_initialization() {
   for (const auto& part : parts_) part->exit_initialization();
   first_point();
   couple();
+  jumps_ = false;
   phase_ = kind_ == Kind::model_exchange ? Phase::exchange : Phase::stepping;
   if (ode_ != nullptr) begin_ode();
   if (steps_end_at_events()) first_event();

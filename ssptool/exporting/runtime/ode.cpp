@@ -53,8 +53,7 @@ constexpr const char* time_event = "time event";
 }  // namespace
 
 RunningOde::RunningOde(Kernel& kernel, const std::vector<std::unique_ptr<Part>>& parts, const Plan& plan,
-                       OdeSystem::Schedules schedules, EventMembers* members, double start,
-                       OdeSystem::Explain explain)
+                       OdeSystem::Schedules schedules, EventMembers* members, double start, OdeSystem::Explain explain)
     : system(kernel, models_of(parts, *plan.ode), plan.ode->parts, schedules, plan.ode->inputs, std::move(explain)),
       nominal_(plan.ode->nominal),
       nobody_(members == nullptr ? no_members(kernel, plan, start) : nullptr),

@@ -29,7 +29,12 @@ std::string platform_folder(int fmi_major) {
 }
 
 // Every function that the runtime or the kernel may ask for, without the prefix.
-constexpr std::array life_cycle{"Instantiate",
+constexpr std::array life_cycle{"InstantiateSlave",
+                                "FreeSlaveInstance",
+                                "InitializeSlave",
+                                "TerminateSlave",
+                                "ResetSlave",
+                                "Instantiate",
                                 "InstantiateCoSimulation",
                                 "FreeInstance",
                                 "SetupExperiment",
@@ -76,19 +81,26 @@ constexpr std::array suffixes{"Real",  "Integer", "Boolean", "String", "Float64"
 // What model exchange does not have is looked for by a kernel too, but never called; should it be, it refuses.
 int refuse_call() { return fmi::error; }
 
-FunctionTable functions_of(const Library& library, int fmi_major, bool exchange) {
-  const std::string prefix = "fmi" + std::to_string(fmi_major);
+// Functions of FMI 1.0 have the model's name before theirs in the library.
+FunctionTable functions_of(const Library& library, const PlannedPart& plan) {
+  const std::string prefix = prefix_of(plan.fmi_major), model = plan.fmi_major < 2 ? plan.identifier + '_' : "";
   std::map<std::string, void*> found;
-  const auto look_up = [&](const std::string& name) { found[name] = library.find(name.c_str()); };
+  const auto look_up = [&](const std::string& name) { found[name] = library.find((model + name).c_str()); };
   for (const char* name : life_cycle) look_up(prefix + name);
-  if (fmi_major == 3)
+  if (plan.fmi_major == 3)
     for (const std::string& name : event_mode_functions()) look_up(name);
   for (const char* suffix : suffixes) {
     look_up(prefix + "Get" + suffix);
     look_up(prefix + "Set" + suffix);
   }
-  return FunctionTable(std::move(found), exchange ? reinterpret_cast<void*>(&refuse_call) : nullptr);
+  return FunctionTable(std::move(found), plan.exchange ? reinterpret_cast<void*>(&refuse_call) : nullptr);
 }
+
+}  // namespace
+
+std::string prefix_of(int fmi_major) { return fmi_major < 2 ? "fmi" : "fmi" + std::to_string(fmi_major); }
+
+namespace {
 
 // --- FMI 2.0 ---------------------------------------------------------------------------------------------------------
 
@@ -133,12 +145,13 @@ class Fmi2Part final : public Part {
     if (component_ != nullptr) functions_.find<void(void*)>("fmi2FreeInstance")(component_);
   }
 
-  void instantiate(const std::string& resources, bool logging) override {
+  void instantiate(const std::string& folder, bool logging) override {
     using Instantiate = void*(const char*, int, const char*, const char*, const Callbacks2*, int, int);
     const int kind = plan_.exchange ? 0 : 1;
+    const std::string resources = uri_of(below(folder, "resources"));
     logging_ = logging;
-    component_ = functions_.find<Instantiate>("fmi2Instantiate")(
-        plan_.name.c_str(), kind, plan_.token.c_str(), uri_of(resources).c_str(), &callbacks_, 0, logging ? 1 : 0);
+    component_ = functions_.find<Instantiate>("fmi2Instantiate")(plan_.name.c_str(), kind, plan_.token.c_str(),
+                                                                 resources.c_str(), &callbacks_, 0, logging ? 1 : 0);
     if (component_ == nullptr) throw Refused(Status::error, "component " + plan_.name + ": fmi2Instantiate failed");
   }
   void enter_initialization(const Experiment& experiment) override {
@@ -174,16 +187,16 @@ class Fmi3Part final : public Part {
     if (component_ != nullptr) functions_.find<void(void*)>("fmi3FreeInstance")(component_);
   }
 
-  void instantiate(const std::string& resources, bool logging) override {
+  void instantiate(const std::string& folder, bool logging) override {
     using Instantiate =
         void*(const char*, const char*, const char*, bool, bool, bool, bool, const fmi::Reference*, std::size_t, void*,
               void (*)(void*, int, const char*, const char*), fmi::v3::IntermediateUpdate*);
     logging_ = logging;
-    const std::string folder = resources + separator;
-    if (plan_.exchange) return instantiate_exchange(folder);
+    const std::string resources = below(folder, "resources") + separator;
+    if (plan_.exchange) return instantiate_exchange(resources);
     component_ = functions_.find<Instantiate>("fmi3InstantiateCoSimulation")(
-        plan_.name.c_str(), plan_.token.c_str(), folder.c_str(), false, logging, plan_.event_mode, plan_.returns_early,
-        plan_.moving.data(), plan_.moving.size(), this, &forward_message3,
+        plan_.name.c_str(), plan_.token.c_str(), resources.c_str(), false, logging, plan_.event_mode,
+        plan_.returns_early, plan_.moving.data(), plan_.moving.size(), this, &forward_message3,
         plan_.moving.empty() ? nullptr : &forward_update);
     if (component_ == nullptr)
       throw Refused(Status::error, "component " + plan_.name + ": fmi3InstantiateCoSimulation failed");
@@ -231,10 +244,7 @@ const char* word(int status) noexcept {
 }
 
 Part::Part(const PlannedPart& plan, std::shared_ptr<Library> library, Log& log)
-    : plan_(plan),
-      library_(std::move(library)),
-      functions_(functions_of(*library_, plan.fmi_major, plan.exchange.has_value())),
-      log_(log) {}
+    : plan_(plan), library_(std::move(library)), functions_(functions_of(*library_, plan)), log_(log) {}
 
 void Part::check(const char* function, int status) const {
   if (status <= fmi::warning) return;
@@ -315,6 +325,7 @@ std::unique_ptr<Part> load_part(const PlannedPart& plan, const std::string& reso
       resources, plan.folder + "/binaries/" + platform_folder(plan.fmi_major) + "/" + plan.identifier + library_ending);
   auto& library = libraries[file];
   if (library == nullptr) library = std::make_shared<Library>(file);
+  if (plan.fmi_major == 1) return make_fmi1_part(plan, library, log);
   if (plan.fmi_major == 2) return std::make_unique<Fmi2Part>(plan, library, log);
   if (plan.fmi_major == 3) return std::make_unique<Fmi3Part>(plan, library, log);
   throw std::runtime_error("component " + plan.name + ": FMI " + std::to_string(plan.fmi_major) +

@@ -35,7 +35,8 @@ class Part {
   Part& operator=(const Part&) = delete;
   virtual ~Part() = default;
 
-  virtual void instantiate(const std::string& resources, bool logging) = 0;
+  // `folder` holds the unpacked FMU.
+  virtual void instantiate(const std::string& folder, bool logging) = 0;
   // Sets structural parameters, in configuration mode; before everything else.
   virtual void configure() {}
   virtual void enter_initialization(const Experiment&) = 0;
@@ -101,8 +102,13 @@ class Part {
   Log& log_;
 };
 
+// What the names of its functions begin with.
+std::string prefix_of(int fmi_major);
+
 // The word of FMI for a status.
 const char* word(int status) noexcept;
+
+std::unique_ptr<Part> make_fmi1_part(const PlannedPart&, const std::shared_ptr<Library>&, Log&);
 
 // Throws std::runtime_error if its library is missing or cannot be loaded. Libraries that are there are used again.
 std::unique_ptr<Part> load_part(const PlannedPart&, const std::string& resources, Libraries&, Log&);

@@ -96,8 +96,9 @@ int Part::fetch_binary(const VariableSet& set, std::size_t size, std::vector<Val
   return status;
 }
 
-// By what the names of functions end with; booleans of FMI 2.0 have 32 bits.
+// By what the names of functions end with; booleans have 8 bits in FMI 1.0, 32 in FMI 2.0.
 const Part::TypeAccess& Part::access(const std::string& suffix) const {
+  static const TypeAccess boolean_of_fmi1{&Part::put<signed char>, &Part::fetch<signed char>};
   static const std::map<std::string, TypeAccess> before_fmi3{
       {"Real", {&Part::put<double>, &Part::fetch<double>}},
       {"Integer", {&Part::put<std::int32_t>, &Part::fetch<std::int32_t>}},
@@ -119,6 +120,7 @@ const Part::TypeAccess& Part::access(const std::string& suffix) const {
       {"String", {&Part::put<const char*>, &Part::fetch<const char*>}},
       {"Binary", {&Part::put_binary, &Part::fetch_binary}},
   };
+  if (plan_.fmi_major < 2 && suffix == "Boolean") return boolean_of_fmi1;
   const auto& known = plan_.fmi_major < 3 ? before_fmi3 : of_fmi3;
   const auto found = known.find(suffix);
   if (found == known.end())
@@ -127,7 +129,7 @@ const Part::TypeAccess& Part::access(const std::string& suffix) const {
 }
 
 std::string Part::function(const char* verb, const std::string& suffix) const {
-  return "fmi" + std::to_string(plan_.fmi_major) + verb + suffix;
+  return prefix_of(plan_.fmi_major) + verb + suffix;
 }
 
 void Part::set(const VariableSet& set) {

@@ -70,6 +70,16 @@ PlannedExchange exchange_from(const Json& json) {
           list<fmi::Reference>(json, "known_states")};
 }
 
+SlotValue slot_value_from(const Json& json) { return {json.at("slot").get<Slot>(), value_from(json.at("value"))}; }
+
+// Of a part without an initialization mode.
+void read_beginning(const Json& json, PlannedPart& part) {
+  part.input_sets = each<VariableSet>(json, "inputs", set_from);
+  part.stated = each<SlotValue>(json, "stated", slot_value_from);
+  const auto nominal = list<double>(json, "nominal");
+  for (std::size_t i = 0; i < nominal.size(); ++i) part.nominal[part.inputs.slots.at(i)] = nominal[i];
+}
+
 PlannedPart part_from(const Json& json) {
   PlannedPart part;
   part.name = json.at("name").get<std::string>();
@@ -79,6 +89,11 @@ PlannedPart part_from(const Json& json) {
   part.fmi_major = json.at("fmi").get<int>();
   part.inputs = variables_from(json.at("inputs"), part.fmi_major);
   part.outputs = variables_from(json.at("outputs"), part.fmi_major);
+  if (json.contains("substeps")) {
+    const Json& substeps = json.at("substeps");
+    part.substeps = {substeps.at("count").get<std::int64_t>(), substeps.at("follows").get<bool>(),
+                     list<Slot>(substeps, "moving"), list<Slot>(substeps, "held")};
+  }
   part.structure = each<VariableSet>(json, "structure", set_from);
   part.starts = each<VariableSet>(json, "starts", set_from);
   part.guesses = each<VariableSet>(json, "guesses", set_from);
@@ -86,6 +101,7 @@ PlannedPart part_from(const Json& json) {
   if (json.contains("exchange")) part.exchange = exchange_from(json.at("exchange"));
   part.event_mode = json.value("event_mode", false);
   part.returns_early = json.value("returns_early", false);
+  if (!part.has_mode()) read_beginning(json.at("beginning"), part);
   return part;
 }
 
@@ -177,6 +193,13 @@ IterateRule rule_from(const Json& json) {
   return rule;
 }
 
+MeasureLimit measure_from(const Json& json) {
+  const std::map<std::string, MeasureKind> kinds{{"absolute", MeasureKind::absolute},
+                                                 {"relative", MeasureKind::relative},
+                                                 {"residual_relative", MeasureKind::residual_relative}};
+  return {kinds.at(json.at("kind").get<std::string>()), json.at("limit").get<double>()};
+}
+
 IterationCalls iteration_from(const Json& json) {
   IterationCalls calls{};
   calls.group = json.at("group").get<Index>();
@@ -187,8 +210,8 @@ IterationCalls iteration_from(const Json& json) {
   calls.nominal = list<double>(json, "nominal");
   calls.order = json.at("order").get<int>();
   calls.prediction = json.at("prediction").get<int>();
-  calls.absolute = json.at("absolute").get<double>();
-  calls.relative = json.at("relative").get<double>();
+  calls.measures = each<MeasureLimit>(json, "measures", measure_from);
+  calls.count = json.at("count").get<std::int64_t>();
   calls.rule = rule_from(json.at("rule"));
   calls.plain_iterations = json.at("plain_iterations").get<std::int64_t>();
   calls.max_iterations = json.at("max_iterations").get<std::int64_t>();
@@ -196,7 +219,21 @@ IterationCalls iteration_from(const Json& json) {
   return calls;
 }
 
-SlotValue slot_value_from(const Json& json) { return {json.at("slot").get<Slot>(), value_from(json.at("value"))}; }
+PlannedTables tables_from(const Json& json) {
+  const auto column = [](const Json& one) {
+    return PlannedColumn{one.at("slot").get<Slot>(), one.at("axis").get<std::size_t>(),
+                         each<Value>(one, "values", value_from), one.at("linear").get<bool>()};
+  };
+  return {list<std::vector<double>>(json, "axes"), each<PlannedColumn>(json, "columns", column),
+          list<std::pair<double, double>>(json, "jumps")};
+}
+
+DrivenInput driven_from(const Json& json) {
+  const std::map<std::string, DrivenInput::Run> runs{{"held", DrivenInput::Run::held},
+                                                     {"following", DrivenInput::Run::following},
+                                                     {"middle", DrivenInput::Run::middle}};
+  return {json.at("slot").get<Slot>(), runs.at(json.at("runs").get<std::string>())};
+}
 
 Instruction instruction_from(const Json& json) {
   return {static_cast<Op>(json.at(0).get<int>()), json.at(1).get<Index>(), json.at(2).get<int>()};
@@ -318,7 +355,8 @@ Plan plan_from(const Json& json) {
   plan.integers = list<Slot>(json, "integers");
   plan.parts = each<PlannedPart>(json, "parts", part_from);
   plan.wires = each<Wire>(json, "wires", wire_from);
-  plan.driven = list<Slot>(json, "driven");
+  plan.tables = tables_from(json.at("tables"));
+  plan.driven = each<DrivenInput>(json, "driven", driven_from);
   plan.constants = each<SlotValue>(json, "constants", slot_value_from);
   plan.guesses = each<SlotValue>(json, "guesses", slot_value_from);
   plan.cut = list<Slot>(json, "cut");

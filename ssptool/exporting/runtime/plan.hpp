@@ -54,12 +54,21 @@ struct PlannedPart {
   std::string token;
   int fmi_major = 2;
   Variables inputs, outputs;
+  Substeps substeps;
   std::vector<VariableSet> structure;  // structural parameters, set in configuration mode
   std::vector<VariableSet> starts;
   std::vector<VariableSet> guesses;    // got before the first evaluation; values are empty
   std::vector<fmi::Reference> moving;  // inputs that an FMI 3.0 part asks for inside a step; none: it asks for nothing
   std::optional<PlannedExchange> exchange;         // of a part of model exchange
   bool event_mode = false, returns_early = false;  // of FMI 3.0: its events are handled, at the ends of steps or inside
+  // Of a part of FMI 1.0: its inputs by type, without values; what it states before it can be asked; the size of each
+  // input that counts as none, by slot.
+  std::vector<VariableSet> input_sets;
+  std::vector<std::pair<Slot, Value>> stated;
+  std::map<Slot, double> nominal;
+
+  // It has an initialization mode (FMI 2.0 and 3.0).
+  [[nodiscard]] bool has_mode() const noexcept { return fmi_major > 1; }
 };
 
 struct PlannedLoop {
@@ -142,6 +151,20 @@ struct PlannedEventSteps {
   std::vector<SlotValue> starts;   // of what is exchanged at events only
 };
 
+// Tables over time that drive inputs of the system, and the times at which something jumps: between the first and the
+// last of a pair, which are the same but for rounding.
+struct PlannedColumn {
+  Slot slot;
+  std::size_t axis;
+  std::vector<Value> values;
+  bool linear;
+};
+struct PlannedTables {
+  std::vector<std::vector<double>> axes;
+  std::vector<PlannedColumn> columns;
+  std::vector<std::pair<double, double>> jumps;
+};
+
 struct Plan {
   std::string name, token;
   std::string interface;  // "cs", "me" or "both"
@@ -152,7 +175,8 @@ struct Plan {
   std::vector<Slot> integers;
   std::vector<PlannedPart> parts;
   std::vector<Wire> wires;
-  std::vector<Slot> driven;  // inputs of parts to which inputs of the system lead
+  std::vector<DrivenInput> driven;  // inputs of parts to which inputs of the system lead
+  PlannedTables tables;
   std::vector<SlotValue> constants, guesses;
   std::vector<Slot> cut;
   std::string init;

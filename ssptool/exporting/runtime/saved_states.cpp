@@ -14,6 +14,10 @@ std::unique_ptr<SystemState> System::save() {
   state->now = now_;
   state->changed = changed_;
   state->retuned.assign(retuned_.begin(), retuned_.end());
+  state->jumps = jumps_;
+  state->segment = segment_;
+  state->told_rates = told_rates_;
+  state->input_reaches = input_reaches_;
   state->given = given_;
   state->second_guesses = second_guesses_;
   const SlotValues& slots = kernel_->slot_values;
@@ -54,6 +58,10 @@ void System::restore(const SystemState& state) {
   changed_ = state.changed;
   tuned_.clear();
   retuned_ = {state.retuned.begin(), state.retuned.end()};
+  jumps_ = state.jumps;
+  go_to_segment(state.segment);
+  told_rates_ = state.told_rates;
+  input_reaches_ = state.input_reaches;
   given_ = state.given;
   second_guesses_ = state.second_guesses;
   SlotValues& slots = kernel_->slot_values;

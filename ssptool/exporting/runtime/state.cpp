@@ -110,6 +110,11 @@ void visit(Visitor& each, SavedIteration& iteration) {
   each(accepted.unrepeated_from);
   each(accepted.failed);
   each(accepted.failed_damped);
+  each(accepted.unconverged);
+  each(accepted.residual);
+  each(accepted.open_signal);
+  each(accepted.open_time);
+  each(accepted.grows);
 }
 
 // The name of the function that refused is of no use any more.
@@ -216,6 +221,20 @@ void visit(Visitor& each, SavedEvents& events) {
 }
 
 template <class Visitor>
+void visit(Visitor& each, std::pair<Slot, ToldRates>& told) {
+  each(told.first);
+  each(told.second.first);
+  each(told.second.second);
+}
+
+template <class Visitor, class Thing>
+void visit_map(Visitor& each, std::map<Slot, Thing>& map) {
+  std::vector<std::pair<Slot, Thing>> pairs(map.begin(), map.end());
+  each(pairs);
+  map = {pairs.begin(), pairs.end()};
+}
+
+template <class Visitor>
 void visit(Visitor& each, SystemState& state) {
   each(state.phase);
   each(state.experiment.start);
@@ -224,10 +243,12 @@ void visit(Visitor& each, SystemState& state) {
   each(state.now);
   each(state.changed);
   each(state.retuned);
+  each(state.jumps);
+  each(state.segment);
+  visit_map(each, state.told_rates);
+  visit_map(each, state.input_reaches);
   each(state.given);
-  std::vector<std::pair<Slot, double>> guesses(state.second_guesses.begin(), state.second_guesses.end());
-  each(guesses);
-  state.second_guesses = {guesses.begin(), guesses.end()};
+  visit_map(each, state.second_guesses);
   each(state.slots);
   each(state.input_value);
   each(state.input_rates);

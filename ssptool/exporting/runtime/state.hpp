@@ -16,6 +16,9 @@
 
 namespace ssptool::runtime {
 
+// A method of initialization by its name in the plan.
+LoopMethod method_of(const std::string& name);
+
 // `exchange` is after initialization, for an importer that integrates.
 enum class Phase : std::uint8_t { instantiated, initialization, stepping, exchange };
 
@@ -58,12 +61,20 @@ struct SavedEvents {
   std::vector<std::pair<Cause, EventHistory>> seen;
 };
 
+// Derivatives of an input, as an importer has told them.
+struct ToldRates {
+  double first = 0.0, second = 0.0;
+};
+
 struct SystemState {
   Phase phase = Phase::instantiated;
   Experiment experiment;
   double now = 0.0;
-  bool changed = false;
+  bool changed = false, jumps = false;
   std::vector<Index> retuned;
+  std::size_t segment = 0;
+  std::map<Slot, ToldRates> told_rates;
+  std::map<Slot, double> input_reaches;
   GivenValues given;
   std::map<Slot, double> second_guesses;
   SlotContents slots;

@@ -25,7 +25,7 @@ System::System(const std::string& resources, Log& log, bool logging, Kind kind)
                              (kind == Kind::model_exchange ? "co-simulation" : "model exchange") + " only");
   for (const PlannedPart& planned : plan_.parts) {
     parts_.push_back(load_part(planned, resources_, libraries_, log_));
-    parts_.back()->instantiate(below(resources_, planned.folder + "/resources"), logging);
+    parts_.back()->instantiate(below(resources_, planned.folder), logging);
     parts_.back()->configure();
   }
   experiment_.start = plan_.start;
@@ -61,12 +61,12 @@ void System::build_kernel() {
     kernel_->add(kernel_->members.member_of(component_->table()));
   }
   kernel_->connect(plan_.wires);
-  std::vector<DrivenInput> driven;
-  // An ODE takes its inputs where it is evaluated, whenever that is.
-  for (const Slot slot : plan_.driven)
-    if (!plan_.ode || component_ != nullptr) driven.push_back({slot, DrivenInput::Run::held});
-  kernel_->time_tables({}, {}, std::move(driven));
+  state_tables();
   write(plan_.constants);
+  beginnings_.clear();
+  known_.clear();
+  for (Index i = 0; i < parts_.size(); ++i)
+    if (!plan_.parts[i].has_mode()) beginnings_[i].wires = kernel_->wires.set(plan_.parts[i].inputs.slots);
   initialization_ = prepared(plan_.initialization, *kernel_);
 }
 
@@ -86,6 +86,7 @@ Member System::member_of(Part& part) {
       if (member.instance == kernel_->members.size())
         for (const Variables* own : {&member.inputs, &member.outputs})
           table.exchanged_at_events.insert(table.exchanged_at_events.end(), own->types.begin(), own->types.end());
+  table.substeps = plan.substeps;
   return kernel_->members.member_of(std::move(table));
 }
 
@@ -108,14 +109,14 @@ void System::settle() {
   }
 }
 
-// What was set acts at this instant, and what was before bends no polynomial any more.
+// What was set acts at this instant. Unless it only goes on, what was before bends no polynomial any more.
 void System::jump() {
   propagate();
   refresh_outputs();
   kernel_->inputs.exchange(plan_.everyone);
   check(kernel_->rescues.evaluate(everything_), now_);
   kernel_->inputs.exchange(plan_.everyone);
-  kernel_->history.accept(long_ago);
+  if (std::exchange(jumps_, false)) kernel_->history.accept(long_ago);
   kernel_->history.accept(now_);
 }
 
@@ -149,15 +150,29 @@ void System::step_to(double end) {
   end = on_grid(end);
   if (ode_ != nullptr && component_ == nullptr) integrate(end);
   if (steps_end_at_events()) return step_through_events(end);
+  follow_inputs(end);
   while (now_ < end) {
     forget_contents();
+    if (now_ >= end_of_segment()) {
+      jump_of_tables();
+      continue;
+    }
+    const double limit = std::min(end, end_of_segment());
     const std::int64_t point = passed(now_);
-    const std::int64_t whole = now_ == time_of(point) ? passed(end) - point : 0;
+    const std::int64_t whole = now_ == time_of(point) ? whole_until(limit) - point : 0;
     if (whole > 0)
       whole_steps(point, std::min(whole, at_once));
     else
-      part_of_a_step(std::min(time_of(point + 1), end));
+      part_of_a_step(point, limit);
   }
+  leave_inputs();
+}
+
+// The last point of the grid that whole macro steps may lead to: a time that rounding has put beside one gets a step
+// of its own.
+std::int64_t System::whole_until(double limit) const noexcept {
+  const std::int64_t last = passed(limit);
+  return on_grid(limit) == limit || std::abs(time_of(last) - limit) > close * plan_.step ? last : last - 1;
 }
 
 void System::whole_steps(std::int64_t first, std::int64_t count) {
@@ -170,10 +185,15 @@ void System::whole_steps(std::int64_t first, std::int64_t count) {
   now_ = time_of(done + 1);
 }
 
-void System::part_of_a_step(double to) {
-  const double point[] = {now_, to - now_, to, 0.0};
+// From the point that was passed last to the next one, or to an earlier limit.
+void System::part_of_a_step(std::int64_t point, double limit) {
+  const double next = time_of(point + 1);
+  const double to = next > limit - close * plan_.step ? limit : next;
+  // A whole step has the very size of all others, not the difference of two rounded times.
+  const double h = now_ == time_of(point) && to == next ? plan_.step : to - now_;
+  const double points[] = {now_, h, to, 0.0};
   rows_.resize(1);
-  check(with_rescues(kernel_->programs.run_through(program_, {}, point, rows_), now_, to - now_, to), now_);
+  check(with_rescues(kernel_->programs.run_through(program_, {}, points, rows_), now_, h, to), now_);
   now_ = to;
 }
 
@@ -208,6 +228,8 @@ void System::reset() {
   }
   given_.clear();
   second_guesses_.clear();
+  told_rates_.clear();
+  input_reaches_.clear();
   experiment_ = {plan_.start, {}, {}};
   phase_ = Phase::instantiated;
   changed_ = false;

@@ -47,6 +47,8 @@ class System {
   // As many values as it has elements. Before initialization mode these are start values, or what was set.
   void get(std::size_t reference, std::span<Value>);
   void set(std::size_t reference, std::span<const Value>);
+  // Of an input, from the present communication point to the next: its derivative of order 1 or 2.
+  void set_rate(std::size_t reference, int order, double rate);
 
   // Of outputs by inputs at the present instant, in a direction; arrays with all their elements.
   [[nodiscard]] std::vector<double> directional(std::span<const fmi::Reference> unknowns,
@@ -70,6 +72,13 @@ class System {
     bool is_loop;
     Index number;
   };
+  // A part without an initialization mode, and the inputs that it was initialized with.
+  struct Beginning {
+    Wires::Set wires = Wires::empty_set;
+    bool begun = false, outdated = false;
+    std::map<Slot, Value> with{};
+    std::vector<std::pair<PartVariable, std::vector<Value>>> given{};  // by an importer, in its order
+  };
   void release_states() noexcept;
   void build_kernel();
   [[nodiscard]] Member member_of(Part&);
@@ -89,6 +98,7 @@ class System {
   [[nodiscard]] std::vector<Value> get_of_part(const PartVariable&);
   void write(const std::vector<SlotValue>&);
   void write(Slot, const Value&);
+  [[nodiscard]] double in_slot(Slot, const Value&);
   [[nodiscard]] Value read(Slot) const;
   void forget_contents();
 
@@ -96,9 +106,17 @@ class System {
   [[nodiscard]] std::string endless(const std::vector<int>& times) const;
   void guess();
   void make_consistent();
+  // Of parts of FMI 1.0.
+  void settle_without_mode();
+  void begin(Index part);
+  void begin_along_the_schedule(LoopMethod);
+  void set_starts(Index part);
+  std::vector<std::string> renew();
+  void initialize(Index part, const std::map<Slot, Value>& inputs);
+  [[nodiscard]] std::map<Slot, Value> inputs_of(Index part) const;
   static std::vector<Step> prepared(const Schedule&, Kernel&);
-  // Calls, and loops solved by the method that was asked for; in initialization mode.
-  void walk(const std::vector<Step>&);
+  // Calls, and loops solved by a method; in initialization mode.
+  void walk(const std::vector<Step>&, LoopMethod);
   // Calls, and loops solved and made ready for schedules: the kernel's loops by their number in the plan.
   void visit(const Schedule&, Kernel&, std::vector<Index>& loops);
   void solve(Index number, Index loop, LoopMethod, Kernel&);
@@ -118,6 +136,18 @@ class System {
   // Parameters that were set, in event mode.
   void tune();
 
+  // Inputs that tables drive.
+  void state_tables();
+  void begin_tables();
+  void go_to_segment(std::size_t);
+  [[nodiscard]] double end_of_segment() const noexcept;
+  void jump_of_tables();
+
+  // Inputs run as their derivatives say.
+  void follow_inputs(double end);
+  void leave_inputs();
+  [[nodiscard]] bool goes_on(Slot, double before) const;
+
   void jump();
   // Outputs of parts whose parameters were set follow.
   void refresh_outputs();
@@ -128,8 +158,9 @@ class System {
   [[nodiscard]] double time_of(std::int64_t point) const noexcept;
   [[nodiscard]] std::int64_t passed(double t) const noexcept;
   [[nodiscard]] double on_grid(double t) const noexcept;
+  [[nodiscard]] std::int64_t whole_until(double limit) const noexcept;
   void whole_steps(std::int64_t first, std::int64_t count);
-  void part_of_a_step(double to);
+  void part_of_a_step(std::int64_t point, double limit);
   Outcome with_rescues(Outcome outcome, double t, double h, double to) {
     return with_rescues(program_, outcome, t, h, to);
   }
@@ -179,6 +210,8 @@ class System {
   Phase phase_ = Phase::instantiated;
   GivenValues given_;  // parameters that the importer has set
   std::vector<Step> initialization_;
+  std::map<Index, Beginning> beginnings_;  // of parts of FMI 1.0
+  std::set<Slot> known_;                   // of what they were initialized with
   std::map<Slot, double> second_guesses_;
   std::vector<Index> loops_;               // by number in the plan: the kernel's
   std::vector<Index> loops_of_ode_;        // likewise, of the kernel of an ODE beside other parts
@@ -186,10 +219,13 @@ class System {
   Index everything_ = none;                // the schedule that evaluates all
   std::vector<Instruction> program_;
   double now_ = 0.0;
-  bool changed_ = false;
+  bool changed_ = false, jumps_ = false;
   GivenValues tuned_;              // those that parts in event mode, or integrated ones, are given at the next event
   std::set<Index> retuned_;        // parts in which something was set since the last evaluation
   std::vector<Index> outputs_of_;  // by part: the schedule that gets its outputs
+  std::size_t segment_ = 0;        // of tables: so many jumps are done
+  std::map<Slot, ToldRates> told_rates_;
+  std::map<Slot, double> input_reaches_;  // of inputs that have run over the last step: how far they may be set off
   std::vector<double> rows_;
   std::size_t contents_limit_ = 0;  // [bytes]; what the first step leaves is the first measure
 

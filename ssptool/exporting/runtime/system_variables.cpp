@@ -23,16 +23,15 @@ void System::write(const std::vector<SlotValue>& values) {
   for (const auto& [slot, value] : values) write(slot, value);
 }
 
-void System::write(Slot slot, const Value& value) {
+void System::write(Slot slot, const Value& value) { kernel_->slot_values.values[slot] = in_slot(slot, value); }
+
+double System::in_slot(Slot slot, const Value& value) {
   SlotValues& slots = kernel_->slot_values;
-  if (const auto* text = std::get_if<std::string>(&value))
-    slots.values[slot] = as_double(slots.contents.number(*text));
-  else if (const auto* integer = std::get_if<std::int64_t>(&value); integer != nullptr && slots.holds_integer[slot])
-    slots.values[slot] = as_double(*integer);
-  else if (slots.holds_integer[slot])
-    slots.values[slot] = as_double(static_cast<std::int64_t>(number(value)));
-  else
-    slots.values[slot] = number(value);
+  if (const auto* text = std::get_if<std::string>(&value)) return as_double(slots.contents.number(*text));
+  if (const auto* integer = std::get_if<std::int64_t>(&value); integer != nullptr && slots.holds_integer[slot])
+    return as_double(*integer);
+  if (slots.holds_integer[slot]) return as_double(static_cast<std::int64_t>(number(value)));
+  return number(value);
 }
 
 Value System::read(Slot slot) const {
@@ -121,10 +120,12 @@ void System::set(std::size_t reference, std::span<const Value> values) {
     throw Refused(Status::error, variable.name + ", of causality " + variable.causality + ", cannot be set now");
   if (!variable.slots.empty()) {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      double& cell = kernel_->slot_values.values[variable.slots[i]];
-      const std::int64_t before = as_integer(cell);
+      const double& cell = kernel_->slot_values.values[variable.slots[i]];
+      const double before = cell;
       write(variable.slots[i], values[i]);
-      changed_ |= before != as_integer(cell);
+      const bool changes = as_integer(before) != as_integer(cell);
+      changed_ |= changes;
+      jumps_ |= changes && !goes_on(variable.slots[i], before);
     }
     return;
   }
@@ -134,15 +135,21 @@ void System::set(std::size_t reference, std::span<const Value> values) {
     tuned_.push_back(given_.back());
   else if (phase_ != Phase::instantiated)
     set_in_parts(variable, values, nullptr);
-  changed_ = true;
+  changed_ = jumps_ = true;
 }
 
 void System::set_in_parts(const SystemVariable& variable, std::span<const Value> values, ArraysBefore* before) {
   for (const Target& target : variable.targets) {
+    const auto without_mode = beginnings_.find(target.variable.part);
     std::vector<Value> converted;
     for (std::size_t i = 0; i < target.variable.count(); ++i)
       converted.push_back(target.conversion.carry(values[target.own.empty() ? i : target.own[i]]));
-    set_in_part(target.variable, std::move(converted), before);
+    if (without_mode == beginnings_.end() || phase_ >= Phase::stepping) {
+      set_in_part(target.variable, std::move(converted), before);
+      continue;
+    }
+    without_mode->second.given.emplace_back(target.variable, std::move(converted));  // set before it is initialized
+    without_mode->second.outdated = true;
   }
 }
 
@@ -150,7 +157,8 @@ void System::set_in_parts(const SystemVariable& variable, std::span<const Value>
 // start values, or what was set `before`.
 void System::set_in_part(const PartVariable& variable, std::vector<Value> values, ArraysBefore* before) {
   Part& part = *parts_[variable.part];
-  if (phase_ == Phase::stepping && (ode_ == nullptr || component_ != nullptr) && events_ == nullptr) retuned_.insert(variable.part);
+  if (phase_ == Phase::stepping && (ode_ == nullptr || component_ != nullptr) && events_ == nullptr)
+    retuned_.insert(variable.part);
   if (!variable.elements.empty()) {
     std::vector<Value> all;
     if (before != nullptr) {

@@ -5,7 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool.engine.kernel.interface import Call, Code, Instruction, IterateRule, IterationCalls, Op, RuleKind
+from ssptool.engine.kernel.interface import (
+    Call,
+    Code,
+    Instruction,
+    IterateRule,
+    IterationCalls,
+    MeasureKind,
+    MeasureLimit,
+    Op,
+    RuleKind,
+)
 from tests.engine.kernel.kernels import make_native, make_twin
 from tests.engine.kernel.mock_fmu import DO_STEP, GET_STATE, SET_STATE, Mock
 
@@ -20,8 +30,7 @@ CALLS = IterationCalls(
     nominal=[1.0, 2.0],
     order=1,
     prediction=2,
-    absolute=0.0,
-    relative=1e-12,
+    measures=[MeasureLimit(MeasureKind.RELATIVE, 1e-12)],
     rule=IterateRule(),
     plain_iterations=1,
     max_iterations=50,
@@ -78,6 +87,77 @@ def test_kernel_and_twin_iterate_to_the_same_bits(mocks):
         traces.append((rows.tobytes(), kernel.iterations().tolist()))
         kernel.release()
     assert traces[0] == traces[1]
+
+
+ABSOLUTE, RELATIVE, RESIDUAL = (
+    MeasureLimit(kind, limit) for kind, limit in zip(MeasureKind, (1e-5, 1e-7, 0.1), strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    ("measures", "count"),
+    [([ABSOLUTE], 0), ([RELATIVE], 0), ([RESIDUAL], 0), ([ABSOLUTE, RELATIVE, RESIDUAL], 0), ([RELATIVE], 3)],
+    ids=str,
+)
+@pytest.mark.parametrize("prediction", [0, 1, 2])
+@pytest.mark.parametrize("start", [1.0, 1e6])
+def test_kernel_and_twin_judge_alike(mocks, measures, count, prediction, start):
+    """The second start is a step of its own at a value that limits see as another size."""
+    found = []
+    for make in (make_twin, make_native):
+        changed = {"measures": measures, "count": count, "prediction": prediction, "max_iterations": count or 50}
+        kernel, components, index, program = pair(make, mocks, **changed)
+        components[0].x[0] = start
+        rows = np.empty((20, 3))
+        assert kernel.run(program, 0.0, H, 0, rows).ok
+        accepted = kernel.accepted_steps(index)
+        found.append((rows.tobytes(), kernel.iterations().tolist(), accepted, kernel.iteration_report(index).judged))
+        kernel.release()
+    assert found[0][:3] == found[1][:3]
+    np.testing.assert_array_equal(found[0][3], found[1][3])
+
+
+def test_every_measure_asks_for_iterations_of_its_own(make_kernel, mocks):
+    """All together take as many as the one that asks for most; a fixed number is taken whatever they say."""
+    counts = {}
+    for measures in ((ABSOLUTE,), (RELATIVE,), (RESIDUAL,), (ABSOLUTE, RELATIVE, RESIDUAL)):
+        kernel, _components, _, program = pair(make_kernel, mocks, measures=measures, prediction=0)
+        rows = np.empty((5, 3))
+        assert kernel.run(program, 0.0, H, 0, rows).ok
+        counts[measures] = kernel.iterations().tolist()
+        kernel.release()
+    *single, together = counts.values()
+    assert together == np.max(single, axis=0).tolist()
+    assert len(set(map(tuple, single))) == 3
+
+
+def test_steps_of_a_fixed_number_of_iterations_that_have_not_converged_are_counted(make_kernel, mocks):
+    """The contraction is h²/8 an iteration, 1/800 here: one more of them is a thousandth of the change."""
+    for count, converged in ((1, False), (2, False), (6, True)):
+        changed = {"measures": [MeasureLimit(MeasureKind.RELATIVE, 1e-8)], "count": count, "max_iterations": count}
+        kernel, _components, index, program = pair(make_kernel, mocks, prediction=0, **changed)
+        rows = np.empty((10, 3))
+        assert kernel.run(program, 0.0, H, 0, rows).ok
+        assert kernel.iterations().tolist() == [count] * 10
+        accepted = kernel.accepted_steps(index)
+        assert accepted.unconverged == (0 if converged else 10)
+        assert (accepted.residual > 1e-8) is not converged and not accepted.grows
+        kernel.release()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"measures": []}, "at least 1 measure"),
+        ({"measures": [MeasureLimit(MeasureKind.ABSOLUTE, 0.0)]}, "must be positive"),
+        ({"measures": [ABSOLUTE], "count": 2}, "1 relative measure"),
+        ({"count": -1}, "must not be negative"),
+        ({"prediction": 3}, "polynomial order is 3"),
+    ],
+)
+def test_measures_that_cannot_be_right_are_refused(make_kernel, mocks, changed, message):
+    with pytest.raises(ValueError, match=message):
+        pair(make_kernel, mocks, **changed)
 
 
 def step_by_hand(kernel, t):
@@ -146,7 +226,15 @@ def test_which_iterate_is_accepted_depends_on_its_own_size(make_kernel, mocks, s
     kernel.exchange(group)
     kernel.accept(0.0)
     calls = replace(CALLS, group=group, following=group, held=nobody, schedule=kernel.schedule([]))
-    index = kernel.iteration(replace(calls, unknowns=[0], nominal=[1.0], relative=relative, max_iterations=300))
+    index = kernel.iteration(
+        replace(
+            calls,
+            unknowns=[0],
+            nominal=[1.0],
+            measures=[MeasureLimit(MeasureKind.RELATIVE, relative)],
+            max_iterations=300,
+        )
+    )
     assert kernel.run([Instruction(Op.ITERATE, index)], 0.0, h, 0, np.empty((1, 1))).ok
     errors = 0.9 ** np.arange(300) * (guess - solution)
     agrees = 0.1 * np.abs(errors) <= relative * np.maximum(np.abs(solution + errors), 1.0)
@@ -185,7 +273,7 @@ def test_functions_that_fail_in_an_iterate_end_the_run(make_kernel, mocks, funct
         {"group": 9},
         {"schedule": 9},
         {"order": 3},
-        {"prediction": 0},
+        {"prediction": -1},
         {"max_iterations": 0},
         {"plain_iterations": 0},
         {"rule": IterateRule(RuleKind.SECANTS)},

@@ -13,6 +13,8 @@ from ssptool.engine.kernel.interface import (
     IterateRule,
     IterationCalls,
     LoopCalls,
+    MeasureKind,
+    MeasureLimit,
     Op,
     RuleKind,
     SolveLoop,
@@ -80,8 +82,7 @@ class System:
                 nominal=[1.0 + k for k in range(len(unknowns))],
                 order=1,
                 prediction=2,
-                absolute=0.0,
-                relative=1e-10,
+                measures=[MeasureLimit(MeasureKind.RELATIVE, 1e-10)],
                 rule=SECANTS,
                 plain_iterations=2,
                 max_iterations=30,
@@ -309,7 +310,19 @@ class LoopInside:
         kernel.values[[0, 2, 3]] = 1.0 / (1.0 - gain) if gain != 1.0 else 0.0
         kernel.accept(0.0)
         calls = IterationCalls(
-            group, group, nobody, schedule, [0], [1.0], 1, 2, 0.0, 1e-10, SECANTS, 2, 30, retreats=False
+            group,
+            group,
+            nobody,
+            schedule,
+            unknowns=[0],
+            nominal=[1.0],
+            order=1,
+            prediction=2,
+            measures=[MeasureLimit(MeasureKind.RELATIVE, 1e-10)],
+            rule=SECANTS,
+            plain_iterations=2,
+            max_iterations=30,
+            retreats=False,
         )
         self.index = kernel.iteration(calls)
 

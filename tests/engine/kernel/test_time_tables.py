@@ -17,6 +17,7 @@ from ssptool.engine.kernel.interface import (
     OverriddenWire,
     SlotOverride,
     SlotOverrideKind,
+    SlotPolynomial,
     TableColumn,
     TimeTables,
 )
@@ -254,6 +255,69 @@ def test_both_kernels_run_stretches_with_the_same_bits(mocks, rows, running, lin
         assert kernel.run(program(group, Instruction(Op.HOLD, group)), 0.0, 0.2, 0, table).ok
         found.append(table)
     assert np.array_equal(found[0].view(np.int64), found[1].view(np.int64))
+
+
+# -- polynomials -----------------------------------------------------------------------------------------------
+
+
+def on_a_parabola(make_kernel, mocks, running):
+    """u(t) = 1 + 2 t + 3 t² in slot 0, twice that and 1 more in the input in slot 1; slot 2 is the integral of it."""
+    kernel, mock = make_kernel(3), Mock()
+    kernel.add(mocks.table(kernel, mock, inputs=[1], outputs=[2]))
+    kernel.connect([0], [1], [2.0], [1.0])
+    kernel.time_tables(TimeTables([], [], [DrivenInput(1, running)]))
+    group = kernel.group([0])
+    kernel.record_slots([0, 1, 2])
+    kernel.follow([SlotPolynomial(0, 0.5, 2.75, 5.0, 6.0)])
+    kernel.write(0.0)
+    kernel.exchange(group)
+    kernel.accept(0.0)
+    return kernel, group
+
+
+@pytest.mark.parametrize("running", DrivenInputMode)
+def test_inputs_behind_a_polynomial_run_as_it_does(make_kernel, mocks, running):
+    """∫ 2u + 1 = 3 t + 2 t² + 2 t³; middles leave 2 ∫ (u - its chord) = -t h², as ∫ of 3 x (x - h) says."""
+    kernel, group = on_a_parabola(make_kernel, mocks, running)
+    rows, h = np.zeros((10, 4)), 0.25
+    assert kernel.run(program(group, Instruction(Op.HOLD, group)), 0.0, h, 0, rows).ok
+    t = rows[:, 0]
+    assert rows[:, 1] == pytest.approx(1 + 2 * t + 3 * t**2, rel=1e-14)
+    assert rows[:, 2] == pytest.approx(3 + 4 * t + 6 * t**2, rel=1e-14)
+    exact = 3 * t + 2 * t**2 + 2 * t**3
+    left = t - h
+    expected = {
+        DrivenInputMode.HELD: np.cumsum(h * (3 + 4 * left + 6 * left**2)),
+        DrivenInputMode.FOLLOWING: exact,
+        DrivenInputMode.MIDDLE: exact + t * h**2,
+    }[running]
+    assert rows[:, 3] == pytest.approx(expected, rel=1e-13)
+    kernel.follow([])
+    kernel.write(77.0)
+    assert kernel.values[0] == rows[-1, 1]
+
+
+@shared
+@given(
+    polynomials=st.lists(st.tuples(times, numbers, numbers, numbers), min_size=1, max_size=4),
+    running=st.sampled_from(DrivenInputMode),
+)
+def test_both_kernels_follow_polynomials_with_the_same_bits(mocks, polynomials, running):
+    found = []
+    for make in (make_twin, make_native):
+        kernel, group = on_a_parabola(make, mocks, running)
+        rows = np.zeros((len(polynomials), 3, 4))
+        for number, one in enumerate(polynomials):
+            kernel.follow([SlotPolynomial(0, *one)])
+            assert kernel.run(program(group, Instruction(Op.HOLD, group)), 0.0, 0.2, 3 * number, rows[number]).ok
+        found.append(rows)
+    assert np.array_equal(found[0].view(np.int64), found[1].view(np.int64))
+
+
+@pytest.mark.parametrize(("slot", "error"), [(1, ValueError), (2, IndexError)])
+def test_a_polynomial_that_cannot_be_right_is_refused(make_kernel, slot, error):
+    with pytest.raises(error, match=f"slot {slot}"):
+        make_kernel(2, (1,)).follow([SlotPolynomial(slot, 0.0, 1.0)])
 
 
 def test_a_held_integer_is_set_at_the_start_of_the_step(make_kernel):

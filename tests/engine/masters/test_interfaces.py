@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.engine.failure import Ending
-from ssptool.engine.kernel.twin.convergence import same
+from ssptool.engine.kernel.twin.convergence import counting_judge, judge_of, same
 from ssptool.engine.kernel.twin.dense import correction
 from ssptool.engine.masters.acceleration import GroupInterface, InterfaceNewton, IqnIls
-from ssptool.engine.masters.convergence import Absolute, AllOf, FixedCount, Relative, ResidualRelative
+from ssptool.engine.masters.convergence import Absolute, AllOf, Relative, ResidualRelative
 from tests.engine.dual_mass import oscillator, simulate
 
 
@@ -114,12 +114,12 @@ def test_interface_newton_renews_a_jacobian_that_is_out_of_date():
 
 def test_measures_compare_with_what_they_say():
     x, nominal, change = np.array([10.0, 0.0]), np.array([1.0, 2.0]), np.array([1e-3, -4e-4])
-    assert Absolute(1e-3).begin(nominal)(x, change) == approx(1.0)
-    assert Relative(1e-4).begin(nominal)(x, change) == approx(2.0)  # 4e-4 against 1e-4 · max(0, 2)
-    judge = ResidualRelative(1e-2).begin(nominal)
+    assert judge_of(Absolute(1e-3).limits, nominal)(x, change) == approx(1.0)
+    assert judge_of(Relative(1e-4).limits, nominal)(x, change) == approx(2.0)  # 4e-4 against 1e-4 · max(0, 2)
+    judge = judge_of(ResidualRelative(1e-2).limits, nominal)
     assert judge(x, np.array([1.0, 0.0])) == approx(100.0)  # the first one is 1 times itself
     assert judge(x, np.array([0.01, 0.0])) == approx(1.0)
-    both = AllOf((Absolute(1.0), Relative(1e-4))).begin(nominal)
+    both = judge_of(AllOf((Absolute(1.0), Relative(1e-4))).limits, nominal)
     assert both(x, change) == approx(2.0)
     assert math.isnan(both(x, np.array([np.nan, 0.0]))) and not both(x, np.array([np.nan, 0.0])) <= 1.0
 
@@ -127,7 +127,7 @@ def test_measures_compare_with_what_they_say():
 @pytest.mark.parametrize("first", [0.0, 1.0, 1e4])
 def test_what_is_relative_is_relative_to_the_iterate_at_hand(first):
     """And not to what the step began with: of 100, a hundredth of a percent is 0.01."""
-    judge = Relative(1e-4).begin(np.array([1.0]))
+    judge = judge_of(Relative(1e-4).limits, np.array([1.0]))
     judge(np.array([first]), np.array([5.0]))
     assert judge(np.array([100.0]), np.array([0.02])) == approx(2.0)
 
@@ -203,12 +203,12 @@ def test_settings_that_make_no_sense_are_refused(wrong, message):
 
 
 def test_a_fixed_count_is_over_at_its_last_iteration_whatever_is_left():
-    judge = FixedCount(3).begin(np.ones(2))
+    judge = counting_judge(3)
     assert [judge(np.ones(2), np.array([1e6, -1.0])) <= 1.0 for _ in range(3)] == [False, False, True]
 
 
 def test_a_fixed_count_does_not_end_with_values_that_are_not_finite():
-    judge = FixedCount(1).begin(np.ones(2))
+    judge = counting_judge(1)
     assert not judge(np.ones(2), np.array([np.nan, 0.0])) <= 1.0
 
 
@@ -225,7 +225,7 @@ def test_a_converged_step_does_not_depend_on_the_order_of_its_first_guess(order)
 def test_what_rounding_leaves_is_agreement_to_a_part_of_nothing():
     """A first guess that is right to the last digit cannot be bettered a thousandfold."""
     x, nominal = np.array([1.0, 4.0]), np.array([1.0, 2.0])
-    judge = ResidualRelative(1e-3).begin(nominal)
+    judge = judge_of(ResidualRelative(1e-3).limits, nominal)
     assert judge(x, np.array([1e-16, 0.0])) < 1
     assert judge(x, np.array([1e-9, 0.0])) > 1
     assert np.isnan(judge(x, np.array([np.nan, 0.0])))

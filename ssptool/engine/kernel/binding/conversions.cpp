@@ -80,6 +80,17 @@ static IterateRule rule_from(nb::handle rule) {
           .window = attribute<Number>(rule, "window")};
 }
 
+static std::vector<MeasureLimit> measures_from(nb::handle measures) {
+  std::vector<MeasureLimit> found;
+  for (const nb::handle measure : measures) {
+    const auto kind = attribute<int>(measure, "kind");
+    if (kind < 0 || kind > static_cast<int>(MeasureKind::residual_relative))
+      throw std::invalid_argument("unknown measure of convergence");
+    found.push_back({static_cast<MeasureKind>(kind), attribute<double>(measure, "limit")});
+  }
+  return found;
+}
+
 IterationCalls iteration_from(nb::handle calls) {
   const auto place = [&](const char* name) { return index(attribute<Number>(calls, name)); };
   return {.group = place("group"),
@@ -90,12 +101,21 @@ IterationCalls iteration_from(nb::handle calls) {
           .nominal = numbers<double>(calls.attr("nominal")),
           .order = attribute<int>(calls, "order"),
           .prediction = attribute<int>(calls, "prediction"),
-          .absolute = attribute<double>(calls, "absolute"),
-          .relative = attribute<double>(calls, "relative"),
+          .measures = measures_from(calls.attr("measures")),
           .rule = rule_from(calls.attr("rule")),
           .plain_iterations = attribute<Number>(calls, "plain_iterations"),
           .max_iterations = attribute<Number>(calls, "max_iterations"),
-          .retreats = attribute<bool>(calls, "retreats")};
+          .retreats = attribute<bool>(calls, "retreats"),
+          .count = attribute<Number>(calls, "count")};
+}
+
+std::vector<SlotPolynomial> polynomials_from(nb::handle polynomials) {
+  std::vector<SlotPolynomial> found;
+  for (const nb::handle one : polynomials)
+    found.push_back({static_cast<Slot>(index(attribute<Number>(one, "slot"))), attribute<double>(one, "t"),
+                     attribute<double>(one, "value"), attribute<double>(one, "first"),
+                     attribute<double>(one, "second")});
+  return found;
 }
 
 std::vector<Wire> wires_from(nb::handle sources, nb::handle destinations, nb::handle factors, nb::handle offsets,

@@ -69,6 +69,7 @@ DenseMatrix dense_from(const Matrix&);
 SlotOverride override_from(nb::handle value);
 Call call_from(nb::handle call);
 LoopCalls loop_from(nb::handle calls);
+std::vector<SlotPolynomial> polynomials_from(nb::handle polynomials);
 IterationCalls iteration_from(nb::handle calls);
 std::vector<Instruction> program_from(nb::handle program);
 std::vector<Wire> wires_from(nb::handle sources, nb::handle destinations, nb::handle factors, nb::handle offsets,

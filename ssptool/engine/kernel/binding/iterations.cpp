@@ -33,7 +33,8 @@ nb::object to_python(IterationReport report) {
 nb::object to_python(const AcceptedSteps& steps) {
   return vocabulary("AcceptedSteps")(steps.floor, steps.noisy, steps.level, steps.signal, steps.time, steps.damped,
                                      steps.damped_from, steps.unrepeated, steps.unrepeated_from, steps.failed,
-                                     steps.failed_damped);
+                                     steps.failed_damped, steps.unconverged, steps.residual, steps.open_signal,
+                                     steps.open_time, steps.grows);
 }
 
 AcceptedSteps accepted_from(nb::handle steps) {
@@ -49,7 +50,12 @@ AcceptedSteps accepted_from(nb::handle steps) {
           .unrepeated = count("unrepeated"),
           .unrepeated_from = number("unrepeated_from"),
           .failed = count("failed"),
-          .failed_damped = count("failed_damped")};
+          .failed_damped = count("failed_damped"),
+          .unconverged = count("unconverged"),
+          .residual = number("residual"),
+          .open_signal = count("open_signal"),
+          .open_time = number("open_time"),
+          .grows = attribute<bool>(steps, "grows")};
 }
 
 nb::object to_python(IterationMemory memory, std::size_t unknowns) {

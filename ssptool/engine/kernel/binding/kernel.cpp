@@ -125,6 +125,12 @@ void bind_kernel(nb::module_& module) {
           "column"_a, "override"_a,
           nb::sig(
               "def override_column(self, column: int, override: ssptool.engine.kernel.interface.SlotOverride) -> None"))
+      .def(
+          "follow",
+          [](Self& self, nb::handle polynomials) { self.core().driven.follow(polynomials_from(polynomials)); },
+          "polynomials"_a,
+          nb::sig("def follow(self, polynomials: "
+                  "collections.abc.Sequence[ssptool.engine.kernel.interface.SlotPolynomial]) -> None"))
       .def("between", operation(&Kernel::driven, &DrivenInputs::between), "begin"_a, "end"_a)
       .def("write", operation(&Kernel::driven, &DrivenInputs::write), "t"_a)
       .def("drive", operation(&Kernel::driven, &DrivenInputs::drive), "t"_a, "h"_a)

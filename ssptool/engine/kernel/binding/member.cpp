@@ -56,6 +56,13 @@ StepReport* report(nb::handle table) {
   return reinterpret_cast<StepReport*>(numbers.data());
 }
 
+Substeps substeps(nb::handle stated) {
+  return {.count = attribute<Number>(stated, "count"),
+          .follows = attribute<bool>(stated, "follows"),
+          .moving = indices<Slot>(stated.attr("moving")),
+          .held = indices<Slot>(stated.attr("held"))};
+}
+
 }  // namespace
 
 Member member_from(nb::handle table, Kernel& kernel) {
@@ -76,6 +83,7 @@ Member member_from(nb::handle table, Kernel& kernel) {
   }
   found.refreshed = attribute<bool>(table, "refreshed");
   found.apart = attribute<bool>(table, "apart");
+  found.substeps = substeps(table.attr("substeps"));
   found.environment = kernel.members.environment(address(table.attr("environment")));
   if (version == 3) found.report = report(table);
   return kernel.members.member_of(std::move(found));

@@ -68,15 +68,23 @@ struct IterateRule {
   std::int64_t window = 0;
 };
 
+enum class MeasureKind { absolute, relative, residual_relative };
+
+struct MeasureLimit {
+  MeasureKind kind;
+  double limit;
+};
+
 struct IterationCalls {
   Index group, following, held, schedule;
   std::vector<Slot> unknowns;
   std::vector<double> nominal;
   int order, prediction;
-  double absolute, relative;
+  std::vector<MeasureLimit> measures;
   IterateRule rule;
   std::int64_t plain_iterations, max_iterations;
   bool retreats;
+  std::int64_t count = 0;
 };
 
 struct AcceptedSteps {
@@ -90,10 +98,16 @@ struct AcceptedSteps {
   std::int64_t unrepeated = 0;
   double unrepeated_from = 0.0;
   std::int64_t failed = 0, failed_damped = 0;
+  std::int64_t unconverged = 0;
+  double residual = 0.0;
+  std::int64_t open_signal = 0;
+  double open_time = 0.0;
+  bool grows = false;
 
   void note_noise(double t, double largest, std::size_t unknown) noexcept;
   void note_damped(double t) noexcept;
   void note_unrepeated(double t) noexcept;
+  void note_unconverged(double t, double largest, std::size_t unknown, bool growing) noexcept;
 };
 
 // Columns one after the other, each of as many numbers as there are unknowns.

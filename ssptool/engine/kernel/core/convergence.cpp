@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "calls.hpp"
+#include "dense.hpp"
 
 namespace ssptool {
 
@@ -29,35 +30,61 @@ void Agreement::begin(double floor) noexcept {
   noisy_ = probed_ = grows_ = false;
   first_ = last_ = least_ = first_size_ = smallest_size_ = infinity;
   noise_ = 0.0;
-  worst_ = count_ = 0;
+  worst_ = last_worst_ = count_ = judgements_ = 0;
   std::fill(best_.begin(), best_.end(), 0.0);
   std::fill(change_.begin(), change_.end(), std::numeric_limits<double>::quiet_NaN());
   judged_.clear();
 }
 
-double Agreement::excess(std::span<const double> x, std::span<const double> found) const noexcept {
+double Agreement::excess(std::span<const double> x, std::span<const double> found) noexcept {
+  ++judgements_;
+  Largest most;
+  if (fixed_count_ == 0) {
+    for (std::size_t k = 0; k < measures_.size(); ++k) most.add(excess(measures_[k], x, found), k);
+    return most.value;
+  }
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (!std::isfinite(found[i] - x[i])) return std::numeric_limits<double>::quiet_NaN();
+  return static_cast<double>(fixed_count_) / static_cast<double>(judgements_);
+}
+
+double Agreement::excess(const MeasureLimit& measure, std::span<const double> x,
+                         std::span<const double> found) noexcept {
+  if (measure.kind == MeasureKind::residual_relative) return residual_excess(measure.limit, x, found);
+  const bool relative = measure.kind == MeasureKind::relative;
   Largest most;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    const double allowed = limit_.absolute + limit_.relative * std::max(std::abs(x[i]), nominal_[i]);
+    const double allowed = relative ? measure.limit * std::max(std::abs(x[i]), nominal_[i]) : measure.limit;
     most.add(std::abs(found[i] - x[i]) / allowed, i);
   }
   return most.value;
 }
 
+double Agreement::residual_excess(double limit, std::span<const double> x, std::span<const double> found) noexcept {
+  for (std::size_t i = 0; i < x.size(); ++i) scaled_[i] = (found[i] - x[i]) / nominal_[i];
+  const double size = norm(scaled_);
+  if (judgements_ == 1) first_norm_ = size;
+  // A first guess that is exact cannot be improved, for example at rest.
+  for (std::size_t i = 0; i < x.size(); ++i) scaled_[i] = std::max(std::abs(x[i]) / nominal_[i], 1.0);
+  return size / std::max(limit * first_norm_, rounding * norm(scaled_));
+}
+
 bool Agreement::reached(std::span<const double> x, std::span<const double> found) noexcept {
   const double over = excess(x, found);
-  if (over <= 1.0 || same(x, found)) return true;
+  const bool done = over <= 1.0;
+  if (fixed_count_ == 0 && (done || same(x, found))) return true;
   Largest change;
   for (std::size_t i = 0; i < x.size(); ++i)
     change.add(std::abs(found[i] - x[i]) / std::max(std::abs(x[i]), nominal_[i]), i);
   remember(change, over, x, found);
-  noisy_ = last_ <= floor_;
-  return noisy_;
+  noisy_ = fixed_count_ == 0 && last_ <= floor_;
+  return noisy_ || done;
 }
 
 void Agreement::remember(const Largest& change, double excess, std::span<const double> x,
                          std::span<const double> found) noexcept {
   last_ = change.value;
+  last_worst_ = change.place;
   if (judged_.size() < 2 * judged_room) {
     judged_.push_back(last_);
     judged_.push_back(excess);
@@ -81,7 +108,7 @@ bool Agreement::lost(std::span<const double> x, std::span<const double> found) n
   if (smallest_size_ == infinity) first_size_ = size;
   grows_ = !(size <= first_size_);
   smallest_size_ = std::min(smallest_size_, size);
-  return !(size <= growth_limit * smallest_size_);
+  return fixed_count_ == 0 && !(size <= growth_limit * smallest_size_);
 }
 
 bool Agreement::is_noise() const noexcept {
@@ -89,7 +116,7 @@ bool Agreement::is_noise() const noexcept {
 }
 
 bool Agreement::stagnates() const noexcept {
-  return count_ > window && least_ > fall * leasts_[count_ % leasts_.size()];
+  return fixed_count_ == 0 && count_ > window && least_ > fall * leasts_[count_ % leasts_.size()];
 }
 
 double Agreement::size_of_best(std::size_t i) const noexcept { return std::max(std::abs(best_[i] / nominal_[i]), 1.0); }
@@ -149,6 +176,15 @@ void AcceptedSteps::note_noise(double t, double largest, std::size_t unknown) no
 void AcceptedSteps::note_damped(double t) noexcept {
   if (damped++ == 0) damped_from = t;
   failed_damped = 0;
+}
+
+void AcceptedSteps::note_unconverged(double t, double largest, std::size_t unknown, bool growing) noexcept {
+  ++unconverged;
+  grows |= growing;
+  if (!(largest > residual)) return;
+  residual = largest;
+  open_signal = static_cast<std::int64_t>(unknown);
+  open_time = t;
 }
 
 void AcceptedSteps::note_unrepeated(double t) noexcept {

@@ -16,11 +16,6 @@ namespace ssptool {
 // Up to this part of the size of a signal, noise of FMUs explains a change that stops falling.
 inline constexpr double noise_limit = 1e-3;
 
-// How far an iterate may be from what it gives: absolute + relative · max(|x|, nominal).
-struct AgreementLimit {
-  double absolute, relative;
-};
-
 // The largest of numbers that are not negative, the first of equal ones; a nan is larger than all.
 struct Largest {
   double value = 0.0;
@@ -36,10 +31,13 @@ struct Largest {
 
 class Agreement {
  public:
-  // As many nominal values as unknowns, which outlast this.
-  Agreement(AgreementLimit limit, std::span<const double> nominal)
-      : limit_(limit),
+  // As many nominal values as unknowns, which outlast this as the measures do. `count` other than 0: of iterations,
+  // which then are all that counts.
+  Agreement(std::span<const MeasureLimit> measures, std::int64_t count, std::span<const double> nominal)
+      : measures_(measures),
+        fixed_count_(count),
         nominal_(nominal),
+        scaled_(nominal.size()),
         best_(nominal.size()),
         change_(nominal.size(), std::numeric_limits<double>::quiet_NaN()),
         probes_(7 * nominal.size()) {
@@ -73,6 +71,7 @@ class Agreement {
   [[nodiscard]] double least() const noexcept { return least_; }
   [[nodiscard]] double noise() const noexcept { return noise_; }
   [[nodiscard]] std::size_t worst() const noexcept { return worst_; }
+  [[nodiscard]] std::size_t last_worst() const noexcept { return last_worst_; }
   [[nodiscard]] std::span<const double> best() const noexcept { return best_; }
   // What was found for it, less itself.
   [[nodiscard]] std::span<const double> change() const noexcept { return change_; }
@@ -92,22 +91,27 @@ class Agreement {
   void move_best(int place, std::span<double> x) const noexcept;
   [[nodiscard]] double size_of_best(std::size_t i) const noexcept;
   [[nodiscard]] double scatter() const noexcept;
-  [[nodiscard]] double excess(std::span<const double> x, std::span<const double> found) const noexcept;
+  [[nodiscard]] double excess(std::span<const double> x, std::span<const double> found) noexcept;
+  [[nodiscard]] double excess(const MeasureLimit&, std::span<const double> x, std::span<const double> found) noexcept;
+  [[nodiscard]] double residual_excess(double limit, std::span<const double> x, std::span<const double> found) noexcept;
   void remember(const Largest& change, double excess, std::span<const double> x,
                 std::span<const double> found) noexcept;
 
-  AgreementLimit limit_;
+  std::span<const MeasureLimit> measures_;
+  std::int64_t fixed_count_;
   std::span<const double> nominal_;
+  std::vector<double> scaled_;
   double floor_ = 0.0;
   bool noisy_ = false, probed_ = false, grows_ = false;
   double first_ = infinity, last_ = infinity, least_ = infinity, noise_ = 0.0;
   double first_size_ = infinity, smallest_size_ = infinity;  // in nominal values
-  std::size_t worst_ = 0;
+  double first_norm_ = 0.0;                                  // of the residual, in nominal values
+  std::size_t worst_ = 0, last_worst_ = 0;
   std::vector<double> best_, change_;
   std::vector<double> judged_;               // no more than there is room for
   std::vector<double> probes_;               // what came out at the probed places, in their order
   std::array<double, window + 1> leasts_{};  // the latest at the place of its number, modulo their count
-  std::size_t count_ = 0;
+  std::size_t count_ = 0, judgements_ = 0;
 };
 
 class PlainIterationSwitch {

@@ -14,13 +14,25 @@ void check_count(std::int64_t number, const char* what) {
     throw std::invalid_argument(std::string(what) + " is " + std::to_string(number) + ", must be at least 1");
 }
 
+void check_measures(const IterationCalls& calls) {
+  const auto& measures = calls.measures;
+  if (measures.empty() || !std::ranges::all_of(measures, [](const MeasureLimit& one) { return one.limit > 0.0; }))
+    throw std::invalid_argument("at least 1 measure of convergence is needed, and limits must be positive");
+  if (calls.count < 0)
+    throw std::invalid_argument("the number of iterations is " + std::to_string(calls.count) +
+                                ", must not be negative");
+  if (calls.count > 0 && (measures.size() != 1 || measures.front().kind != MeasureKind::relative))
+    throw std::invalid_argument("a fixed number of iterations is judged by 1 relative measure");
+}
+
 }  // namespace
 
 void Iterations::check(const IterationCalls& calls) const {
   for (const Index group : {calls.group, calls.following, calls.held}) check_index(group, groups_.size(), "group");
   check_index(calls.schedule, schedules_.size(), "schedule");
-  check_order(calls.prediction);
-  if (calls.order != 0) check_order(calls.order);
+  for (const int order : {calls.prediction, calls.order})
+    if (order != 0) check_order(order);
+  check_measures(calls);
   check_count(calls.max_iterations, "max_iterations");
   check_count(calls.plain_iterations, "plain_iterations");
   if (calls.rule.kind == RuleKind::secants && (calls.rule.max_columns < 1 || calls.rule.reuse < 0))

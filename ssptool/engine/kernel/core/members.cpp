@@ -42,7 +42,13 @@ Member Members::member_of(InstanceTable table) {
   member.outputs = std::move(table.outputs);
   member.observed = std::move(table.observed);
   member.refreshed = table.refreshed;
-  member.apart = table.apart;
+  if (table.substeps.count < 1)
+    throw std::invalid_argument("an instance does " + std::to_string(table.substeps.count) +
+                                " steps in a step, must be at least 1");
+  for (const auto* slots : {&table.substeps.moving, &table.substeps.held})
+    for (const Slot slot : *slots) slot_values_.check(slot);
+  member.apart = table.apart || table.substeps.count > 1;
+  member.substeps = std::move(table.substeps);
   member.report = table.report;
   return member;
 }

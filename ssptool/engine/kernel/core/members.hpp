@@ -18,6 +18,13 @@ struct InputSlots {
   std::vector<Small> floats, typed;
 };
 
+// Steps of an instance in each step: see Substeps of calls.py.
+struct Substeps {
+  std::int64_t count = 1;
+  bool follows = false;
+  std::vector<Slot> moving{}, held{};
+};
+
 struct Member {
   InstancePointer instance;
   Variables inputs, outputs;
@@ -27,6 +34,7 @@ struct Member {
   bool apart = false;  // stepped by the thread that asks
   InputSlots input_slots{};
   bool driven = false;  // some of its inputs are
+  Substeps substeps{};
 };
 
 // A running FMU as its kernel needs it; see InstanceTable of calls.py.
@@ -39,6 +47,7 @@ struct InstanceTable {
   bool refreshed = true, apart = false;
   Environment* environment = nullptr;
   StepReport* report = nullptr;
+  Substeps substeps{};
 };
 
 class Members {

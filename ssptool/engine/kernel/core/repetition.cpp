@@ -32,6 +32,11 @@ bool Attempts::restore(const IterationCalls& calls) noexcept {
 }
 
 void Attempts::predict(const IterationCalls& calls, int order, double h, std::span<double> x) noexcept {
+  if (order == 0) {
+    exchange(calls);
+    find(calls, x);
+    return;
+  }
   inputs_.extrapolate_slots(groups_[calls.group].inputs, order);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const Slot slot = calls.unknowns[i];
@@ -68,8 +73,8 @@ Repetition::Repetition(IterationCalls calls, Attempts& attempts)
     : calls_(std::move(calls)),
       attempts_(attempts),
       switch_(calls_.plain_iterations),
-      agreement_({calls_.absolute, calls_.relative}, calls_.nominal),
-      damped_agreement_({calls_.absolute, calls_.relative}, calls_.nominal),
+      agreement_(calls_.measures, calls_.count, calls_.nominal),
+      damped_agreement_(calls_.measures, calls_.count, calls_.nominal),
       acceleration_(calls_.rule, calls_.unknowns.size()),
       damping_({.kind = RuleKind::aitken, .factor = strong_damping}, calls_.unknowns.size()),
       x_(calls_.unknowns.size()),
@@ -116,7 +121,16 @@ void Repetition::propose(Acceleration& acceleration, bool plain) noexcept {
 Repetition::Done Repetition::agreed() noexcept {
   accepted.failed = 0;
   if (agreement_.noisy()) accepted.note_noise(present_.t, agreement_.last(), agreement_.worst());
+  if (calls_.count != 0) judge_last();
   return iterations_;
+}
+
+// Whether a step of a fixed number of iterations has converged.
+void Repetition::judge_last() noexcept {
+  const double last = agreement_.last();
+  if (last <= calls_.measures.front().limit) return;
+  const bool grows = agreement_.grows() || !(last <= agreement_.first());
+  accepted.note_unconverged(present_.t, last, agreement_.last_worst(), grows);
 }
 
 // No further iterate can improve the step.

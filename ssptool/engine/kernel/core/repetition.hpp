@@ -87,6 +87,7 @@ class Repetition {
   void probe_noise() noexcept;
   bool is_enough(bool plain) noexcept;
   Done agreed() noexcept;
+  void judge_last() noexcept;
   Done accept_noise() noexcept;
   Done settle() noexcept;
   Done carried_away() noexcept;

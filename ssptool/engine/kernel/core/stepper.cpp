@@ -30,13 +30,52 @@ void Stepper::add(Index index) {
   parts.motion = {parts.value.room().data(), parts.first.room().data(), parts.second.room().data(), parts.value.size()};
   const bool typed = !parts.typed_inputs.empty() || !parts.typed_outputs.empty();
   const QuickAccess own = access_.quick(access_.transfer(index, inputs), parts.outputs, typed);
-  steps_.push_back({own, own.special ? nullptr : member.instance->plain_step()});
+  parts.moving.resize(3 * member.substeps.moving.size());
+  const bool plain = !own.special && member.substeps.count == 1;
+  steps_.push_back({own, plain ? member.instance->plain_step() : nullptr});
   parts_.push_back(std::move(parts));
 }
 
 Outcome Stepper::advance(Index group, double t, double h) { return access_.result(step_all(groups_.at(group), t, h)); }
 
 bool Stepper::step(Index index, double t, double h) noexcept {
+  return members_[index].substeps.count > 1 ? step_in_substeps(index, t, h) : step_once(index, t, h);
+}
+
+// Afterwards, inputs run as before: if the step is repeated, driven ones do so again.
+bool Stepper::step_in_substeps(Index index, double t, double h) noexcept {
+  const Substeps& own = members_[index].substeps;
+  SlotValues& slots = slot_values_;
+  double* const first = slots.input_rates.data();
+  double* const second = first + slots.size();
+  for (const Slot slot : own.held)
+    if (first[slot] != 0.0 || second[slot] != 0.0) slots.move(slot, slots.values[slot], 0.0, 0.0);
+  std::vector<double>& before = parts_[index].moving;
+  for (std::size_t i = 0; i < own.moving.size(); ++i) {
+    const Slot slot = own.moving[i];
+    before[3 * i] = slots.input_value[slot];
+    before[3 * i + 1] = first[slot];
+    before[3 * i + 2] = second[slot];
+  }
+  const double size = h / static_cast<double>(own.count);
+  bool ok = true;
+  for (std::int64_t number = 0; ok && number < own.count; ++number) {
+    const double past = static_cast<double>(number) * size;
+    const double at = own.follows ? past : past + size / 2;
+    for (std::size_t i = 0; i < own.moving.size(); ++i) {
+      const double value = before[3 * i], rate = before[3 * i + 1], bend = before[3 * i + 2];
+      slots.move(own.moving[i], value + at * (rate + (0.5 * at) * bend), own.follows ? rate + at * bend : 0.0,
+                 own.follows ? bend : 0.0);
+    }
+    report(t + past);
+    ok = step_once(index, t + past, size);
+  }
+  for (std::size_t i = 0; i < own.moving.size(); ++i)
+    slots.move(own.moving[i], before[3 * i], before[3 * i + 1], before[3 * i + 2]);
+  return ok;
+}
+
+bool Stepper::step_once(Index index, double t, double h) noexcept {
   if (steps_[index].special && !prepare(index)) [[unlikely]]
     return false;
   const Failure failure = move_on(index, t, h);

@@ -60,6 +60,7 @@ class Stepper {
     Motion motion;
     Transfer outputs;
     std::vector<Typed> typed_inputs, typed_outputs;
+    std::vector<double> moving{};  // value, first and second derivative of each input that moves over substeps
 
     // Inputs in scattered slots go where the motion has them.
     void gather() noexcept {
@@ -75,6 +76,8 @@ class Stepper {
   };
 
   bool step(Index, double t, double h) noexcept;
+  bool step_once(Index, double t, double h) noexcept;
+  bool step_in_substeps(Index, double t, double h) noexcept;
   Failure move_on(Index, double t, double h) const noexcept;
   bool prepare(Index) noexcept;
   bool collect(Index) noexcept;

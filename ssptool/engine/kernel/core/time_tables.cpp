@@ -120,16 +120,42 @@ void DrivenInputs::state(std::vector<std::vector<double>> axes, std::vector<Tabl
   into_inputs_ = wires_.set(slots);
 }
 
+void DrivenInputs::follow(std::vector<SlotPolynomial> polynomials) {
+  for (const SlotPolynomial& one : polynomials) {
+    slot_values_.check(one.slot);
+    if (slot_values_.holds_integer[one.slot])
+      throw std::invalid_argument("slot " + std::to_string(one.slot) + " holds integers, which are on no polynomial");
+  }
+  polynomials_ = std::move(polynomials);
+  find_curvatures();
+}
+
+// By the chain rule, from the slots on polynomials to the inputs.
+void DrivenInputs::find_curvatures() noexcept {
+  std::fill(curvatures_.begin(), curvatures_.end(), 0.0);
+  for (const SlotPolynomial& one : polynomials_) curvatures_[one.slot] = one.second;
+  wires_.copy_tangents(into_inputs_, curvatures_.data());
+}
+
+void DrivenInputs::write(double t) noexcept {
+  tables_.write(t, slot_values_.values.data());
+  for (const SlotPolynomial& one : polynomials_) slot_values_.values[one.slot] = one.at(t);
+}
+
 void DrivenInputs::drive(double t, double h) noexcept {
   for (DrivenInput& input : inputs_) input.start = slot_values_.values[input.slot];
   write(t);
   wires_.copy(into_inputs_);
   for (const DrivenInput& input : inputs_) {
-    const double start = input.start, end = slot_values_.values[input.slot];
+    const double start = input.start, end = slot_values_.values[input.slot], second = curvatures_[input.slot];
     switch (input.run) {
       case DrivenInput::Run::held: slot_values_.move(input.slot, start, 0.0, 0.0); break;
-      case DrivenInput::Run::following: slot_values_.move(input.slot, start, (end - start) / h, 0.0); break;
-      case DrivenInput::Run::middle: slot_values_.move(input.slot, 0.5 * (start + end), 0.0, 0.0); break;
+      case DrivenInput::Run::following:
+        slot_values_.move(input.slot, start, (end - start) / h - 0.5 * h * second, second);
+        break;
+      case DrivenInput::Run::middle:
+        slot_values_.move(input.slot, start == end ? start : 0.5 * (start + end), 0.0, 0.0);
+        break;
     }
   }
 }

@@ -29,6 +29,17 @@ struct DrivenInput {
   double start = 0.0;  // of the present step
 };
 
+// A slot that is on a polynomial over time.
+struct SlotPolynomial {
+  Slot slot;
+  double t, value, first, second;  // its value and derivatives at a time
+
+  [[nodiscard]] double at(double time) const noexcept {
+    const double past = time - t;
+    return value + past * (first + 0.5 * past * second);
+  }
+};
+
 class TimeTables {
  public:
   TimeTables() = default;
@@ -63,7 +74,7 @@ class TimeTables {
 class DrivenInputs {
  public:
   DrivenInputs(SlotValues& slot_values, Wires& wires)
-      : slot_values_(slot_values), wires_(wires), drives_(slot_values.size()) {}
+      : slot_values_(slot_values), wires_(wires), drives_(slot_values.size()), curvatures_(slot_values.size()) {}
 
   // Throws if they cannot be right.
   void state(std::vector<std::vector<double>> axes, std::vector<TableColumn>, std::vector<DrivenInput>);
@@ -72,15 +83,21 @@ class DrivenInputs {
   [[nodiscard]] std::span<double> column(Index column) { return tables_.column(column); }
   void override_column(Index column, const SlotOverride& value) { tables_.override_column(column, value); }
   void between(double begin, double end) noexcept { tables_.between(begin, end); }
-  void write(double t) noexcept { tables_.write(t, slot_values_.values.data()); }
+  // From now on these slots, and no others, are on polynomials; tables do not lead to them.
+  void follow(std::vector<SlotPolynomial>);
+  void write(double t) noexcept;
   void drive(double t, double h) noexcept;
 
  private:
+  void find_curvatures() noexcept;
+
   SlotValues& slot_values_;
   Wires& wires_;
   TimeTables tables_;
   std::vector<bool> drives_;
   std::vector<DrivenInput> inputs_;
+  std::vector<SlotPolynomial> polynomials_;
+  std::vector<double> curvatures_;  // second derivatives of all slots
   Wires::Set into_inputs_ = Wires::empty_set;
 };
 

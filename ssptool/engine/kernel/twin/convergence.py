@@ -1,13 +1,15 @@
 """Convergence of iterated steps: agreement, stagnation, noise and divergence, told from iterates and what they give."""
 
+import itertools
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
-from ssptool.engine.kernel.calls import JUDGED, Floats
+from ssptool.engine.kernel.calls import JUDGED, Floats, MeasureKind, MeasureLimit
+from ssptool.engine.kernel.twin.dense import norm
 
 Judge: TypeAlias = Callable[[Floats, Floats], float]
 """x and found − x (m,), m ≥ 1 → how many times too large the second is: 1 or less has converged; nan has not."""
@@ -46,13 +48,40 @@ def same(x: Floats, found: Floats) -> bool:
     return bool(np.all(np.abs(found - x) <= ROUNDING * np.abs(x)))
 
 
-def limit_judge(absolute: float, relative: float, nominal: Floats) -> Judge:
-    """Judge by |found − x| ≤ absolute + relative·max(|x|, nominal) in every unknown; nominal values (m,)."""
+def judge_of(measures: Sequence[MeasureLimit], nominal: Floats) -> Judge:
+    """Judge one step by all measures; nominal values (m,)."""
+    judges = [_judge(measure, nominal) for measure in measures]
+    # Each is asked, so that each sees every iterate; max() of Python would drop a nan.
+    return lambda x, change: float(np.max([judge(x, change) for judge in judges]))
+
+
+def _judge(measure: MeasureLimit, nominal: Floats) -> Judge:
+    match measure.kind:
+        case MeasureKind.ABSOLUTE:
+            return lambda x, change: float((np.abs(change) / measure.limit).max())
+        case MeasureKind.RELATIVE:
+            return lambda x, change: float((np.abs(change) / (measure.limit * np.maximum(np.abs(x), nominal))).max())
+        case MeasureKind.RESIDUAL_RELATIVE:
+            return _residual_judge(measure.limit, nominal)
+
+
+def _residual_judge(limit: float, nominal: Floats) -> Judge:
+    first: list[float] = []
 
     def judge(x: Floats, change: Floats) -> float:
-        return float((np.abs(change) / (absolute + relative * np.maximum(np.abs(x), nominal))).max())
+        size = norm(change / nominal)
+        first.append(size)
+        # A first guess that is exact cannot be improved, for example at rest.
+        rounding = ROUNDING * norm(np.maximum(np.abs(x) / nominal, 1.0))
+        return size / max(limit * first[0], rounding)
 
     return judge
+
+
+def counting_judge(count: int) -> Judge:
+    """Judge a step of a fixed number of iterations; values that are not finite never pass."""
+    done = itertools.count(1)
+    return lambda x, change: count / next(done) if np.all(np.isfinite(change)) else np.nan
 
 
 class Agreement:

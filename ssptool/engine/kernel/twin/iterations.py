@@ -12,18 +12,18 @@ from ssptool.engine.kernel.interface import (
     IterationCalls,
     IterationMemory,
     IterationReport,
+    MeasureKind,
     Outcome,
     RuleKind,
     SecantMemory,
 )
 from ssptool.engine.kernel.twin.acceleration import SecantIterates, iterates_by
-from ssptool.engine.kernel.twin.convergence import limit_judge
 from ssptool.engine.kernel.twin.evaluation import TwinSchedules
 from ssptool.engine.kernel.twin.inputs import TwinInputs
 from ssptool.engine.kernel.twin.loop_solutions import Rescues
 from ssptool.engine.kernel.twin.members import Groups
 from ssptool.engine.kernel.twin.repetition import Repetition, RepetitionLimits, RepetitionMethod
-from ssptool.engine.kernel.twin.slot_values import MAX_ORDER, SlotValues, check_index, check_order, item
+from ssptool.engine.kernel.twin.slot_values import MAX_ORDER, SlotValues, check_index, item
 from ssptool.engine.kernel.twin.stepper import TwinStepper
 
 DISCARD = 2  # fmi2Discard, fmi3Discard
@@ -66,6 +66,9 @@ class TwinAttempts:
 
     def predict(self, order: int) -> Floats:
         slot_values, slots, h = self._slot_values, self._unknowns, self.h
+        if order == 0:
+            self.exchange()
+            return np.array(slot_values.values[slots])
         self._inputs.extrapolate(self._calls.group, order)
         first, second = slot_values.input_rates[:, slots]
         return np.asarray(slot_values.input_value[slots] + h * first + h * h / 2 * second)
@@ -100,6 +103,13 @@ class TwinAttempts:
         return None if outcome.ok else outcome
 
 
+def limits_of(calls: IterationCalls) -> RepetitionLimits:
+    """Limits of the steps of an iteration."""
+    return RepetitionLimits(
+        calls.prediction, calls.plain_iterations, calls.max_iterations, calls.retreats, calls.measures, calls.count
+    )
+
+
 class TwinIteration:
     """An iterated step; what it remembers is in `repetition` and `rule`."""
 
@@ -107,9 +117,9 @@ class TwinIteration:
         nominal = np.array(calls.nominal, dtype=float)
         self.attempts = attempts
         self.rule = iterates_by(calls.rule)
-        limits = RepetitionLimits(calls.prediction, calls.plain_iterations, calls.max_iterations, calls.retreats)
-        method = RepetitionMethod(limits, self.rule, lambda: limit_judge(calls.absolute, calls.relative, nominal))
-        self.repetition: Repetition[Outcome] = Repetition(method, attempts, nominal)
+        self.repetition: Repetition[Outcome] = Repetition(
+            RepetitionMethod(limits_of(calls), self.rule), attempts, nominal
+        )
 
 
 class Iterations:
@@ -146,9 +156,10 @@ class Iterations:
         for group in (calls.group, calls.following, calls.held):
             check_index(group, self._groups, "group")
         check_index(calls.schedule, self._schedules, "schedule")
-        check_order(calls.prediction)
-        if calls.order not in range(MAX_ORDER + 1):
-            raise ValueError(f"polynomial order is {calls.order}, must be 0 to {MAX_ORDER}")
+        for order in (calls.prediction, calls.order):
+            if order not in range(MAX_ORDER + 1):
+                raise ValueError(f"polynomial order is {order}, must be 0 to {MAX_ORDER}")
+        _check_measures(calls)
         for name, number in (("max_iterations", calls.max_iterations), ("plain_iterations", calls.plain_iterations)):
             if number < 1:
                 raise ValueError(f"{name} is {number}, must be at least 1")
@@ -202,3 +213,12 @@ class Iterations:
 
     def set_accepted(self, iteration: int, accepted: AcceptedSteps) -> None:
         self[iteration].repetition.accepted = replace(accepted)
+
+
+def _check_measures(calls: IterationCalls) -> None:
+    if not calls.measures or any(not one.limit > 0.0 for one in calls.measures):
+        raise ValueError("at least 1 measure of convergence is needed, and limits must be positive")
+    if calls.count < 0:
+        raise ValueError(f"the number of iterations is {calls.count}, must not be negative")
+    if calls.count and [one.kind for one in calls.measures] != [MeasureKind.RELATIVE]:
+        raise ValueError("a fixed number of iterations is judged by 1 relative measure")

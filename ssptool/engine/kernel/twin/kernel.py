@@ -55,7 +55,12 @@ class TwinKernel:
         self.content, self.number, self.forget = contents.__getitem__, contents.number, contents.forget
         self.environment = members.environment
         self.intermediate_update_address = members.intermediate_update_address
-        self.write, self.drive, self.override_wires = driven.write, driven.drive, wires.override_wires
+        self.follow, self.write, self.drive, self.override_wires = (
+            driven.follow,
+            driven.write,
+            driven.drive,
+            wires.override_wires,
+        )
         self.group, self.loop, self.schedule, self.iteration = groups.add, solutions.add, schedules.add, iterations.add
         self.exchange, self.hold = inputs.exchange, inputs.hold
         self.extrapolate, self.interpolate = inputs.extrapolate, inputs.interpolate

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssptool.engine.kernel.interface import FLOAT, OK, REAL_TYPES, Code, Floats, InstanceTable, Outcome
+from ssptool.engine.kernel.interface import FLOAT, OK, REAL_TYPES, Code, Floats, InstanceTable, Outcome, Substeps
 from ssptool.engine.kernel.twin.before_fmi3 import TwinFmi1Instance, TwinFmi2Instance
 from ssptool.engine.kernel.twin.fmi3 import IntermediateUpdate, TwinFmi3Instance
 from ssptool.engine.kernel.twin.instance import FmiInstance, TwinFailure
@@ -73,6 +73,7 @@ class Members:
             raise ValueError("as many output slots as output references are needed")
         if len(table.observed_slots) != len(table.observed_references):
             raise ValueError("as many observed slots as observed references are needed")
+        _check_substeps(table.substeps, self._slot_values)
         table = complete(table)
         fmu = self._make(table)
         slots = (*table.input_slots, *table.output_slots, *table.observed_slots)
@@ -128,6 +129,13 @@ class Members:
         instance = self._environments.get(environment or 0)
         if set_requested and instance is not None:
             instance.intermediate_update(time)
+
+
+def _check_substeps(substeps: Substeps, slot_values: SlotValues) -> None:
+    if substeps.count < 1:
+        raise ValueError(f"an instance does {substeps.count} steps in a step, must be at least 1")
+    for slot in (*substeps.moving, *substeps.held):
+        slot_values.check(slot)
 
 
 def _member(index: int, fmu: FmiInstance, table: InstanceTable) -> TwinMember:

@@ -1,14 +1,20 @@
 """A macro step that is repeated from its start until the values at its end agree; retreats where they do not."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from ssptool.engine.kernel.calls import AcceptedSteps, Floats, IterationReport
+from ssptool.engine.kernel.calls import AcceptedSteps, Floats, IterationReport, MeasureKind, MeasureLimit
 from ssptool.engine.kernel.twin.acceleration import BeginsSteps
-from ssptool.engine.kernel.twin.convergence import NOISE_LIMIT, Agreement, Judge, PlainIterationSwitch
+from ssptool.engine.kernel.twin.convergence import (
+    NOISE_LIMIT,
+    Agreement,
+    PlainIterationSwitch,
+    counting_judge,
+    judge_of,
+)
 from ssptool.engine.kernel.twin.proposals import AitkenRelaxation
 
 STRONG_DAMPING = 0.1
@@ -56,26 +62,24 @@ class StepOperations(Protocol[Trouble_co]):
         ...
 
 
-class RepetitionLimits(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RepetitionLimits:
     """Limits of the iterations of a step; see `IterationCalls`."""
 
     prediction: int
     plain_iterations: int
     max_iterations: int
     retreats: bool
+    measures: Sequence[MeasureLimit]
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
 class RepetitionMethod:
-    """Method of a repetition: rule of the next iterate, and criterion of convergence.
-
-    `counted`: the criterion is a number of iterations.
-    """
+    """Method of a repetition: its limits, and the rule of the next iterate."""
 
     limits: RepetitionLimits
     rule: BeginsSteps
-    begin_judge: Callable[[], Judge]
-    counted: bool = False
 
 
 Watch = Callable[[int, Floats, Floats, Agreement, bool], None]
@@ -111,7 +115,9 @@ class Repetition(Generic[Trouble]):
         self._t = self._h = 0.0
 
     def _begin_agreement(self, floor: float = 0.0) -> Agreement:
-        return Agreement(self._method.begin_judge(), self._nominal, floor, counted=self._method.counted)
+        count = self._method.limits.count
+        judge = counting_judge(count) if count else judge_of(self._method.limits.measures, self._nominal)
+        return Agreement(judge, self._nominal, floor, counted=count > 0)
 
     @property
     def report(self) -> IterationReport:
@@ -171,7 +177,16 @@ class Repetition(Generic[Trouble]):
         self.accepted.failed = 0
         if agreement.noisy:
             self.accepted.note_noise(self._t, agreement.last, agreement.worst)
+        if self._method.limits.count:
+            self._judge_last(agreement)
         return self.iterations
+
+    def _judge_last(self, agreement: Agreement) -> None:
+        """Judge whether a step of a fixed number of iterations has converged."""
+        (limit,) = (one.limit for one in self._method.limits.measures if one.kind is MeasureKind.RELATIVE)
+        if not agreement.last <= limit:
+            grows = agreement.grows or not agreement.last <= agreement.first
+            self.accepted.note_unconverged(self._t, agreement.last, agreement.last_worst, grows)
 
     def _is_enough(self, plain: bool) -> bool:
         """True if no further iterate can improve the step."""

@@ -22,13 +22,39 @@ class TwinStepper:
             raise ValueError("at least 1 thread is needed")
 
     def advance(self, group: int, t: float, h: float) -> Outcome:
-        if self._time is not None:
-            self._time.value = t
+        self._report(t)
         for member in self._groups[group].members:
-            outcome = self._step(member, t, h)
+            outcome = self._substeps(member, t, h) if member.table.substeps.count > 1 else self._step(member, t, h)
             if not outcome.ok:
                 return outcome
         return OK
+
+    def _report(self, t: float) -> None:
+        if self._time is not None:
+            self._time.value = t
+
+    def _substeps(self, member: TwinMember, t: float, h: float) -> Outcome:
+        """Afterwards, inputs run as before: if the step is repeated, driven ones do so again."""
+        own, slot_values = member.table.substeps, self._slot_values
+        slots, size = list(own.moving), h / own.count
+        input_value, (firsts, seconds) = slot_values.input_value, slot_values.input_rates
+        for slot in own.held:
+            if firsts[slot] != 0.0 or seconds[slot] != 0.0:
+                slot_values.move(slot, slot_values.values[slot], 0.0, 0.0)
+        value, first, second = input_value[slots], firsts[slots], seconds[slots]
+        outcome = OK
+        for number in range(own.count):
+            past = number * size
+            at = past if own.follows else past + size / 2
+            input_value[slots] = value + at * (first + (0.5 * at) * second)
+            firsts[slots] = first + at * second if own.follows else 0.0
+            seconds[slots] = second if own.follows else 0.0
+            self._report(t + past)
+            outcome = self._step(member, t + past, size)
+            if not outcome.ok:
+                break
+        input_value[slots], firsts[slots], seconds[slots] = value, first, second
+        return outcome
 
     def _step(self, member: TwinMember, t: float, h: float) -> Outcome:
         slot_values, access, slots = self._slot_values, self._access, member.inputs

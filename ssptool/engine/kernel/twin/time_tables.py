@@ -12,6 +12,7 @@ from ssptool.engine.kernel.interface import (
     Floats,
     Integers,
     SlotOverride,
+    SlotPolynomial,
     TableColumn,
     TimeTables,
 )
@@ -106,6 +107,8 @@ class DrivenInputs:
         self._slot_values, self._wires = slot_values, wires
         self.tables = TwinTimeTables(NO_TIME_TABLES)
         self._inputs: dict[int, DrivenInput] = {}  # by slot
+        self._polynomials: tuple[SlotPolynomial, ...] = ()
+        self._curvatures = np.zeros(len(slot_values.values))  # second derivatives of all slots
 
     def state(self, tables: TimeTables) -> None:
         for slot in (*(one.slot for one in tables.columns), *(one.slot for one in tables.inputs)):
@@ -119,8 +122,21 @@ class DrivenInputs:
     def drives(self, slot: int) -> bool:
         return slot in self._inputs
 
+    def follow(self, polynomials: Sequence[SlotPolynomial]) -> None:
+        for one in polynomials:
+            self._slot_values.check(one.slot)
+            if one.slot in self._slot_values.holds_integer:
+                raise ValueError(f"slot {one.slot} holds integers, which are on no polynomial")
+        self._polynomials = tuple(polynomials)
+        self._curvatures[:] = 0.0
+        for one in self._polynomials:
+            self._curvatures[one.slot] = one.second
+        self._wires.copy_tangents(self._wires.into(list(self._inputs)), self._curvatures)
+
     def write(self, t: float) -> None:
         self.tables.write(t, self._slot_values.values, self._slot_values.integers)
+        for one in self._polynomials:
+            self._slot_values.values[one.slot] = one.at(t)
 
     def drive(self, t: float, h: float) -> None:
         slots, move = list(self._inputs), self._slot_values.move
@@ -129,11 +145,11 @@ class DrivenInputs:
         self._wires.copy(self._wires.into(slots))
         self._slot_values.input_value.view(np.int64)[slots] = bits  # bits that need not be those of a number
         for (slot, one), start in zip(self._inputs.items(), bits.view(np.float64), strict=True):
-            end = self._slot_values.values[slot]
+            end, second = self._slot_values.values[slot], self._curvatures[slot]
             match one.running:
                 case DrivenInputMode.HELD:
                     self._slot_values.input_rates[:, slot] = 0.0, 0.0
                 case DrivenInputMode.FOLLOWING:
-                    move(slot, start, (end - start) / h, 0.0)
+                    move(slot, start, (end - start) / h - 0.5 * h * second, second)
                 case DrivenInputMode.MIDDLE:
-                    move(slot, 0.5 * (start + end), 0.0, 0.0)
+                    move(slot, start if start == end else 0.5 * (start + end), 0.0, 0.0)

@@ -1,0 +1,175 @@
+"""Exported systems: cost per macro step as ratios to the engine of a run, instantiation beside the parts', size.
+
+The engine and the exported FMU of the same system do the same macro steps in one process, in turns, and must end at the
+same values, bit for bit; a ratio is one of neighbours. The engine records all connectors, the FMU records nothing. Its
+steps are all in one communication step. Times are CPU times of one thread. The systems are our dual-mass oscillator,
+with two masters, and two FMUs of tests/fmu/chatty.c, with the habits of OpenModelica's, logging off.
+
+Instantiation is the time of fmi2Instantiate of the exported FMU with the time of its parts' taken off, all libraries
+being loaded; reading the frozen plan and building a kernel are what is left.
+"""
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import fmpy
+import numpy as np
+from fmpy.fmi2 import FMU2Slave
+
+import ssptool
+from ssptool.documents.archive import Archive
+from ssptool.engine.assembly.assembly import assemble
+from ssptool.engine.run.coupling import Evaluation, couple
+from ssptool.engine.run.initialization import initialize
+from ssptool.exporting.runtimes import own_platform, runtime_library
+from tests.engine.systems import write_system
+from tests.fmu.chatty_fmu import build
+
+BUDGET, INSTANTIATION_BUDGET, SIZE_BUDGET = 1.15, 1e-3, 900
+STEP = 1e-3
+ROOT = Path(__file__).parents[1]
+Final = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A system with settings, and the outputs by which runs of it are compared."""
+
+    name: str
+    system: Path
+    outputs: tuple[str, ...]
+    options: Mapping[str, Any]
+
+
+def engine(case: Case, plan: ssptool.Plan) -> tuple[float, Final]:
+    """[s] per macro step, and the outputs at the end."""
+    with ExitStack() as stack:
+        assembly = stack.enter_context(assemble(plan, stack.enter_context(Archive.open(case.system))))
+        initialized = initialize(assembly)
+        assert initialized.report.ok
+        stepper = plan.master.start(couple(assembly, Evaluation(assembly, ()), initialized.loops))
+        rows = np.empty((plan.interval.steps, 1 + len(plan.recorded)))
+        began = time.thread_time()
+        failure = stepper.run(0, rows).failure
+        seconds = time.thread_time() - began
+        assert failure is None, failure
+        columns = {column.signal: 1 + i for i, column in enumerate(plan.columns)}
+        return seconds / plan.interval.steps, tuple(float(rows[-1, columns[name]]) for name in case.outputs)
+
+
+@contextmanager
+def instance(unpacked: Path) -> Iterator[tuple[FMU2Slave, float]]:
+    """An instance of an unpacked FMU, and how long fmi2Instantiate took [s]."""
+    description = fmpy.read_model_description(str(unpacked))
+    slave = FMU2Slave(
+        guid=description.guid,
+        unzipDirectory=str(unpacked),
+        modelIdentifier=description.coSimulation.modelIdentifier,
+        instanceName="measured",
+    )
+    slave.references = {one.name: one.valueReference for one in description.modelVariables}
+    began = time.thread_time()
+    slave.instantiate()
+    seconds = time.thread_time() - began
+    try:
+        yield slave, seconds
+    finally:
+        slave.freeInstance()
+
+
+def exported(case: Case, unpacked: Path, steps: int) -> tuple[float, Final]:
+    """[s] per macro step, and the outputs at the end."""
+    with instance(unpacked) as (slave, _):
+        slave.setupExperiment(startTime=0.0, stopTime=steps * STEP)
+        slave.enterInitializationMode()
+        slave.exitInitializationMode()
+        began = time.thread_time()
+        slave.doStep(0.0, steps * STEP)
+        seconds = time.thread_time() - began
+        return seconds / steps, tuple(slave.getReal([slave.references[name]])[0] for name in case.outputs)
+
+
+def instantiation(unpacked: Path) -> float:
+    """[s] beside that of the parts; all are instantiated once before, so that libraries are loaded."""
+    parts = sorted(one.parent for one in (unpacked / "resources" / "parts").glob("*/modelDescription.xml"))
+    with ExitStack() as stack:
+        loaded = [stack.enter_context(instance(folder)) for folder in (unpacked, *parts)]
+        assert loaded
+        taken = [stack.enter_context(instance(folder))[1] for folder in (unpacked, *parts)]
+        return taken[0] - sum(taken[1:])
+
+
+def compare(case: Case, folder: Path, steps: int, repeats: int) -> bool:
+    """Measure, print, and say whether both ended at the same values."""
+    options = {**case.options, "step_size": STEP, "stop_time": steps * STEP}
+    plan = ssptool.plan(case.system, **options)
+    fmu = ssptool.export(case.system, folder / "made.fmu", expose=case.outputs, **options).path
+    unpacked = folder / "unpacked"
+    fmpy.extract(fmu, unpacked)
+    own, made, begun = [], [], []
+    for _ in range(repeats):
+        own.append(engine(case, plan))
+        made.append(exported(case, unpacked, steps))
+        begun.append(instantiation(unpacked))
+    ratio = statistics.median(one[0] / other[0] for one, other in zip(made, own, strict=True))
+    start = statistics.median(begun)
+    print(f"{case.name}; {steps} macro steps of {STEP:g} s")
+    print(f"  engine                     {1e6 * statistics.median(s for s, _ in own):8.3f} µs per macro step")
+    print(
+        f"  exported FMU               {1e6 * statistics.median(s for s, _ in made):8.3f} µs    "
+        f"ratio {ratio:.3f}, {_verdict(ratio <= BUDGET)} the budget of {BUDGET}"
+    )
+    print(
+        f"  instantiation              {1e3 * start:8.3f} ms    "
+        f"{_verdict(start <= INSTANTIATION_BUDGET)} the budget of {1e3 * INSTANTIATION_BUDGET:g} ms"
+    )
+    finals = {final for _, final in (*own, *made)}
+    print("  both ended at the same values, bit for bit" if len(finals) == 1 else f"  DIFFERENT ends: {sorted(finals)}")
+    return len(finals) == 1
+
+
+def _verdict(within: bool) -> str:
+    return "within" if within else "OVER"
+
+
+def cases(folder: Path) -> Iterator[Case]:
+    oscillator, outputs = ROOT / "systems" / "dual_mass_oscillator", ("System1.x1", "System2.F")
+    yield Case("Dual-mass oscillator, Jacobi", oscillator, outputs, {"master": "jacobi"})
+    yield Case("Dual-mass oscillator, iterated", oscillator, outputs, {"master": "iterated"})
+    build(folder)
+    for version in (2, 3):
+        name = f"chatty{version}"
+        ring = write_system(folder / f"ring{version}", folder, {"A": name, "B": name}, [("A.y", "B.u"), ("B.y", "A.u")])
+        options = {"master": "jacobi", "input": "hold", "start_values": {"A.x": "1"}}
+        yield Case(f"Two FMUs with the habits of OpenModelica's, FMI {version}.0", ring, ("A.y", "B.y"), options)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=20_000, help="macro steps per repeat")
+    parser.add_argument("--repeats", type=int, default=9, help="the median of all is printed")
+    arguments = parser.parse_args()
+    same = []
+    with tempfile.TemporaryDirectory() as place:
+        for number, case in enumerate(cases(Path(place))):
+            folder = Path(place) / str(number)
+            folder.mkdir()
+            same.append(compare(case, folder, arguments.steps, arguments.repeats))
+    size = runtime_library(own_platform()).stat().st_size / 1000
+    verdict = _verdict(size <= SIZE_BUDGET)
+    print(f"The runtime of this platform has {size:.0f} kB, {verdict} the budget of {SIZE_BUDGET} kB")
+    return 0 if all(same) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+// Inputs of the system that tables drive, segment by segment between jumps.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "system.hpp"
+
+namespace ssptool::runtime {
+
+namespace {
+
+// Two times that differ by less, absolutely or relatively, are one [s].
+constexpr double same_time = 1e-12;
+
+bool not_after(double time, double t) {
+  return time <= t || time - t <= same_time * std::max({1.0, std::abs(time), std::abs(t)});
+}
+
+}  // namespace
+
+void System::state_tables() {
+  std::vector<TableColumn> columns;
+  for (const PlannedColumn& planned : plan_.tables.columns) {
+    TableColumn column{planned.slot, planned.axis, {}, planned.linear};
+    for (const Value& value : planned.values) column.values.push_back(in_slot(planned.slot, value));
+    columns.push_back(std::move(column));
+  }
+  // An ODE takes its inputs where it is evaluated, whenever that is.
+  kernel_->time_tables(plan_.tables.axes, std::move(columns),
+                       component_ == nullptr && plan_.ode ? std::vector<DrivenInput>{} : plan_.driven);
+}
+
+// Jumps at the start count as done.
+void System::begin_tables() {
+  const auto& jumps = plan_.tables.jumps;
+  const auto ahead = std::ranges::find_if(jumps, [&](const auto& one) { return !not_after(one.first, now_); });
+  go_to_segment(static_cast<std::size_t>(ahead - jumps.begin()));
+  kernel_->driven.write(now_);
+}
+
+void System::go_to_segment(std::size_t segment) {
+  segment_ = segment;
+  const double begin = segment > 0 ? plan_.tables.jumps.at(segment - 1).second : experiment_.start;
+  kernel_->driven.between(begin, end_of_segment());
+}
+
+double System::end_of_segment() const noexcept {
+  const auto& jumps = plan_.tables.jumps;
+  return segment_ < jumps.size() ? jumps[segment_].first : std::numeric_limits<double>::infinity();
+}
+
+// The other side of the instant that has been reached.
+void System::jump_of_tables() {
+  const double after = plan_.tables.jumps[segment_].second;
+  go_to_segment(segment_ + 1);
+  kernel_->driven.write(after);
+  jumps_ = true;
+  jump();
+}
+
+}  // namespace ssptool::runtime
