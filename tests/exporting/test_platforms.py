@@ -78,6 +78,7 @@ def test_a_part_without_a_library_for_a_platform_that_was_asked_for_is_named(tmp
 
 def test_parts_come_with_libraries_for_the_platforms_of_the_fmu_alone(for_all, tmp_path, monkeypatch):
     monkeypatch.setattr("ssptool.exporting.package.runtime_library", lambda platform: SYSTEM / "SystemStructure.ssd")
+    monkeypatch.setattr(runtimes, "can_build", lambda: True)
     made = ssptool.export(for_all, tmp_path / "x.fmu", platforms=["win64", "aarch64-linux"])
     libraries = [name for name in made.names if "/Mass." in name]
     assert libraries == [f"resources/parts/0/binaries/{one}" for one in ("aarch64-linux/Mass.so", "win64/Mass.dll")]

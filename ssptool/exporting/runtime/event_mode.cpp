@@ -101,6 +101,7 @@ void System::iterate_and_leave() {
       [this](double t) { return events_->update(t); });
   iteration.settle(now_, now_ + close * plan_.step);
   events_->leave();
+  jumps_ = true;
   jump();
   events_->show_ticks();
 }
