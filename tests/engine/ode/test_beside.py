@@ -144,8 +144,8 @@ def long_steps(monkeypatch):
     kinds = {2: ctypes.CFUNCTYPE(*start, ctypes.c_int), 3: ctypes.CFUNCTYPE(*start, ctypes.c_bool, *4 * (c_void_p,))}
     made, kept = assembly._table, []
 
-    def table(planned, *arguments):
-        found = made(planned, *arguments)
+    def table(plan, planned, *arguments):
+        found = made(plan, planned, *arguments)
         if planned.interface is not InterfaceType.CO_SIMULATION:
             return found
         name, kind = f"fmi{found.fmi_major}DoStep", kinds[found.fmi_major]
