@@ -13,7 +13,7 @@ from ssptool.engine.failure import Unsupported
 from tests.engine.event_mode.systems import write_system as write_hybrid_system
 from tests.engine.ode.systems import bounce_times, oscillation
 from tests.engine.systems import write_system
-from tests.exporting.fmus import SYSTEMS, Messages
+from tests.exporting.fmus import SYSTEMS, Messages, initialize, instance, real
 from tests.exporting.of_exchange import exchange_instance
 
 KINDS = pytest.mark.parametrize("kind", ["ModelExchange", "CoSimulation"])
@@ -164,6 +164,31 @@ def test_states_are_saved_and_set(export, tmp_path):
         assert model.states() == [0.5, -1.0]
         model.restore_bytes(model.bytes(state))
         assert (model.derivatives(), model.indicators()) == expected
+
+
+def test_what_follows_a_saved_state_of_co_simulation_follows_it_again(export, tmp_path):
+    """Bounces included, in the instance that was saved and from bytes after a reset."""
+    fmu = export({"Ball": "BouncingBall"}, tolerance=1e-9, expose=["*"])
+    with instance(fmu, tmp_path / "unpacked") as slave:
+        initialize(slave)
+
+        def heights(first, count):
+            found = []
+            for number in range(first, first + count):
+                slave.doStep(number * 0.05, 0.05)
+                found.append(real(slave, "Ball.h"))
+            return found
+
+        heights(0, 8)
+        state = slave.getFMUState()
+        expected = heights(8, 15)
+        slave.setFMUState(state)
+        assert heights(8, 15) == expected
+        content = slave.serializeFMUState(state)
+        slave.reset()
+        slave.setFMUState(slave.deserializeFMUState(content))
+        assert heights(8, 15) == expected
+    assert min(expected) >= -1e-7
 
 
 def test_a_component_without_model_exchange_is_named(tmp_path):

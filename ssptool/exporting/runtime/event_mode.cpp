@@ -272,6 +272,8 @@ SavedEvents System::saved_events() const {
 void System::restore_events(const SavedEvents& saved) {
   if (saved.next_times.size() != events_->next_times.size() || saved.wanted.size() != reports_.size())
     throw Refused(Status::error, "the state is of another number of components in event mode");
+  events_->hide_ticks();
+  events_->rest();
   events_->clock_schedule.restore_state(saved.clocks);
   events_->next_times = saved.next_times;
   std::ranges::fill(reports_, nothing_reported);

@@ -46,8 +46,10 @@ void System::restore(const SystemState& state) {
   // What is registered with the kernel belongs to a phase.
   experiment_ = state.experiment;
   now_ = state.now;
-  if (phase_ != state.phase) build_kernel();
-  if (state.phase != Phase::instantiated) make_events();
+  if (phase_ != state.phase) {
+    build_kernel();
+    if (state.phase != Phase::instantiated) make_events();
+  }
   for (Index i = 0; i < parts_.size(); ++i) parts_[i]->restore_state(state.parts[i]);
   if (phase_ != state.phase && state.phase >= Phase::stepping) {
     register_loops();
