@@ -23,14 +23,10 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import fmpy
-import numpy as np
 from fmpy.fmi2 import FMU2Slave
 
 import ssptool
-from ssptool.documents.archive import Archive
-from ssptool.engine.assembly.assembly import assemble
-from ssptool.engine.run.coupling import Evaluation, couple
-from ssptool.engine.run.initialization import initialize
+from benchmarks.foreign import Final, engine
 from ssptool.exporting.runtimes import own_platform, runtime_library
 from tests.engine.systems import write_system
 from tests.fmu.chatty_fmu import build
@@ -38,7 +34,6 @@ from tests.fmu.chatty_fmu import build
 BUDGET, INSTANTIATION_BUDGET, SIZE_BUDGET = 1.15, 1e-3, 900
 STEP = 1e-3
 ROOT = Path(__file__).parents[1]
-Final = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -49,22 +44,6 @@ class Case:
     system: Path
     outputs: tuple[str, ...]
     options: Mapping[str, Any]
-
-
-def engine(case: Case, plan: ssptool.Plan) -> tuple[float, Final]:
-    """[s] per macro step, and the outputs at the end."""
-    with ExitStack() as stack:
-        assembly = stack.enter_context(assemble(plan, stack.enter_context(Archive.open(case.system))))
-        initialized = initialize(assembly)
-        assert initialized.report.ok
-        stepper = plan.master.start(couple(assembly, Evaluation(assembly, ()), initialized.loops))
-        rows = np.empty((plan.interval.steps, 1 + len(plan.recorded)))
-        began = time.thread_time()
-        failure = stepper.run(0, rows).failure
-        seconds = time.thread_time() - began
-        assert failure is None, failure
-        columns = {column.signal: 1 + i for i, column in enumerate(plan.columns)}
-        return seconds / plan.interval.steps, tuple(float(rows[-1, columns[name]]) for name in case.outputs)
 
 
 @contextmanager
@@ -118,7 +97,7 @@ def compare(case: Case, folder: Path, steps: int, repeats: int) -> bool:
     fmpy.extract(fmu, unpacked)
     own, made, begun = [], [], []
     for _ in range(repeats):
-        own.append(engine(case, plan))
+        own.append(engine(case.system, plan, case.outputs))
         made.append(exported(case, unpacked, steps))
         begun.append(instantiation(unpacked))
     ratio = statistics.median(one[0] / other[0] for one, other in zip(made, own, strict=True))

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -36,6 +36,7 @@ from tests.fmu.building import PLATFORM
 from tests.fmu.chatty_fmu import TOKEN, build
 
 BUDGET, STEP = 1.15, 1e-3
+OUTPUTS = ("A.y", "B.y")
 Final = tuple[float, ...]
 
 
@@ -44,8 +45,8 @@ def planned(system: Path, steps: int, log: Path | None = None) -> Plan:
     return ssptool.plan(system, settings=settings, start_values={"A.x": "1"})
 
 
-def engine(system: Path, plan: Plan) -> tuple[float, Final]:
-    """[s] per macro step, and the outputs at the end."""
+def engine(system: Path, plan: Plan, outputs: Sequence[str]) -> tuple[float, Final]:
+    """[s] per macro step, and these outputs at the end."""
     with ExitStack() as stack:
         assembly = stack.enter_context(assemble(plan, stack.enter_context(Archive.open(system))))
         initialized = initialize(assembly)
@@ -57,7 +58,7 @@ def engine(system: Path, plan: Plan) -> tuple[float, Final]:
         seconds = time.thread_time() - began
         assert failure is None, failure
         columns = {column.signal: 1 + i for i, column in enumerate(plan.columns)}
-        return seconds / plan.interval.steps, tuple(float(rows[-1, columns[name]]) for name in ("A.y", "B.y"))
+        return seconds / plan.interval.steps, tuple(float(rows[-1, columns[name]]) for name in outputs)
 
 
 def c_loop(folder: Path, version: int) -> Callable[[int], tuple[float, Final]]:
@@ -90,9 +91,9 @@ def compare(folder: Path, version: int, steps: int, repeats: int) -> bool:
     with folder_in_memory() as memory:
         with_log = planned(system, steps // 10, memory / "log.csv")
         for _ in range(repeats):
-            own.append(engine(system, plan))
+            own.append(engine(system, plan, OUTPUTS))
             bare.append(bare_loop(steps))
-            logged.append(engine(system, with_log)[0])
+            logged.append(engine(system, with_log, OUTPUTS)[0])
     ratio = statistics.median(one[0] / other[0] for one, other in zip(own, bare, strict=True))
     cost = statistics.median(seconds / other[0] for seconds, other in zip(logged, bare, strict=True))
     verdict = "within" if ratio <= BUDGET else "OVER"

@@ -1,5 +1,6 @@
 """States, derivatives and event indicators of an exported system, and what they depend on at one instant."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
@@ -12,8 +13,8 @@ from ssptool.exporting.interface import ContinuousPlace, ContinuousRole, Exporte
 from ssptool.exporting.part_variables import PartTarget, part_variable
 from ssptool.fmu.description import Causality, Variability, Variable
 from ssptool.network.arrays import whole
-from ssptool.network.dependencies import DependencyGraph, Stage, dependency_graph, needs
-from ssptool.network.network import Signal
+from ssptool.network.dependencies import DependencyGraph, Stage, dependency_graph, needs, port_kinds
+from ssptool.network.network import FlatComponent, Signal
 
 
 def with_continuous(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -> tuple[ExportedVariable, ...]:
@@ -130,8 +131,18 @@ def continuous_dependencies(plan: Plan, variables: Sequence[ExportedVariable]) -
     """Dependencies in continuous-time mode: what FMUs declare, along the connections."""
     graph = dependency_graph(plan.network, Stage.CONTINUOUS)
     arrays = plan.network.arrays
+    inputs = {whole(signal, arrays) for signal, kind in port_kinds(plan.network).items() if kind == "input"}
+    signals: dict[str, list[Signal]] = defaultdict(list)
+    for signal in graph:
+        signals[signal.component].append(signal)
     for one in plan.integrated:
-        _add_component(graph, plan, one)
+        own = signals[one.name]
+        _add_component(
+            graph,
+            plan.network.components[one.name],
+            [signal.variable for signal in own if signal in inputs],
+            [signal.variable for signal in own if signal not in inputs],
+        )
     knowns: dict[Signal, tuple[int, ...]] = {}
     for number, variable in enumerate(variables):
         state = variable.continuous is not None and variable.continuous.role is ContinuousRole.STATE
@@ -141,27 +152,24 @@ def continuous_dependencies(plan: Plan, variables: Sequence[ExportedVariable]) -
     return ContinuousDependencies(graph, knowns)
 
 
-def _add_component(graph: DependencyGraph, plan: Plan, one: PlannedInstance) -> None:
+def _add_component(
+    graph: DependencyGraph, component: FlatComponent, inputs: Sequence[str], others: Sequence[str]
+) -> None:
     """Edges from the states and inputs of a component to its outputs and derivatives."""
-    component, variables = plan.network.components[one.name], one.description.variables
-    states = {_name(variables[slope.derivative_of or ""]): None for slope in one.description.state_derivatives}
-    inputs = [
-        signal.variable for signal in graph if signal.component == one.name and _is_input(component.ports, signal)
-    ]
-    for signal in [signal for signal in graph if signal.component == one.name]:
-        if signal.variable in states or signal.variable in inputs:
+    description = component.description
+    slopes = description.state_derivatives
+    states = {_name(description.variables[slope.derivative_of or ""]): None for slope in slopes}
+    for variable in others:
+        if variable in states:
             continue
-        needed = needs(component, signal.variable, Stage.CONTINUOUS)
+        needed = needs(component, variable, Stage.CONTINUOUS)
         known = states if needed is None else [state for state in states if state in needed]
-        graph.add_edges_from((Signal(one.name, state), signal) for state in known)
-    for slope in one.description.state_derivatives:
-        declared = one.description.derivatives.get(_name(slope))
-        known = [*states, *inputs] if declared is None else [name for name in (*states, *inputs) if name in declared]
-        graph.add_edges_from((Signal(one.name, name), Signal(one.name, _name(slope))) for name in known)
-
-
-def _is_input(ports: Sequence[object], signal: Signal) -> bool:
-    return any(getattr(port, "signal", None) == signal and getattr(port, "kind", "") == "input" for port in ports)
+        graph.add_edges_from((Signal(component.name, state), Signal(component.name, variable)) for state in known)
+    for slope in slopes:
+        declared = description.derivatives.get(_name(slope))
+        reaching = [*states, *inputs]
+        known = reaching if declared is None else [name for name in reaching if name in declared]
+        graph.add_edges_from((Signal(component.name, name), Signal(component.name, _name(slope))) for name in known)
 
 
 def _name(variable: Variable) -> str:

@@ -166,12 +166,17 @@ def _stepping(plan: Plan) -> Json:
         "everything": system.everything.schedule,
         "program": [[int(one.op), one.argument, one.order] for one in (*drive, *program)],
     }
+    if plan.coupled_ode is not None:
+        return {"stepping": stepping, "at_events": _at_events(plan, plan.coupled_ode.events, samples=False)}
     if not plan.event_modes:
         return {"stepping": stepping}
     together = not system.stepwise and isinstance(stepper, InterruptibleStepper) and stepper.interruptible
     apart = getattr(master, "independent_steps", False)
     steps = {"together": together, "independent_steps": apart, "rolls_back": goes_back(plan)}
-    return {"stepping": stepping, "at_events": _at_events(plan, plan.event_modes, system_takes_samples(plan)) | steps}
+    return {
+        "stepping": stepping,
+        "at_events": _at_events(plan, plan.event_modes, samples=system_takes_samples(plan)) | steps,
+    }
 
 
 class EventsToCome:
@@ -186,7 +191,7 @@ def goes_back(plan: Plan) -> bool:
     return plan.event_modes.rolls_back and len(plan.instances) > 1
 
 
-def _at_events(plan: Plan, modes: EventModes, samples: bool) -> Json:
+def _at_events(plan: Plan, modes: EventModes, *, samples: bool) -> Json:
     """Members of event mode, their clocks, and what is exchanged at events only."""
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
     numbers = {one.name: number for number, one in enumerate(plan.instances)}
@@ -270,7 +275,7 @@ def _alone(plan: Plan, ode: PlannedOde) -> Json:
     """A system that is nothing but an ODE steps nothing else."""
     schedules = [_steps(ode.schedule)]
     stepping = {"groups": [list(ode.instances)], "schedules": schedules, "everyone": 0, "everything": 0}
-    return {"stepping": stepping, "at_events": _at_events(plan, ode.events, ode_takes_samples(plan))}
+    return {"stepping": stepping, "at_events": _at_events(plan, ode.events, samples=ode_takes_samples(plan))}
 
 
 def _ode(plan: Plan, ode: PlannedOde) -> Json:
@@ -286,9 +291,7 @@ def _ode(plan: Plan, ode: PlannedOde) -> Json:
         "inputs": [] if ode.alone else list(ode.inputs),
         "wires": [] if ode.alone else [_wire(wire) for wire in plan.wires if wire.source in outputs],
         "rtol": integrator.rtol,
-        "solver": solver_of(integrator),
-        "nominal": list(plan.nominal),
-        "single": any(loop.single for loop in plan.loops),
+        "solver": integrator.method.of_kernel.setting,  # there is no CVODE
     }
 
 
@@ -296,11 +299,6 @@ class OdeToCome:
     """An ODE in place of one that has begun."""
 
     takes_event_signals = False
-
-
-def solver_of(integrator: Integrator) -> str:
-    """The method of an exported FMU, which has no CVODE, for the kind of problem that an integrator is for."""
-    return integrator.method.of_kernel.setting
 
 
 def _iteration(calls: IterationCalls) -> Json:

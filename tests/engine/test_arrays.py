@@ -21,11 +21,10 @@ from tests.fmu.array_fmus import (
     build,
     component,
     connector,
-    pack,
     reversed_arrays,
     state_space,
     values,
-    write_system,
+    write_packed_system,
 )
 
 IO = (("u", "input"), ("y", "output"))
@@ -52,16 +51,9 @@ def libraries(tmp_path_factory):
 @pytest.fixture
 def system(libraries, tmp_path):
     """Writes a system of these FMUs; "name: description" become name.fmu with the library that it needs."""
-
-    def write(fmus, *arguments, **options):
-        folder = tmp_path / "system"
-        folder.mkdir()
-        for name, description in fmus.items():
-            library = "reversed" if "Reversed" in description else "state_space"
-            pack(folder / f"{name}.fmu", description, libraries / f"{library}.so")
-        return write_system(folder, *arguments, **options)
-
-    return write
+    return lambda fmus, *arguments, **options: write_packed_system(
+        tmp_path / "system", libraries, fmus, *arguments, **options
+    )
 
 
 class Folder:

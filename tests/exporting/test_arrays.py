@@ -24,10 +24,10 @@ from tests.fmu.array_fmus import (
     build,
     component,
     connector,
-    pack,
     reversed_arrays,
     state_space,
     values,
+    write_packed_system,
     write_system,
 )
 
@@ -47,16 +47,9 @@ def libraries(tmp_path_factory):
 @pytest.fixture
 def system(libraries, tmp_path):
     """Writes a system of these FMUs (name → description)."""
-
-    def write(fmus, *arguments, **options):
-        folder = tmp_path / "system"
-        folder.mkdir()
-        for name, description in fmus.items():
-            library = "reversed" if "Reversed" in description else "state_space"
-            pack(folder / f"{name}.fmu", description, libraries / f"{library}.so")
-        return write_system(folder, *arguments, **options)
-
-    return write
+    return lambda fmus, *arguments, **options: write_packed_system(
+        tmp_path / "system", libraries, fmus, *arguments, **options
+    )
 
 
 @pytest.fixture

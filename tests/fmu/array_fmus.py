@@ -3,6 +3,7 @@
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import fmpy
 from fmpy.fmi3 import FMU3Model, FMU3Slave
@@ -204,6 +205,19 @@ def write_system(
         encoding="utf-8",
     )
     return folder
+
+
+def write_packed_system(
+    folder: Path, libraries: Path, fmus: Mapping[str, str], *arguments: Any, **options: Any
+) -> Path:
+    """A system of FMUs (name → model description), each with the one of the `libraries` that it needs; the other
+    arguments are those of `write_system`.
+    """
+    folder.mkdir()
+    for name, description in fmus.items():
+        library = "reversed" if "Reversed" in description else "state_space"
+        pack(folder / f"{name}.fmu", description, libraries / f"{library}.so")
+    return write_system(folder, *arguments, **options)
 
 
 def _list(name: str, items: Iterable[str]) -> str:

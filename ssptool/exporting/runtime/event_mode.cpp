@@ -10,14 +10,8 @@ namespace ssptool::runtime {
 
 namespace {
 
-// Fraction of a macro step within which two times are one.
-constexpr double close = 1e-9;
-
 // The largest number of early returns in one macro step.
 constexpr int most_returns = 100;
-
-// Macro steps that are done at once.
-constexpr std::int64_t at_once = 256;
 
 constexpr StepReport nothing_reported{0.0, std::numeric_limits<double>::quiet_NaN(), 0.0};
 
@@ -32,13 +26,13 @@ std::string seconds(double t) { return " at t = " + std::to_string(t) + " s"; }
 
 // --- the members -----------------------------------------------------------------------------------------------------
 
-void System::make_events() {
+void System::make_events(Kernel& kernel) {
   if (!plan_.at_events) return;
   PlannedEvents events = plan_.at_events->events;
   events.start = experiment_.start;
   std::vector<FunctionTable> functions;
   for (const PlannedEventMember& member : events.members) functions.push_back(parts_.at(member.instance)->functions());
-  events_ = std::make_unique<EventMembers>(kernel_->slot_values, kernel_->members, std::move(events), functions);
+  events_ = std::make_unique<EventMembers>(kernel.slot_values, kernel.members, std::move(events), functions);
   chatter_.emplace(plan_.step);
   std::ranges::fill(reports_, nothing_reported);
 }
@@ -155,29 +149,11 @@ void System::before_steps() {
   std::ranges::fill(reports_, nothing_reported);
 }
 
-// The size and the end of the step from t to the next point of the grid, or to an earlier limit. A whole step has the
-// very size of all others, not the difference of two rounded times.
-std::pair<double, double> System::next_step(double t, double limit) const noexcept {
-  const std::int64_t number = passed(t);
-  const double point = time_of(number + 1);
-  bool whole = t == time_of(number);
-  if (point <= limit - close * plan_.step) return {whole ? plan_.step : point - t, point};
-  whole = whole && point == limit;
-  return {whole ? plan_.step : limit - t, limit};
-}
-
-// Macro steps from this point of the grid, at most. A time that rounding has put beside a point gets a step of its own.
-std::int64_t System::steps_until(std::int64_t point, double end) const noexcept {
-  const std::int64_t last = passed(end);
-  const double distance = std::abs(time_of(last) - end);
-  return last - point - (0.0 < distance && distance <= close * plan_.step ? 1 : 0);
-}
-
 // Some steps, none beyond the limit, until which nothing is known to happen.
 void System::step_until(double limit) {
   const std::int64_t point = passed(now_);
   const bool together = plan_.at_events->together && !plan_.at_events->samples && now_ == time_of(point);
-  const std::int64_t count = together ? std::min(steps_until(point, limit), at_once) : 0;
+  const std::int64_t count = together ? std::min(whole_until(limit) - point, at_once) : 0;
   if (count <= 0) return step_with_events(limit, false);
   before_steps();
   rows_.resize(static_cast<std::size_t>(count) * kernel_->recorder.width());

@@ -50,7 +50,7 @@ void System::enter_initialization() {
   for (const auto& [reference, values] : given_) set_in_parts(plan_.variables[reference], values, &before);
   for (const auto& part : parts_)
     if (part->plan().has_mode()) part->enter_initialization(experiment_);
-  make_events();
+  if (component_ == nullptr) make_events(*kernel_);  // else they are those of the kernel of the ODE
   phase_ = Phase::initialization;
   propagate();
   begin_tables();

@@ -7,6 +7,18 @@
 
 namespace ssptool::runtime {
 
+namespace {
+
+// Of all parts of model exchange.
+std::size_t total(const Plan& plan, std::size_t PlannedExchange::* size) noexcept {
+  std::size_t found = 0;
+  for (const PlannedPart& part : plan.parts)
+    if (part.exchange) found += *part.exchange.*size;
+  return found;
+}
+
+}  // namespace
+
 // It knows all parts by the same numbers, and begins with the same values.
 void System::build_kernel_of_ode() {
   inside_ = std::make_unique<Kernel>(plan_.slots, plan_.integers);
@@ -19,17 +31,9 @@ void System::build_kernel_of_ode() {
   }
   inside_->connect(plan_.ode->wires);
   inside_->time_tables({}, {}, {});
-  copy_slots(*kernel_, *inside_);
-}
-
-// Texts have numbers of their own in each kernel.
-void System::copy_slots(const Kernel& from, Kernel& to) const {
-  for (Slot slot = 0; slot < plan_.slots; ++slot) {
-    double value = from.slot_values.values[slot];
-    if (plan_.types[slot] == "String" || plan_.types[slot] == "Binary")
-      value = as_double(to.slot_values.contents.number(from.slot_values.contents.at(as_integer(value))));
-    to.slot_values.values[slot] = value;
-  }
+  const SlotContents outside = contents(kernel_->slot_values.values, *kernel_);
+  std::ranges::copy(values_of(outside, *inside_), inside_->slot_values.values.begin());
+  make_events(*inside_);
 }
 
 void System::make_ode() {
@@ -37,11 +41,10 @@ void System::make_ode() {
   const std::vector<Index>& loops = component_ != nullptr ? loops_of_ode_ : loops_;
   const OdeSystem::Schedules schedules{registered(plan_.ode->whole, kernel, loops),
                                        registered(plan_.ode->slopes, kernel, loops)};
-  EventMembers* const members = component_ == nullptr ? events_.get() : nullptr;
-  ode_ = std::make_unique<RunningOde>(kernel, parts_, plan_, schedules, members, experiment_.start,
+  ode_ = std::make_unique<RunningOde>(kernel, parts_, plan_, schedules, *events_,
                                       [this](const Outcome& outcome, double t) { return stopped(outcome, t); });
   if (kind_ == Kind::model_exchange) {
-    ode_->be_continuous(now_);
+    ode_->be_continuous();
     return;
   }
   IntegrationSettings settings;
@@ -50,7 +53,7 @@ void System::make_ode() {
   settings.start = experiment_.start;
   settings.stop = experiment_.stop.value_or(HUGE_VAL);
   settings.macro_step = plan_.step;
-  settings.takes_samples = plan_.at_events && plan_.at_events->samples;
+  settings.takes_samples = plan_.at_events->samples;
   ode_->be_integrated(settings);
   if (component_ != nullptr) component_->attach(*ode_, kernel, parts_);
 }
@@ -112,17 +115,9 @@ void System::set_time(double t) {
   ode_->continuous->set_time(t);
 }
 
-std::size_t System::states() const noexcept {
-  std::size_t found = 0;
-  for (const auto& part : parts_) found += part->plan().exchange ? part->plan().exchange->states : 0;
-  return found;
-}
+std::size_t System::states() const noexcept { return total(plan_, &PlannedExchange::states); }
 
-std::size_t System::indicators() const noexcept {
-  std::size_t found = 0;
-  for (const auto& part : parts_) found += part->plan().exchange ? part->plan().exchange->indicators : 0;
-  return found;
-}
+std::size_t System::indicators() const noexcept { return total(plan_, &PlannedExchange::indicators); }
 
 IntegrationStopped System::stopped(const Outcome& outcome, double t) const {
   const Ending ending = outcome.code == Code::nonfinite ? Ending::nonfinite

@@ -34,40 +34,24 @@ void check_sizes(const std::vector<std::unique_ptr<Part>>& parts, const PlannedO
   }
 }
 
-std::unique_ptr<EventMembers> no_members(Kernel& kernel, const Plan& plan, double start) {
-  PlannedEvents events;
-  events.start = start;
-  events.single = plan.ode->single;
-  events.signals = plan.signals;
-  events.unsigned_values.resize(plan.slots);
-  for (const Index number : plan.ode->parts) {
-    const std::vector<Slot>& inputs = plan.parts[number].inputs.slots;
-    events.inputs.insert(events.inputs.end(), inputs.begin(), inputs.end());
-  }
-  return std::make_unique<EventMembers>(kernel.slot_values, kernel.members, std::move(events),
-                                        std::vector<FunctionTable>{});
-}
-
 constexpr const char* time_event = "time event";
 
 }  // namespace
 
 RunningOde::RunningOde(Kernel& kernel, const std::vector<std::unique_ptr<Part>>& parts, const Plan& plan,
-                       OdeSystem::Schedules schedules, EventMembers* members, double start, OdeSystem::Explain explain)
+                       OdeSystem::Schedules schedules, EventMembers& members, OdeSystem::Explain explain)
     : system(kernel, models_of(parts, *plan.ode), plan.ode->parts, schedules, plan.ode->inputs, std::move(explain)),
-      nominal_(plan.ode->nominal),
-      nobody_(members == nullptr ? no_members(kernel, plan, start) : nullptr),
-      members_(members == nullptr ? *nobody_ : *members) {
+      nominal_(plan.at_events->nominal),
+      members_(members) {
   check_sizes(parts, *plan.ode, system);
 }
 
-void RunningOde::be_continuous(double start) {
+void RunningOde::be_continuous() {
   continuous = std::make_unique<ContinuousSystem>(system, [this](double t) {
     // Every event that an importer knows of is at its own time: none is close to another.
     const EventOutcome found = iterate(t, 0.0);
     return DiscreteUpdate{false, false, found.nominals_changed, found.states_changed, found.next_time};
   });
-  continuous->begin(start);
 }
 
 void RunningOde::be_integrated(const IntegrationSettings& settings) {

@@ -16,17 +16,16 @@ namespace ssptool::runtime {
 // All functions throw IntegrationStopped, or CallRefused.
 class RunningOde final : public OdeEvents {
  public:
-  // `schedules` are those of the kernel; `members` are the parts that exchange something at events only, if any part of
-  // the system does. The parts are initialized, and in event mode.
+  // `schedules` and `members` are those of the kernel. The parts are initialized, and in event mode.
   RunningOde(Kernel&, const std::vector<std::unique_ptr<Part>>&, const Plan&, OdeSystem::Schedules schedules,
-             EventMembers* members, double start, OdeSystem::Explain);
+             EventMembers& members, OdeSystem::Explain);
 
   OdeSystem system;
   // One of them, as the importer wants it.
   std::unique_ptr<ContinuousSystem> continuous;
   std::unique_ptr<Integration> integration;
 
-  void be_continuous(double start);
+  void be_continuous();
   void be_integrated(const IntegrationSettings&);
 
   [[nodiscard]] std::vector<double> vector(Vector, double t);
@@ -39,7 +38,6 @@ class RunningOde final : public OdeEvents {
   [[nodiscard]] EventOutcome outcome(double t, double close, bool changed) const;
 
   const std::vector<double>& nominal_;
-  std::unique_ptr<EventMembers> nobody_;  // where nothing is exchanged at events only
   EventMembers& members_;
   std::vector<DiscreteUpdate> updates_;  // of all event iterations of the last event
 };

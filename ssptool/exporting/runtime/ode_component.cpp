@@ -148,7 +148,7 @@ void OdeComponent::step(double t, double h) {
   Integration& integration = *ode_->integration;
   const double end = t + h;
   if (auto now = polynomials(t)) {
-    const OdeInputPolynomials before = std::exchange(ode_->system.input_polynomials, std::move(*now));
+    const InputPolynomials before = std::exchange(ode_->system.input_polynomials, std::move(*now));
     const bool fresh = before.value.empty();
     if (fresh || integration.time() != t || !continues(before, ode_->system.input_polynomials)) {
       // A crossing that an event a moment after t has handled must not count again.
@@ -162,21 +162,22 @@ void OdeComponent::step(double t, double h) {
 }
 
 // Inputs do not jump, up to rounding, so that the integrator need not restart.
-bool OdeComponent::continues(const OdeInputPolynomials& before, const OdeInputPolynomials& now) const {
+bool OdeComponent::continues(const InputPolynomials& before, const InputPolynomials& now) const {
   const std::vector<Slot>& inputs = plan_.ode->inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const double was = before.at(i, now.start);
-    if (std::abs(now.value[i] - was) > settled * std::max(std::abs(was), plan_.ode->nominal[inputs[i]])) return false;
+    if (std::abs(now.value[i] - was) > settled * std::max(std::abs(was), plan_.at_events->nominal[inputs[i]]))
+      return false;
   }
   return true;
 }
 
 // Of the inputs over the step from t; none without inputs. Only those of type Float64 move.
-std::optional<OdeInputPolynomials> OdeComponent::polynomials(double t) const {
+std::optional<InputPolynomials> OdeComponent::polynomials(double t) const {
   const std::vector<Slot>& inputs = plan_.ode->inputs;
   if (inputs.empty()) return {};
   const SlotValues& slots = outside_.slot_values;
-  OdeInputPolynomials found{t, {}, {}, {}};
+  InputPolynomials found{t, {}, {}, {}};
   for (const Slot slot : inputs) {
     const bool moves = plan_.types[slot] == "Float64";
     found.value.push_back(moves ? slots.input_value[slot] : slots.values[slot]);

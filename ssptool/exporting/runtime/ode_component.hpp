@@ -13,7 +13,7 @@ namespace ssptool::runtime {
 // What a saved state has of the ODE beside the states of the parts.
 struct OdeComponentState {
   IntegrationState position;
-  OdeInputPolynomials inputs;
+  InputPolynomials inputs;
   std::vector<double> signs;
 };
 
@@ -58,8 +58,8 @@ class OdeComponent {
   static int free_state(void* own, fmi::State* state);
 
   void step(double t, double h);
-  [[nodiscard]] std::optional<OdeInputPolynomials> polynomials(double t) const;
-  [[nodiscard]] bool continues(const OdeInputPolynomials& before, const OdeInputPolynomials& now) const;
+  [[nodiscard]] std::optional<InputPolynomials> polynomials(double t) const;
+  [[nodiscard]] bool continues(const InputPolynomials& before, const InputPolynomials& now) const;
   void keep_part_states();
   static void release(Snapshot&) noexcept;
 

@@ -147,8 +147,6 @@ PlannedOde ode_from(const Json& json) {
   ode.wires = each<Wire>(json, "wires", wire_from);
   ode.rtol = json.at("rtol").get<double>();
   ode.solver = json.at("solver").get<std::string>();
-  ode.nominal = list<double>(json, "nominal");
-  ode.single = json.at("single").get<bool>();
   return ode;
 }
 

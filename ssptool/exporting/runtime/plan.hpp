@@ -104,8 +104,6 @@ struct PlannedOde {
   std::vector<Wire> wires;   // from its parts, if there are others
   double rtol = 1e-6;
   std::string solver;
-  std::vector<double> nominal;  // by slot
-  bool single = false;          // there are algebraic loops with signals of type Float32
 };
 
 // The vectors of model exchange that variables of the system belong to.
@@ -140,7 +138,7 @@ struct ParameterWire {
   std::optional<Slot> slot;  // of an input
 };
 
-// Parts in event mode, and the macro steps that end at their events.
+// Parts that exchange something at events only, and the macro steps that end at events. An ODE has it in any case.
 struct PlannedEventSteps {
   PlannedEvents events;
   bool rolls_back = false;         // where a part returns early, all others can go back to the start of the step

@@ -48,7 +48,7 @@ void System::restore(const SystemState& state) {
   now_ = state.now;
   if (phase_ != state.phase) {
     build_kernel();
-    if (state.phase != Phase::instantiated) make_events();
+    if (state.phase != Phase::instantiated && component_ == nullptr) make_events(*kernel_);
   }
   for (Index i = 0; i < parts_.size(); ++i) parts_[i]->restore_state(state.parts[i]);
   if (phase_ != state.phase && state.phase >= Phase::stepping) {

@@ -136,16 +136,17 @@ void visit(Visitor& each, Value& given) {
   std::visit([&](auto& value) { each(value); }, given);
 }
 
-template <class Visitor>
-void visit(Visitor& each, GivenValues::value_type& given) {
-  each(given.first);
-  each(given.second);
+template <class Visitor, class First, class Second>
+void visit(Visitor& each, std::pair<First, Second>& pair) {
+  each(pair.first);
+  each(pair.second);
 }
 
-template <class Visitor>
-void visit(Visitor& each, std::pair<Slot, double>& guess) {
-  each(guess.first);
-  each(guess.second);
+template <class Visitor, class Key, class Thing>
+void visit_map(Visitor& each, std::map<Key, Thing>& map) {
+  std::vector<std::pair<Key, Thing>> pairs(map.begin(), map.end());
+  each(pairs);
+  map = {pairs.begin(), pairs.end()};
 }
 
 template <class Visitor>
@@ -162,10 +163,9 @@ void visit(Visitor& each, Cause& cause) {
 }
 
 template <class Visitor>
-void visit(Visitor& each, std::pair<Cause, EventHistory>& seen) {
-  each(seen.first);
-  each(seen.second.total);
-  each(seen.second.times);
+void visit(Visitor& each, EventHistory& seen) {
+  each(seen.total);
+  each(seen.times);
 }
 
 template <class Visitor>
@@ -180,15 +180,13 @@ void visit(Visitor& each, IntegrationState& state) {
   std::vector<std::size_t> at_zero(state.at_zero.begin(), state.at_zero.end());
   each(at_zero);
   state.at_zero = {at_zero.begin(), at_zero.end()};
-  std::vector<std::pair<Cause, EventHistory>> seen(state.seen.begin(), state.seen.end());
-  each(seen);
-  state.seen = {seen.begin(), seen.end()};
+  visit_map(each, state.seen);
   each(state.events);
   each(state.first_step);
 }
 
 template <class Visitor>
-void visit(Visitor& each, OdeInputPolynomials& inputs) {
+void visit(Visitor& each, InputPolynomials& inputs) {
   each(inputs.start);
   each(inputs.value);
   each(inputs.first);
@@ -221,17 +219,9 @@ void visit(Visitor& each, SavedEvents& events) {
 }
 
 template <class Visitor>
-void visit(Visitor& each, std::pair<Slot, ToldRates>& told) {
+void visit(Visitor& each, ToldRates& told) {
   each(told.first);
-  each(told.second.first);
-  each(told.second.second);
-}
-
-template <class Visitor, class Thing>
-void visit_map(Visitor& each, std::map<Slot, Thing>& map) {
-  std::vector<std::pair<Slot, Thing>> pairs(map.begin(), map.end());
-  each(pairs);
-  map = {pairs.begin(), pairs.end()};
+  each(told.second);
 }
 
 template <class Visitor>

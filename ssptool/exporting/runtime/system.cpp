@@ -10,12 +10,6 @@ namespace {
 // [s], before every time: a point there bends no polynomial.
 constexpr double long_ago = -1e300;
 
-// Fraction of a macro step within which two times are one.
-constexpr double close = 1e-9;
-
-// Macro steps that are done at once.
-constexpr std::int64_t at_once = 256;
-
 }  // namespace
 
 System::System(const std::string& resources, Log& log, bool logging, Kind kind)
@@ -163,7 +157,7 @@ void System::step_to(double end) {
     if (whole > 0)
       whole_steps(point, std::min(whole, at_once));
     else
-      part_of_a_step(point, limit);
+      part_of_a_step(limit);
   }
   leave_inputs();
 }
@@ -185,12 +179,19 @@ void System::whole_steps(std::int64_t first, std::int64_t count) {
   now_ = time_of(done + 1);
 }
 
-// From the point that was passed last to the next one, or to an earlier limit.
-void System::part_of_a_step(std::int64_t point, double limit) {
-  const double next = time_of(point + 1);
-  const double to = next > limit - close * plan_.step ? limit : next;
-  // A whole step has the very size of all others, not the difference of two rounded times.
-  const double h = now_ == time_of(point) && to == next ? plan_.step : to - now_;
+// The size and the end of the step from t to the next point of the grid, or to an earlier limit. A whole step has the
+// very size of all others, not the difference of two rounded times.
+std::pair<double, double> System::next_step(double t, double limit) const noexcept {
+  const std::int64_t number = passed(t);
+  const double point = time_of(number + 1);
+  bool whole = t == time_of(number);
+  if (point <= limit - close * plan_.step) return {whole ? plan_.step : point - t, point};
+  whole = whole && point == limit;
+  return {whole ? plan_.step : limit - t, limit};
+}
+
+void System::part_of_a_step(double limit) {
+  const auto [h, to] = next_step(now_, limit);
   const double points[] = {now_, h, to, 0.0};
   rows_.resize(1);
   check(with_rescues(kernel_->programs.run_through(program_, {}, points, rows_), now_, h, to), now_);

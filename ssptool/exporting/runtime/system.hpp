@@ -12,6 +12,12 @@
 
 namespace ssptool::runtime {
 
+// Fraction of a macro step within which two times are one.
+inline constexpr double close = 1e-9;
+
+// Macro steps that are done at once.
+inline constexpr std::int64_t at_once = 256;
+
 // What an importer instantiates: a system that steps itself, or one that the importer integrates.
 enum class Kind { co_simulation, model_exchange };
 
@@ -131,7 +137,6 @@ class System {
   void begin_ode();
   [[nodiscard]] Kernel& kernel_of_ode() noexcept { return inside_ != nullptr ? *inside_ : *kernel_; }
   void build_kernel_of_ode();
-  void copy_slots(const Kernel& from, Kernel& to) const;
   void jump_of_ode();
   // Parameters that were set, in event mode.
   void tune();
@@ -159,15 +164,16 @@ class System {
   [[nodiscard]] std::int64_t passed(double t) const noexcept;
   [[nodiscard]] double on_grid(double t) const noexcept;
   [[nodiscard]] std::int64_t whole_until(double limit) const noexcept;
+  [[nodiscard]] std::pair<double, double> next_step(double t, double limit) const noexcept;
   void whole_steps(std::int64_t first, std::int64_t count);
-  void part_of_a_step(std::int64_t point, double limit);
+  void part_of_a_step(double limit);
   Outcome with_rescues(Outcome outcome, double t, double h, double to) {
     return with_rescues(program_, outcome, t, h, to);
   }
   Outcome with_rescues(std::span<const Instruction> program, Outcome, double t, double h, double to);
 
   // Parts in event mode: their first event after initialization, and macro steps that end at events.
-  void make_events();
+  void make_events(Kernel&);
   void set_clocks();
   void pass_on_at_start();
   void first_event();
@@ -186,8 +192,6 @@ class System {
   Outcome attempt(double t, double h, double end);
   [[nodiscard]] std::optional<double> returned_early(double end) const noexcept;
   void go_back(double t, double end, bool all_of_them);
-  [[nodiscard]] std::pair<double, double> next_step(double t, double limit) const noexcept;
-  [[nodiscard]] std::int64_t steps_until(std::int64_t point, double end) const noexcept;
   [[nodiscard]] SavedEvents saved_events() const;
   void restore_events(const SavedEvents&);
 

@@ -157,7 +157,7 @@ void System::set_in_parts(const SystemVariable& variable, std::span<const Value>
 // start values, or what was set `before`.
 void System::set_in_part(const PartVariable& variable, std::vector<Value> values, ArraysBefore* before) {
   Part& part = *parts_[variable.part];
-  if (phase_ == Phase::stepping && (ode_ == nullptr || component_ != nullptr) && events_ == nullptr)
+  if (phase_ == Phase::stepping && (component_ != nullptr || (ode_ == nullptr && events_ == nullptr)))
     retuned_.insert(variable.part);
   if (!variable.elements.empty()) {
     std::vector<Value> all;

@@ -21,8 +21,6 @@ constexpr double near = 1e3;
 
 constexpr const char* time_event = "time event";
 
-double spacing(double t) noexcept { return std::nextafter(std::abs(t), infinity) - std::abs(t); }
-
 bool same_signs(std::span<const double> a, std::span<const double> b) {
   return std::ranges::equal(a, b, [](double left, double right) { return (left > 0) == (right > 0); });
 }

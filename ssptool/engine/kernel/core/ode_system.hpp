@@ -11,21 +11,10 @@
 #include "continuous_model.hpp"
 #include "kernel.hpp"
 #include "ode_solvers.hpp"
+#include "slopes.hpp"
 #include "stopped.hpp"
 
 namespace ssptool {
-
-// Polynomials in the time since `start` [s] that inputs follow which others feed: value, first and second derivative
-// there. Without values there are none.
-struct OdeInputPolynomials {
-  double start = 0.0;
-  std::vector<double> value, first, second;
-
-  [[nodiscard]] double at(std::size_t i, double t) const noexcept {
-    const double past = t - start;
-    return value[i] + past * (first[i] + (0.5 * past) * second[i]);
-  }
-};
 
 // A component ends the simulation at this time [s].
 IntegrationStopped ended_by(const std::string& component, double t);
@@ -84,7 +73,7 @@ class OdeSystem final : public OdeProblem {
 
   // A failure at a point that the integrator can avoid.
   std::optional<IntegrationStopped> last_failure;
-  OdeInputPolynomials input_polynomials;
+  InputPolynomials input_polynomials;
 
  private:
   bool evaluated(double t, Index schedule);

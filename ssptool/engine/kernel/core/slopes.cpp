@@ -62,9 +62,7 @@ bool Slopes::fill(double t, const double* x, double* slopes) noexcept {
 
 bool Slopes::move(double t, const double* x) noexcept {
   std::vector<double>& values = slot_values_.values;
-  const double past = t - polynomials_.start;
-  for (std::size_t i = 0; i < polynomials_.value.size(); ++i)
-    values[inputs_[i]] = polynomials_.value[i] + past * (polynomials_.first[i] + (0.5 * past) * polynomials_.second[i]);
+  for (std::size_t i = 0; i < polynomials_.value.size(); ++i) values[inputs_[i]] = polynomials_.at(i, t);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const ContinuousPart& part = parts_[i];
     int status = part.set_time(part.component, t);

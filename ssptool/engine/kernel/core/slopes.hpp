@@ -26,10 +26,16 @@ struct ContinuousPart {
   std::size_t first, count;
 };
 
-// The inputs that others feed are polynomials in the time since `start`.
+// The inputs that others feed are polynomials in the time since `start` [s]: value, first and second derivative there.
+// Without values there are none.
 struct InputPolynomials {
   double start = 0.0;
   std::vector<double> value, first, second;
+
+  [[nodiscard]] double at(std::size_t i, double t) const noexcept {
+    const double past = t - start;
+    return value[i] + past * (first[i] + (0.5 * past) * second[i]);
+  }
 };
 
 // What ended an evaluation: at a component, or in the schedule between them.

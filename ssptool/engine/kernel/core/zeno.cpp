@@ -77,10 +77,12 @@ IntegrationStopped accumulates(const Cause& cause, const EventHistory& seen) {
 
 }  // namespace
 
-double tolerance_of_times(double t, double step) noexcept {
+double spacing(double t) noexcept {
   const double size = std::abs(t);
-  return std::max(close_times * step, std::nextafter(size, std::numeric_limits<double>::infinity()) - size);
+  return std::nextafter(size, std::numeric_limits<double>::infinity()) - size;
 }
+
+double tolerance_of_times(double t, double step) noexcept { return std::max(close_times * step, spacing(t)); }
 
 double ZenoDetector::note(double t, std::span<const Cause> causes) {
   double recurrence = std::numeric_limits<double>::infinity();

@@ -27,6 +27,9 @@ struct EventHistory {
   std::vector<double> times{};
 };
 
+// From a time to the next one that can be told apart from it.
+double spacing(double t) noexcept;
+
 // The largest distance of two times about t that count as equal, in a run with macro steps of this size.
 double tolerance_of_times(double t, double step) noexcept;
 
