@@ -1,6 +1,6 @@
 """Capabilities of the FMU that a system would be exported to: the least of those of its parts, each with its reason."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -58,7 +58,23 @@ def export_capabilities(plan: Plan) -> tuple[ExportCapability, ...]:
         _of_all(plan, "providesAdjointDerivatives", "give directional derivatives", _gives_derivatives)._replace(
             since=3
         ),
+        *_events(plan),
     )
+
+
+def _events(plan: Plan) -> Iterator[ExportCapability]:
+    """Event mode of co-simulation, and early returns to it."""
+    mode, early = "hasEventMode", "mightReturnEarlyFromDoStep"
+    if plan.ode is not None:
+        reason = "events of components that are integrated are handled inside"
+    elif not plan.event_modes:
+        reason = "no component has an event mode, or needs it"
+    else:
+        names = abbreviated(list(plan.event_modes.members))
+        yield ExportCapability(mode, True, f"events of {names} are offered to importers", 3)
+        yield ExportCapability(early, True, "steps end where there is an event, if the importer allows it", 3)
+        return
+    yield from (ExportCapability(flag, False, reason, 3) for flag in (mode, early))
 
 
 _NAMES_IN_FMI3 = {

@@ -7,8 +7,10 @@ from dataclasses import replace
 from itertools import groupby
 
 from ssptool.engine.assembly.applied_stimuli import why_not
+from ssptool.engine.planning.events import CLOCK
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.stimuli import slot_sources
+from ssptool.exporting.clocks import at_events_only, own_clock
 from ssptool.exporting.interface import ExportedVariable, root_starts, variability_of
 from ssptool.exporting.part_variables import PartTarget, merged, part_variable
 from ssptool.fmu.description import Causality, Variability
@@ -53,6 +55,8 @@ class _Connectors:
     def variable(self, signal: Signal, ports: Sequence[Port]) -> ExportedVariable | None:
         """That of a connector with a port for each element; None if it has no value that all its elements have."""
         kind = ports[0].kind
+        if ports[0].type == CLOCK:
+            return own_clock(self._plan, ports[0])
         if kind in ("input", "output"):
             return self._signal(signal, ports)
         if kind == "parameter":
@@ -65,10 +69,11 @@ class _Connectors:
         own = tuple(self._slots[port.signal] for port in ports)
         ranges = {self._range(port.signal) for port in ports}
         low, high = ranges.pop() if len(ranges) == 1 else (-math.inf, math.inf)
+        at_events = all(at_events_only(self._plan, port.signal) for port in ports)
         return replace(
             self._described(signal, ports),
             causality=Causality(ports[0].kind),
-            variability=variability_of(ports[0].type),
+            variability=Variability.DISCRETE if at_events else variability_of(ports[0].type),
             starts=tuple(self._starts[slot] for slot in own) if ports[0].kind == "input" else (),
             nominal=self._nominal(ports[0].signal),
             minimum=low,

@@ -40,7 +40,7 @@ _TYPES = {
         for kind in (
             *_FLOATS,
             *(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)),
-            *("Boolean", "Enumeration", "String", "Binary"),
+            *("Boolean", "Enumeration", "String", "Binary", "Clock"),
         )
     },
 }
@@ -104,7 +104,12 @@ def model_description(
     return etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True)
 
 
-_OF_SIMULATION = ("canHandleVariableCommunicationStepSize", "canInterpolateInputs")
+_OF_SIMULATION = (
+    "canHandleVariableCommunicationStepSize",
+    "canInterpolateInputs",
+    "hasEventMode",
+    "mightReturnEarlyFromDoStep",
+)
 """Flags that model exchange does not have."""
 
 
@@ -176,7 +181,8 @@ def _add_variable(parent: Any, reference: int, one: ExportedVariable, fmi: int, 
         **({"description": one.description} if one.description else {}),
         "causality": str(one.causality),
         "variability": str(one.variability),
-        **({"initial": _INITIAL[one.causality]} if one.causality in _INITIAL else {}),
+        **({"initial": _INITIAL[one.causality]} if one.causality in _INITIAL and one.clock is None else {}),
+        **({"clocks": " ".join(map(str, one.clocks))} if one.clocks and fmi == 3 else {}),
     }
     kind = type_in(fmi, one.type)
     of_type = _of_type(one)
@@ -199,6 +205,8 @@ def _add_variable(parent: Any, reference: int, one: ExportedVariable, fmi: int, 
 
 def _of_type(one: ExportedVariable) -> dict[str, str]:
     """Attributes that only some types have."""
+    if one.clock is not None:
+        return dict(one.clock.stated)
     if one.type == "Binary":
         return {"mimeType": one.mime_type} if one.mime_type else {}
     declared = {"declaredType": _enumeration(one)} if one.type == "Enumeration" else {}
@@ -273,7 +281,8 @@ def _add_structure(structure: Any, lists: _StructureLists) -> None:
 
 
 def _unknowns_of_simulation(plan: Plan, variables: Sequence[ExportedVariable]) -> _StructureLists:
-    outputs = list(_needed_inputs(plan, variables, Stage.COMMUNICATION).items())
+    needed = _needed_inputs(plan, variables, Stage.COMMUNICATION)
+    outputs = [(number, known if variables[number].clock is None else None) for number, known in needed.items()]
     return _StructureLists(outputs, (), _initial(plan, variables, []), ())
 
 
@@ -311,7 +320,8 @@ def _initial(plan: Plan, variables: Sequence[ExportedVariable], continuous: Sequ
     outputs = _needed_inputs(plan, variables, Stage.INITIALIZATION)
     calculated = [number for number, one in enumerate(variables) if one.causality is Causality.CALCULATED_PARAMETER]
     found: dict[int, Sequence[int] | None] = dict.fromkeys(calculated)
-    found |= {number: sorted({*known, *parameters}) for number, known in outputs.items()}
+    free = {number: known for number, known in outputs.items() if not variables[number].clocks}  # of clocks
+    found |= {number: sorted({*known, *parameters}) for number, known in free.items()}
     found |= {number: sorted({*inputs, *parameters}) for number in continuous if number not in found}
     return [(number, found[number]) for number in sorted(found)]
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ssptool.engine.assembly.applied_stimuli import why_not
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.errors import WrongUsage, similar_names
+from ssptool.exporting.clocks import clocks_of_components, exposed_clock, output_clocks, with_clocks
 from ssptool.exporting.connectors import own_variables
 from ssptool.exporting.interface import ExportedVariable, variability_of
 from ssptool.exporting.part_variables import PartTarget, known_types, part_variable, start_value, whole_array
@@ -37,18 +38,20 @@ def exported_variables(plan: Plan, patterns: Sequence[str], fmi: int = 2) -> tup
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
     own = tuple(own_variables(plan, fmi))
     if own or patterns:
-        names = _names(plan)
+        names = _names(plan, fmi)
         chosen = dict.fromkeys(signal for pattern in patterns for signal in names.matching(pattern, fmi))
     else:
-        outputs = (signal for one in plan.instances for signal in (*one.outputs, *_of_clocks(plan, one)))
+        outputs = (signal for one in plan.instances for signal in _outputs(plan, one, fmi))
         chosen = dict.fromkeys(whole(signal, plan.network.arrays) if fmi == 3 else signal for signal in outputs)
-    return (*own, *(_inner(plan, slots, signal) for signal in chosen))
+    return with_clocks(plan, (*own, *(_inner(plan, slots, signal) for signal in chosen)))
 
 
-def _of_clocks(plan: Plan, one: PlannedInstance) -> Iterator[Signal]:
-    """Outputs that change when a clock ticks only."""
+def _outputs(plan: Plan, one: PlannedInstance, fmi: int) -> Iterator[Signal]:
+    """Outputs, also those that change when a clock ticks only, and output clocks, which FMI 3.0 has."""
     member = plan.event_modes.members.get(one.name)
-    return (clocked.signal for clocked in (() if member is None else member.outputs))
+    yield from one.outputs
+    yield from (clocked.signal for clocked in (() if member is None else member.outputs))
+    yield from output_clocks(plan, one.name) if fmi == 3 else ()
 
 
 class _Names(NamedTuple):
@@ -77,14 +80,15 @@ class _Names(NamedTuple):
         return (_array(inside[0]),) if fmi == 3 and inside else inside
 
 
-def _names(plan: Plan) -> _Names:
+def _names(plan: Plan, fmi: int) -> _Names:
     found = _Names({}, {}, {})
+    clocks = clocks_of_components(plan) if fmi == 3 else frozenset()
     for one in plan.instances:
         description = one.description
         types = known_types(description)
         for name, variable in (description.whole or description.variables).items():
             signal = Signal(one.name, name)
-            if variable.type not in types:
+            if variable.type not in types and signal not in clocks:
                 continue
             if name not in description.arrays:
                 found.scalars[str(signal)] = signal
@@ -101,6 +105,8 @@ def _array(element: Signal) -> Signal:
 def _inner(plan: Plan, slots: Mapping[Signal, int], signal: Signal) -> ExportedVariable:
     """A variable of a component: a scalar, an array or an element of one."""
     one = next(one for one in plan.instances if one.name == signal.component)
+    if signal in clocks_of_components(plan):
+        return exposed_clock(plan, signal)
     shape = one.description.arrays.get(signal.variable, ())
     names = element_names(signal.variable, shape)
     signals = [Signal(one.name, name) for name in names]

@@ -38,7 +38,7 @@ from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import stated_value
 from ssptool.engine.stimuli.stimuli import boundaries
 from ssptool.exporting.capabilities import ExportInterface, able, driven_by_inputs
-from ssptool.exporting.interface import ExportedVariable, root_starts
+from ssptool.exporting.interface import ExportedClock, ExportedVariable, root_starts
 from ssptool.exporting.part_variables import PartTarget, PartVariable, part_variable, start_value
 from ssptool.exporting.refusals import stepping_master
 from ssptool.fmu.description import FmuClock, InterfaceType, Value, Variability, element_names
@@ -124,7 +124,7 @@ def frozen(plan: Plan, variables: Sequence[ExportedVariable], interface: ExportI
         "first_point": [_outputs(plan), *(_steps(group.schedule) for group in plan.groups)],
         **(_alone(plan, plan.ode) if plan.ode is not None and plan.ode.alone else _stepping(plan)),
         **({} if plan.ode is None else {"ode": _ode(plan, plan.ode)}),
-        "variables": [_variable(one) for one in variables],
+        "variables": [_variable(plan, one) for one in variables],
         "parameter_wires": [_parameter_wire(plan, wire) for wire in plan.parameter_wires],
     }
 
@@ -195,12 +195,8 @@ def _at_events(plan: Plan, modes: EventModes, *, samples: bool) -> Json:
     """Members of event mode, their clocks, and what is exchanged at events only."""
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
     numbers = {one.name: number for number, one in enumerate(plan.instances)}
-    members = sorted(modes.members.values(), key=lambda member: numbers[member.name])
-    places = {
-        Signal(member.name, clock.name): [number, place]
-        for number, member in enumerate(members)
-        for place, clock in enumerate(member.clocks)
-    }
+    members = _in_order(plan, modes)
+    places = _clock_places(plan, modes)
     wires = (PlannedWire(slots[wire.source], slots[wire.destination], wire.conversion) for wire in modes.wires)
     return {
         "samples": samples,
@@ -218,6 +214,20 @@ def _at_events(plan: Plan, modes: EventModes, *, samples: bool) -> Json:
             for destination in found
             if source in places and destination in places
         ],
+    }
+
+
+def _in_order(plan: Plan, modes: EventModes) -> list[EventMember]:
+    """Members in the order of the parts."""
+    return [modes.members[one.name] for one in plan.instances if one.name in modes.members]
+
+
+def _clock_places(plan: Plan, modes: EventModes) -> dict[Signal, list[int]]:
+    """Clock → the place of its member, and its own place among the clocks of that."""
+    return {
+        Signal(member.name, clock.name): [number, place]
+        for number, member in enumerate(_in_order(plan, modes))
+        for place, clock in enumerate(member.clocks)
     }
 
 
@@ -261,14 +271,15 @@ def _exchanged(
 
 def _clock(clock: FmuClock, slot: int | None) -> Json:
     found: Json = {"name": clock.name, "reference": clock.reference, "variability": str(clock.variability)}
-    for what, time in (("interval", clock.interval), ("shift", clock.shift)):
-        if time is not None:
-            found[what] = [time.numerator, time.denominator]
-        if what in clock.told:
-            found[f"tells_{what}"] = True
+    found |= _clock_times(clock) | {f"tells_{what}": True for what in clock.told}
     if clock.supports_fraction:
         found["fraction"] = True
     return found if slot is None else found | {"slot": slot}
+
+
+def _clock_times(clock: FmuClock | ExportedClock) -> Json:
+    times = {"interval": clock.interval, "shift": clock.shift}
+    return {what: [time.numerator, time.denominator] for what, time in times.items() if time is not None}
 
 
 def _alone(plan: Plan, ode: PlannedOde) -> Json:
@@ -486,10 +497,14 @@ def _outputs(plan: Plan) -> list[Json]:
     return _steps(Call(number, (), one.output_slots) for number, one in enumerate(plan.instances) if one.output_slots)
 
 
-def _variable(one: ExportedVariable) -> Json:
+def _variable(plan: Plan, one: ExportedVariable) -> Json:
     found: Json = {"name": one.name, "type": one.type, "causality": str(one.causality)}
     if one.variability == "tunable":
         found["tunable"] = True
+    if one.variability == "discrete" and one.causality == "input":
+        found["discrete"] = True
+    if one.clock is not None:
+        return found | {"clock": _system_clock(plan, one.clock)}
     if one.continuous is not None:
         found[str(one.continuous.role)] = one.continuous.number
     if one.shape:
@@ -501,6 +516,14 @@ def _variable(one: ExportedVariable) -> Json:
     if one.starts:
         found["starts"] = [_json(start, one.type) for start in one.starts]
     return found
+
+
+def _system_clock(plan: Plan, clock: ExportedClock) -> Json:
+    places = _clock_places(plan, plan.event_modes)
+    found: Json = {"variability": clock.stated["intervalVariability"], **_clock_times(clock)}
+    if clock.source is not None:
+        return found | {"source": places[clock.source]}
+    return found | {"triggers": [places[signal] for signal in clock.triggers]}
 
 
 def _target(one: PartTarget) -> Json:

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 from itertools import chain, count
 from typing import NamedTuple
 
@@ -30,6 +31,29 @@ class ContinuousPlace(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class ExportedClock:
+    """A variable of type Clock.
+
+    Attributes
+    ----------
+    stated
+        Its attributes in a model description.
+    interval, shift
+        [s]
+    triggers
+        Clocks of components that tick with an input clock.
+    source
+        The clock of a component that an output clock ticks with.
+    """
+
+    stated: Mapping[str, str] = field(default_factory=lambda: {"intervalVariability": "triggered"})
+    interval: Fraction | None = None
+    shift: Fraction | None = None
+    triggers: tuple[Signal, ...] = ()
+    source: Signal | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ExportedVariable:
     """A variable of the exported system; its place among all is its value reference.
 
@@ -47,6 +71,10 @@ class ExportedVariable:
         Where the kernel has its elements; none if only parts know it, the `targets`.
     continuous
         Its place among the states, derivatives or event indicators of the system, if it is one of these.
+    clock
+        Of a variable of type Clock.
+    clocks
+        Numbers of the clocks at which alone it changes; none: it belongs to no clock.
     """
 
     name: str
@@ -66,6 +94,8 @@ class ExportedVariable:
     items: tuple[tuple[str, int], ...] = ()
     mime_type: str | None = None
     continuous: ContinuousPlace | None = None
+    clock: ExportedClock | None = None
+    clocks: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:

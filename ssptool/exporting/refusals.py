@@ -12,6 +12,7 @@ from ssptool.engine.masters.program import ProgrammedMaster
 from ssptool.engine.ode.master import OdeInCoSimulation
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.stimuli.time_signals import Constant, Overridden, Table
+from ssptool.exporting.clocks import clock_problems
 from ssptool.exporting.description import type_in
 from ssptool.exporting.interface import ExportedVariable
 
@@ -37,6 +38,7 @@ def refuse_export(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -
 def _of_system(plan: Plan) -> Iterator[Unsupported]:
     subject = f"system {plan.name}"
     yield from _of_stimuli(plan)
+    yield from clock_problems(plan)
     if plan.coupled_ode is not None and plan.coupled_ode.events:
         what = "clocks and discrete inputs of model exchange beside co-simulation are not supported in an exported FMU"
         yield Unsupported(subject, what, f"use FMUs that all offer one of them (--implementation), or {_WITH_RUN}")

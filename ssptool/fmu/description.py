@@ -387,7 +387,7 @@ def clock_of(variable: Variable) -> FmuClock:
         An attribute is not a number, an interval is not positive, or `intervalVariability` is unknown.
     """
     stated = dict(variable.clock)
-    interval = _clock_time(stated, "interval")
+    interval = clock_time(stated, "interval")
     if interval is not None and interval <= 0:
         raise ValueError(f"clock {variable.name}: the interval must be positive, found {interval} s")
     return FmuClock(
@@ -395,7 +395,7 @@ def clock_of(variable: Variable) -> FmuClock:
         variable.reference,
         IntervalVariability(stated.get("intervalVariability", IntervalVariability.TRIGGERED)),
         interval,
-        _clock_time(stated, "shift"),
+        clock_time(stated, "shift"),
         stated.get("supportsFraction", "false").strip() in ("true", "1"),
     )
 
@@ -415,7 +415,7 @@ def clock_in_system(clock: FmuClock, variable: Variable, stated: tuple[tuple[str
     found = {"interval": clock.interval, "shift": clock.shift}
     told = set()
     for what, own in found.items():
-        wanted = _clock_time({"resolution": dict(variable.clock).get("resolution", "1"), **dict(stated)}, what)
+        wanted = clock_time({"resolution": dict(variable.clock).get("resolution", "1"), **dict(stated)}, what)
         if wanted is None or wanted == (own if what == "interval" else own or 0):
             continue
         if wanted < 0 or (what == "interval" and wanted == 0):
@@ -431,7 +431,7 @@ def clock_in_system(clock: FmuClock, variable: Variable, stated: tuple[tuple[str
     return replace(clock, interval=found["interval"], shift=found["shift"], told=frozenset(told))
 
 
-def _clock_time(stated: dict[str, str], what: str) -> Fraction | None:
+def clock_time(stated: Mapping[str, str], what: str) -> Fraction | None:
     """A time by counter and resolution, which are exact, or else as a decimal."""
     counter, resolution, decimal = (stated.get(name) for name in (f"{what}Counter", "resolution", f"{what}Decimal"))
     if counter is not None and resolution is not None:

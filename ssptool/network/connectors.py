@@ -252,6 +252,7 @@ def _of_connector(connector: ssd.Connector, key: ConnectorKey, scope: Scope) -> 
         variable_unit=None,
         items=items_of(connector, scope.document.structure.enumerations),
         extents=_extents(connector.dimensions),
+        clock=_clock(connector.type),
     )
 
 

@@ -183,6 +183,17 @@ SINGLE_SETTLED = 1e-4
 """The same with algebraic loops of Float32: gains around them multiply its rounding."""
 
 
+class EventRound(NamedTuple):
+    """One event iteration of all components: whether something has changed and nothing needs another one, components
+    that do need one, and clocks that have ticked in it.
+    """
+
+    changed: bool
+    settled: bool
+    again: Sequence[str]
+    ticking: Sequence[str]
+
+
 @dataclass(frozen=True, slots=True)
 class EventIteration:
     """Brings connected components in event mode to where they settle, and leaves them in event mode.
@@ -228,27 +239,23 @@ class EventIteration:
             raise IntegrationStopped(error.failure(t)) from None
 
     def _settle(self, t: float, until: float) -> bool:
-        clock_schedule, running = self.running.clock_schedule, self.running
-        timers = clock_schedule.due(until)
-        ticked = {number for number, timer in enumerate(clock_schedule.timers) if timer in timers}
-        due = [Signal(running.members[timer.member].name, timer.clock.name) for timer in timers]
+        due, ticked = self._due(until)
         changed = False
         for _ in range(MAX_ITERATIONS):
             changed |= self._exchange(t, due)
-            due = []
-            before = running.kernel.values.copy()
-            ticking = running.ticking
-            updates = self.update(t)
-            clock_schedule.after(t, ticked, running.modes)
-            ticked = set()
-            running.rest()
-            self.evaluate(t)
-            again = [one.component for one in updates if one.again]
-            changed = changed or bool(again) or self._moved(before, slice(None))
-            # An FMU that counts its events must not get another iteration because of its own outputs.
-            if not again and not self._moved(before, running.inputs) and not running.pending():
+            found = self._round(t, ticked)
+            changed |= found.changed
+            if found.settled:
                 return changed
-        raise IntegrationStopped(endless(t, again, ticking))
+            due, ticked = [], frozenset()
+        raise IntegrationStopped(endless(t, found.again, found.ticking))
+
+    def _due(self, until: float) -> tuple[list[Signal], frozenset[int]]:
+        """Clocks that tick at known times, and the numbers of their timers."""
+        clock_schedule, running = self.running.clock_schedule, self.running
+        timers = clock_schedule.due(until)
+        ticked = frozenset(number for number, timer in enumerate(clock_schedule.timers) if timer in timers)
+        return [Signal(running.members[timer.member].name, timer.clock.name) for timer in timers], ticked
 
     def _exchange(self, t: float, due: Sequence[Signal]) -> bool:
         """Within one event iteration: ticks and values go where connections lead, until nothing moves any more."""
@@ -263,6 +270,21 @@ class EventIteration:
                 return moved
             moved = True
         raise IntegrationStopped(endless(t, (), running.ticking, changed))
+
+    def _round(self, t: float, ticked: frozenset[int]) -> EventRound:
+        """The discrete states of all components, which ends the event iteration."""
+        running = self.running
+        before = running.kernel.values.copy()
+        ticking = running.ticking
+        updates = self.update(t)
+        running.clock_schedule.after(t, ticked, running.modes)
+        running.rest()
+        self.evaluate(t)
+        again = [one.component for one in updates if one.again]
+        changed = bool(again) or self._moved(before, slice(None))
+        # An FMU that counts its events must not get another iteration because of its own outputs.
+        settled = not again and not self._moved(before, running.inputs) and not running.pending()
+        return EventRound(changed, settled, again, ticking)
 
     def _moved(self, before: Floats, slots: slice | NDArray[np.intp]) -> bool:
         """True if one of these slots has another value than before (slots,)."""

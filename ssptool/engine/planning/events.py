@@ -311,16 +311,18 @@ def _is_wired(network: Network, signal: Signal) -> bool:
 
 def _is_clock(network: Network, signal: Signal) -> bool:
     component = network.components.get(signal.component)
-    variable = component.description.variables.get(signal.variable) if component else None
+    if component is None:
+        return any(port.signal == signal and port.type == CLOCK for port in network.ports)
+    variable = component.description.variables.get(signal.variable)
     return variable is not None and variable.type == CLOCK
 
 
 def _no_clock(network: Network, implementations: Mapping[str, InterfaceType], signal: Signal) -> str | None:
     component = network.components.get(signal.component)
-    if component is None:
-        return f"{signal} is a clock of the system itself, and no component triggers it"
     if not _is_clock(network, signal):
         return f"{signal} is no clock"
+    if component is None:
+        return None  # whoever runs the system as an FMU ticks it
     if not _ticks(component, implementations[component.name]):
         return f"clocks tick in event mode, which the co-simulation of component {component.name} does not offer"
     return None
@@ -328,6 +330,8 @@ def _no_clock(network: Network, implementations: Mapping[str, InterfaceType], si
 
 def _check_trigger(network: Network, wire: Wire) -> None:
     destination = wire.destination
+    if not destination.component:
+        return
     variable = network.variable(destination)
     if variable.causality is not Causality.INPUT or not is_triggered(variable):
         raise Unsupported(

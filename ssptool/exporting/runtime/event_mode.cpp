@@ -38,8 +38,7 @@ void System::make_events(Kernel& kernel) {
 }
 
 // What stops events, as a refusal.
-template <class Act>
-void System::explained(const Act& act) const {
+void System::explained(const std::function<void()>& act) const {
   try {
     act();
   } catch (const IntegrationStopped& stopped) {
@@ -90,10 +89,16 @@ void System::handle_event() {
 }
 
 void System::iterate_and_leave() {
-  EventIteration iteration(
-      *events_, plan_.at_events->nominal, [this](double) { evaluate_all(); },
-      [this](double t) { return events_->update(t); });
-  iteration.settle(now_, now_ + close * plan_.step);
+  event_iteration().settle(now_, now_ + close * plan_.step);
+  leave_event();
+}
+
+EventIteration System::event_iteration() {
+  return {*events_, plan_.at_events->nominal, [this](double) { evaluate_all(); },
+          [this](double t) { return events_->update(t); }};
+}
+
+void System::leave_event() {
   events_->leave();
   jumps_ = true;
   jump();
@@ -239,15 +244,23 @@ void System::go_back(double t, double end, bool all_of_them) {
 // --- saved states ----------------------------------------------------------------------------------------------------
 
 SavedEvents System::saved_events() const {
-  SavedEvents saved{events_->clock_schedule.save_state(), events_->next_times, {}, {}};
+  SavedEvents saved{events_->clock_schedule.save_state(), events_->next_times, {}, {}, {}, {}};
   for (const StepReport& report : reports_) saved.wanted.push_back(report.event != 0.0 ? 1 : 0);
   saved.seen.assign(chatter_->seen().begin(), chatter_->seen().end());
+  saved.untold.assign(untold_.begin(), untold_.end());
+  if (event_)
+    saved.open = {events_->active(),
+                  event_->open.waiting,
+                  {event_->open.ticked.begin(), event_->open.ticked.end()},
+                  event_settled_};
   return saved;
 }
 
 void System::restore_events(const SavedEvents& saved) {
   if (saved.next_times.size() != events_->next_times.size() || saved.wanted.size() != reports_.size())
     throw Refused(Status::error, "the state is of another number of components in event mode");
+  if (saved.open && !use_.event_mode)
+    throw Refused(Status::error, "the state is in event mode, which this instance does not use");
   events_->hide_ticks();
   events_->rest();
   events_->clock_schedule.restore_state(saved.clocks);
@@ -255,6 +268,13 @@ void System::restore_events(const SavedEvents& saved) {
   std::ranges::fill(reports_, nothing_reported);
   for (Index i = 0; i < reports_.size(); ++i) reports_[i].event = saved.wanted[i] != 0 ? 1.0 : 0.0;
   chatter_->set_seen({saved.seen.begin(), saved.seen.end()});
+  untold_ = {saved.untold.begin(), saved.untold.end()};
+  event_.reset();
+  if (!saved.open) return;
+  event_.emplace(event_iteration());
+  event_->open = {saved.open->waiting, {saved.open->ticked.begin(), saved.open->ticked.end()}};
+  event_settled_ = saved.open->settled;
+  events_->set_active(saved.open->active);
 }
 
 }  // namespace ssptool::runtime

@@ -180,7 +180,7 @@ SSPTOOL_EXPORT int fmi2NewDiscreteStates(void* c, EventInfo* info) {
   return status;
 }
 SSPTOOL_EXPORT int fmi2EnterContinuousTimeMode(void* c) {
-  return enter_continuous_time(c, "fmi2EnterContinuousTimeMode");
+  return leave_event_mode(c, "fmi2EnterContinuousTimeMode", Kind::model_exchange);
 }
 SSPTOOL_EXPORT int fmi2CompletedIntegratorStep(void* c, int, int* event, int* terminate) {
   CompletedStep found;

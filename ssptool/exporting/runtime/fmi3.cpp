@@ -62,16 +62,16 @@ SSPTOOL_EXPORT void* fmi3InstantiateScheduledExecution(const char*, const char*,
 }
 
 SSPTOOL_EXPORT void* fmi3InstantiateCoSimulation(const char*, const char* token, const char* resources, bool,
-                                                 bool logging, bool event_mode, bool, const fmi::Reference*,
-                                                 std::size_t intermediate, void* environment, Logger* logger,
-                                                 fmi::v3::IntermediateUpdate*) {
+                                                 bool logging, bool event_mode, bool early_return,
+                                                 const fmi::Reference*, std::size_t intermediate, void* environment,
+                                                 Logger* logger, fmi::v3::IntermediateUpdate*) {
   constexpr const char* function = "fmi3InstantiateCoSimulation";
   const auto importer = std::make_shared<Fmi3Importer>(logger, environment, logging);
   const auto no = [&](const char* why) { return refused(Fmi3Importer(logger, environment, logging), function, why); };
   if (resources == nullptr) return no("the path of the resources is needed");
-  if (event_mode) return no("eventModeUsed must be false, because this FMU has no event mode");
   if (intermediate > 0) return no("this FMU has no variables with intermediateUpdate");
-  return instantiate({function, "instantiation token"}, importer, token, path_of(resources));
+  return instantiate({function, "instantiation token", Kind::co_simulation, {event_mode, early_return}}, importer,
+                     token, path_of(resources));
 }
 
 SSPTOOL_EXPORT void fmi3FreeInstance(void* c) { free_instance(c); }
@@ -94,11 +94,12 @@ SSPTOOL_EXPORT int fmi3ExitInitializationMode(void* c) { return exit_initializat
 SSPTOOL_EXPORT int fmi3Terminate(void* c) { return terminate(c, "fmi3Terminate"); }
 SSPTOOL_EXPORT int fmi3Reset(void* c) { return reset(c, "fmi3Reset"); }
 
-// Steps are always done to their end, and without events.
 SSPTOOL_EXPORT int fmi3DoStep(void* c, double t, double h, bool, bool* event, bool* end, bool* early, double* reached) {
-  const int status = do_step(c, "fmi3DoStep", t, h);
-  for (bool* const flag : {event, end, early})
-    if (flag != nullptr) *flag = false;
+  StepEnd found;
+  const int status = do_step(c, "fmi3DoStep", t, h, &found);
+  for (const auto& [place, value] :
+       {std::pair{event, found.event}, std::pair{end, false}, std::pair{early, found.early}})
+    if (place != nullptr) *place = value;
   if (c != nullptr && reached != nullptr) *reached = static_cast<Instance*>(c)->system.time();
   return status;
 }
@@ -193,7 +194,7 @@ SSPTOOL_EXPORT int fmi3UpdateDiscreteStates(void* c, bool* again, bool* terminat
   return status;
 }
 SSPTOOL_EXPORT int fmi3EnterContinuousTimeMode(void* c) {
-  return enter_continuous_time(c, "fmi3EnterContinuousTimeMode");
+  return leave_event_mode(c, "fmi3EnterContinuousTimeMode", Kind::model_exchange);
 }
 SSPTOOL_EXPORT int fmi3CompletedIntegratorStep(void* c, bool, bool* event, bool* terminate) {
   CompletedStep found;
@@ -227,24 +228,84 @@ SSPTOOL_EXPORT int fmi3GetNumberOfEventIndicators(void* c, std::size_t* count) {
                  [&](Instance& instance) { *count = instance.system.indicators(); });
 }
 
+// --- clocks ----------------------------------------------------------------------------------------------------------
+
+SSPTOOL_EXPORT int fmi3EnterStepMode(void* c) { return leave_event_mode(c, "fmi3EnterStepMode", Kind::co_simulation); }
+
+SSPTOOL_EXPORT int fmi3GetClock(void* c, const fmi::Reference* references, std::size_t count, bool* values) {
+  return guarded(c, event_mode, "fmi3GetClock", [&](Instance& instance) {
+    for (std::size_t i = 0; i < count; ++i) values[i] = instance.system.clock_ticks(references[i]);
+  });
+}
+
+SSPTOOL_EXPORT int fmi3SetClock(void* c, const fmi::Reference* references, std::size_t count, const bool* values) {
+  return guarded(c, event_mode, "fmi3SetClock", [&](Instance& instance) {
+    for (std::size_t i = 0; i < count; ++i) instance.system.set_clock(references[i], values[i]);
+  });
+}
+
+namespace {
+
+constexpr unsigned asks_for_times = initialization | event_mode;
+
+// The times of these clocks, which the model description states.
+template <class Take>
+int get_times(void* c, const char* function, References references, std::optional<Fraction> SystemClock::* time,
+              const Take& take) {
+  return guarded(c, asks_for_times, function, [&](Instance& instance) {
+    for (std::size_t i = 0; i < references.size(); ++i) {
+      const SystemClock& clock = instance.system.clock(references[i]);
+      if (clock.variability == IntervalVariability::triggered)
+        throw Refused(Status::error, std::string(function) + ": " + instance.system.variable(references[i]).name +
+                                         " is a triggered clock, which ticks at no known times");
+      take(i, (clock.*time).value_or(Fraction()));
+    }
+  });
+}
+
+}  // namespace
+
+SSPTOOL_EXPORT int fmi3GetIntervalDecimal(void* c, const fmi::Reference* references, std::size_t count,
+                                          double* intervals, int* qualifiers) {
+  return get_times(c, "fmi3GetIntervalDecimal", {references, count}, &SystemClock::interval,
+                   [&](std::size_t i, const Fraction& time) {
+                     intervals[i] = time.number();
+                     qualifiers[i] = static_cast<int>(Qualifier::unchanged);
+                   });
+}
+SSPTOOL_EXPORT int fmi3GetIntervalFraction(void* c, const fmi::Reference* references, std::size_t count,
+                                           std::uint64_t* counters, std::uint64_t* resolutions, int* qualifiers) {
+  return get_times(c, "fmi3GetIntervalFraction", {references, count}, &SystemClock::interval,
+                   [&](std::size_t i, const Fraction& time) {
+                     counters[i] = time.numerator().low();
+                     resolutions[i] = time.denominator().low();
+                     qualifiers[i] = static_cast<int>(Qualifier::unchanged);
+                   });
+}
+SSPTOOL_EXPORT int fmi3GetShiftDecimal(void* c, const fmi::Reference* references, std::size_t count, double* shifts) {
+  return get_times(c, "fmi3GetShiftDecimal", {references, count}, &SystemClock::shift,
+                   [&](std::size_t i, const Fraction& time) { shifts[i] = time.number(); });
+}
+SSPTOOL_EXPORT int fmi3GetShiftFraction(void* c, const fmi::Reference* references, std::size_t count,
+                                        std::uint64_t* counters, std::uint64_t* resolutions) {
+  return get_times(c, "fmi3GetShiftFraction", {references, count}, &SystemClock::shift,
+                   [&](std::size_t i, const Fraction& time) {
+                     counters[i] = time.numerator().low();
+                     resolutions[i] = time.denominator().low();
+                   });
+}
+
 // --- what the model description says is not there --------------------------------------------------------------------
 
 // Importers look up all names when they load the library. In C, arguments that are not looked at need not be stated.
 #define SSPTOOL_NOT_SUPPORTED(name) \
   SSPTOOL_EXPORT int name(void* c) { return not_supported(c, #name); }
 
-SSPTOOL_NOT_SUPPORTED(fmi3GetClock)
-SSPTOOL_NOT_SUPPORTED(fmi3SetClock)
 SSPTOOL_NOT_SUPPORTED(fmi3GetNumberOfVariableDependencies)
 SSPTOOL_NOT_SUPPORTED(fmi3GetVariableDependencies)
 SSPTOOL_NOT_SUPPORTED(fmi3GetOutputDerivatives)
 SSPTOOL_NOT_SUPPORTED(fmi3EnterConfigurationMode)
 SSPTOOL_NOT_SUPPORTED(fmi3ExitConfigurationMode)
-SSPTOOL_NOT_SUPPORTED(fmi3EnterStepMode)
-SSPTOOL_NOT_SUPPORTED(fmi3GetIntervalDecimal)
-SSPTOOL_NOT_SUPPORTED(fmi3GetIntervalFraction)
-SSPTOOL_NOT_SUPPORTED(fmi3GetShiftDecimal)
-SSPTOOL_NOT_SUPPORTED(fmi3GetShiftFraction)
 SSPTOOL_NOT_SUPPORTED(fmi3SetIntervalDecimal)
 SSPTOOL_NOT_SUPPORTED(fmi3SetIntervalFraction)
 SSPTOOL_NOT_SUPPORTED(fmi3SetShiftDecimal)

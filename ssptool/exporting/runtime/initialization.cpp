@@ -163,7 +163,7 @@ void System::exit_initialization() {
   jumps_ = false;
   phase_ = kind_ == Kind::model_exchange ? Phase::exchange : Phase::stepping;
   if (ode_ != nullptr) begin_ode();
-  if (steps_end_at_events()) first_event();
+  if (steps_end_at_events()) use_.event_mode ? open_event() : first_event();
 }
 
 // Outputs after initialization mode, loops included.

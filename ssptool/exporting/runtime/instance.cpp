@@ -35,7 +35,7 @@ void* instantiate(const Instantiation& call, const std::shared_ptr<Importer>& im
     return nullptr;
   };
   try {
-    auto instance = std::make_unique<Instance>(importer, resources, call.kind);
+    auto instance = std::make_unique<Instance>(importer, resources, call.kind, call.use);
     if (token == nullptr || instance->system.token() != token)
       return refused(std::string("the ") + call.word_for_token + " is not that of this FMU");
     return instance.release();
@@ -72,11 +72,12 @@ int set_logging(void* component, const char* function, bool on) noexcept {
 int exit_initialization(void* component, const char* function) noexcept {
   return guarded(component, initialization, function, [](Instance& instance) {
     instance.system.exit_initialization();
-    instance.state = instance.kind == Kind::model_exchange ? event_mode : stepping;
+    const bool events = instance.kind == Kind::model_exchange || instance.system.uses_event_mode();
+    instance.state = events ? event_mode : stepping;
   });
 }
 
-int do_step(void* component, const char* function, double t, double h) noexcept {
+int do_step(void* component, const char* function, double t, double h, StepEnd* found) noexcept {
   return guarded(component, stepping, function, [&](Instance& instance) {
     System& system = instance.system;
     const std::string name = function;
@@ -84,7 +85,8 @@ int do_step(void* component, const char* function, double t, double h) noexcept 
     if (!system.is_at(t))
       throw Refused(Status::error, name + ": the communication point is " + std::to_string(t) +
                                        " s, but the system is at " + std::to_string(system.time()) + " s");
-    system.step_to(t + h);
+    const StepEnd end = system.step(t, h);
+    if (found != nullptr) *found = end;
   });
 }
 

@@ -66,8 +66,8 @@ struct InstanceState {
 };
 
 struct Instance {
-  Instance(std::shared_ptr<Importer> log, const std::string& resources, Kind of)
-      : importer(std::move(log)), kind(of), system(resources, *importer, importer->logging, of) {}
+  Instance(std::shared_ptr<Importer> log, const std::string& resources, Kind of, EventUse use)
+      : importer(std::move(log)), kind(of), system(resources, *importer, importer->logging, of, use) {}
 
   const std::shared_ptr<Importer> importer;  // outlives the system, which logs to it
   const Kind kind;
@@ -86,6 +86,7 @@ struct Instantiation {
   const char* function;
   const char* word_for_token;
   Kind kind = Kind::co_simulation;
+  EventUse use = {};
 };
 void* instantiate(const Instantiation&, const std::shared_ptr<Importer>&, const char* token,
                   const std::string& resources) noexcept;
@@ -122,7 +123,7 @@ int guarded(void* component, unsigned states, const char* function, const Act& a
 // Functions that are the same in all versions but for their name.
 int set_logging(void* component, const char* function, bool on) noexcept;
 int exit_initialization(void* component, const char* function) noexcept;
-int do_step(void* component, const char* function, double t, double h) noexcept;
+int do_step(void* component, const char* function, double t, double h, StepEnd* found = nullptr) noexcept;
 int terminate(void* component, const char* function) noexcept;
 int reset(void* component, const char* function) noexcept;
 int not_supported(void* component, const char* function) noexcept;

@@ -28,9 +28,10 @@ int get_vector(void* component, const char* function, unsigned states, std::span
 }  // namespace
 
 int enter_event_mode(void* component, const char* function) noexcept {
-  return guarded(component, continuous, function, [](Instance& instance) {
-    instance.system.settle();
-    instance.system.continuous().enter_event_mode();
+  return guarded(component, continuous | stepping, function, [&](Instance& instance) {
+    if (instance.state == stepping && !instance.system.uses_event_mode())
+      throw Refused(Status::error, std::string(function) + " is not allowed, because eventModeUsed was false");
+    instance.system.enter_event_mode();
     instance.state = event_mode;
   });
 }
@@ -38,9 +39,8 @@ int enter_event_mode(void* component, const char* function) noexcept {
 int update_discrete_states(void* component, const char* function, DiscreteUpdate& found) noexcept {
   found = {};
   return guarded(component, event_mode, function, [&](Instance& instance) {
-    instance.system.settle();
     try {
-      found = instance.system.continuous().update_discrete_states();
+      found = instance.system.update_discrete_states();
     } catch (const IntegrationStopped& stopped) {
       if (stopped.ending != Ending::terminated) throw;
       instance.importer->write(Status::warning, "logStatusWarning", stopped.what());
@@ -49,10 +49,11 @@ int update_discrete_states(void* component, const char* function, DiscreteUpdate
   });
 }
 
-int enter_continuous_time(void* component, const char* function) noexcept {
-  return guarded(component, event_mode, function, [](Instance& instance) {
-    instance.system.continuous().enter_continuous_time();
-    instance.state = continuous;
+int leave_event_mode(void* component, const char* function, Kind kind) noexcept {
+  return guarded(component, event_mode, function, [&](Instance& instance) {
+    if (instance.kind != kind) throw Refused(Status::error, std::string(function) + " is not allowed in this state");
+    instance.system.leave_event_mode();
+    instance.state = kind == Kind::model_exchange ? continuous : stepping;
   });
 }
 

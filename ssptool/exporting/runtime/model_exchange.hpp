@@ -1,4 +1,4 @@
-// Functions of model exchange that are the same in all versions of FMI but for their names.
+// Functions of model exchange and event mode that are the same in all versions of FMI but for their names.
 #pragma once
 
 #include <span>
@@ -10,7 +10,8 @@ namespace ssptool::runtime {
 int enter_event_mode(void* component, const char* function) noexcept;
 // `found` is set in any case.
 int update_discrete_states(void* component, const char* function, DiscreteUpdate& found) noexcept;
-int enter_continuous_time(void* component, const char* function) noexcept;
+// To continuous-time mode, or to step mode.
+int leave_event_mode(void* component, const char* function, Kind kind) noexcept;
 int complete_step(void* component, const char* function, CompletedStep& found) noexcept;
 
 int set_time(void* component, const char* function, double t) noexcept;

@@ -255,12 +255,30 @@ ParameterWire parameter_wire_from(const Json& json) {
   return wire;
 }
 
+std::optional<Fraction> time_from(const Json& json, const char* name) {
+  if (!json.contains(name)) return std::nullopt;
+  return Fraction(json.at(name).at(0).get<std::uint64_t>(), json.at(name).at(1).get<std::uint64_t>());
+}
+
+ClockPlace clock_place_from(const Json& json) { return {json.at(0).get<std::size_t>(), json.at(1).get<std::size_t>()}; }
+
+SystemClock system_clock_from(const Json& json) {
+  SystemClock clock{interval_variability(json.at("variability").get<std::string>()),
+                    time_from(json, "interval"),
+                    time_from(json, "shift"),
+                    each<ClockPlace>(json, "triggers", clock_place_from),
+                    {}};
+  if (json.contains("source")) clock.source = clock_place_from(json.at("source"));
+  return clock;
+}
+
 SystemVariable variable_from(const Json& json) {
   SystemVariable variable;
   variable.name = json.at("name").get<std::string>();
   variable.type = json.at("type").get<std::string>();
   variable.causality = json.at("causality").get<std::string>();
   variable.tunable = json.value("tunable", false);
+  variable.discrete = json.value("discrete", false);
   for (const auto& [name, vector] : {std::pair{"state", Vector::states}, std::pair{"derivative", Vector::derivatives},
                                      std::pair{"indicator", Vector::indicators}})
     if (json.contains(name)) variable.element = {vector, json.at(name).get<std::size_t>()};
@@ -268,12 +286,8 @@ SystemVariable variable_from(const Json& json) {
   variable.slots = list<Slot>(json, "slots");
   variable.targets = each<Target>(json, "targets", target_from);
   variable.starts = each<Value>(json, "starts", value_from);
+  if (json.contains("clock")) variable.clock = system_clock_from(json.at("clock"));
   return variable;
-}
-
-std::optional<Fraction> time_from(const Json& json, const char* name) {
-  if (!json.contains(name)) return std::nullopt;
-  return Fraction(json.at(name).at(0).get<std::uint64_t>(), json.at(name).at(1).get<std::uint64_t>());
 }
 
 PlannedClock clock_from(const Json& json) {
@@ -319,10 +333,8 @@ PlannedEventSteps at_events_from(const Json& json, const Plan& plan) {
   for (const std::string& type : plan.types) events.unsigned_values.push_back(type == "UInt64");
   for (const Json& member : json.at("members")) events.members.push_back(event_member_from(member, plan.parts));
   events.wires = each<Wire>(json, "wires", wire_from);
-  const auto place = [](const Json& pair) {
-    return ClockPlace{pair.at(0).get<std::size_t>(), pair.at(1).get<std::size_t>()};
-  };
-  for (const Json& wire : json.at("clock_wires")) events.clock_wires[place(wire.at(0))].push_back(place(wire.at(1)));
+  for (const Json& wire : json.at("clock_wires"))
+    events.clock_wires[clock_place_from(wire.at(0))].push_back(clock_place_from(wire.at(1)));
   return found;
 }
 

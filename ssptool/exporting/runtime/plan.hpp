@@ -117,16 +117,25 @@ struct Target {
   std::vector<std::size_t> own;
 };
 
+// A variable of type Clock: parts' clocks that tick with an input clock, or that which an output clock ticks with.
+struct SystemClock {
+  IntervalVariability variability = IntervalVariability::triggered;
+  std::optional<Fraction> interval, shift;
+  std::vector<ClockPlace> triggers;
+  std::optional<ClockPlace> source;
+};
+
 // A variable of the system; its place among all is its value reference. It is in a slot for each element, belongs to
 // parts, or to a vector of model exchange. `starts` are those of a parameter.
 struct SystemVariable {
   std::string name, type, causality;
   std::optional<std::pair<Vector, std::size_t>> element;
-  bool tunable = false;
+  bool tunable = false, discrete = false;
   std::size_t size = 1;
   std::vector<Slot> slots;
   std::vector<Target> targets;
   std::vector<Value> starts;
+  std::optional<SystemClock> clock;
 };
 
 // A part calculates what is a parameter or an input of another one. `tunable`: it may change during steps.

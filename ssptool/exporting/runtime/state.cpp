@@ -8,7 +8,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-constexpr const char* begin_of_state = "ssptool state 2";
+constexpr const char* begin_of_state = "ssptool state 3";
 
 // Each thing to be stored is named once, in `visit`; a Writer appends it and a Reader fills it.
 class Writer {
@@ -211,11 +211,27 @@ void visit(Visitor& each, std::optional<T>& thing) {
 }
 
 template <class Visitor>
+void visit(Visitor& each, ClockPlace& place) {
+  each(place.member);
+  each(place.clock);
+}
+
+template <class Visitor>
+void visit(Visitor& each, SavedOpenEvent& event) {
+  each(event.active);
+  each(event.waiting);
+  each(event.ticked);
+  each(event.settled);
+}
+
+template <class Visitor>
 void visit(Visitor& each, SavedEvents& events) {
   each(events.clocks);
   each(events.next_times);
   each(events.wanted);
   each(events.seen);
+  each(events.untold);
+  each(events.open);
 }
 
 template <class Visitor>

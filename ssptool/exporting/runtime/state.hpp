@@ -53,12 +53,21 @@ struct SavedOde {
 // Parameters that an importer has set, the latest ones last: value reference and values of all elements.
 using GivenValues = std::vector<std::pair<std::size_t, std::vector<Value>>>;
 
+// Of an event that an importer handles.
+struct SavedOpenEvent {
+  std::vector<ClockPlace> active, waiting;
+  std::vector<std::size_t> ticked;
+  bool settled = false;
+};
+
 // Of parts in event mode.
 struct SavedEvents {
   std::vector<std::string> clocks;
   std::vector<double> next_times;    // by member
   std::vector<std::uint8_t> wanted;  // likewise
   std::vector<std::pair<Cause, EventHistory>> seen;
+  std::vector<ClockPlace> untold;  // as in a System
+  std::optional<SavedOpenEvent> open;
 };
 
 // Derivatives of an input, as an importer has told them.

@@ -12,11 +12,13 @@ constexpr double long_ago = -1e300;
 
 }  // namespace
 
-System::System(const std::string& resources, Log& log, bool logging, Kind kind)
-    : kind_(kind), resources_(resources), plan_(read_plan(below(resources, "plan.json"))), log_(log) {
+System::System(const std::string& resources, Log& log, bool logging, Kind kind, EventUse use)
+    : kind_(kind), use_(use), resources_(resources), plan_(read_plan(below(resources, "plan.json"))), log_(log) {
   if (plan_.interface == (kind == Kind::model_exchange ? "cs" : "me"))
     throw std::runtime_error(std::string("this FMU offers ") +
                              (kind == Kind::model_exchange ? "co-simulation" : "model exchange") + " only");
+  if (use.event_mode && (!plan_.at_events || plan_.ode))
+    throw std::runtime_error("eventModeUsed must be false, because this FMU has no event mode");
   for (const PlannedPart& planned : plan_.parts) {
     parts_.push_back(load_part(planned, resources_, libraries_, log_));
     parts_.back()->instantiate(below(resources_, planned.folder), logging);
@@ -39,6 +41,8 @@ void System::release_states() noexcept {
 
 void System::build_kernel() {
   release_states();
+  event_.reset();
+  untold_.clear();
   events_.reset();
   loops_at_start_.clear();
   loops_.clear();
@@ -87,6 +91,7 @@ Member System::member_of(Part& part) {
 // --- steps -----------------------------------------------------------------------------------------------------------
 
 void System::settle() {
+  if (event_) return exchange_at_event();
   if (!std::exchange(changed_, false)) return;
   if (phase_ == Phase::initialization) make_consistent();
   if (phase_ == Phase::exchange) {
@@ -95,7 +100,7 @@ void System::settle() {
   }
   if (phase_ == Phase::stepping && ode_ != nullptr && component_ == nullptr)
     jump_of_ode();
-  else if (phase_ == Phase::stepping && steps_end_at_events())
+  else if (phase_ == Phase::stepping && steps_end_at_events() && (!use_.event_mode || events_->pending()))
     handle_event();
   else if (phase_ == Phase::stepping) {
     if (component_ != nullptr) tune();
@@ -137,6 +142,12 @@ double System::on_grid(double t) const noexcept {
 
 bool System::is_at(double t) const noexcept {
   return std::abs(t - now_) <= std::max(close * plan_.step, 4 * std::abs(std::nextafter(t, HUGE_VAL) - t));
+}
+
+StepEnd System::step(double t, double h) {
+  if (use_.event_mode) return step_to_event(t, h);
+  step_to(t + h);
+  return {};
 }
 
 void System::step_to(double end) {
@@ -187,6 +198,8 @@ std::pair<double, double> System::next_step(double t, double limit) const noexce
   bool whole = t == time_of(number);
   if (point <= limit - close * plan_.step) return {whole ? plan_.step : point - t, point};
   whole = whole && point == limit;
+  const bool own = communication_step_ && t == communication_step_->from && limit == communication_step_->to;
+  if (own && !whole) return {communication_step_->size, limit};
   return {whole ? plan_.step : limit - t, limit};
 }
 

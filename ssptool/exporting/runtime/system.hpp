@@ -1,6 +1,7 @@
 // An exported system at work: its parts coupled as `ssptool run` couples them, by the same kernel with the same calls.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -21,11 +22,21 @@ inline constexpr std::int64_t at_once = 256;
 // What an importer instantiates: a system that steps itself, or one that the importer integrates.
 enum class Kind { co_simulation, model_exchange };
 
+// What an importer of co-simulation makes use of (FMI 3.0, fmi3InstantiateCoSimulation).
+struct EventUse {
+  bool event_mode = false, early_return = false;
+};
+
+// How a communication step has ended.
+struct StepEnd {
+  bool event = false, early = false;
+};
+
 // All functions throw Refused or IntegrationStopped, or another std::exception for what must not happen.
 class System {
  public:
   // Loads and instantiates the parts, which are below `resources`.
-  System(const std::string& resources, Log&, bool logging, Kind);
+  System(const std::string& resources, Log&, bool logging, Kind, EventUse);
   System(const System&) = delete;
   System& operator=(const System&) = delete;
   ~System();
@@ -33,14 +44,24 @@ class System {
   void set_up(const Experiment& experiment) { experiment_ = experiment; }
   void enter_initialization();
   void exit_initialization();
-  // Macro steps until `end` [s], the last one shortened if need be.
-  void step_to(double end);
+  // Macro steps until t + h [s], the last one shortened if need be. In event mode they end at an event, too.
+  StepEnd step(double t, double h);
   void terminate();
   void reset();
   void log_from_now_on(bool on);
 
   // Values that were set act on all that depends on them.
   void settle();
+
+  // Event mode, after which an importer goes on with steps, or with continuous-time mode.
+  [[nodiscard]] bool uses_event_mode() const noexcept { return use_.event_mode; }
+  void enter_event_mode();
+  DiscreteUpdate update_discrete_states();
+  void leave_event_mode();
+  // Clocks of the system, by value reference, in event mode.
+  [[nodiscard]] const SystemClock& clock(std::size_t reference) const;
+  void set_clock(std::size_t reference, bool active);
+  [[nodiscard]] bool clock_ticks(std::size_t reference);
 
   // For model exchange, after initialization.
   [[nodiscard]] ContinuousSystem& continuous() { return *ode_->continuous; }
@@ -77,6 +98,10 @@ class System {
   struct Step {
     bool is_loop;
     Index number;
+  };
+  // A communication step: where it begins and ends, and its size, which may differ from that by rounding.
+  struct CommunicationStep {
+    double from, to, size;
   };
   // A part without an initialization mode, and the inputs that it was initialized with.
   struct Beginning {
@@ -153,6 +178,7 @@ class System {
   void leave_inputs();
   [[nodiscard]] bool goes_on(Slot, double before) const;
 
+  void step_to(double end);
   void jump();
   // Outputs of parts whose parameters were set follow.
   void refresh_outputs();
@@ -180,8 +206,7 @@ class System {
   void step_through_events(double end);
   void handle_event();
   void iterate_and_leave();
-  template <class Act>
-  void explained(const Act& act) const;
+  void explained(const std::function<void()>& act) const;
   void evaluate_all();
   [[nodiscard]] bool event_due() const;
   [[nodiscard]] bool event_wanted() const noexcept;
@@ -192,6 +217,15 @@ class System {
   Outcome attempt(double t, double h, double end);
   [[nodiscard]] std::optional<double> returned_early(double end) const noexcept;
   void go_back(double t, double end, bool all_of_them);
+  void leave_event();
+  // Events that an importer handles.
+  StepEnd step_to_event(double t, double h);
+  [[nodiscard]] double end_of_communication_step(double t, double h) const noexcept;
+  [[nodiscard]] bool arrived(double end) const noexcept;
+  void handle_event_inside();
+  void open_event();
+  void exchange_at_event();
+  [[nodiscard]] EventIteration event_iteration();
   [[nodiscard]] SavedEvents saved_events() const;
   void restore_events(const SavedEvents&);
 
@@ -200,6 +234,7 @@ class System {
   [[nodiscard]] IntegrationStopped stopped(const Outcome&, double t) const;
 
   const Kind kind_;
+  const EventUse use_;
   const std::string resources_;
   const Plan plan_;
   Log& log_;
@@ -239,6 +274,13 @@ class System {
   std::optional<ZenoDetector> chatter_;
   std::vector<fmi::State> checkpoint_;  // by part: where the present macro step began
   Index outputs_ = none;                // the schedule that gets all outputs
+  // Where the importer handles events: the present one, and whether it needs no other event iteration; clocks that have
+  // ticked inside of a step; the present communication step.
+  std::optional<EventIteration> event_;
+  bool event_settled_ = false;
+  int rounds_ = 0;
+  std::set<ClockPlace> untold_;
+  std::optional<CommunicationStep> communication_step_;
 };
 
 }  // namespace ssptool::runtime

@@ -75,7 +75,7 @@ void System::get(std::size_t reference, std::span<Value> values) {
   }
   settle();
   if (phase_ == Phase::exchange) ode_->continuous->settle();
-  if (ode_ != nullptr) kernel_->wires.copy_outer();
+  if (ode_ != nullptr || event_) kernel_->wires.copy_outer();
   if (!variable.slots.empty()) {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = read(variable.slots[i]);
   } else if (variable.element && ode_ != nullptr) {
@@ -118,12 +118,18 @@ void System::set(std::size_t reference, std::span<const Value> values) {
                    (variable.causality == "parameter" && (variable.tunable || phase_ < Phase::stepping));
   if (!may)
     throw Refused(Status::error, variable.name + ", of causality " + variable.causality + ", cannot be set now");
+  const bool at_events = use_.event_mode && phase_ == Phase::stepping && !event_;
+  const auto waits = [&] {
+    return Refused(Status::error, variable.name + " can be changed in event mode only, since eventModeUsed is true");
+  };
+  if (at_events && variable.causality == "parameter") throw waits();
   if (!variable.slots.empty()) {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const double& cell = kernel_->slot_values.values[variable.slots[i]];
-      const double before = cell;
-      write(variable.slots[i], values[i]);
-      const bool changes = as_integer(before) != as_integer(cell);
+      const double before = kernel_->slot_values.values[variable.slots[i]];
+      const double after = in_slot(variable.slots[i], values[i]);
+      const bool changes = as_integer(before) != as_integer(after);
+      if (changes && at_events && variable.discrete) throw waits();
+      kernel_->slot_values.values[variable.slots[i]] = after;
       changed_ |= changes;
       jumps_ |= changes && !goes_on(variable.slots[i], before);
     }

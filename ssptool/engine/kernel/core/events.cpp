@@ -325,6 +325,18 @@ void EventMembers::rest() noexcept {
   for (auto& active : active_) active.clear();
 }
 
+std::vector<ClockPlace> EventMembers::active() const {
+  std::vector<ClockPlace> all;
+  for (std::size_t k = 0; k < active_.size(); ++k)
+    for (const std::size_t clock : active_[k]) all.push_back({k, clock});
+  return all;
+}
+
+void EventMembers::set_active(const std::vector<ClockPlace>& clocks) {
+  rest();
+  for (const ClockPlace& place : clocks) active_.at(place.member).insert(place.clock);
+}
+
 std::vector<std::string> EventMembers::ticking() const {
   std::vector<std::string> all;
   for (std::size_t k = 0; k < plan_.members.size(); ++k) {
@@ -433,37 +445,34 @@ EventIteration::EventIteration(EventMembers& running, std::span<const double> no
 }
 
 bool EventIteration::settle(double t, double until) {
-  ClockSchedule& clocks = running_.clock_schedule;
-  std::set<std::size_t> ticked = clocks.due(until);
-  std::vector<ClockPlace> due;
-  for (const std::size_t number : ticked) {
-    const Timer& timer = clocks.timers()[number];
-    const PlannedClock* const first = running_.plan().members[timer.member].clocks.data();
-    due.push_back({timer.member, static_cast<std::size_t>(timer.clock - first)});
-  }
+  begin(until);
   bool changed = false;
-  std::vector<std::string> again, ticking;
+  EventRound round;
   for (int i = 0; i < max_event_iterations; ++i) {
-    changed |= exchange(t, std::exchange(due, {}));
-    const std::vector<double> before = running_.slot_values().values;
-    ticking = running_.ticking();
-    again.clear();
-    for (const Updated& one : update_(t))
-      if (one.again) again.push_back(one.component);
-    clocks.after(t, std::exchange(ticked, {}), running_.modes());
-    running_.rest();
-    evaluate_(t);
-    changed = changed || !again.empty() || moved(before);
-    // An FMU that counts its events must not get another iteration because of its own outputs.
-    const auto& inputs = running_.plan().inputs;
-    const bool fed = std::ranges::any_of(inputs, [&](Slot slot) { return moved(before, slot); });
-    if (again.empty() && !fed && !running_.pending()) return changed;
+    changed |= exchange(t);
+    round = update(t);
+    changed |= round.changed;
+    if (round.settled) return changed;
   }
-  throw endless(t, again, ticking);
+  throw endless(t, round.again, round.ticking);
 }
 
-// Within one event iteration: ticks and values go where connections lead, until nothing moves any more.
-bool EventIteration::exchange(double t, std::vector<ClockPlace> waiting) {
+void EventIteration::begin(double until) {
+  const ClockSchedule& clocks = running_.clock_schedule;
+  open = {{}, clocks.due(until)};
+  for (const std::size_t number : open.ticked) {
+    const Timer& timer = clocks.timers()[number];
+    const PlannedClock* const first = running_.plan().members[timer.member].clocks.data();
+    open.waiting.push_back({timer.member, static_cast<std::size_t>(timer.clock - first)});
+  }
+}
+
+void EventIteration::trigger(const std::vector<ClockPlace>& clocks) {
+  open.waiting.insert(open.waiting.end(), clocks.begin(), clocks.end());
+}
+
+bool EventIteration::exchange(double t) {
+  std::vector<ClockPlace> waiting = std::exchange(open.waiting, {});
   bool moved = false;
   std::vector<Slot> changed;
   for (int i = 0; i < max_event_iterations; ++i) {
@@ -482,6 +491,23 @@ bool EventIteration::exchange(double t, std::vector<ClockPlace> waiting) {
   std::vector<std::string> names;
   for (const Slot slot : changed) names.push_back(running_.plan().signals[slot]);
   throw endless(t, {}, running_.ticking(), names);
+}
+
+EventRound EventIteration::update(double t) {
+  EventRound found;
+  const std::vector<double> before = running_.slot_values().values;
+  found.ticking = running_.ticking();
+  for (const Updated& one : update_(t))
+    if (one.again) found.again.push_back(one.component);
+  running_.clock_schedule.after(t, std::exchange(open.ticked, {}), running_.modes());
+  running_.rest();
+  evaluate_(t);
+  found.changed = !found.again.empty() || moved(before);
+  // An FMU that counts its events must not get another iteration because of its own outputs.
+  const auto& inputs = running_.plan().inputs;
+  const bool fed = std::ranges::any_of(inputs, [&](Slot slot) { return moved(before, slot); });
+  found.settled = found.again.empty() && !fed && !running_.pending();
+  return found;
 }
 
 bool EventIteration::moved(std::span<const double> before) const {

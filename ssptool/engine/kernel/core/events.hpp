@@ -100,6 +100,11 @@ class EventMembers {
   void rest() noexcept;
   // Names of the clocks that are active.
   [[nodiscard]] std::vector<std::string> ticking() const;
+  // Clocks that are active, and those that have ticked since ticks were hidden.
+  [[nodiscard]] bool is_active(const ClockPlace& place) const { return active_[place.member].contains(place.clock); }
+  [[nodiscard]] std::vector<ClockPlace> active() const;
+  void set_active(const std::vector<ClockPlace>& clocks);
+  [[nodiscard]] const std::set<ClockPlace>& ticked() const noexcept { return ticked_; }
 
  private:
   struct Carried {
@@ -125,6 +130,13 @@ class EventMembers {
   std::set<ClockPlace> ticked_;
 };
 
+// One event iteration of all components: whether something has changed and nothing needs another one, components that
+// do need one, and clocks that have ticked in it.
+struct EventRound {
+  bool changed = false, settled = false;
+  std::vector<std::string> again, ticking;
+};
+
 // Brings connected components in event mode to where they settle, and leaves them in event mode (FMI 2.0.4, 3.2.3; FMI
 // 3.0, 2.2.8, 2.3.3 and 4.2.1).
 class EventIteration {
@@ -138,8 +150,26 @@ class EventIteration {
   // The event at t, with the ticks of all clocks that are due `until` then; whether anything has changed.
   bool settle(double t, double until);
 
+  // The same in pieces, for whoever sets and gets variables between them: it begins with the ticks that are due; then
+  // exchanges, as many as are wanted, and an update take turns until no other one is needed.
+  void begin(double until);
+  // Input clocks that tick with the next exchange.
+  void trigger(const std::vector<ClockPlace>& clocks);
+  // Within one event iteration: ticks and values go where connections lead, until nothing moves any more; whether
+  // anything has moved.
+  bool exchange(double t);
+  // The discrete states of all components, which ends the event iteration.
+  EventRound update(double t);
+
+  // Between two pieces: input clocks that tick with the next exchange, and numbers of timers that have ticked since the
+  // last update.
+  struct Open {
+    std::vector<ClockPlace> waiting;
+    std::set<std::size_t> ticked;
+  };
+  Open open;
+
  private:
-  bool exchange(double t, std::vector<ClockPlace> waiting);
   [[nodiscard]] bool moved(std::span<const double> before) const;
   [[nodiscard]] bool moved(std::span<const double> before, Slot slot) const;
 

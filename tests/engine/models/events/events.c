@@ -50,12 +50,19 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
     *self = (Instance){.event_mode = eventModeUsed, .early_return = earlyReturnAllowed, .environment = environment};
     self->log = log;
     self->update = n > 0 ? update : NULL;
-    self->now.mode = INSTANTIATED;
+    fmi3Reset(self);
+    return self;
+}
+
+fmi3Status fmi3Reset(fmi3Instance instance)
+{
+    SELF;
+    self->now = (State){.mode = INSTANTIATED};
     for (unsigned i = 0; i < model_row_count; i++) {
         self->now.real[i] = model_rows[i].start;
         self->now.integer[i] = (int32_t)model_rows[i].start;
     }
-    return self;
+    return fmi3OK;
 }
 
 void fmi3FreeInstance(fmi3Instance instance)
@@ -380,7 +387,6 @@ NO_VARIABLES(Boolean)
 NO_VARIABLES(String)
 NOT_OFFERED(fmi3SetDebugLogging, fmi3Instance instance, fmi3Boolean on, size_t n, const fmi3String categories[])
 NOT_OFFERED(fmi3ActivateModelPartition, fmi3Instance instance, fmi3ValueReference clock, fmi3Float64 t)
-NOT_OFFERED(fmi3Reset, fmi3Instance instance)
 NOT_OFFERED(fmi3EnterConfigurationMode, fmi3Instance instance)
 NOT_OFFERED(fmi3ExitConfigurationMode, fmi3Instance instance)
 NOT_OFFERED(fmi3EvaluateDiscreteStates, fmi3Instance instance)
