@@ -1,13 +1,14 @@
 """Event mode, early returns and clocks that an exported FMU of FMI 3.0 offers to importers of co-simulation."""
 
 from contextlib import contextmanager
-from ctypes import c_double, c_int, c_uint64
+from ctypes import byref, c_bool, c_double, c_int, c_uint64
 
 import fmpy
 import fmpy.validation
 import numpy as np
 import pytest
 from fmpy.fmi1 import FMICallException
+from fmpy.fmi2 import fmi2LastSuccessfulTime, fmi2Terminated
 from fmpy.fmi3 import FMU3Slave, fmi3ValueReference
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,9 @@ import ssptool
 from ssptool.engine.failure import Unsupported
 from tests.engine.event_mode.systems import write_system
 from tests.engine.event_mode.test_clocks import bounces, sampled_loop
-from tests.exporting.fmus import SYSTEMS, Messages, exported, initialize, set_up
+from tests.engine.small.test_endings import ASKS
+from tests.engine.small.test_endings import system as asking_to_end
+from tests.exporting.fmus import SYSTEMS, Messages, exported, initialize, instance, set_up
 from tests.exporting.test_event_mode import CHAIN, LOOP, get
 
 CLOCKED = """
@@ -467,3 +470,50 @@ def test_event_mode_is_refused_where_there_is_none(used, tmp_path):
         with pytest.raises(FMICallException, match="fmi3EnterEventMode"):
             slave.enterEventMode()
     assert said[0][2] == "fmi3EnterEventMode is not allowed, because eventModeUsed was false"
+
+
+# --- ends that components ask for -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ending(tmp_path):
+    """A asks to end in the step that crosses t = 0.55 s, which is a valid one."""
+    return exported(asking_to_end(tmp_path, 3, ASKS), tmp_path, fmi=3, step_size=0.1, stop_time=1.0)
+
+
+def test_an_end_that_a_component_asks_for_is_told(ending, tmp_path):
+    with importer(ending, tmp_path / "unpacked", eventModeUsed=False) as slave:
+        initialize(slave)
+        told = [slave.doStep(k / 10, 0.1)[1] for k in range(6)]
+        assert told == [False] * 5 + [True]
+        assert get(slave, "A.y", "Float64") == pytest.approx(np.exp(-0.6), rel=1e-6)
+
+
+def test_an_end_inside_of_a_communication_step_discards_it(ending, tmp_path):
+    said = Messages()
+    with importer(ending, tmp_path / "unpacked", said, eventModeUsed=False) as slave:
+        initialize(slave)
+        ends, reached = c_bool(), c_double()
+        flags = [byref(c_bool()), byref(ends), byref(c_bool()), byref(reached)]
+        with pytest.raises(FMICallException, match="fmi3DoStep") as error:
+            slave.fmi3DoStep(slave.component, 0.0, 1.0, True, *flags)
+        assert (error.value.status, ends.value, reached.value) == (2, True, pytest.approx(0.6))
+    assert "component A ended the simulation" in said[0][2]
+
+
+def test_fmi2_tells_it_when_it_is_asked_for_another_step(tmp_path):
+    fmu = exported(asking_to_end(tmp_path, 3, ASKS), tmp_path, fmi=2, step_size=0.1, stop_time=1.0)
+    with instance(fmu, tmp_path / "unpacked", Messages()) as slave:
+        initialize(slave)
+        for k in range(6):
+            slave.doStep(k / 10, 0.1)
+        with pytest.raises(FMICallException, match="fmi2DoStep") as error:
+            slave.doStep(0.6, 0.1)
+        assert (error.value.status, slave.getBooleanStatus(fmi2Terminated)) == (2, True)
+        assert slave.getRealStatus(fmi2LastSuccessfulTime) == pytest.approx(0.6)
+
+
+def test_a_run_of_an_exported_system_ends_where_a_component_of_it_wants_to(ending, tmp_path):
+    folder = write_system(tmp_path / "outside", ending.parent, {"N": ending.stem})
+    result = ssptool.simulate(folder, step_size=0.1, stop_time=1.0)
+    assert (result.ok, result.status, result.last_time) == (True, "ended by a component", pytest.approx(0.6))

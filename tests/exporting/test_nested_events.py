@@ -11,6 +11,7 @@ import pytest
 import ssptool
 from ssptool.fmu.read_description import read_description
 from tests.engine.event_mode.systems import write_system
+from tests.engine.event_mode.test_event_mode import edited
 from tests.exporting.fmus import exported
 from tests.exporting.test_event_mode import BALLS, COUPLED, LOOP, PAIR, SYSTEMS
 
@@ -99,3 +100,77 @@ def test_with_every_master(master, which, models, tmp_path):
     options = {"step_size": 0.01, "stop_time": 1.0, "master": master, "input": "hold"}
     run = assert_same_runs({**BALLS, **PAIR}, wires, which, values, models, tmp_path, **options)
     assert len(run.t) >= 101 + 11 + 2
+
+
+COUNTERS = """
+<ssd:Connector name="tick" kind="input"><ssc:Clock/></ssd:Connector>
+<ssd:Connector name="count" kind="output"><ssc:Int32/></ssd:Connector>
+<ssd:Connector name="carry" kind="output"><ssc:Clock/></ssd:Connector>
+"""
+
+
+@pytest.mark.parametrize("late", ["0", "1"])
+def test_clocks_that_pass_through_a_system_inside(late, models, tmp_path):
+    """A ball ticks a chain of two counters inside, which ticks a third one, at the same instant or in the iterations
+    that follow.
+    """
+    options = {"step_size": 0.1, "stop_time": 2.0}
+    parts = {"A": "fmi3/Counter", "B": "fmi3/Counter"}
+    chain = [("A.carry", "B.tick"), ("A.count", "B.add")]
+    values = {"A.late": late, "B.late": late}
+    own = [(".tick", "A.tick"), ("B.count", ".count"), ("B.carry", ".carry")]
+    inside = write_system(tmp_path / "inside", models.parent, parts, [*chain, *own], connectors=COUNTERS)
+    place = tmp_path / "fmus"
+    place.mkdir()
+    exported(inside, tmp_path, fmi=3, start_values=values, **options).rename(place / "Chain.fmu")
+    for name in ("Ball", "Counter"):
+        (place / f"{name}.fmu").write_bytes((models.parent / "fmi3" / f"{name}.fmu").read_bytes())
+    outer = {"Ball": "Ball", "N": "Chain", "C": "Counter"}
+    wires = [("Ball.bounce", "N.tick"), ("N.carry", "C.tick"), ("N.count", "C.add")]
+    through = ssptool.simulate(write_system(tmp_path / "nested", place, outer, wires), **options).unwrap()
+    flat = {"Ball": "fmi3/Ball", **parts, "C": "fmi3/Counter"}
+    wires = [("Ball.bounce", "A.tick"), *chain, ("B.carry", "C.tick"), ("B.count", "C.add")]
+    direct = ssptool.simulate(
+        write_system(tmp_path / "flat", models.parent, flat, wires), start_values=values, **options
+    ).unwrap()
+    np.testing.assert_array_equal(through.t, direct.t)
+    for name, own_name in {"Ball.v": "Ball.v", "N.count": "B.count", "C.count": "C.count"}.items():
+        np.testing.assert_array_equal(through[name], direct[own_name], err_msg=name)
+    assert direct["C.count"][-1] == 20  # after 1, 4 and 10
+
+
+def test_a_system_with_two_sources_of_events_inside(models, tmp_path):
+    """A ball and a sampled loop inside, and another ball that bounces at other times outside."""
+    options = {"step_size": 0.1, "stop_time": 1.5}
+    parts = {"Ball": "fmi3/Ball", "Plant": "fmi2/Mass", "Controller": "fmi3/SampledController"}
+    inside = write_system(tmp_path / "inside", models.parent, parts, LOOP)
+    place = tmp_path / "fmus"
+    place.mkdir()
+    exported(inside, tmp_path, fmi=3, start_values={"Plant.m": "1"}, **options).rename(place / "Inside.fmu")
+    (place / "Ball.fmu").write_bytes((models.parent / "fmi3" / "Ball.fmu").read_bytes())
+    nested = write_system(tmp_path / "nested", place, {"N": "Inside", "Second": "Ball"})
+    values = {"Second.e": "0.6"}
+    through = ssptool.simulate(nested, start_values=values, **options).unwrap()
+    flat = write_system(tmp_path / "flat", models.parent, {**parts, "Second": "fmi3/Ball"}, LOOP)
+    direct = ssptool.simulate(flat, start_values={**values, "Plant.m": "1"}, **options).unwrap()
+    np.testing.assert_array_equal(through.t, direct.t)
+    for name in ("Ball.h", "Ball.v", "Plant.z", "Plant.v", "Controller.u"):
+        np.testing.assert_array_equal(through[f"N.{name}"], direct[name], err_msg=name)
+    np.testing.assert_array_equal(through["Second.v"], direct["Second.v"])
+
+
+def test_where_not_all_can_go_back_events_of_wrapped_components_wait_too(models, tmp_path):
+    """The FMU may not return early: it handles its bounces inside, as the ball itself, and tells of them at the end."""
+    components = {"Ball": "fmi3/Ball", "Counter": "fmi3/Counter", "Plant": "fmi2/Mass"}
+    wires = [("Ball.bounce", "Counter.tick")]
+    options = {"step_size": 0.25, "stop_time": 2.0}
+    flat = edited(
+        write_system(tmp_path / "flat", models.parent, components, wires), "Mass", canGetAndSetFMUstate="false"
+    )
+    direct = ssptool.simulate(flat, **options).unwrap()
+    folder, _ = nested(components, wires, ["Ball"], {}, models, tmp_path, **options)
+    through = ssptool.simulate(edited(folder, "Mass", canGetAndSetFMUstate="false"), **options).unwrap()
+    assert set(through.t) <= set(0.25 * np.arange(9))
+    np.testing.assert_array_equal(through["Counter.count"], direct["Counter.count"])
+    np.testing.assert_array_equal(through["Ball.bounces"], direct["Ball.bounces"])
+    np.testing.assert_allclose(through["Ball.h"], direct["Ball.h"], atol=1e-12)

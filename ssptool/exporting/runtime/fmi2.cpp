@@ -115,7 +115,8 @@ SSPTOOL_EXPORT int fmi2DoStep(void* c, double t, double h, int) { return do_step
 
 SSPTOOL_EXPORT int fmi2CancelStep(void* c) { return not_supported(c, "fmi2CancelStep"); }
 
-// Steps end before fmi2DoStep returns, so there is nothing to ask but how far the last one came.
+// Steps end before fmi2DoStep returns, so there is nothing to ask but how far the last one came, and whether a
+// part wants no other one.
 SSPTOOL_EXPORT int fmi2GetStatus(void*, int, int*) { return static_cast<int>(Status::discard); }
 SSPTOOL_EXPORT int fmi2GetRealStatus(void* c, int kind, double* value) {
   constexpr int last_successful_time = 2;
@@ -127,7 +128,7 @@ SSPTOOL_EXPORT int fmi2GetIntegerStatus(void*, int, int*) { return static_cast<i
 SSPTOOL_EXPORT int fmi2GetBooleanStatus(void* c, int kind, int* value) {
   constexpr int is_terminated = 3;
   if (c == nullptr || kind != is_terminated) return static_cast<int>(Status::discard);
-  *value = 0;
+  *value = static_cast<Instance*>(c)->system.asks_to_end() ? 1 : 0;
   return static_cast<int>(Status::ok);
 }
 SSPTOOL_EXPORT int fmi2GetStringStatus(void*, int, const char**) { return static_cast<int>(Status::discard); }

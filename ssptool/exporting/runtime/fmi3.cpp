@@ -97,8 +97,10 @@ SSPTOOL_EXPORT int fmi3Reset(void* c) { return reset(c, "fmi3Reset"); }
 SSPTOOL_EXPORT int fmi3DoStep(void* c, double t, double h, bool, bool* event, bool* end, bool* early, double* reached) {
   StepEnd found;
   const int status = do_step(c, "fmi3DoStep", t, h, &found);
+  const bool went_on = c != nullptr && status <= static_cast<int>(Status::discard);
+  const bool ends = went_on && static_cast<Instance*>(c)->system.asks_to_end();
   for (const auto& [place, value] :
-       {std::pair{event, found.event}, std::pair{end, false}, std::pair{early, found.early}})
+       {std::pair{event, found.event}, std::pair{end, ends}, std::pair{early, found.early}})
     if (place != nullptr) *place = value;
   if (c != nullptr && reached != nullptr) *reached = static_cast<Instance*>(c)->system.time();
   return status;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace ssptool::runtime {
 
@@ -150,6 +151,12 @@ StepEnd System::step(double t, double h) {
   return {};
 }
 
+bool System::asks_to_end() const noexcept {
+  for (Index i = 0; i < parts_.size(); ++i)
+    if (std::isfinite(kernel_->members.instance(i).memory().ends_from)) return true;
+  return false;
+}
+
 void System::step_to(double end) {
   settle();
   end = on_grid(end);
@@ -262,6 +269,11 @@ void System::check(const Outcome& outcome, double t) const {
   if (outcome.ok()) return;
   const bool of_ode = component_ != nullptr && outcome.instance == static_cast<int>(parts_.size());
   if (of_ode && component_->failure) throw IntegrationStopped(*component_->failure);
+  if (outcome.function == std::string_view("fmi3DoStep:terminateSimulation")) {
+    const std::string& name = parts_[static_cast<std::size_t>(outcome.instance)]->plan().name;
+    throw IntegrationStopped(Ending::terminated, "component " + name + " ended the simulation",
+                             "see its messages, and check its parameters and inputs", t, name);
+  }
   Status status = Status::error;
   if (outcome.code == Code::fmi && outcome.fmi_status == static_cast<int>(Status::fatal)) status = Status::fatal;
   if (outcome.code == Code::fmi && outcome.fmi_status == static_cast<int>(Status::discard)) status = Status::discard;

@@ -46,6 +46,8 @@ class System {
   void exit_initialization();
   // Macro steps until t + h [s], the last one shortened if need be. In event mode they end at an event, too.
   StepEnd step(double t, double h);
+  // Whether a part has asked to end the simulation, in its last step.
+  [[nodiscard]] bool asks_to_end() const noexcept;
   void terminate();
   void reset();
   void log_from_now_on(bool on);
