@@ -25,9 +25,6 @@ GET_DERIVATIVES = {2: "fmi2GetDerivatives", 3: "fmi3GetContinuousStateDerivative
 GET_INDICATORS = {2: "fmi2GetEventIndicators", 3: "fmi3GetEventIndicators"}
 """Functions by major version of FMI."""
 
-DERIVATIVES = "derivatives"
-"""The function that gets derivatives, in any FMI version."""
-
 _WARNING = 1
 
 
@@ -121,11 +118,14 @@ class ContinuousModel:
         self.indicators = self._count("GetNumberOfEventIndicators", description.event_indicators)
 
     @property
-    def addresses(self) -> tuple[int, int, int, int, int]:
-        """The instance, its functions that set time and states and get derivatives, and the number of states."""
-        functions = (self._call[name] for name in ("SetTime", "SetContinuousStates", self._slopes_name))
-        time, states, slopes = (ctypes.cast(one, c_void_p).value or 0 for one in functions)
-        return self._component, time, states, slopes, self.states
+    def component(self) -> int:
+        """Address of the instance."""
+        return self._component
+
+    @property
+    def addresses(self) -> Mapping[str, int]:
+        """Addresses of the functions by name."""
+        return {f"fmi{self.major}{name}": ctypes.cast(one, c_void_p).value or 0 for name, one in self._call.items()}
 
     def move(self, t: float, states: int) -> None:
         """Set time [s] and states, in continuous-time mode."""
@@ -218,13 +218,13 @@ class ContinuousModel:
         if status > _WARNING:
             self._refuse(function, status)
 
-    def refuse(self, function: str, status: int) -> NoReturn:
-        """Raise `FmiError` for a function, or for `DERIVATIVES`, that returned an error."""
-        self._refuse(self._slopes_name if function is DERIVATIVES else function, status)
+    def refusal(self, function: str, status: int) -> FmiError:
+        """Error of a function, by its full name, which somebody else has called."""
+        self._instance.note(status)
+        return FmiError(self.name, function, status, self._instance.log.latest())
 
     def _refuse(self, function: str, status: int) -> NoReturn:
-        self._instance.note(status)
-        raise FmiError(self.name, f"fmi{self.major}{function}", status, self._instance.log.latest())
+        raise self.refusal(f"fmi{self.major}{function}", status)
 
 
 class Qualifier(IntEnum):

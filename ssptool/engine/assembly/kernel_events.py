@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -212,7 +213,7 @@ class KernelEvents(RunningEvents):
         try:
             yield
         except Stopped as stopped:
-            raise IntegrationStopped(_failure(stopped)) from None
+            raise IntegrationStopped(failure_of(stopped)) from None
         except Refused as refused:
             instance = next(one.instance for one in self.members.values() if one.name == refused.component)
             instance.note(refused.status)
@@ -289,7 +290,19 @@ class KernelEvents(RunningEvents):
         )
 
 
-def _failure(stopped: Stopped) -> Failure:
+def failure_of(stopped: Stopped) -> Failure:
+    """The failure that the kernel has ended with."""
+    known = stopped.details
+    if isinstance(known, Failure):
+        if (known.message, known.time) == (stopped.message, stopped.t):
+            return known
+        return replace(
+            known,
+            ending=Ending[stopped.code.name],
+            message=stopped.message,
+            time=stopped.t,
+            recoverable=stopped.recoverable,
+        )
     if stopped.code is StopCode.TERMINATED:
         return wish_to_end(stopped.component, stopped.t)
     return Failure(
@@ -298,5 +311,21 @@ def _failure(stopped: Stopped) -> Failure:
         stopped.advice,
         stopped.t,
         stopped.component,
+        stopped.function,
         recoverable=stopped.recoverable,
+    )
+
+
+def as_stopped(failure: Failure) -> Stopped:
+    """A failure for the kernel, which does not know all endings."""
+    code = StopCode.__members__.get(failure.ending.name, StopCode.FMI)
+    return Stopped(
+        code,
+        failure.message,
+        failure.advice,
+        failure.time,
+        failure.component,
+        failure.recoverable,
+        failure.function,
+        failure,
     )

@@ -1,39 +1,18 @@
 """The two kernels: `_kernel` in C++, and its plain-Python twin where no compiler was at hand."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from ssptool.engine.kernel.event_calls import EventCalls
 from ssptool.engine.kernel.interface import Kernel, Slots
-from ssptool.engine.kernel.ode import Indicators, Matrix, OdeSolver, Slopes, SolverKind
+from ssptool.engine.kernel.ode import Indicators, Matrix, OdeCalls, OdeOwner, OdeSolver, Slopes, SolverKind
 
 try:
-    from ssptool.engine.kernel._kernel import NativeEvents, NativeKernel, NativeOdeSolver, NativeSlopes
+    from ssptool.engine.kernel._kernel import NativeEvents, NativeIntegration, NativeKernel, NativeOdeSolver
 except ImportError:
     NATIVE = False
 else:
     NATIVE = True
-
-
-def native_slopes(
-    kernel: Kernel, schedule: int, parts: Sequence[tuple[int, int, int, int, int]], inputs: Slots, numbers: int
-) -> "NativeSlopes | None":
-    """The right-hand side of an ODE with no Python in it; None for a kernel that is not native.
-
-    Parameters
-    ----------
-    schedule
-        Schedule of the kernel that evaluates the outputs once time and states are set.
-    parts
-        Of each component: the instance, its functions that set time and states and get derivatives, by address, and the
-        number of its states.
-    inputs
-        Slots that `NativeSlopes.input_polynomials` is about.
-    numbers
-        Address of the function that finds the numbers of CVODE's vectors; 0 for integrators of the kernel.
-    """
-    return (
-        NativeSlopes(kernel, schedule, parts, inputs, numbers) if NATIVE and isinstance(kernel, NativeKernel) else None
-    )
 
 
 def is_native(kernel: Kernel) -> bool:
@@ -45,6 +24,12 @@ def native_events(kernel: Kernel, calls: EventCalls) -> "NativeEvents":
     """Events of components in event mode that are instances of this kernel, which must be native."""
     assert isinstance(kernel, NativeKernel)
     return NativeEvents(kernel, calls)
+
+
+def native_integration(kernel: Kernel, events: "NativeEvents", calls: OdeCalls, owner: OdeOwner) -> "NativeIntegration":
+    """Integration of components of model exchange that are instances of this kernel, which must be native."""
+    assert isinstance(kernel, NativeKernel)
+    return NativeIntegration(kernel, events, calls, owner)
 
 
 def create(slots: int, *, integers: Slots = (), native: bool | None = None) -> Kernel:
@@ -76,16 +61,16 @@ def create_solver(
     g: Indicators | None = None,
     roots: int = 0,
     jacobian: Matrix | None = None,
-    slopes: "NativeSlopes | None" = None,
+    cvode: Mapping[str, int] = MappingProxyType({}),
     native: bool = NATIVE,
 ) -> OdeSolver:
     """An integrator of the kernel, for n states and so many `roots`; without a `jacobian` it takes differences of f.
 
-    `slopes` are asked before `f`, which does what they cannot. The integrator is that of the core where it was built,
-    unless `native` says otherwise.
+    One of CVODE needs the addresses of its functions. The integrator is that of the core where it was built, unless
+    `native` says otherwise; CVODE has no twin.
     """
-    if native:
-        return NativeOdeSolver(kind, f, n, rtol, g, roots, jacobian, slopes)
+    if native or cvode:
+        return NativeOdeSolver(kind, f, n, rtol, g, roots, jacobian, cvode)
     # Imported here, because few runs need it.
     from ssptool.engine.kernel.twin.ode_solvers import TwinOdeSolver
 

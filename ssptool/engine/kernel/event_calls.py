@@ -100,7 +100,7 @@ class EventCalls:
 
 
 class StopCode(IntEnum):
-    """Why events cannot go on."""
+    """Why events or an integration cannot go on."""
 
     FMI = 0
     NONFINITE = 1
@@ -113,9 +113,21 @@ class StopCode(IntEnum):
 
 
 class Stopped(Exception):
-    """Events cannot go on, for a reason in words, at a time [s]."""
+    """Events or an integration cannot go on, for a reason in words, at a time [s]; `details` are those of whoever has
+    given the reason.
+    """
 
-    def __init__(self, code: int, message: str, advice: str, t: float, component: str, recoverable: bool) -> None:
+    def __init__(
+        self,
+        code: int,
+        message: str,
+        advice: str,
+        t: float,
+        component: str,
+        recoverable: bool,
+        function: str = "",
+        details: object = None,
+    ) -> None:
         super().__init__(message)
         self.code = StopCode(code)
         self.message = message
@@ -123,6 +135,8 @@ class Stopped(Exception):
         self.t = t
         self.component = component
         self.recoverable = recoverable
+        self.function = function
+        self.details = details
 
 
 class Refused(Exception):

@@ -1,11 +1,13 @@
 """Integrators of x' = f(t, x), as those who integrate see them, with the values that they return."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from ssptool.engine.kernel.calls import Floats
+from ssptool.engine.kernel.calls import Floats, Slots
+from ssptool.engine.kernel.event_calls import Stopped
+from ssptool.engine.kernel.interface import Outcome
 
 Slopes = Callable[[float, int, int], bool]
 """f: (t, address of x, address to write x' to) → False where it cannot be evaluated there."""
@@ -131,7 +133,163 @@ class OdeSolver(Protocol):
 
 
 class SolverKind(IntEnum):
-    """One-step formulas of the kernel: explicit ones, and linearly implicit ones for stiff systems."""
+    """Formulas: one-step ones of the kernel, explicit and linearly implicit for stiff systems; and linear multistep
+    ones of CVODE.
+    """
 
     DORMAND_PRINCE = 0
     ROSENBROCK = 1
+    ADAMS = 2
+    BDF = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ContinuousCalls:
+    """A component of model exchange.
+
+    Attributes
+    ----------
+    instance
+        Its number in the kernel.
+    component, functions
+        Addresses, of functions by name.
+    states, indicators
+        Numbers of states and event indicators, as they are stated; an FMU of FMI 3.0 is asked.
+    reports_steps
+        It is to be told of completed steps.
+    slopes
+        Names of its state derivatives.
+    """
+
+    instance: int
+    name: str
+    fmi_major: int
+    component: int
+    functions: Mapping[str, int]
+    states: int
+    indicators: int
+    reports_steps: bool
+    slopes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class OdeCalls:
+    """Components of model exchange as one ODE, and how it is integrated.
+
+    Attributes
+    ----------
+    whole, slopes
+        Schedules: over everything, and over what state derivatives and event indicators need.
+    inputs
+        Slots of inputs that run along polynomials.
+    nominal : (slots,)
+        Usual sizes of the signals.
+    solver, rtol, cvode
+        How it is integrated, and addresses of the functions of CVODE by name; none for other solvers.
+    start, stop, macro_step : [s]
+    takes_samples
+        Inputs of the system are taken at events only.
+    has_stimuli, has_jacobian
+        `OdeOwner` does what is said there of them.
+    """
+
+    models: Sequence[ContinuousCalls]
+    whole: int
+    slopes: int
+    inputs: Slots
+    nominal: Floats
+    solver: SolverKind
+    rtol: float
+    cvode: Mapping[str, int]
+    start: float
+    stop: float
+    macro_step: float
+    takes_samples: bool
+    has_stimuli: bool
+    has_jacobian: bool
+
+
+class OdeOwner(Protocol):
+    """Functions that an integration in the kernel calls. All may raise `Stopped`."""
+
+    def explain(self, outcome: Outcome, t: float) -> Stopped:
+        """Reason of an end, from an outcome of the kernel at t [s], or from a function of model exchange."""
+        ...
+
+    def rescue(self, schedule: int, t: float) -> Stopped | None:
+        """Finish the evaluation of a schedule that a loop has ended; the reason if that cannot be done."""
+        ...
+
+    def before_event(self) -> None: ...
+
+    def row(self, t: float) -> None:
+        """Keep a row of the trace, where the components are: of a communication point, or of a side of an event."""
+        ...
+
+    def no_row(self) -> None:
+        """The last row was that of no event."""
+        ...
+
+    def write(self, t: float) -> None:
+        """Write the values of all input sources at t [s]."""
+        ...
+
+    def limit(self, t: float) -> float:
+        """The next time after t [s] that no step leads over."""
+        ...
+
+    def segment_end(self) -> float:
+        """Time of the next jump [s]."""
+        ...
+
+    def jump(self, t: float) -> None:
+        """Let what acts from outside jump, with all components in event mode."""
+        ...
+
+    def jacobian(self, t: float, x: int, matrix: Floats) -> bool:
+        """See `Matrix`."""
+        ...
+
+    def sizes(self, nominal: Floats) -> None:
+        """Usual sizes (n,) of the states, from now on."""
+        ...
+
+    def restarted(self) -> None:
+        """The integrator starts again after a change of inputs, or goes back."""
+        ...
+
+    def forget(self) -> None:
+        """Earlier Jacobians are of no use any more."""
+        ...
+
+
+CauseText = tuple[str, str]
+"""Of an event: a component, and what has happened there."""
+
+
+class EventNews(NamedTuple):
+    """After an event: the next time event [s] and whose it is; whether nominal values, states or signals changed."""
+
+    next_time: float
+    timers: Sequence[CauseText]
+    nominals_changed: bool
+    changed: bool
+
+
+class KernelPosition(NamedTuple):
+    """Position of an integration between two steps: see `IntegrationState`.
+
+    `at_zero` are numbers of event indicators; `seen` has for each cause the number of events and the latest times [s].
+    """
+
+    t: float
+    x: Floats
+    next_time: float
+    timers: Sequence[CauseText]
+    limited_until: float
+    longest_step: float
+    restarted: float
+    at_zero: Sequence[int]
+    seen: Mapping[CauseText, tuple[int, Sequence[float]]]
+    events: int
+    first_step: float

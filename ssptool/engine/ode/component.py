@@ -3,7 +3,7 @@
 import contextlib
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, count
 
 import numpy as np
@@ -13,14 +13,31 @@ from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import SETTLED
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import FLOAT, Floats, Kernel, copy_slots
+from ssptool.engine.kernel.ode import Effort
 from ssptool.engine.masters.master import StepBatch, tolerance_of_times
 from ssptool.engine.masters.protocols import SavedState, Updated, part_of, under
 from ssptool.engine.ode.events import IntegrationState, Updates
-from ssptool.engine.ode.integration import Integration, Tally
+from ssptool.engine.ode.integration import Integration, OdeStatistics
+from ssptool.engine.ode.kernel_integration import KernelIntegration
 from ssptool.engine.ode.system import OdeInputPolynomials, SavedFmuStates
 from ssptool.engine.planning.interval import Interval
 from ssptool.engine.planning.plan import Plan, PlannedOde
 from ssptool.fmu.instance import FmiError
+
+AnyIntegration = Integration | KernelIntegration
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of an integration that are not reported yet."""
+
+    integration: AnyIntegration
+    told: OdeStatistics = field(default_factory=lambda: OdeStatistics(0, Effort()))
+
+    def new_counts(self) -> tuple[int, int]:
+        """Events, and evaluations of f."""
+        before, self.told = self.told, self.integration.statistics
+        return self.told.events - before.events, self.told.effort.evaluations - before.effort.evaluations
 
 
 class OdeExchange:
@@ -109,7 +126,7 @@ class OdeComponent:
     goes through them with all others.
     """
 
-    def __init__(self, integration: Integration, assembly: Assembly) -> None:
+    def __init__(self, integration: AnyIntegration, assembly: Assembly) -> None:
         ode = assembly.plan.ode
         assert ode is not None
         self.integration = integration
@@ -373,7 +390,7 @@ def _columns(plan: Plan, ode: PlannedOde) -> tuple[NDArray[np.bool_], NDArray[np
 class OdeAlone:
     """Steps an integration to the end of the run. What has gone wrong before comes out of the first `run`."""
 
-    def __init__(self, integration: Integration, interval: Interval) -> None:
+    def __init__(self, integration: AnyIntegration, interval: Interval) -> None:
         self.integration = integration
         self._interval = interval
         self._tally = Tally(integration)

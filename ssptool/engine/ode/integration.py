@@ -1,23 +1,24 @@
-"""Integration of an ODE from one time to another, through its events."""
+"""Integration of an ODE from one time to another, through its events; the twin of core/integration.cpp."""
 
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from ssptool.engine.event_mode.iteration import Cause, ZenoDetector, ode_takes_samples
 from ssptool.engine.failure import IntegrationStopped, wish_to_end
+from ssptool.engine.kernel import create_solver
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.kernel.ode import Arrival, Effort, IntegrationFailed
 from ssptool.engine.masters.master import tolerance_of_times
 from ssptool.engine.ode.events import TIME_EVENT, Crossings, EventOutcome, IndicatorLookAhead, IntegrationState, iterate
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.jacobian import KEPT_FOR, make_jacobian
-from ssptool.engine.ode.solvers import cannot_go_on, make_solver
+from ssptool.engine.ode.solvers import cannot_go_on, choose_solver
 from ssptool.engine.ode.system import OdeSystem
-from ssptool.engine.planning.interval import coarseness
+from ssptool.engine.planning.interval import Interval, coarseness
 from ssptool.engine.planning.plan import Plan
 
 MAX_STUCK = 20
@@ -80,8 +81,19 @@ class Integration:
             kept_for=KEPT_FOR if master.method.is_of_cvode else 0,
             on_contradiction=lambda: system.remark(WRONG_DERIVATIVES),
         )
-        self._solver = make_solver(master.method, system, master.rtol, self._jacobian)
-        self._macro_step, self._stop = plan.interval.step, plan.interval.stop
+        solver = choose_solver(master.method, system)
+        self._solver = create_solver(
+            solver.kind,
+            system.slopes,
+            system.size,
+            rtol=master.rtol,
+            g=system.signs,
+            roots=system.indicators,
+            jacobian=self._jacobian,
+            cvode=solver.cvode,
+            native=False,
+        )
+        self._interval, self._macro_step = plan.interval, plan.interval.step
         self._chatter = ZenoDetector(plan.interval.step)
         self._arrival = Arrival(plan.interval.start)
         self._handled = True  # whether what is to do at `_arrival` has been done
@@ -120,8 +132,7 @@ class Integration:
         Stopped, FmiError
             A component refuses or asks to end the simulation, or the event iteration does not end.
         """
-        if note := coarseness(self._macro_step, self._start, self._stop):
-            self.system.remark(note)
+        remark_on_coarseness(self.system, self._interval)
         self._leave_event_mode(self._start, self._iterate(self._start), first=True)
 
     def cross_at_start(self) -> None:
@@ -494,20 +505,13 @@ class Integration:
         return abs(a - b) <= tolerance_of_times(b, self._macro_step)
 
 
+def remark_on_coarseness(system: OdeSystem, interval: Interval) -> None:
+    """Remark on a communication step that is too coarse for the times of the run to be told apart."""
+    if note := coarseness(interval.step, interval.start, interval.stop):
+        system.remark(note)
+
+
 def _suspect(causes: tuple[Cause, ...], timers: tuple[Cause, ...]) -> tuple[Cause, ...]:
     """Causes that may chatter: neither what comes from outside, nor clocks, which tick as often as they say."""
     clocks = {timer for timer in timers if timer.what != TIME_EVENT}
     return tuple(cause for cause in causes if cause not in (JUMP, SAMPLE) and cause not in clocks)
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts of an integration that are not reported yet."""
-
-    integration: Integration
-    told: OdeStatistics = field(default_factory=lambda: OdeStatistics(0, Effort()))
-
-    def new_counts(self) -> tuple[int, int]:
-        """Events, and evaluations of f."""
-        before, self.told = self.told, self.integration.statistics
-        return self.told.events - before.events, self.told.effort.evaluations - before.effort.evaluations

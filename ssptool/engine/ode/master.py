@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, endless
 from ssptool.engine.failure import Failure
+from ssptool.engine.kernel import is_native
 from ssptool.engine.kernel.interface import Floats, copy_slots
 from ssptool.engine.masters.master import CoupledSystem, Master, SavableStepper, StepBatch, Stepper
 from ssptool.engine.masters.protocols import Participants, SavedState, SteppedOde, StimuliProtocol, part_of, under
-from ssptool.engine.ode.component import OdeAlone, OdeComponent
+from ssptool.engine.ode.component import AnyIntegration, OdeAlone, OdeComponent
 from ssptool.engine.ode.integration import Integration
 from ssptool.engine.ode.integrator import Integrator
+from ssptool.engine.ode.kernel_integration import KernelIntegration
 from ssptool.engine.ode.system import OdeSchedules, OdeSystem
 
 
@@ -201,12 +203,13 @@ def begin_beside(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate
 
 def _integration(
     assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate, stimuli: StimuliProtocol | None = None
-) -> Integration:
+) -> AnyIntegration:
     plan, master = assembly.plan, assembly.plan.master
     integrator = master.integrator if isinstance(master, OdeInCoSimulation) else master
     assert plan.ode is not None and isinstance(integrator, Integrator)
     everyone = assembly.kernel.group(range(len(plan.instances)))
-    integration = Integration(OdeSystem(assembly, plan.ode, schedules, everyone, evaluate, stimuli), plan, integrator)
+    system = OdeSystem(assembly, plan.ode, schedules, everyone, evaluate, stimuli)
+    integration = (KernelIntegration if is_native(assembly.kernel) else Integration)(system, plan, integrator)
     # Not at the end of the run, where a simulation can still be saved and its inputs set.
     assembly.at_end.callback(integration.close)
     return integration

@@ -1,54 +1,44 @@
 """Solvers of an ODE: CVODE, those of the kernel, and which of these stands in for CVODE where there is none."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from ssptool.engine.failure import Ending, Failure
-from ssptool.engine.kernel import create_solver, is_native
-from ssptool.engine.kernel.ode import OdeSolver, SolverKind
+from ssptool.engine.kernel import NATIVE
+from ssptool.engine.kernel.ode import SolverKind
 from ssptool.engine.ode.integrator import Method
-from ssptool.engine.ode.jacobian import OdeJacobian
 from ssptool.engine.ode.system import OdeSystem
 
-_KINDS = {Method.DORMAND_PRINCE: SolverKind.DORMAND_PRINCE, Method.ROSENBROCK: SolverKind.ROSENBROCK}
+
+class ChosenSolver(NamedTuple):
+    """A solver for the kernel, with the functions of CVODE by address if it is of that."""
+
+    kind: SolverKind
+    cvode: Mapping[str, int]
 
 
-def make_solver(method: Method, system: OdeSystem, rtol: float, jacobian: OdeJacobian) -> OdeSolver:
-    """The solver of this method, or of one for the same problems where FMPy brings no CVODE, which is remarked on."""
+def choose_solver(method: Method, system: OdeSystem) -> ChosenSolver:
+    """The solver of this method, or of one for the same problems where there is no CVODE, which is remarked on."""
     if not method.is_of_cvode:
-        return solver_of_kernel(method, system, rtol, jacobian)
+        return ChosenSolver(SolverKind[method.name], {})
     try:
-        # Imported here, because it loads libraries that are not there for all platforms.
-        from ssptool.engine.ode.cvode import NUMBERS, Cvode
+        return ChosenSolver(SolverKind[method.name], _cvode())
     except (ImportError, OSError) as error:
         other = method.of_kernel
         system.remark(
             f"FMPy brings no CVODE for this platform ({error}): the integrator {other.title} replaces {method.title}"
         )
-        return solver_of_kernel(other, system, rtol, jacobian)
-    return Cvode(
-        method,
-        system.slopes,
-        system.size,
-        rtol=rtol,
-        g=system.signs,
-        roots=system.indicators,
-        jacobian=jacobian,
-        native=system.native_slopes(NUMBERS),
-    )
+        return ChosenSolver(SolverKind[other.name], {})
 
 
-def solver_of_kernel(method: Method, system: OdeSystem, rtol: float, jacobian: OdeJacobian) -> OdeSolver:
-    return create_solver(
-        _KINDS[method],
-        system.slopes,
-        system.size,
-        rtol=rtol,
-        g=system.signs,
-        roots=system.indicators,
-        jacobian=jacobian,
-        slopes=system.native_slopes(0),
-        native=is_native(system.kernel),
-    )
+def _cvode() -> Mapping[str, int]:
+    if not NATIVE:
+        raise ImportError("only a kernel in C++ calls it")
+    # Imported here, because it loads libraries that are not there for all platforms.
+    from ssptool.engine.ode.cvode import addresses
+
+    return addresses()
 
 
 def cannot_go_on(reason: str, t: float, last_failure: Failure | None) -> Failure:

@@ -13,17 +13,16 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import Cause
 from ssptool.engine.failure import BadInputs, Ending, Failure, IntegrationStopped
-from ssptool.engine.kernel import native_slopes
 from ssptool.engine.kernel.interface import Code, Floats, Outcome
 from ssptool.engine.masters.protocols import StimuliProtocol
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde
 from ssptool.fmu.description import Variable
 from ssptool.fmu.instance import FmiError, FmuInstance
-from ssptool.fmu.model_exchange import DERIVATIVES, DISCARD, GET_DERIVATIVES, GET_INDICATORS, ContinuousModel
+from ssptool.fmu.model_exchange import DISCARD, GET_DERIVATIVES, GET_INDICATORS, ContinuousModel
 from ssptool.fmu.model_exchange import functions_of_exchange as functions_of_exchange
 
 if TYPE_CHECKING:
-    from ssptool.engine.kernel._kernel import NativeSlopes
+    from ssptool.engine.kernel._kernel import NativeIntegration
 
 References = NDArray[np.uint32]
 Pattern = NDArray[np.bool_]
@@ -233,8 +232,6 @@ BELOW_ZERO = -1e-300
 """Value that replaces an event indicator of exactly zero."""
 
 _DOUBLE = 8  # bytes
-_REFUSING = {1: "SetTime", 2: "SetContinuousStates", 4: DERIVATIVES}
-"""Functions that may refuse, by stage of a native evaluation."""
 
 
 class OdeSchedules(NamedTuple):
@@ -253,6 +250,10 @@ class OdeSystem:
 
     Attributes
     ----------
+    instances, models
+        Numbers of the components, and their functions.
+    schedules, inputs
+        What the kernel evaluates, and slots of the inputs that components outside the ODE feed.
     size, indicators
         Lengths of x and g.
     causes
@@ -278,14 +279,16 @@ class OdeSystem:
         evaluate: Callable[[int, float], Failure | None],
         stimuli: StimuliProtocol | None = None,
     ) -> None:
+        self.instances = ode.instances
         self.models = tuple(_model(assembly, index) for index in ode.instances)
         self.kernel = assembly.kernel
         self._input_polynomials: OdeInputPolynomials | None = None
-        self._native: NativeSlopes | None = None
+        self._native: NativeIntegration | None = None
         self.stimuli = stimuli
         self.events = assembly.events_of_ode()
-        self._inputs = np.array(ode.inputs, dtype=np.intp)
-        self._assembly, self._schedules, self._group, self._evaluate = assembly, schedules, group, evaluate
+        self.inputs = np.array(ode.inputs, dtype=np.intp)
+        self._assembly, self._group, self._evaluate = assembly, group, evaluate
+        self.schedules = schedules
         self.width = 1 + len(assembly.plan.recorded)
         states = [model.states for model in self.models]
         indicators = [model.indicators for model in self.models]
@@ -316,18 +319,16 @@ class OdeSystem:
 
     # -- what the integrator calls -------------------------------------------------------------------------
 
-    def native_slopes(self, numbers: int) -> "NativeSlopes | None":
-        """`slopes` in C++, which calls `slopes` for what it cannot do; None if there is none, or with stimuli."""
-        if self.stimuli is None:
-            parts = [model.addresses for model in self.models]
-            self._native = native_slopes(self.kernel, self._schedules.slopes, parts, self._inputs.tolist(), numbers)
-        return self._native
+    def lead_to(self, native: "NativeIntegration") -> None:
+        """Let the kernel evaluate f from now on."""
+        self._native = native
 
     def slopes(self, t: float, x: int, place: int) -> bool:
         """f: write x' at (t, x); both vectors by address."""
-        trouble = None if self._native is None else self._native.take_trouble()
+        if self._native is not None:
+            return self._native.slopes(t, x, place)
         try:
-            if not (self._move(t, x, self._schedules.slopes) if trouble is None else self._over(t, *trouble)):
+            if not self._move(t, x, self.schedules.slopes):
                 return False
             for model, offset in self._slopes:
                 model.slopes(place + offset)
@@ -344,7 +345,7 @@ class OdeSystem:
         where the integrator stops, an indicator that rises is then above zero indeed.
         """
         try:
-            if not self._move(t, x, self._schedules.slopes):
+            if not self._move(t, x, self.schedules.slopes):
                 return False
             for model, offset in self._signs:
                 model.event_indicators(place + offset)
@@ -357,13 +358,21 @@ class OdeSystem:
     def reach(self, t: float, x: int, *, whole: bool = False) -> bool:
         """Go to (t, x), with consistent inputs, and with all outputs if `whole`; False where that fails."""
         try:
-            return self._move(t, x, self._schedules.whole if whole else self._schedules.slopes)
+            return self._move(t, x, self.schedules.whole if whole else self.schedules.slopes)
         except FmiError as error:
             return self.avoid(error, t)
 
     def vector(self, address: int) -> Floats:
         """A view of a state vector."""
         return self._view(address, self.size)
+
+    def write_stimuli(self, t: float) -> None:
+        """Write the values of all input sources. Raises `IntegrationStopped`."""
+        assert self.stimuli is not None
+        try:
+            self.stimuli.write(t)
+        except BadInputs as error:
+            raise IntegrationStopped(error.failure(t)) from None
 
     # -- what an integration calls ---------------------------------------------------------------------------
 
@@ -390,7 +399,7 @@ class OdeSystem:
 
     def settle(self, t: float) -> None:
         """Make inputs and outputs consistent where the components are. Raises `IntegrationStopped`."""
-        if not self._evaluated(t, self._schedules.whole):
+        if not self._evaluated(t, self.schedules.whole):
             raise self.stopped()
 
     def row(self, t: float) -> Floats:
@@ -440,6 +449,17 @@ class OdeSystem:
             raise AssertionError("nothing went wrong")
         return IntegrationStopped(self.last_failure)
 
+    def explain(self, outcome: Outcome, t: float) -> Failure:
+        """Reason of an end, from an outcome of the kernel, or from a function of model exchange that it has called."""
+        for index, model in zip(self.instances, self.models, strict=True):
+            if outcome.code is Code.FMI and outcome.instance == index and outcome.function in model.addresses:
+                return self._assembly.refused(model.refusal(outcome.function, outcome.fmi_status), t)
+        return self._assembly.explain(outcome, t)
+
+    def rescue(self, schedule: int, t: float) -> Failure | None:
+        """Finish the evaluation of a schedule that a loop has ended; the reason if that cannot be done."""
+        return self._evaluate(schedule, t)
+
     def remark(self, text: str) -> None:
         """Add a remark on the run."""
         self._assembly.remark(text)
@@ -451,30 +471,19 @@ class OdeSystem:
 
     def _move(self, t: float, x: int, schedule: int) -> bool:
         if self.input_polynomials is not None:
-            self.kernel.values[self._inputs] = self.input_polynomials.at(t)
+            self.kernel.values[self.inputs] = self.input_polynomials.at(t)
         if self.stimuli is not None:
-            try:
-                self.stimuli.write(t)
-            except BadInputs as error:
-                raise IntegrationStopped(error.failure(t)) from None
+            self.write_stimuli(t)
         for model, offset in self._parts:
             model.move(t, x + offset)
         return self._evaluated(t, schedule)
 
-    def _over(self, t: float, stage: int, part: int, status: int, outcome: Outcome) -> bool:
-        """Get over what a native evaluation has stopped at; an FMU that has refused is not asked again."""
-        if function := _REFUSING.get(stage):
-            self.models[part].refuse(function, status)
-        return self._judged(t, self._schedules.slopes, outcome)
-
     def _evaluated(self, t: float, schedule: int) -> bool:
-        return self._judged(t, schedule, self.kernel.evaluate(schedule))
-
-    def _judged(self, t: float, schedule: int, outcome: Outcome) -> bool:
+        outcome = self.kernel.evaluate(schedule)
         if outcome.ok:
             return True
         if outcome.code is Code.LOOP:
-            self.last_failure = self._evaluate(schedule, t)
+            self.last_failure = self.rescue(schedule, t)
             return self.last_failure is None
         self.last_failure = self._assembly.explain(outcome, t)
         if outcome.code is Code.FMI and outcome.fmi_status != DISCARD:

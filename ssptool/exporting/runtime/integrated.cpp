@@ -48,13 +48,12 @@ void System::make_ode() {
     return;
   }
   IntegrationSettings settings;
-  settings.solver = solver_kind(plan_.ode->solver);
   settings.rtol = experiment_.tolerance.value_or(plan_.ode->rtol);
   settings.start = experiment_.start;
   settings.stop = experiment_.stop.value_or(HUGE_VAL);
   settings.macro_step = plan_.step;
   settings.takes_samples = plan_.at_events->samples;
-  ode_->be_integrated(settings);
+  ode_->be_integrated(solver_kind(plan_.ode->solver), settings);
   if (component_ != nullptr) component_->attach(*ode_, kernel, parts_);
 }
 
@@ -93,7 +92,7 @@ void System::jump_of_ode() {
   Integration& integration = *ode_->integration;
   const std::vector<double> before = ode_->system.indicators_here(now_);
   if (integration.time() > now_ && !is_at(integration.time())) integration.go_to(integration.position(now_));
-  if (tuned_.empty() && !ode_->pending()) {
+  if (tuned_.empty() && !ode_->events.pending()) {
     integration.restart(now_, before);
     ode_->system.settle(now_);
     return;

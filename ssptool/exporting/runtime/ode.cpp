@@ -34,28 +34,26 @@ void check_sizes(const std::vector<std::unique_ptr<Part>>& parts, const PlannedO
   }
 }
 
-constexpr const char* time_event = "time event";
-
 }  // namespace
 
 RunningOde::RunningOde(Kernel& kernel, const std::vector<std::unique_ptr<Part>>& parts, const Plan& plan,
                        OdeSystem::Schedules schedules, EventMembers& members, OdeSystem::Explain explain)
     : system(kernel, models_of(parts, *plan.ode), plan.ode->parts, schedules, plan.ode->inputs, std::move(explain)),
-      nominal_(plan.at_events->nominal),
-      members_(members) {
+      events(system, members, plan.at_events->nominal) {
   check_sizes(parts, *plan.ode, system);
 }
 
 void RunningOde::be_continuous() {
   continuous = std::make_unique<ContinuousSystem>(system, [this](double t) {
     // Every event that an importer knows of is at its own time: none is close to another.
-    const EventOutcome found = iterate(t, 0.0);
+    const EventOutcome found = events.iterate(t, 0.0);
     return DiscreteUpdate{false, false, found.nominals_changed, found.states_changed, found.next_time};
   });
 }
 
-void RunningOde::be_integrated(const IntegrationSettings& settings) {
-  integration = std::make_unique<Integration>(system, *this, settings);
+void RunningOde::be_integrated(SolverKind kind, const IntegrationSettings& settings) {
+  auto solver = make_solver(kind, system, {system.size(), system.indicator_count()}, settings.rtol);
+  integration = std::make_unique<Integration>(system, events, std::move(solver), settings);
 }
 
 std::vector<double> RunningOde::vector(Vector kind, double t) {
@@ -67,50 +65,6 @@ std::vector<double> RunningOde::vector(Vector kind, double t) {
     case Vector::indicators: whole = system.present_indicators(t, found.data()); break;
   }
   if (!whole) throw IntegrationStopped(*system.last_failure);
-  return found;
-}
-
-// --- events ----------------------------------------------------------------------------------------------------------
-
-EventOutcome RunningOde::iterate(double t, double close) {
-  updates_.clear();
-  const auto evaluate = [this](double now) { system.settle(now); };
-  const auto update = [this](double now) {
-    const std::vector<DiscreteUpdate> found = system.update_discrete_states(now);
-    updates_.insert(updates_.end(), found.begin(), found.end());
-    std::vector<Updated> answers;
-    for (std::size_t i = 0; i < found.size(); ++i) answers.push_back({system.models()[i].name(), found[i].again});
-    return answers;
-  };
-  members_.hide_ticks();
-  const bool changed = EventIteration(members_, nominal_, evaluate, update).settle(t, t + close);
-  members_.show_ticks();
-  return outcome(t, close, changed);
-}
-
-EventOutcome RunningOde::outcome(double t, double close, bool changed) const {
-  EventOutcome found{HUGE_VAL, {}};
-  std::map<Cause, double> times;
-  const std::size_t count = system.models().size();
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string& name = system.models()[i].name();
-    const double time = updates_[updates_.size() - count + i].next_time;
-    if (time < t - close)
-      throw IntegrationStopped(
-          Ending::events,
-          "component " + name + " asks for a time event at t = " + std::to_string(time) + " s, which has passed",
-          "ask for a corrected FMU: the time of the next event must not be in the past", t, name);
-    times[{name, time_event}] = time;
-  }
-  for (const Timer& timer : members_.clock_schedule.timers())
-    times[{members_.plan().members[timer.member].name, "clock " + timer.clock->name}] =
-        members_.clock_schedule.time(timer);
-  for (const auto& [cause, time] : times) found.next_time = std::min(found.next_time, time);
-  for (const auto& [cause, time] : times)
-    if (time == found.next_time) found.timers.push_back(cause);
-  found.nominals_changed = std::ranges::any_of(updates_, &DiscreteUpdate::nominals_changed);
-  found.states_changed = std::ranges::any_of(updates_, &DiscreteUpdate::states_changed);
-  found.changed = changed || found.states_changed;
   return found;
 }
 

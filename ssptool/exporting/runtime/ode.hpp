@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "../../engine/kernel/core/events.hpp"
 #include "../../engine/kernel/core/integration.hpp"
 #include "continuous.hpp"
 #include "part.hpp"
@@ -14,32 +13,22 @@
 namespace ssptool::runtime {
 
 // All functions throw IntegrationStopped, or CallRefused.
-class RunningOde final : public OdeEvents {
+class RunningOde {
  public:
   // `schedules` and `members` are those of the kernel. The parts are initialized, and in event mode.
   RunningOde(Kernel&, const std::vector<std::unique_ptr<Part>>&, const Plan&, OdeSystem::Schedules schedules,
              EventMembers& members, OdeSystem::Explain);
 
   OdeSystem system;
+  OdeEvents events;
   // One of them, as the importer wants it.
   std::unique_ptr<ContinuousSystem> continuous;
   std::unique_ptr<Integration> integration;
 
   void be_continuous();
-  void be_integrated(const IntegrationSettings&);
+  void be_integrated(SolverKind, const IntegrationSettings&);
 
   [[nodiscard]] std::vector<double> vector(Vector, double t);
-
-  EventOutcome iterate(double t, double close) override;
-  [[nodiscard]] bool pending() override { return members_.pending(); }
-  void hide_ticks() override { members_.hide_ticks(); }
-
- private:
-  [[nodiscard]] EventOutcome outcome(double t, double close, bool changed) const;
-
-  const std::vector<double>& nominal_;
-  EventMembers& members_;
-  std::vector<DiscreteUpdate> updates_;  // of all event iterations of the last event
 };
 
 SolverKind solver_kind(const std::string& name);

@@ -93,14 +93,47 @@ def lacking(net, name, **facts):
 
 def refuse_after(monkeypatch, status, after, component=None):
     """Components, or the one of this name, answer with this status where their time is set to more than `after` [s]."""
-    begin, signature = ContinuousModel.__init__, ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_double)
-    kept = []
+    signature = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_double)
+
+    def refusing(_name, original):
+        set_time = signature(original)
+        return signature(lambda own, t: status if t > after else set_time(own, t))
+
+    replace_function(monkeypatch, "SetTime", refusing, component)
+
+
+def complete_steps(monkeypatch, answer):
+    """Components of FMI 3.0 are told of completed steps, and `answer` by their name: event, end of the simulation."""
+    flag = ctypes.POINTER(ctypes.c_bool)
+    signature = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_bool, flag, flag)
+
+    def answering(name, _original):
+        def completed(_own, _final, event, end):
+            event[0], end[0] = answer(name)
+            return 0
+
+        return signature(completed)
+
+    replace_function(monkeypatch, "CompletedIntegratorStep", answering)
+    begin = ContinuousModel.__init__
+
+    def reporting(self, *arguments):
+        begin(self, *arguments)
+        self.reports_steps = True
+
+    monkeypatch.setattr(ContinuousModel, "__init__", reporting)
+
+
+def replace_function(monkeypatch, function, replacement, component=None):
+    """Components, or the one of this name, have in place of a function, without the prefix of its version, what
+    `replacement` makes of its name and the address of the original.
+    """
+    begin, kept = ContinuousModel.__init__, []
 
     def spoilt(self, instance, description, functions, address):
-        name = f"fmi{description.fmi_major}SetTime"
-        original = signature(functions[name])
-        kept.append(signature(lambda own, t: status if t > after else original(own, t)))
+        name = f"fmi{description.fmi_major}{function}"
         if component in (None, instance.name):
+            kept.append(replacement(instance.name, functions[name]))
             functions = {**functions, name: ctypes.cast(kept[-1], ctypes.c_void_p).value}
         begin(self, instance, description, functions, address)
 

@@ -125,7 +125,7 @@ def test_what_the_integrator_began_with_last_saves_evaluations(monkeypatch, mast
     """
     tried = simulate("System1", master=master, tolerance=tolerance)
     monkeypatch.setattr(Integration, "_begun_with", 0.0)
-    estimated = simulate("System1", master=master, tolerance=tolerance)
+    estimated = simulate("System1", master=master, tolerance=tolerance, native=False)
     assert tried.statistics.evaluations < 0.85 * estimated.statistics.evaluations
     assert error(tried.unwrap()) == pytest.approx(error(estimated.unwrap()), abs=2e-4)
 

@@ -7,11 +7,15 @@ import math
 import numpy as np
 import pytest
 
-from ssptool.engine.kernel.ode import IntegrationFailed
-from ssptool.engine.ode.cvode import Cvode
-from ssptool.engine.ode.integrator import Method
+from ssptool.engine.kernel import create_solver
+from ssptool.engine.kernel.ode import IntegrationFailed, SolverKind
+from ssptool.engine.ode.cvode import addresses
 
-METHODS = pytest.mark.parametrize("method", [Method.ADAMS, Method.BDF])
+METHODS = pytest.mark.parametrize("method", [SolverKind.ADAMS, SolverKind.BDF])
+
+
+def make(method, f, n, **options):
+    return create_solver(method, f, n, cvode=addresses(), **options)
 
 
 def vector(address, size):
@@ -24,7 +28,7 @@ def harmonic(_t, x, slopes):
 
 
 def oscillator(method, rtol, **options):
-    solver = Cvode(method, harmonic, 2, rtol=rtol, **options)
+    solver = make(method, harmonic, 2, rtol=rtol, **options)
     solver.x[:] = 1.0, 0.0
     solver.atol[:] = rtol
     solver.start(0.0)
@@ -68,7 +72,7 @@ def test_it_never_steps_past_the_limit_and_arrives_exactly():
         latest.append(t)
         return harmonic(t, x, slopes)
 
-    solver = Cvode(Method.BDF, watched, 2, rtol=1e-6)
+    solver = make(SolverKind.BDF, watched, 2, rtol=1e-6)
     solver.x[:] = 1.0, 0.0
     solver.atol[:] = 1e-6
     solver.start(0.0)
@@ -78,7 +82,7 @@ def test_it_never_steps_past_the_limit_and_arrives_exactly():
 
 
 def test_between_internal_steps_states_are_interpolated_with_the_accuracy_of_the_formula():
-    solver = oscillator(Method.BDF, 1e-9)
+    solver = oscillator(SolverKind.BDF, 1e-9)
     before = 0.0
     while (arrival := solver.reach(5.0)).t < 5.0:
         middle = (before + arrival.t) / 2
@@ -89,7 +93,7 @@ def test_between_internal_steps_states_are_interpolated_with_the_accuracy_of_the
 
 
 def test_a_restart_forgets_the_past_and_keeps_the_counts():
-    solver = oscillator(Method.BDF, 1e-7)
+    solver = oscillator(SolverKind.BDF, 1e-7)
     go_to(solver, 1.0)
     first = solver.effort
     solver.x[:] = 0.0, 1.0
@@ -105,7 +109,7 @@ def test_an_exception_in_f_comes_out_of_the_step():
     def broken(_t, _x, _slopes):
         raise LookupError("no such variable")
 
-    solver = Cvode(Method.BDF, broken, 1, rtol=1e-6)
+    solver = make(SolverKind.BDF, broken, 1, rtol=1e-6)
     solver.x[:], solver.atol[:] = 1.0, 1e-6
     solver.start(0.0)
     with pytest.raises(LookupError, match="no such variable"):
@@ -123,7 +127,7 @@ def test_points_at_which_f_cannot_be_evaluated_are_avoided():
         vector(slopes, 1)[0] = 1 / (1 - value)
         return True
 
-    solver = Cvode(Method.BDF, refused_above_one, 1, rtol=1e-8)
+    solver = make(SolverKind.BDF, refused_above_one, 1, rtol=1e-8)
     solver.x[:], solver.atol[:] = 0.0, 1e-8
     solver.start(0.0)
     go_to(solver, 0.49)
@@ -135,7 +139,7 @@ def test_points_at_which_f_cannot_be_evaluated_are_avoided():
 
 
 def test_failure_at_the_first_call_is_told(capfd):
-    solver = Cvode(Method.BDF, lambda *_: False, 1, rtol=1e-6)
+    solver = make(SolverKind.BDF, lambda *_: False, 1, rtol=1e-6)
     solver.x[:], solver.atol[:] = 1.0, 1e-6
     solver.start(0.0)
     with pytest.raises(IntegrationFailed, match="first call"):
@@ -145,8 +149,8 @@ def test_failure_at_the_first_call_is_told(capfd):
 
 
 def test_closing_twice_or_never_does_no_harm():
-    solver = oscillator(Method.BDF, 1e-6)
+    solver = oscillator(SolverKind.BDF, 1e-6)
     solver.close()
     solver.close()
-    oscillator(Method.ADAMS, 1e-6)
+    oscillator(SolverKind.ADAMS, 1e-6)
     gc.collect()

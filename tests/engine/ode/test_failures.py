@@ -6,27 +6,7 @@ import pytest
 from ssptool.engine.failure import Ending
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.model_exchange import ContinuousModel
-from tests.engine.ode.systems import both_sides, integrate, refuse_after
-
-
-@pytest.fixture
-def spoil(monkeypatch):
-    """Replace a method of running components; the replacement is given the original."""
-
-    def replace(name, method):
-        original = getattr(ContinuousModel, name)
-        monkeypatch.setattr(ContinuousModel, name, lambda self, *arguments: method(self, original, *arguments))
-        if name == "completed_step":
-            begin = ContinuousModel.__init__
-
-            def reporting(self, *arguments):
-                begin(self, *arguments)
-                self.reports_steps = True
-
-            monkeypatch.setattr(ContinuousModel, "__init__", reporting)
-
-    return replace
-
+from tests.engine.ode.systems import both_sides, complete_steps, integrate, refuse_after
 
 NATIVE = pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))
 
@@ -54,22 +34,24 @@ def test_a_discarded_point_is_avoided_until_no_step_is_left(models3, monkeypatch
     assert trace["Lag.x"] == pytest.approx(1 - np.exp(-trace.t / 0.5), abs=1e-4)
 
 
-def test_a_component_that_asks_for_the_end_gets_it(models3, spoil):
-    spoil("completed_step", lambda self, _original: (False, self.name == "B"))
-    result = integrate(models3, {"A": "Lag", "B": "Lag"})
+@NATIVE
+def test_a_component_that_asks_for_the_end_gets_it(models3, monkeypatch, native):
+    complete_steps(monkeypatch, lambda name: (False, name == "B"))
+    result = integrate(models3, {"A": "Lag", "B": "Lag"}, native=native)
     assert (result.ok, result.status) == (True, Ending.TERMINATED)
     assert result.notes[-1] == f"component B ended the simulation at t = {result.last_time:.12g} s"
 
 
-def test_an_event_after_a_step_is_one(models3, spoil):
+@NATIVE
+def test_an_event_after_a_step_is_one(models3, monkeypatch, native):
     asked = []
 
-    def once(self, _original):
-        asked.append(self.name)
+    def once(name):
+        asked.append(name)
         return len(asked) == 20, False
 
-    spoil("completed_step", once)
-    trace = integrate(models3, {"Lag": "Lag"}, values={"Lag.u": 1.0}, tolerance=1e-9).unwrap()
+    complete_steps(monkeypatch, once)
+    trace = integrate(models3, {"Lag": "Lag"}, values={"Lag.u": 1.0}, tolerance=1e-9, native=native).unwrap()
     assert len(both_sides(trace)) == 1
     assert trace["Lag.x"] == pytest.approx(1 - np.exp(-trace.t / 0.5), abs=1e-7)
 
@@ -81,11 +63,12 @@ def test_a_nan_in_an_output_is_named(models3):
     assert result.failure.component == "A"
 
 
-def test_jacobians_that_a_component_refuses_end_the_run(models3, spoil):
-    def refuse(self, _original, *_arguments):
+@NATIVE
+def test_jacobians_that_a_component_refuses_end_the_run(models3, monkeypatch, native):
+    def refuse(self, *_arguments):
         raise FmiError(self.name, "fmi3GetDirectionalDerivative", 3, ())
 
-    spoil("directional_derivative", refuse)
-    result = integrate(models3, {"Lag": "Lag"}, values={"Lag.u": 1.0})
+    monkeypatch.setattr(ContinuousModel, "directional_derivative", refuse)
+    result = integrate(models3, {"Lag": "Lag"}, values={"Lag.u": 1.0}, native=native)
     assert result.status is Ending.FMI
     assert result.failure.function == "fmi3GetDirectionalDerivative"

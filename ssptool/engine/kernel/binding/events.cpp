@@ -1,47 +1,16 @@
 // Events of components in event mode as a Python class: settled by the core, evaluated and updated by Python.
-#include "../core/events.hpp"
+#include "events.hpp"
 
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/vector.h>
-
+#include <memory>
 #include <stdexcept>
-#include <string>
-#include <utility>
 
 #include "../core/zeno.hpp"
-#include "kernel.hpp"
 
 namespace ssptool::binding {
 
 using namespace nb::literals;
 
 namespace {
-
-nb::module_ vocabulary() { return nb::module_::import_("ssptool.engine.kernel.event_calls"); }
-
-// What the core throws as the exceptions of event_calls.py; what callbacks raise passes as it is.
-template <class Act>
-auto translated(const Act& act) {
-  const auto raise = [](const nb::object& error) { PyErr_SetObject(error.type().ptr(), error.ptr()); };
-  try {
-    return act();
-  } catch (const IntegrationStopped& stopped) {
-    raise(vocabulary().attr("Stopped")(static_cast<int>(stopped.ending), stopped.what(), stopped.advice, stopped.t,
-                                       stopped.component, stopped.recoverable));
-  } catch (const CallRefused& refused) {
-    raise(vocabulary().attr("Refused")(refused.component, refused.function, refused.status));
-  }
-  throw nb::python_error();
-}
-
-// The same while no Python runs.
-template <class Act>
-auto translated_unlocked(const Act& act) {
-  return translated([&] {
-    const Unlocked unlocked;
-    return act();
-  });
-}
 
 std::vector<std::vector<std::size_t>> lists_of_indices(nb::handle lists) {
   std::vector<std::vector<std::size_t>> found;
@@ -110,6 +79,8 @@ ClockPlace place_from(nb::handle pair) {
   return {member, clock};
 }
 
+}  // namespace
+
 PlannedEvents events_from(nb::handle calls) {
   PlannedEvents found;
   found.start = attribute<double>(calls, "start");
@@ -127,71 +98,64 @@ PlannedEvents events_from(nb::handle calls) {
   return found;
 }
 
+FunctionTable table_from(nb::handle functions) {
+  std::map<std::string, void*> addresses;
+  for (const nb::handle name : functions) addresses[nb::cast<std::string>(name)] = address(functions[name]);
+  return FunctionTable(std::move(addresses));
+}
+
 std::vector<FunctionTable> tables_from(nb::handle calls) {
   std::vector<FunctionTable> found;
-  for (const nb::handle member : nb::object(calls.attr("members"))) {
-    std::map<std::string, void*> addresses;
-    const nb::object functions = member.attr("functions");
-    for (const nb::handle name : functions) addresses[nb::cast<std::string>(name)] = address(functions[name]);
-    found.emplace_back(std::move(addresses));
-  }
+  for (const nb::handle member : nb::object(calls.attr("members")))
+    found.push_back(table_from(nb::object(member.attr("functions"))));
   return found;
 }
 
-// It keeps its kernel alive.
-class NativeEvents {
+nb::module_ event_vocabulary() { return nb::module_::import_("ssptool.engine.kernel.event_calls"); }
+
+// --- reasons to stop -------------------------------------------------------------------------------------------------
+
+namespace {
+
+class PythonDetails final : public Details {
  public:
-  NativeEvents(NativeKernel& kernel, nb::handle calls)
-      : core_(kernel.core().slot_values, kernel.core().members, events_from(calls), tables_from(calls)) {}
-
-  EventMembers& core() { return core_; }
-
-  bool settle(const Vector& nominal, nb::callable evaluate, nb::callable update, double t, double until) {
-    EventIteration iteration(
-        core_, span_of(nominal),
-        [&](double time) {
-          const nb::gil_scoped_acquire locked;
-          evaluate(time);
-        },
-        [&](double time) {
-          const nb::gil_scoped_acquire locked;
-          std::vector<Updated> found;
-          for (const nb::handle one : update(time))
-            found.push_back({nb::cast<std::string>(one[0]), nb::cast<bool>(one[1])});
-          return found;
-        });
-    return translated_unlocked([&] { return iteration.settle(t, until); });
+  explicit PythonDetails(nb::object details) : object(std::move(details)) {}
+  PythonDetails(const PythonDetails&) = delete;
+  PythonDetails& operator=(const PythonDetails&) = delete;
+  ~PythonDetails() override {
+    const nb::gil_scoped_acquire locked;
+    object.reset();
   }
 
-  // (member, clock, time) of each timer
-  nb::list timers() const {
-    nb::list found;
-    for (const Timer& timer : core_.clock_schedule.timers()) found.append(to_python(timer));
-    return found;
-  }
-
-  nb::list due(double until) const {
-    nb::list found;
-    for (const std::size_t number : core_.clock_schedule.due(until))
-      found.append(to_python(core_.clock_schedule.timers()[number]));
-    return found;
-  }
-
-  std::vector<std::pair<std::string, bool>> update(double t) {
-    std::vector<std::pair<std::string, bool>> found;
-    for (const Updated& one : translated_unlocked([&] { return core_.update(t); }))
-      found.emplace_back(one.component, one.again);
-    return found;
-  }
-
- private:
-  [[nodiscard]] nb::tuple to_python(const Timer& timer) const {
-    const PlannedClock* const first = core_.plan().members[timer.member].clocks.data();
-    return nb::make_tuple(timer.member, timer.clock - first, core_.clock_schedule.time(timer));
-  }
-
-  EventMembers core_;
+  nb::object object;
 };
+
+void set_error(const nb::object& error) { PyErr_SetObject(error.type().ptr(), error.ptr()); }
+
+}  // namespace
+
+IntegrationStopped stopped_from(nb::handle stopped) {
+  IntegrationStopped found(static_cast<Ending>(attribute<int>(stopped, "code")),
+                           attribute<std::string>(stopped, "message"), attribute<std::string>(stopped, "advice"),
+                           attribute<double>(stopped, "t"), attribute<std::string>(stopped, "component"),
+                           attribute<bool>(stopped, "recoverable"));
+  found.function = attribute<std::string>(stopped, "function");
+  found.details = std::make_shared<PythonDetails>(nb::object(stopped.attr("details")));
+  return found;
+}
+
+void raise(const IntegrationStopped& stopped) {
+  const auto* const details = dynamic_cast<const PythonDetails*>(stopped.details.get());
+  set_error(event_vocabulary().attr("Stopped")(static_cast<int>(stopped.ending), stopped.what(), stopped.advice,
+                                               stopped.t, stopped.component, stopped.recoverable, stopped.function,
+                                               details == nullptr ? nb::none() : details->object));
+}
+
+void raise(const CallRefused& refused) {
+  set_error(event_vocabulary().attr("Refused")(refused.component, refused.function, refused.status));
+}
+
+namespace {
 
 // Of a run, as its Python has it: (component, what) → (number, times).
 class NativeZenoDetector {

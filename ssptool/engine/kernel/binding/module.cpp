@@ -13,9 +13,9 @@ constexpr bool sanitized = false;
 NB_MODULE(_kernel, module) {
   module.attr("sanitized") = sanitized;
   ssptool::binding::bind_kernel(module);
-  ssptool::binding::bind_slopes(module);
   ssptool::binding::bind_dense(module);
   ssptool::binding::bind_events(module);
   ssptool::binding::bind_loop_solvers(module);
   ssptool::binding::bind_ode_solvers(module);
+  ssptool::binding::bind_integration(module);
 }

@@ -1,11 +1,12 @@
 // Integrators as a Python class: the GIL is released while they work, but in functions of Python.
-#include "../core/ode_solvers.hpp"
+#include "ode_solvers.hpp"
 
-#include <memory>
 #include <stdexcept>
 #include <utility>
 
-#include "slopes.hpp"
+#include "conversions.hpp"
+#include "cvode.hpp"
+#include "kernel.hpp"
 
 namespace ssptool::binding {
 
@@ -23,14 +24,13 @@ bool truth(const nb::object& object) {
   return found == 1;
 }
 
-// Functions of Python; the slopes of a kernel do what they can without them.
+// Functions of Python.
 class PythonOdeProblem final : public OdeProblem {
  public:
-  PythonOdeProblem(nb::object f, nb::object g, nb::object jacobian, Slopes* slopes, std::size_t states)
-      : f_(std::move(f)), g_(std::move(g)), jacobian_(std::move(jacobian)), slopes_(slopes), states_(states) {}
+  PythonOdeProblem(nb::object f, nb::object g, nb::object jacobian, std::size_t states)
+      : f_(std::move(f)), g_(std::move(g)), jacobian_(std::move(jacobian)), states_(states) {}
 
   bool slopes(double t, const double* x, double* dx) override {
-    if (slopes_ != nullptr && slopes_->fill(t, x, dx)) return true;
     const nb::gil_scoped_acquire locked;
     return truth(f_(t, address_of(x), address_of(dx)));
   }
@@ -56,18 +56,16 @@ class PythonOdeProblem final : public OdeProblem {
 
  private:
   nb::object f_, g_, jacobian_;
-  Slopes* slopes_;
   std::size_t states_;
 };
 
 class NativeOdeSolver {
  public:
   NativeOdeSolver(int kind, nb::object f, Number states, double rtol, nb::object g, Number roots, nb::object jacobian,
-                  NativeSlopes* slopes)
-      : problem_(std::move(f), std::move(g), std::move(jacobian), slopes == nullptr ? nullptr : &slopes->core(),
-                 static_cast<std::size_t>(states)),
-        core_(make_solver(kind_from(kind), problem_,
-                          {static_cast<std::size_t>(states), static_cast<std::size_t>(roots)}, rtol)),
+                  nb::handle cvode)
+      : problem_(std::move(f), std::move(g), std::move(jacobian), static_cast<std::size_t>(states)),
+        core_(solver_from(kind, problem_, {static_cast<std::size_t>(states), static_cast<std::size_t>(roots)}, rtol,
+                          cvode)),
         arrival_type_(ode_module().attr("Arrival")),
         failure_type_(ode_module().attr("IntegrationFailed")) {}
 
@@ -96,18 +94,7 @@ class NativeOdeSolver {
     }
   }
 
-  nb::object effort() const {
-    const Effort& effort = core_->effort();
-    return ode_module().attr("Effort")(effort.steps, effort.evaluations, effort.error_test_failures,
-                                       effort.convergence_failures, effort.jacobians, effort.root_evaluations);
-  }
-
  private:
-  static SolverKind kind_from(int kind) {
-    if (kind < 0 || kind > static_cast<int>(SolverKind::rosenbrock)) throw std::invalid_argument("unknown solver");
-    return static_cast<SolverKind>(kind);
-  }
-
   [[noreturn]] void raise(const IntegrationFailed& failure) const {
     PyErr_SetObject(failure_type_.ptr(), failure_type_(failure.t, failure.what()).ptr());
     throw nb::python_error();
@@ -124,15 +111,30 @@ View view(std::span<double> numbers) { return View(numbers.data(), {numbers.size
 
 }  // namespace
 
+std::unique_ptr<OdeSolver> solver_from(int kind, OdeProblem& problem, OdeSize size, double rtol, nb::handle cvode) {
+  switch (kind) {
+    case 0: return make_solver(SolverKind::dormand_prince, problem, size, rtol);
+    case 1: return make_solver(SolverKind::rosenbrock, problem, size, rtol);
+    case 2: return make_cvode(MultistepFormula::adams, problem, size, rtol, cvode);
+    case 3: return make_cvode(MultistepFormula::bdf, problem, size, rtol, cvode);
+    default: throw std::invalid_argument("unknown solver");
+  }
+}
+
+nb::object to_python(const Effort& effort) {
+  return ode_module().attr("Effort")(effort.steps, effort.evaluations, effort.error_test_failures,
+                                     effort.convergence_failures, effort.jacobians, effort.root_evaluations);
+}
+
 void bind_ode_solvers(nb::module_& module) {
   static constexpr auto vector = nb::rv_policy::reference_internal;
   nb::class_<NativeOdeSolver>(module, "NativeOdeSolver")
-      .def(nb::init<int, nb::object, Number, double, nb::object, Number, nb::object, NativeSlopes*>(), "kind"_a, "f"_a,
-           "n"_a, "rtol"_a, "g"_a = nb::none(), "roots"_a = 0, "jacobian"_a = nb::none(), "slopes"_a = nb::none(),
-           nb::keep_alive<1, 9>(),
+      .def(nb::init<int, nb::object, Number, double, nb::object, Number, nb::object, nb::handle>(), "kind"_a, "f"_a,
+           "n"_a, "rtol"_a, "g"_a = nb::none(), "roots"_a = 0, "jacobian"_a = nb::none(), "cvode"_a = nb::dict(),
            nb::sig("def __init__(self, kind: int, f: ssptool.engine.kernel.ode.Slopes, n: int, rtol: float, g: "
                    "ssptool.engine.kernel.ode.Indicators | None = None, roots: int = 0, jacobian: "
-                   "ssptool.engine.kernel.ode.Matrix | None = None, slopes: NativeSlopes | None = None) -> None"))
+                   "ssptool.engine.kernel.ode.Matrix | None = None, cvode: collections.abc.Mapping[str, int] = ...) -> "
+                   "None"))
       .def_prop_ro(
           "x", [](NativeOdeSolver& self) { return view(self.core().x()); }, vector,
           nb::sig("def x(self) -> ssptool.engine.kernel.interface.Floats"))
@@ -154,7 +156,9 @@ void bind_ode_solvers(nb::module_& module) {
       .def_prop_ro("elapsed", [](NativeOdeSolver& self) { return self.core().elapsed(); })
       .def_prop_ro("first_step", [](NativeOdeSolver& self) { return self.core().first_step(); })
       .def_prop_ro("has_moved", [](NativeOdeSolver& self) { return self.core().has_moved(); })
-      .def_prop_ro("effort", &NativeOdeSolver::effort, nb::sig("def effort(self) -> ssptool.engine.kernel.ode.Effort"))
+      .def_prop_ro(
+          "effort", [](NativeOdeSolver& self) { return to_python(self.core().effort()); },
+          nb::sig("def effort(self) -> ssptool.engine.kernel.ode.Effort"))
       .def("close", &NativeOdeSolver::close);
 }
 

@@ -69,6 +69,11 @@ ContinuousModel::ContinuousModel(Facts facts, const FunctionTable& functions, fm
   count_indicators_ = functions.find<int(fmi::Component, std::size_t*)>("fmi3GetNumberOfEventIndicators");
 }
 
+std::string ContinuousModel::slope(std::size_t number) const {
+  const bool all_known = facts_.slopes.size() == facts_.states;  // an array has one name
+  return all_known ? facts_.slopes[number] : "state derivative " + std::to_string(number);
+}
+
 Failure ContinuousModel::ask_sizes() noexcept {
   if (count_states_ == nullptr) return {};
   if (const Failure failed = checked("fmi3GetNumberOfContinuousStates", count_states_(component_, &facts_.states)))

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "event_mode.hpp"
 #include "instance.hpp"
@@ -22,6 +23,7 @@ class ContinuousModel {
     int fmi_major = 2;
     std::size_t states = 0, indicators = 0;  // as they are stated; an FMU of FMI 3.0 is asked
     bool reports_steps = true;               // it is to be told of completed steps
+    std::vector<std::string> slopes = {};    // names of the state derivatives, if each is known
   };
 
   // Throws std::invalid_argument if a function is missing.
@@ -31,6 +33,8 @@ class ContinuousModel {
   [[nodiscard]] std::size_t states() const noexcept { return facts_.states; }
   [[nodiscard]] std::size_t indicators() const noexcept { return facts_.indicators; }
   [[nodiscard]] bool reports_steps() const noexcept { return facts_.reports_steps; }
+  // Name of a state derivative, by its number.
+  [[nodiscard]] std::string slope(std::size_t number) const;
   [[nodiscard]] const char* slopes_function() const noexcept { return names().slopes; }
   [[nodiscard]] const char* indicators_function() const noexcept { return names().indicators; }
 

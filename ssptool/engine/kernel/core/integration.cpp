@@ -19,7 +19,9 @@ constexpr double steps_between_events = 4;
 // Number of moments before the extrapolated zero of an indicator from which on it is looked at.
 constexpr double near = 1e3;
 
-constexpr const char* time_event = "time event";
+// What comes from outside the components.
+const Cause jump_of_input{"the system", "a jump of an input"};
+const Cause sample{"the system", "a discrete input"};
 
 bool same_signs(std::span<const double> a, std::span<const double> b) {
   return std::ranges::equal(a, b, [](double left, double right) { return (left > 0) == (right > 0); });
@@ -47,9 +49,8 @@ bool nears_zero(std::span<const double> before, std::span<const double> now, dou
 // --- crossings -------------------------------------------------------------------------------------------------------
 
 Cause Crossings::cause(std::size_t indicator) const {
-  const std::string name = system_.name_of_indicator(indicator);
-  const std::string& component = system_.model_of_indicator(indicator).name();
-  return {component, name.substr(0, name.size() - component.size() - std::string_view(" of ").size())};
+  const auto [model, number] = system_.own_indicator(indicator);
+  return {model->name(), "event indicator " + std::to_string(number)};
 }
 
 void Crossings::drop_anchor(double t, std::span<const double> x) {
@@ -129,11 +130,12 @@ std::optional<IndicatorLookAhead> Crossings::indicators_ahead(double t, std::spa
 
 // --- to the start, or to where it was --------------------------------------------------------------------------------
 
-Integration::Integration(OdeSystem& system, OdeEvents& event_exchange, const IntegrationSettings& settings)
+Integration::Integration(OdeSystem& system, OdeEvents& event_exchange, std::unique_ptr<OdeSolver> solver,
+                         const IntegrationSettings& settings)
     : system_(system),
       event_exchange_(event_exchange),
       settings_(settings),
-      solver_(make_solver(settings.solver, system, {system.size(), system.indicator_count()}, settings.rtol)),
+      solver_(std::move(solver)),
       crossings_(system, settings_),
       chatter_(settings.macro_step),
       arrival_{settings.start, {}},
@@ -142,6 +144,12 @@ Integration::Integration(OdeSystem& system, OdeEvents& event_exchange, const Int
       longest_step_(infinity),
       reports_steps_(system.reports_steps()),
       stops_until_(-infinity) {}
+
+// Where only inputs have changed, or it goes back.
+void Integration::start_solver(double t, double first_step) {
+  if (system_.jacobian_of != nullptr) system_.jacobian_of->start();
+  solver_->start(t, first_step);
+}
 
 double Integration::close(double t) const noexcept { return tolerance_of_times(t, settings_.macro_step); }
 
@@ -201,6 +209,7 @@ void Integration::go_to(const IntegrationState& state) {
   arrival_ = {state.t, {}};
   handled_ = true;
   stuck_ = 0;
+  due.clear();
   next_time_ = state.next_time;
   timers_ = state.timers;
   limited_until_ = state.limited_until;
@@ -212,16 +221,23 @@ void Integration::go_to(const IntegrationState& state) {
   std::ranges::copy(state.x, solver_->x().begin());
   read_sizes();
   first_step_ = state.first_step;
-  solver_->start(state.t, first_step_);
+  start_solver(state.t, first_step_);
   system_.place(state.t, solver_->x().data());
   crossings_.drop_anchor(state.t, solver_->x());
   crossings_.look_ahead(state.t, solver_->x(), {});
+}
+
+void Integration::start_over(const IntegrationState& state) {
+  system_.input_polynomials = {};
+  if (system_.jacobian_of != nullptr) system_.jacobian_of->forget();
+  go_to(state);
 }
 
 void Integration::restart(double t, std::span<const double> before) {
   first_step_ = solver_->has_moved() ? solver_->first_step() : first_step_;
   arrival_ = {t, {}};
   handled_ = true;
+  if (system_.jacobian_of != nullptr) system_.jacobian_of->start();
   if (system_.indicator_count() == 0) {
     solver_->start(t, first_step_);
     return;
@@ -229,12 +245,14 @@ void Integration::restart(double t, std::span<const double> before) {
   system_.place(t, solver_->x().data());
   std::vector<Cause> causes;
   for (const std::size_t i : crossed(before, indicators())) causes.push_back(crossings_.cause(i));
-  if (!causes.empty()) {
-    event(t, causes, true);
-    return;
+  if (causes.empty()) {
+    solver_->start(t, first_step_);
+    stand_at(t);
+  } else if (hands_over) {
+    due = causes;
+  } else {
+    event(t, causes, Sides::right);
   }
-  solver_->start(t, first_step_);
-  stand_at(t);
 }
 
 void Integration::intervene(const std::function<void()>& action) {
@@ -244,7 +262,6 @@ void Integration::intervene(const std::function<void()>& action) {
   leave_event_mode(t, event_exchange_.iterate(t, close(t)), false);
 }
 
-// Put all instances into event mode at the present time, or at a time event at most `within` [s] away.
 void Integration::enter(double within) {
   before_event();
   if (arrival_.t < next_time_ && next_time_ <= arrival_.t + within) {
@@ -252,6 +269,15 @@ void Integration::enter(double within) {
     system_.place(arrival_.t, solver_->x().data());
   }
   system_.enter_event_mode(arrival_.t);
+}
+
+bool Integration::leave(const EventOutcome& outcome, bool first) {
+  const double t = arrival_.t;
+  const std::vector<Cause> causes = std::exchange(due, {}), timers = timers_;
+  const bool seen = outcome.changed || causes.empty() || !crossings_.is_leaving(t, causes);
+  leave_event_mode(t, outcome, first);
+  if (seen) limit_steps_for_a_while(t, causes, timers);
+  return seen;
 }
 
 // --- forward ---------------------------------------------------------------------------------------------------------
@@ -276,13 +302,16 @@ bool Integration::advance(double point, double limit) {
     return false;
   }
   handled_ = true;
-  if (!(at_point || !arrival_.roots.empty() || time_event_due() || reports_steps_)) return false;
+  if (!(at_point || !arrival_.roots.empty() || time_event_due() || jump_due() || reports_steps_)) return false;
   const double t = at_point ? point : arrival_.t;
   system_.place(arrival_.t, solver_->x().data());
   const auto ahead = at_point ? just_ahead() : std::optional<IndicatorLookAhead>{};
   const std::vector<Cause> found = causes(at_point);
-  if (!found.empty()) {
-    event(t, found, at_point, ahead);
+  if (!found.empty() && hands_over) {
+    go_ahead(ahead);
+    due = found;
+  } else if (!found.empty()) {
+    event(t, found, at_point ? Sides::both_at_point : Sides::both, ahead);
   } else if (at_point) {
     crossings_.drop_anchor(t, solver_->x());
     on_row(t);
@@ -291,6 +320,7 @@ bool Integration::advance(double point, double limit) {
 }
 
 std::optional<IndicatorLookAhead> Integration::just_ahead() {
+  if (jump_due()) return {};
   auto ahead = crossings_.just_ahead(arrival_.t, solver_->x());
   if (ahead) {
     Crossings::Numbers roots = crossed(crossings_.anchor.signs, ahead->signs);
@@ -312,7 +342,7 @@ void Integration::back_to_anchor() {
   std::ranges::copy(anchor.x, solver_->x().begin());
   arrival_ = {anchor.t, {}};
   handled_ = true;
-  solver_->start(anchor.t);
+  start_solver(anchor.t);
   system_.place(anchor.t, solver_->x().data());
 }
 
@@ -340,12 +370,13 @@ bool Integration::was_there_and_back() {
 }
 
 void Integration::step(double stop, bool step_by_step) {
-  const double limit = std::min(next_time_, stop);
-  if (limit <= arrival_.t || same(limit, arrival_.t)) {
+  double limit = std::min(next_time_, stop);
+  if (limit <= arrival_.t || same(limit, arrival_.t) || jump_due()) {
     arrival_.roots.clear();
     handled_ = false;
     return;
   }
+  if (system_.stimuli != nullptr) limit = std::min(limit, system_.stimuli->limit(arrival_.t));
   if (arrival_.t > limited_until_) {
     limited_until_ = infinity;
     limit_step(infinity);
@@ -367,6 +398,10 @@ void Integration::step(double stop, bool step_by_step) {
 
 bool Integration::time_event_due() const noexcept { return next_time_ <= arrival_.t || same(next_time_, arrival_.t); }
 
+bool Integration::jump_due() {
+  return system_.stimuli != nullptr && arrival_.t >= system_.stimuli->end() - close(arrival_.t);
+}
+
 // Tells the instances of the step; causes of an event at its end. What changes all the time, but is taken at events
 // only, is so at communication points.
 std::vector<Cause> Integration::causes(bool at_point) {
@@ -374,7 +409,8 @@ std::vector<Cause> Integration::causes(bool at_point) {
   std::vector<Cause> found;
   for (const std::size_t root : arrival_.roots) found.push_back(crossings_.cause(root));
   if (time_event_due()) found.insert(found.end(), timers_.begin(), timers_.end());
-  if (at_point && event_exchange_.pending()) found.push_back({"the system", "a discrete input"});
+  if (jump_due()) found.push_back(jump_of_input);
+  if (at_point && event_exchange_.pending()) found.push_back(sample);
   for (std::size_t model = 0; model < system_.models().size(); ++model) {
     const CompletedStep step = system_.complete_step(model, t);
     const std::string& name = system_.models()[model].name();
@@ -384,31 +420,38 @@ std::vector<Cause> Integration::causes(bool at_point) {
   return found;
 }
 
-// Through an event where it is, or just `ahead`, with a row for each side.
-void Integration::event(double row_time, const std::vector<Cause>& causes, bool at_point,
+// Through an event where it is, or just `ahead`.
+void Integration::event(double row_time, const std::vector<Cause>& causes, Sides sides,
                         const std::optional<IndicatorLookAhead>& ahead) {
   double t = arrival_.t;
   const bool leaving = crossings_.is_leaving(t, causes);
   const std::vector<Cause> timers = timers_;
-  if (at_point || !leaving) on_row(row_time);
+  if (sides != Sides::right) on_row(row_time);
   go_ahead(ahead);
   enter(close(t));
   t = arrival_.t;
+  if (system_.stimuli != nullptr && std::ranges::find(causes, jump_of_input) != causes.end()) system_.stimuli->jump(t);
   const EventOutcome outcome = event_exchange_.iterate(t, close(t));
   leave_event_mode(t, outcome, false);
-  if (!outcome.changed && leaving) return;
-  std::vector<Cause> suspects;  // neither what comes from outside, nor clocks, which tick as often as they say
-  for (const Cause& one : causes) {
-    const bool clock = std::ranges::find(timers, one) != timers.end() && one.what != time_event;
-    if (!clock && one.component != "the system") suspects.push_back(one);
+  if (!outcome.changed && leaving) {
+    if (sides == Sides::both) on_no_row();
+    return;
   }
-  limit_steps_for_a_while(t, chatter_.note(t, suspects));
+  limit_steps_for_a_while(t, causes, timers);
   ++events_;
   on_row(row_time);
 }
 
-// A crossing that came back soon may do so again within one step, unseen.
-void Integration::limit_steps_for_a_while(double t, double recurrence) {
+// A crossing that came back soon may do so again within one step, unseen. Neither what comes from outside is suspected,
+// nor clocks, which tick as often as they say.
+void Integration::limit_steps_for_a_while(double t, const std::vector<Cause>& causes,
+                                          const std::vector<Cause>& timers) {
+  std::vector<Cause> suspects;
+  for (const Cause& one : causes) {
+    const bool clock = std::ranges::find(timers, one) != timers.end() && one.what != time_event;
+    if (!clock && one != jump_of_input && one != sample) suspects.push_back(one);
+  }
+  const double recurrence = chatter_.note(t, suspects);
   limited_until_ = t + recurrence;
   if (recurrence > 0) limit_step(recurrence / steps_between_events);
 }
@@ -424,6 +467,7 @@ void Integration::leave_event_mode(double t, const EventOutcome& outcome, bool f
   system_.read_states(t, solver_->x().data());
   if (first || outcome.nominals_changed) read_sizes();
   system_.enter_continuous_time(t);
+  if (system_.jacobian_of != nullptr) system_.jacobian_of->forget();
   first_step_ = 0.0;
   solver_->start(t);
   stand_at(t);
@@ -431,6 +475,7 @@ void Integration::leave_event_mode(double t, const EventOutcome& outcome, bool f
 
 void Integration::read_sizes() {
   system_.read_nominals(arrival_.t, solver_->atol().data());
+  if (system_.jacobian_of != nullptr) system_.jacobian_of->sizes(solver_->atol());
   for (double& one : solver_->atol()) one *= settings_.rtol;
 }
 
@@ -444,7 +489,10 @@ void Integration::cannot_go_on(const std::string& reason, double t) const {
         true);
   // A value that is nan stays so at all points that the integrator could still try.
   const Ending ending = last->ending == Ending::nonfinite ? last->ending : Ending::integration;
-  throw IntegrationStopped(ending, message + "; last: " + last->what(), last->advice, t, last->component, true);
+  IntegrationStopped stopped(ending, message + "; last: " + last->what(), last->advice, t, last->component, true);
+  stopped.function = last->function;
+  stopped.details = last->details;
+  throw stopped;
 }
 
 }  // namespace ssptool

@@ -11,38 +11,14 @@
 #include <span>
 #include <vector>
 
+#include "ode_events.hpp"
 #include "ode_solvers.hpp"
 #include "ode_system.hpp"
 #include "zeno.hpp"
 
 namespace ssptool {
 
-// After an event: the next time event [s], infinity if none is known, and whose it is. `changed` is false where the
-// event had no effect on states and signals.
-struct EventOutcome {
-  double next_time = 0.0;
-  std::vector<Cause> timers;
-  bool nominals_changed = false, states_changed = false, changed = false;
-};
-
-// Event iterations of the instances of an ODE, which are in event mode then.
-class OdeEvents {
- public:
-  OdeEvents() = default;
-  OdeEvents(const OdeEvents&) = delete;
-  OdeEvents& operator=(const OdeEvents&) = delete;
-  virtual ~OdeEvents() = default;
-
-  // Until discrete states and signals stay the same; times as `close` as that [s] are the same. Throws
-  // IntegrationStopped.
-  virtual EventOutcome iterate(double t, double close) = 0;
-  // Something is taken at events only, and has changed.
-  [[nodiscard]] virtual bool pending() = 0;
-  virtual void hide_ticks() = 0;
-};
-
 struct IntegrationSettings {
-  SolverKind solver = SolverKind::dormand_prince;
   double rtol = 1e-6;
   double start = 0.0, stop = 0.0;  // stop may be infinite
   double macro_step = 1e-3;
@@ -115,7 +91,8 @@ struct IntegrationState {
 // cross zero, and finds the event. All functions throw IntegrationStopped.
 class Integration {
  public:
-  Integration(OdeSystem&, OdeEvents&, const IntegrationSettings&);
+  // The solver is one of that system.
+  Integration(OdeSystem&, OdeEvents&, std::unique_ptr<OdeSolver>, const IntegrationSettings&);
   Integration(const Integration&) = delete;
   Integration& operator=(const Integration&) = delete;
   ~Integration() = default;
@@ -124,6 +101,11 @@ class Integration {
   std::function<void()> before_event = [] {};
   // Called with the time of each row [s]: of a communication point, and of both sides of an event.
   std::function<void(double)> on_row = [](double) {};
+  // The last row was that of no event.
+  std::function<void()> on_no_row = [] {};
+  // The caller handles events with `enter` and `leave`: it stops before each, says why it is `due`, and leaves no row.
+  bool hands_over = false;
+  std::vector<Cause> due;
 
   // From initialized instances, which are in event mode, to the first instant of continuous time.
   void begin();
@@ -137,23 +119,35 @@ class Integration {
   [[nodiscard]] double time() const noexcept { return arrival_.t; }
   [[nodiscard]] double next_time() const noexcept { return next_time_; }
   [[nodiscard]] std::int64_t events() const noexcept { return events_; }
-  [[nodiscard]] const Effort& effort() const noexcept { return solver_->effort(); }
+  [[nodiscard]] Effort effort() const noexcept { return solver_->effort(); }
   [[nodiscard]] std::vector<double> indicators() { return system_.indicators_at(arrival_.t, solver_->x().data()); }
 
   // At a time [s] that it has reached; it may already be further, but past no event.
   [[nodiscard]] IntegrationState position(double t);
   void go_to(const IntegrationState&);
+  // The same, without what was learned from earlier steps.
+  void start_over(const IntegrationState&);
   // Inputs have changed at t [s], where it is: restart, through an event if an indicator has crossed zero since
   // `before`, which are those before the change.
   void restart(double t, std::span<const double> before);
   // Something is done to the instances where it is, all of them in event mode.
   void intervene(const std::function<void()>& action);
 
+  // Puts all instances into event mode at the present time, or at a time event at most `within` [s] away.
+  void enter(double within);
+  // Leaves event mode after `enter` and event iterations with this outcome, or at the `first` event after
+  // initialization; whether the event belongs in the trace.
+  bool leave(const EventOutcome&, bool first);
+
+  // Of an indicator, by its number.
+  [[nodiscard]] Cause cause(std::size_t indicator) const { return crossings_.cause(indicator); }
+
  private:
   [[nodiscard]] double close(double t) const noexcept;
   [[nodiscard]] bool same(double a, double b) const noexcept { return std::abs(a - b) <= close(b); }
   [[nodiscard]] bool time_event_due() const noexcept;
-  void enter(double within);
+  [[nodiscard]] bool jump_due();
+  void start_solver(double t, double first_step = 0.0);
   void step(double stop, bool step_by_step);
   bool was_there_and_back();
   void back_to_anchor();
@@ -161,12 +155,15 @@ class Integration {
   std::optional<IndicatorLookAhead> just_ahead();
   void go_ahead(const std::optional<IndicatorLookAhead>&);
   std::vector<Cause> causes(bool at_point);
-  void event(double row_time, const std::vector<Cause>& causes, bool at_point,
+  // Which rows an event has: that of a communication point has both whatever it changes, and one after a jump of
+  // inputs has a left one already.
+  enum class Sides { both, both_at_point, right };
+  void event(double row_time, const std::vector<Cause>& causes, Sides,
              const std::optional<IndicatorLookAhead>& ahead = {});
   void leave_event_mode(double t, const EventOutcome&, bool first);
   void read_sizes();
   void limit_step(double h);
-  void limit_steps_for_a_while(double t, double recurrence);
+  void limit_steps_for_a_while(double t, const std::vector<Cause>& causes, const std::vector<Cause>& timers);
   [[noreturn]] void cannot_go_on(const std::string& reason, double t) const;
 
   OdeSystem& system_;

@@ -52,7 +52,7 @@ std::unique_ptr<StepFormula> make(OdeEvaluation& evaluation) {
 
 }  // namespace
 
-OdeSolver::OdeSolver(MakeFormula* formula, OdeProblem& problem, OdeSize size, double rtol)
+OneStepSolver::OneStepSolver(MakeFormula* formula, OdeProblem& problem, OdeSize size, double rtol)
     : evaluation_(problem, size),
       formula_(formula(evaluation_)),
       rtol_(rtol),
@@ -69,7 +69,7 @@ OdeSolver::OdeSolver(MakeFormula* formula, OdeProblem& problem, OdeSize size, do
       middle_(size.indicators),
       high_(size.indicators) {}
 
-void OdeSolver::start(double t, double first_step) {
+void OneStepSolver::start(double t, double first_step) {
   evaluation_.start(t);
   t_ = from_ = length_ = 0.0;
   h_ = first_step;
@@ -79,7 +79,7 @@ void OdeSolver::start(double t, double first_step) {
   formula_->leave_start();
 }
 
-Arrival OdeSolver::reach(double limit, bool step_by_step) {
+Arrival OneStepSolver::reach(double limit, bool step_by_step) {
   const double end = evaluation_.elapsed(limit);
   std::vector<std::size_t> roots;
   for (int i = 0; i < most_steps && t_ < end; ++i) {
@@ -89,7 +89,7 @@ Arrival OdeSolver::reach(double limit, bool step_by_step) {
   return {t_ == end ? limit : time(), std::move(roots)};
 }
 
-void OdeSolver::interpolate(double t) {
+void OneStepSolver::interpolate(double t) {
   const double elapsed = evaluation_.elapsed(t);
   const double slack = 8.0 * epsilon * (std::abs(time()) + std::abs(t) + length_);
   if (elapsed < from_ - slack || elapsed > t_ + slack)
@@ -100,7 +100,7 @@ void OdeSolver::interpolate(double t) {
     formula_->interpolate(std::max(elapsed - from_, 0.0) / length_, between_);
 }
 
-void OdeSolver::look_around() {
+void OneStepSolver::look_around() {
   if (known_) return;
   if (!evaluation_.slopes(t_, x_, slopes_))
     throw IntegrationFailed(time(), "the state derivatives cannot be evaluated where it starts");
@@ -111,7 +111,7 @@ void OdeSolver::look_around() {
 
 // With D the change of x in the time T = |x'| / |x''| in which x' changes, in tolerances, an error of order 5 is
 // D (h/T)^5. No unit of time is hidden in the choice (unlike in that of Hairer, Nørsett and Wanner 1993, §II.4).
-double OdeSolver::first_size(double end) {
+double OneStepSolver::first_size(double end) {
   const double span = std::min(end - t_, longest_step_);
   measure(x_);
   const double speed = size(slopes_);
@@ -139,7 +139,7 @@ double OdeSolver::first_size(double end) {
   return std::min(found, span);
 }
 
-std::vector<std::size_t> OdeSolver::step(double end) {
+std::vector<std::size_t> OneStepSolver::step(double end) {
   look_around();
   if (h_ == 0.0) h_ = first_size(end);
   for (int failures = 0; failures < most_failures; ++failures) {
@@ -166,14 +166,14 @@ std::vector<std::size_t> OdeSolver::step(double end) {
   throw IntegrationFailed(time(), "no step is small enough");
 }
 
-double OdeSolver::planned(double end) const noexcept {
+double OneStepSolver::planned(double end) const noexcept {
   const double h = std::min(h_, longest_step_), left = end - t_;
   if (h >= left) return left;
   // Two equal steps rather than a tiny one at the end.
   return 2.0 * h > left ? 0.5 * left : h;
 }
 
-bool OdeSolver::attempt(double h, double end) {
+bool OneStepSolver::attempt(double h, double end) {
   if (!formula_->attempt(begin(), h) || !finite(formula_->x())) {
     avoid(h);
     return false;
@@ -194,13 +194,13 @@ bool OdeSolver::attempt(double h, double end) {
   return true;
 }
 
-void OdeSolver::avoid(double h) noexcept {
+void OneStepSolver::avoid(double h) noexcept {
   ++evaluation_.effort.convergence_failures;
   shrunk_ = true;
   h_ = 0.25 * h;
 }
 
-void OdeSolver::accept(double h, double end) {
+void OneStepSolver::accept(double h, double end) {
   ++evaluation_.effort.steps;
   const double factor = growth(error_, std::max(last_error_, least_error));
   // A step that only the limit has made short tells nothing against a longer one.
@@ -217,18 +217,18 @@ void OdeSolver::accept(double h, double end) {
   formula_->leave_start();
 }
 
-void OdeSolver::go_back(double t) {
+void OneStepSolver::go_back(double t) {
   formula_->interpolate((t - from_) / length_, x_);
   t_ = t;
   known_ = false;
 }
 
-void OdeSolver::measure(std::span<const double> end) noexcept {
+void OneStepSolver::measure(std::span<const double> end) noexcept {
   for (std::size_t i = 0; i < x_.size(); ++i)
     scale_[i] = rtol_ * std::max(std::abs(x_[i]), std::abs(end[i])) + atol_[i];
 }
 
-double OdeSolver::size(std::span<const double> vector) const noexcept {
+double OneStepSolver::size(std::span<const double> vector) const noexcept {
   double sum = 0.0;
   for (std::size_t i = 0; i < vector.size(); ++i) {
     const double part = vector[i] / scale_[i];
@@ -237,7 +237,7 @@ double OdeSolver::size(std::span<const double> vector) const noexcept {
   return std::sqrt(sum / static_cast<double>(vector.size()));
 }
 
-std::size_t OdeSolver::leading() const noexcept {
+std::size_t OneStepSolver::leading() const noexcept {
   std::size_t found = 0;
   double most = -1.0;
   for (std::size_t i = 0; i < low_.size(); ++i) {
@@ -252,7 +252,7 @@ std::size_t OdeSolver::leading() const noexcept {
 
 // Regula falsi with halved weights of an end that stays (Illinois), on the indicator that crosses first; each third
 // guess is the middle, so that the work is bounded for any function.
-bool OdeSolver::locate(double h, double& end) {
+bool OneStepSolver::locate(double h, double& end) {
   low_ = signs_;
   double low = t_, high = end, weight = 1.0;
   int side = 0;
@@ -284,8 +284,8 @@ bool OdeSolver::locate(double h, double& end) {
 
 std::unique_ptr<OdeSolver> make_solver(SolverKind kind, OdeProblem& problem, OdeSize size, double rtol) {
   switch (kind) {
-    case SolverKind::dormand_prince: return std::make_unique<OdeSolver>(make<DormandPrince>, problem, size, rtol);
-    case SolverKind::rosenbrock: return std::make_unique<OdeSolver>(make<Rosenbrock>, problem, size, rtol);
+    case SolverKind::dormand_prince: return std::make_unique<OneStepSolver>(make<DormandPrince>, problem, size, rtol);
+    case SolverKind::rosenbrock: return std::make_unique<OneStepSolver>(make<Rosenbrock>, problem, size, rtol);
   }
   throw std::invalid_argument("unknown solver");
 }

@@ -28,34 +28,58 @@ class IntegrationFailed : public std::runtime_error {
   double t;  // [s]
 };
 
-using MakeFormula = std::unique_ptr<StepFormula>(OdeEvaluation&);
-
+// All exceptions of a problem pass through, after which a start is needed.
 class OdeSolver {
  public:
-  OdeSolver(MakeFormula*, OdeProblem&, OdeSize, double rtol);
+  OdeSolver() = default;
+  OdeSolver(const OdeSolver&) = delete;
+  OdeSolver& operator=(const OdeSolver&) = delete;
+  virtual ~OdeSolver() = default;
 
-  // The states and their absolute tolerances, which a start takes as they are. A local error is measured by
-  // rtol |x| + atol of its state, in the root mean square of all.
-  [[nodiscard]] std::span<double> x() noexcept { return x_; }
-  [[nodiscard]] std::span<double> atol() noexcept { return atol_; }
-  [[nodiscard]] std::span<double> between() noexcept { return between_; }
+  // The states and their absolute tolerances, which a start takes as they are.
+  [[nodiscard]] virtual std::span<double> x() noexcept = 0;
+  [[nodiscard]] virtual std::span<double> atol() noexcept = 0;
+  [[nodiscard]] virtual std::span<double> between() noexcept = 0;
 
   // From t [s], without history. The first step has the given size [s], or if that is 0 an estimated one.
-  void start(double t, double first_step = 0.0);
+  virtual void start(double t, double first_step = 0.0) = 0;
   // One step towards `limit` [s], never past it; shorter where a root is found, and then to just behind that. If it
   // need not be step by step, as many as lead there, up to some hundreds. Throws IntegrationFailed.
-  Arrival reach(double limit, bool step_by_step = true);
+  virtual Arrival reach(double limit, bool step_by_step = true) = 0;
   // Fills `between` with x at a time [s] within the last step. Throws IntegrationFailed elsewhere.
-  void interpolate(double t);
+  virtual void interpolate(double t) = 0;
   // No step is longer than h [s] from now on; infinity: no limit.
-  void limit_step(double h) noexcept { longest_step_ = h; }
+  virtual void limit_step(double h) = 0;
 
-  [[nodiscard]] double time() const noexcept { return evaluation_.absolute(t_); }
-  [[nodiscard]] double elapsed() const noexcept { return t_; }  // since the last start [s]
+  [[nodiscard]] virtual double time() const noexcept = 0;
+  [[nodiscard]] virtual double elapsed() const noexcept = 0;  // since the last start [s]
   // Size of the first step since the last start [s]; 0 where a step since then was too large at first.
-  [[nodiscard]] double first_step() const noexcept { return rejected_ ? 0.0 : first_step_; }
-  [[nodiscard]] bool has_moved() const noexcept { return first_step_ > 0.0; }
-  [[nodiscard]] const Effort& effort() const noexcept { return evaluation_.effort; }
+  [[nodiscard]] virtual double first_step() const noexcept = 0;
+  [[nodiscard]] virtual bool has_moved() const noexcept = 0;
+  [[nodiscard]] virtual Effort effort() const noexcept = 0;
+};
+
+using MakeFormula = std::unique_ptr<StepFormula>(OdeEvaluation&);
+
+// A local error is measured by rtol |x| + atol of its state, in the root mean square of all.
+class OneStepSolver final : public OdeSolver {
+ public:
+  OneStepSolver(MakeFormula*, OdeProblem&, OdeSize, double rtol);
+
+  [[nodiscard]] std::span<double> x() noexcept override { return x_; }
+  [[nodiscard]] std::span<double> atol() noexcept override { return atol_; }
+  [[nodiscard]] std::span<double> between() noexcept override { return between_; }
+
+  void start(double t, double first_step) override;
+  Arrival reach(double limit, bool step_by_step) override;
+  void interpolate(double t) override;
+  void limit_step(double h) noexcept override { longest_step_ = h; }
+
+  [[nodiscard]] double time() const noexcept override { return evaluation_.absolute(t_); }
+  [[nodiscard]] double elapsed() const noexcept override { return t_; }
+  [[nodiscard]] double first_step() const noexcept override { return rejected_ ? 0.0 : first_step_; }
+  [[nodiscard]] bool has_moved() const noexcept override { return first_step_ > 0.0; }
+  [[nodiscard]] Effort effort() const noexcept override { return evaluation_.effort; }
 
  private:
   void look_around();

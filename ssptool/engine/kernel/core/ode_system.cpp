@@ -19,13 +19,14 @@ IntegrationStopped ended_by(const std::string& component, double t) {
 }
 
 OdeSystem::OdeSystem(Kernel& kernel, std::vector<ContinuousModel> models, std::vector<Index> instances,
-                     Schedules schedules, std::vector<Slot> inputs, Explain explain)
+                     Schedules schedules, std::vector<Slot> inputs, Explain explain, Rescue rescue)
     : kernel_(kernel),
       models_(std::move(models)),
       instances_(std::move(instances)),
       schedules_(schedules),
       inputs_(std::move(inputs)),
-      explain_(std::move(explain)) {
+      explain_(std::move(explain)),
+      rescue_(std::move(rescue)) {
   for (const Slot slot : inputs_) kernel_.slot_values.check(slot);
   for (ContinuousModel& model : models_) {
     require(model, model.ask_sizes(), 0.0);
@@ -40,15 +41,10 @@ bool OdeSystem::reports_steps() const noexcept {
   return std::ranges::any_of(models_, [](const ContinuousModel& model) { return model.reports_steps(); });
 }
 
-const ContinuousModel& OdeSystem::model_of_indicator(std::size_t number) const noexcept {
+std::pair<const ContinuousModel*, std::size_t> OdeSystem::own_indicator(std::size_t number) const noexcept {
   const auto after = std::ranges::upper_bound(first_indicator_, number);
-  return models_[static_cast<std::size_t>(after - first_indicator_.begin()) - 1];
-}
-
-std::string OdeSystem::name_of_indicator(std::size_t number) const {
-  const ContinuousModel& model = model_of_indicator(number);
-  const std::size_t own = number - first_indicator_[static_cast<std::size_t>(&model - models_.data())];
-  return "event indicator " + std::to_string(own) + " of " + model.name();
+  const auto place = static_cast<std::size_t>(after - first_indicator_.begin()) - 1;
+  return {&models_[place], number - first_indicator_[place]};
 }
 
 // --- what an integrator calls ----------------------------------------------------------------------------------------
@@ -70,7 +66,9 @@ bool OdeSystem::indicators(double t, const double* x, double* found) {
 
 bool OdeSystem::reach(double t, const double* x, bool whole) {
   std::vector<double>& values = kernel_.slot_values.values;
+  kernel_.stepper.report(t);
   for (std::size_t i = 0; i < input_polynomials.value.size(); ++i) values[inputs_[i]] = input_polynomials.at(i, t);
+  if (stimuli != nullptr) stimuli->write(t);
   for (std::size_t i = 0; i < models_.size(); ++i) {
     Failure failed = models_[i].set_time(t);
     if (!failed) failed = models_[i].set_states(x + first_state_[i]);
@@ -94,8 +92,12 @@ bool OdeSystem::present_indicators(double t, double* found) {
 }
 
 bool OdeSystem::evaluated(double t, Index schedule) {
-  const Outcome outcome = kernel_.rescues.evaluate(schedule);
+  const Outcome outcome = rescue_ ? kernel_.schedules.evaluate(schedule) : kernel_.rescues.evaluate(schedule);
   if (outcome.ok()) return true;
+  if (outcome.code == Code::loop && rescue_) {
+    last_failure = rescue_(schedule, t);
+    return !last_failure;
+  }
   last_failure = explain_(outcome, t);
   if (outcome.code == Code::fmi && outcome.fmi_status != fmi::discard) stop();
   return false;
@@ -110,12 +112,13 @@ bool OdeSystem::finite(double t, std::span<const double> values, bool of_slopes)
   const auto place = static_cast<std::size_t>(after - firsts.begin()) - 1;
   const ContinuousModel& model = models_[place];
   const std::string what =
-      (of_slopes ? "state derivative " : "event indicator ") + std::to_string(number - firsts[place]);
+      of_slopes ? model.slope(number - firsts[place]) : "event indicator " + std::to_string(number - firsts[place]);
+  const char* const value = std::isnan(*bad) ? "nan" : *bad > 0 ? "inf" : "-inf";
   const char* const function = of_slopes ? model.slopes_function() : model.indicators_function();
   last_failure = IntegrationStopped(
-      Ending::nonfinite,
-      "component " + model.name() + ": " + what + " is " + std::to_string(*bad) + " (from " + function + ")",
+      Ending::nonfinite, "component " + model.name() + ": " + what + " is " + value + " (from " + function + ")",
       "check parameters and start values: the solution may not exist from here", t, model.name());
+  last_failure->function = function;
   return false;
 }
 

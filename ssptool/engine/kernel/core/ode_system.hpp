@@ -6,18 +6,64 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "continuous_model.hpp"
 #include "kernel.hpp"
 #include "ode_solvers.hpp"
-#include "slopes.hpp"
 #include "stopped.hpp"
 
 namespace ssptool {
 
 // A component ends the simulation at this time [s].
 IntegrationStopped ended_by(const std::string& component, double t);
+
+// The inputs that others feed are polynomials in the time since `start` [s]: value, first and second derivative there.
+// Without values there are none.
+struct InputPolynomials {
+  double start = 0.0;
+  std::vector<double> value, first, second;
+
+  [[nodiscard]] double at(std::size_t i, double t) const noexcept {
+    const double past = t - start;
+    return value[i] + past * (first[i] + (0.5 * past) * second[i]);
+  }
+};
+
+// What acts on an ODE from outside over time, with jumps between segments in which it is smooth. All functions throw
+// IntegrationStopped.
+class OdeStimuli {
+ public:
+  OdeStimuli() = default;
+  OdeStimuli(const OdeStimuli&) = delete;
+  OdeStimuli& operator=(const OdeStimuli&) = delete;
+  virtual ~OdeStimuli() = default;
+
+  virtual void write(double t) = 0;
+  // No step from t [s] may lead past that.
+  [[nodiscard]] virtual double limit(double t) = 0;
+  // The end of the present segment [s].
+  [[nodiscard]] virtual double end() = 0;
+  // On to the next segment, with all instances in event mode.
+  virtual void jump(double t) = 0;
+};
+
+// df/dx, which may be kept over starts of an integrator that only follow changes of its inputs.
+class OdeJacobian {
+ public:
+  OdeJacobian() = default;
+  OdeJacobian(const OdeJacobian&) = delete;
+  OdeJacobian& operator=(const OdeJacobian&) = delete;
+  virtual ~OdeJacobian() = default;
+
+  // See OdeProblem.
+  virtual bool fill(double t, const double* x, double* columns) = 0;
+  // Usual sizes of the states, from now on.
+  virtual void sizes(std::span<const double> nominal) = 0;
+  virtual void start() = 0;
+  virtual void forget() = 0;
+};
 
 // The state vector is that of all instances, one after the other. A system without states gets one that is constant,
 // because an integrator needs one to follow indicators and time.
@@ -29,10 +75,13 @@ class OdeSystem final : public OdeProblem {
   };
   // What an outcome of the kernel at a time [s] means, in words.
   using Explain = std::function<IntegrationStopped(const Outcome&, double t)>;
+  // Finish the evaluation of a schedule that a loop has ended; the reason if that cannot be done.
+  using Rescue = std::function<std::optional<IntegrationStopped>(Index schedule, double t)>;
 
-  // `models[i]` is the instance `instances[i]` of the kernel; `inputs` are the slots of input polynomials.
+  // `models[i]` is the instance `instances[i]` of the kernel; `inputs` are the slots of input polynomials. Without a
+  // rescue the kernel's own is taken.
   OdeSystem(Kernel&, std::vector<ContinuousModel> models, std::vector<Index> instances, Schedules,
-            std::vector<Slot> inputs, Explain);
+            std::vector<Slot> inputs, Explain, Rescue = {});
   OdeSystem(const OdeSystem&) = delete;
   OdeSystem& operator=(const OdeSystem&) = delete;
   ~OdeSystem() override = default;
@@ -42,15 +91,16 @@ class OdeSystem final : public OdeProblem {
   [[nodiscard]] std::size_t indicator_count() const noexcept { return indicators_; }
   [[nodiscard]] const std::vector<ContinuousModel>& models() const noexcept { return models_; }
   [[nodiscard]] bool reports_steps() const noexcept;
-  // "event indicator 1 of ball", by their number among all.
-  [[nodiscard]] const ContinuousModel& model_of_indicator(std::size_t number) const noexcept;
-  [[nodiscard]] std::string name_of_indicator(std::size_t number) const;
+  // The model of an indicator, and its number there.
+  [[nodiscard]] std::pair<const ContinuousModel*, std::size_t> own_indicator(std::size_t number) const noexcept;
 
   // False where the integrator can avoid the point; `last_failure` says why. Both throw IntegrationStopped for what
   // ends the run.
   bool slopes(double t, const double* x, double* slopes) override;
   // Zero counts as negative: an event is a change between z > 0 and z ≤ 0 (FMI 2.0.4, 3.1.1; FMI 3.0, 3.2.1).
   bool indicators(double t, const double* x, double* found) override;
+  [[nodiscard]] bool has_jacobian() const override { return jacobian_of != nullptr; }
+  bool jacobian(double t, const double* x, double* columns) override { return jacobian_of->fill(t, x, columns); }
 
   // The same in parts: go to (t, x), with consistent inputs, and with all outputs if `whole`; then get the rest.
   bool reach(double t, const double* x, bool whole);
@@ -74,6 +124,9 @@ class OdeSystem final : public OdeProblem {
   // A failure at a point that the integrator can avoid.
   std::optional<IntegrationStopped> last_failure;
   InputPolynomials input_polynomials;
+  // Who has them sets these before anything is evaluated.
+  OdeStimuli* stimuli = nullptr;
+  OdeJacobian* jacobian_of = nullptr;
 
  private:
   bool evaluated(double t, Index schedule);
@@ -92,6 +145,7 @@ class OdeSystem final : public OdeProblem {
   Schedules schedules_;
   std::vector<Slot> inputs_;
   Explain explain_;
+  Rescue rescue_;
   std::vector<std::size_t> first_state_, first_indicator_;  // of each model among all
   std::size_t size_ = 0, indicators_ = 0;
 };

@@ -27,6 +27,10 @@ class Stepper {
 
   // Where to write the start of each step [s], for others to read; null: nowhere.
   void report_time(double* place) noexcept { reported_time_ = place; }
+  // An FMU may have threads that read it, too.
+  void report(double t) const noexcept {
+    if (reported_time_ != nullptr) std::atomic_ref(*reported_time_).store(t, std::memory_order_relaxed);
+  }
   void use_threads(std::size_t count);
   [[nodiscard]] bool has_threads() const noexcept { return workers_ != nullptr; }
 
@@ -90,10 +94,6 @@ class Stepper {
   bool follow(Step&, const Line&) noexcept;
   bool step_otherwise(Index, double t, double h) noexcept;
   [[gnu::cold]] bool retreat(Step&, Index, const Failure&, double t, double h) noexcept;
-  // An FMU may have threads that read it, too.
-  void report(double t) const noexcept {
-    if (reported_time_ != nullptr) std::atomic_ref(*reported_time_).store(t, std::memory_order_relaxed);
-  }
 
   SlotValues& slot_values_;
   Members& members_;

@@ -1,6 +1,7 @@
 // Reasons to stop while a system is evaluated or integrated, which pass through callbacks: failure.py as C++ types.
 #pragma once
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -8,6 +9,15 @@
 namespace ssptool {
 
 enum class Ending { fmi, nonfinite, integration, events, loop, coupling, inputs, terminated };
+
+// More about a reason than its words, for whoever has given it and gets it back.
+class Details {
+ public:
+  Details() = default;
+  Details(const Details&) = delete;
+  Details& operator=(const Details&) = delete;
+  virtual ~Details() = default;
+};
 
 class IntegrationStopped : public std::runtime_error {
  public:
@@ -26,6 +36,8 @@ class IntegrationStopped : public std::runtime_error {
   double t;
   std::string component;
   bool recoverable;
+  std::string function = {};  // of FMI, if it happened in one
+  std::shared_ptr<const Details> details = {};
 };
 
 // A function of a component returned something worse than a warning, outside of what a kernel has registered.

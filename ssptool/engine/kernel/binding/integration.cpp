@@ -1,0 +1,296 @@
+// Integrations of ODEs as a Python class: the GIL is released while they work, but in functions of their owner.
+#include "../core/integration.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "events.hpp"
+#include "ode_solvers.hpp"
+
+namespace ssptool::binding {
+
+using namespace nb::literals;
+
+namespace {
+
+using CauseText = std::pair<std::string, std::string>;
+
+// OdeOwner, whose exceptions of type Stopped are what an integration gets over.
+class Owner final : public OdeStimuli, public OdeJacobian {
+ public:
+  explicit Owner(nb::object owner) : owner_(std::move(owner)), stopped_(event_vocabulary().attr("Stopped")) {}
+
+  std::size_t states = 0;
+
+  // They lead to the integration, in a circle that Python does not see.
+  void let_go() { owner_.reset(); }
+
+  template <class Result = void, class... Arguments>
+  Result call(const char* name, Arguments... arguments) const {
+    const nb::gil_scoped_acquire locked;
+    try {
+      const nb::object found = owner_.attr(name)(arguments...);
+      if constexpr (!std::is_void_v<Result>) return nb::cast<Result>(found);
+    } catch (nb::python_error& error) {
+      if (!error.matches(stopped_)) throw;
+      throw stopped_from(error.value());
+    }
+  }
+
+  // Reasons that are returned.
+  std::optional<IntegrationStopped> reason(const char* name, nb::object first, double t) const {
+    const auto found = call<nb::object>(name, std::move(first), t);
+    if (found.is_none()) return std::nullopt;
+    return stopped_from(found);
+  }
+
+  void write(double t) override { call("write", t); }
+  double limit(double t) override { return call<double>("limit", t); }
+  double end() override { return call<double>("segment_end"); }
+  void jump(double t) override { call("jump", t); }
+
+  bool fill(double t, const double* x, double* columns) override {
+    const nb::gil_scoped_acquire locked;
+    const std::size_t shape[] = {states, states};
+    const std::int64_t strides[] = {1, static_cast<std::int64_t>(states)};
+    const nb::object matrix =
+        nb::cast(nb::ndarray<nb::numpy, double>(columns, 2, shape, nb::none(), strides), nb::rv_policy::reference);
+    return call<bool>("jacobian", t, reinterpret_cast<std::uintptr_t>(x), matrix);
+  }
+  void sizes(std::span<const double> nominal) override {
+    const nb::gil_scoped_acquire locked;
+    call("sizes", array(std::vector<double>(nominal.begin(), nominal.end())));
+  }
+  void start() override { call("restarted"); }
+  void forget() override { call("forget"); }
+
+ private:
+  nb::object owner_, stopped_;
+};
+
+std::vector<Cause> causes_from(nb::handle causes) {
+  std::vector<Cause> found;
+  for (const nb::handle one : causes) {
+    auto [component, what] = nb::cast<CauseText>(one);
+    found.push_back({std::move(component), std::move(what)});
+  }
+  return found;
+}
+
+nb::object to_python(const std::vector<Cause>& causes) {
+  nb::list found;
+  for (const Cause& one : causes) found.append(nb::make_tuple(one.component, one.what));
+  return nb::tuple(found);
+}
+
+std::vector<ContinuousModel> models_from(nb::handle models) {
+  std::vector<ContinuousModel> found;
+  for (const nb::handle one : models) {
+    ContinuousModel::Facts facts{attribute<std::string>(one, "name"),
+                                 attribute<int>(one, "fmi_major"),
+                                 static_cast<std::size_t>(attribute<Number>(one, "states")),
+                                 static_cast<std::size_t>(attribute<Number>(one, "indicators")),
+                                 attribute<bool>(one, "reports_steps"),
+                                 numbers<std::string>(one.attr("slopes"))};
+    found.emplace_back(std::move(facts), table_from(one.attr("functions")), address(one.attr("component")));
+  }
+  return found;
+}
+
+std::vector<Index> instances_from(nb::handle models) {
+  std::vector<Index> found;
+  for (const nb::handle one : models) found.push_back(index(attribute<Number>(one, "instance")));
+  return found;
+}
+
+IntegrationSettings settings_from(nb::handle calls) {
+  return {attribute<double>(calls, "rtol"), attribute<double>(calls, "start"), attribute<double>(calls, "stop"),
+          attribute<double>(calls, "macro_step"), attribute<bool>(calls, "takes_samples")};
+}
+
+// It keeps its kernel and the events alive.
+class NativeIntegration {
+ public:
+  NativeIntegration(NativeKernel& kernel, NativeEvents& events, nb::handle calls, nb::object owner)
+      : owner_(std::move(owner)),
+        nominal_(doubles(calls.attr("nominal"))),
+        system_(
+            kernel.core(), models_from(nb::object(calls.attr("models"))),
+            instances_from(nb::object(calls.attr("models"))),
+            {index(attribute<Number>(calls, "whole")), index(attribute<Number>(calls, "slopes"))},
+            indices<Slot>(calls.attr("inputs")),
+            [this, &kernel](const Outcome& outcome, double t) {
+              const nb::gil_scoped_acquire locked;
+              return owner_.reason("explain", kernel.to_python(outcome), t).value();
+            },
+            [this](Index schedule, double t) {
+              const nb::gil_scoped_acquire locked;
+              return owner_.reason("rescue", nb::int_(schedule), t);
+            }),
+        events_(system_, events.core(), nominal_),
+        integration_(with_owner(attribute<bool>(calls, "has_stimuli"), attribute<bool>(calls, "has_jacobian")), events_,
+                     solver_from(attribute<int>(calls, "solver"), system_, {system_.size(), system_.indicator_count()},
+                                 attribute<double>(calls, "rtol"), calls.attr("cvode")),
+                     settings_from(calls)) {
+    owner_.states = system_.size();
+    integration_.before_event = [this] { owner_.call("before_event"); };
+    integration_.on_row = [this](double t) { owner_.call("row", t); };
+    integration_.on_no_row = [this] { owner_.call("no_row"); };
+  }
+
+  [[nodiscard]] Integration& core() { return integration_; }
+  [[nodiscard]] OdeSystem& system() { return system_; }
+  void close() { owner_.let_go(); }
+
+  // What an act does while no Python runs.
+  template <class Act>
+  auto does(const Act& act) {
+    return translated_unlocked([&] { return act(integration_); });
+  }
+
+  nb::object position(double t) {
+    const IntegrationState state = does([t](Integration& core) { return core.position(t); });
+    nb::dict seen;
+    for (const auto& [cause, history] : state.seen)
+      seen[nb::make_tuple(cause.component, cause.what)] = nb::make_tuple(history.total, history.times);
+    return nb::module_::import_("ssptool.engine.kernel.ode")
+        .attr("KernelPosition")(state.t, array(state.x), state.next_time, to_python(state.timers), state.limited_until,
+                                state.longest_step, state.restarted,
+                                nb::cast(std::vector<std::size_t>(state.at_zero.begin(), state.at_zero.end())), seen,
+                                state.events, state.first_step);
+  }
+
+  static IntegrationState state_from(nb::handle position) {
+    IntegrationState state;
+    state.t = attribute<double>(position, "t");
+    state.x = doubles(position.attr("x"));
+    state.next_time = attribute<double>(position, "next_time");
+    state.timers = causes_from(position.attr("timers"));
+    state.limited_until = attribute<double>(position, "limited_until");
+    state.longest_step = attribute<double>(position, "longest_step");
+    state.restarted = attribute<double>(position, "restarted");
+    for (const std::size_t number : indices<std::size_t>(position.attr("at_zero"))) state.at_zero.insert(number);
+    for (const nb::handle item : nb::object(position.attr("seen").attr("items")())) {
+      auto [component, what] = nb::cast<CauseText>(item[0]);
+      state.seen[{std::move(component), std::move(what)}] = {nb::cast<std::int64_t>(item[1][0]),
+                                                             numbers<double>(item[1][1])};
+    }
+    state.events = attribute<std::int64_t>(position, "events");
+    state.first_step = attribute<double>(position, "first_step");
+    return state;
+  }
+
+  void go_to(nb::handle position) {
+    const IntegrationState state = state_from(position);
+    does([&](Integration& core) { core.go_to(state); });
+  }
+
+  void start_over(nb::handle position) {
+    const IntegrationState state = state_from(position);
+    does([&](Integration& core) { core.start_over(state); });
+  }
+
+  void restart(double t, const Vector& before) {
+    does([&](Integration& core) { core.restart(t, span_of(before)); });
+  }
+
+  void intervene(nb::callable action) {
+    does([&](Integration& core) {
+      core.intervene([&] {
+        const nb::gil_scoped_acquire locked;
+        action();
+      });
+    });
+  }
+
+  bool leave(nb::handle news, bool first) {
+    EventOutcome outcome;
+    outcome.next_time = attribute<double>(news, "next_time");
+    outcome.timers = causes_from(news.attr("timers"));
+    outcome.nominals_changed = attribute<bool>(news, "nominals_changed");
+    outcome.changed = attribute<bool>(news, "changed");
+    return does([&](Integration& core) { return core.leave(outcome, first); });
+  }
+
+  void input_polynomials(double start, const Vector& value, const Vector& first, const Vector& second) {
+    const auto vector = [](const Vector& one) { return std::vector<double>(one.data(), one.data() + one.size()); };
+    for (const Vector* one : {&value, &first, &second}) check_size(one->size(), value.size(), "an input polynomial");
+    system_.input_polynomials = {start, vector(value), vector(first), vector(second)};
+  }
+
+  bool slopes(double t, std::uintptr_t x, std::uintptr_t place) {
+    return translated_unlocked(
+        [&] { return system_.slopes(t, reinterpret_cast<const double*>(x), reinterpret_cast<double*>(place)); });
+  }
+
+ private:
+  OdeSystem& with_owner(bool stimuli, bool jacobian) {
+    if (stimuli) system_.stimuli = &owner_;
+    if (jacobian) system_.jacobian_of = &owner_;
+    return system_;
+  }
+
+  Owner owner_;
+  std::vector<double> nominal_;
+  OdeSystem system_;
+  OdeEvents events_;
+  Integration integration_;
+};
+
+}  // namespace
+
+void bind_integration(nb::module_& module) {
+  using Self = NativeIntegration;
+  nb::class_<Self>(module, "NativeIntegration")
+      .def(nb::init<NativeKernel&, NativeEvents&, nb::handle, nb::object>(), "kernel"_a, "events"_a, "calls"_a,
+           "owner"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
+           nb::sig("def __init__(self, kernel: NativeKernel, events: NativeEvents, calls: "
+                   "ssptool.engine.kernel.ode.OdeCalls, owner: ssptool.engine.kernel.ode.OdeOwner) -> None"))
+      .def_prop_rw(
+          "hands_over", [](Self& self) { return self.core().hands_over; },
+          [](Self& self, bool hands_over) { self.core().hands_over = hands_over; })
+      .def_prop_ro(
+          "due", [](Self& self) { return to_python(self.core().due); },
+          nb::sig("def due(self) -> tuple[tuple[str, str], ...]"))
+      .def_prop_ro("time", [](Self& self) { return self.core().time(); })
+      .def_prop_ro("next_time", [](Self& self) { return self.core().next_time(); })
+      .def_prop_ro("events", [](Self& self) { return self.core().events(); })
+      .def_prop_ro("size", [](Self& self) { return self.system().size(); })
+      .def_prop_ro(
+          "effort", [](Self& self) { return to_python(self.core().effort()); },
+          nb::sig("def effort(self) -> ssptool.engine.kernel.ode.Effort"))
+      .def("begin", [](Self& self) { self.does([](Integration& core) { core.begin(); }); })
+      .def("cross_at_start", [](Self& self) { self.does([](Integration& core) { core.cross_at_start(); }); })
+      .def(
+          "advance",
+          [](Self& self, double point, double limit) {
+            return self.does([&](Integration& core) { return core.advance(point, limit); });
+          },
+          "point"_a, "limit"_a)
+      .def("position", &Self::position, "t"_a,
+           nb::sig("def position(self, t: float) -> ssptool.engine.kernel.ode.KernelPosition"))
+      .def("go_to", &Self::go_to, "position"_a,
+           nb::sig("def go_to(self, position: ssptool.engine.kernel.ode.KernelPosition) -> None"))
+      .def("start_over", &Self::start_over, "position"_a,
+           nb::sig("def start_over(self, position: ssptool.engine.kernel.ode.KernelPosition) -> None"))
+      .def("restart", &Self::restart, "t"_a, "before"_a,
+           nb::sig("def restart(self, t: float, before: ssptool.engine.kernel.interface.Floats) -> None"))
+      .def("intervene", &Self::intervene, "action"_a,
+           nb::sig("def intervene(self, action: collections.abc.Callable[[], None]) -> None"))
+      .def(
+          "enter", [](Self& self, double within) { self.does([&](Integration& core) { core.enter(within); }); },
+          "within"_a)
+      .def("leave", &Self::leave, "news"_a, "first"_a,
+           nb::sig("def leave(self, news: ssptool.engine.kernel.ode.EventNews, first: bool) -> bool"))
+      .def(
+          "indicators",
+          [](Self& self) { return array(self.does([](Integration& core) { return core.indicators(); })); },
+          nb::sig("def indicators(self) -> ssptool.engine.kernel.interface.Floats"))
+      .def("input_polynomials", &Self::input_polynomials, "start"_a, "value"_a, "first"_a, "second"_a,
+           nb::sig("def input_polynomials(self, start: float, value: ssptool.engine.kernel.interface.Floats, first: "
+                   "ssptool.engine.kernel.interface.Floats, second: ssptool.engine.kernel.interface.Floats) -> None"))
+      .def("slopes", &Self::slopes, "t"_a, "x"_a, "place"_a)
+      .def("close", &Self::close);
+}
+
+}  // namespace ssptool::binding

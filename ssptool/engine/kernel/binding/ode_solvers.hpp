@@ -1,0 +1,17 @@
+// Solvers by their numbers in Python.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+
+#include "../core/ode_solvers.hpp"
+
+namespace ssptool::binding {
+
+// `cvode`: addresses of its functions by name, for a formula of CVODE.
+std::unique_ptr<OdeSolver> solver_from(int kind, OdeProblem&, OdeSize, double rtol, nanobind::handle cvode);
+
+nanobind::object to_python(const Effort&);
+
+}  // namespace ssptool::binding

@@ -1,0 +1,261 @@
+"""Integration of an ODE in the native kernel: the same as `Integration`, without Python in between."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ssptool.engine.assembly.kernel_events import KernelEvents, as_stopped
+from ssptool.engine.event_mode.iteration import Cause, EventHistory, ode_takes_samples
+from ssptool.engine.failure import IntegrationStopped
+from ssptool.engine.kernel import native_integration
+from ssptool.engine.kernel.event_calls import Stopped
+from ssptool.engine.kernel.interface import Floats, Outcome
+from ssptool.engine.kernel.ode import CauseText, ContinuousCalls, Effort, EventNews, KernelPosition, OdeCalls
+from ssptool.engine.ode.events import EventOutcome, IntegrationState
+from ssptool.engine.ode.integration import WRONG_DERIVATIVES, OdeStatistics, remark_on_coarseness
+from ssptool.engine.ode.integrator import Integrator
+from ssptool.engine.ode.jacobian import KEPT_FOR, ReusedJacobian, make_jacobian
+from ssptool.engine.ode.solvers import choose_solver
+from ssptool.engine.ode.system import OdeSystem
+from ssptool.engine.planning.plan import Plan
+
+if TYPE_CHECKING:
+    from ssptool.engine.kernel._kernel import NativeIntegration
+
+
+class KernelIntegration:
+    """See `Integration`. The kernel calls the `OdeOwner` of this one for rows, stimuli and Jacobians."""
+
+    def __init__(self, system: OdeSystem, plan: Plan, integrator: Integrator) -> None:
+        assert isinstance(system.events, KernelEvents)
+        self.system, self.rows = system, deque[Floats]()
+        self.before_event: Callable[[], None] = lambda: None
+        self._events, self._interval = system.events, plan.interval
+        nominal = np.ones(system.size)
+        self._jacobian = make_jacobian(
+            system,
+            plan,
+            nominal,
+            directional=integrator.directional,
+            # The accuracy of one-step formulas depends on it.
+            kept_for=KEPT_FOR if integrator.method.is_of_cvode else 0,
+            on_contradiction=lambda: system.remark(WRONG_DERIVATIVES),
+        )
+        owner = _Owner(self, self._jacobian, nominal)
+        self._core: NativeIntegration = native_integration(
+            system.kernel, system.events.core, _calls(system, plan, integrator), owner
+        )
+        system.lead_to(self._core)
+
+    @property
+    def hands_over(self) -> bool:
+        return self._core.hands_over
+
+    @hands_over.setter
+    def hands_over(self, hands_over: bool) -> None:
+        self._core.hands_over = hands_over
+
+    @property
+    def due(self) -> tuple[Cause, ...]:
+        return _causes(self._core.due)
+
+    @property
+    def statistics(self) -> OdeStatistics:
+        return OdeStatistics(self._core.events, self._core.effort + Effort(evaluations=self._jacobian.evaluations))
+
+    @property
+    def time(self) -> float:
+        return self._core.time
+
+    @property
+    def next_time(self) -> float:
+        return self._core.next_time
+
+    def begin(self) -> None:
+        remark_on_coarseness(self.system, self._interval)
+        with self._events.explained():
+            self._core.begin()
+
+    def cross_at_start(self) -> None:
+        with self._events.explained():
+            self._core.cross_at_start()
+
+    def position(self, t: float) -> IntegrationState:
+        with self._events.explained():
+            position = self._core.position(t)
+        causes = self.system.causes
+        return IntegrationState(
+            t=position.t,
+            x=position.x,
+            values=self.system.kernel.values.copy(),
+            next_time=position.next_time,
+            timers=_causes(position.timers),
+            limited_until=position.limited_until,
+            longest_step=position.longest_step,
+            restarted=position.restarted,
+            at_zero=frozenset(causes[number] for number in position.at_zero),
+            seen={Cause(*cause): EventHistory(total, tuple(t)) for cause, (total, t) in position.seen.items()},
+            clock_schedule=tuple(self._events.clock_schedule.save_state()),
+            events=position.events,
+            first_step=position.first_step,
+        )
+
+    def go_to(self, position: IntegrationState) -> None:
+        self._restore(position)
+        with self._events.explained():
+            self._core.go_to(self._within_kernel(position))
+
+    def start_over(self, position: IntegrationState) -> None:
+        self.system.input_polynomials = None
+        self._restore(position)
+        with self._events.explained():
+            self._core.start_over(self._within_kernel(position))
+
+    def restart(self, t: float, before: Floats) -> None:
+        with self._events.explained():
+            self._core.restart(t, before)
+
+    def intervene(self, action: Callable[[], None]) -> None:
+        with self._events.explained():
+            self._core.intervene(action)
+
+    def enter(self, within: float = 0.0) -> None:
+        with self._events.explained():
+            self._core.enter(within)
+
+    def leave(self, outcome: EventOutcome, *, first: bool) -> bool:
+        timers = [(cause.component, cause.what) for cause in outcome.timers]
+        with self._events.explained():
+            return self._core.leave(
+                EventNews(outcome.next_time, timers, outcome.nominals_changed, outcome.changed), first
+            )
+
+    def indicators(self) -> Floats:
+        with self._events.explained():
+            return self._core.indicators()
+
+    def advance(self, point: float, limit: float) -> bool:
+        with self._events.explained():
+            return self._core.advance(point, limit)
+
+    def close(self) -> None:
+        self._core.close()
+
+    def _restore(self, position: IntegrationState) -> None:
+        """What a position has and the kernel's does not."""
+        self._events.clock_schedule.restore_state(position.clock_schedule)
+        self.system.kernel.values[:] = position.values
+
+    def _within_kernel(self, position: IntegrationState) -> KernelPosition:
+        return KernelPosition(
+            t=position.t,
+            x=position.x,
+            next_time=position.next_time,
+            timers=[(cause.component, cause.what) for cause in position.timers],
+            limited_until=position.limited_until,
+            longest_step=position.longest_step,
+            restarted=position.restarted,
+            at_zero=[number for number, cause in enumerate(self.system.causes) if cause in position.at_zero],
+            seen={(cause.component, cause.what): (one.total, one.times) for cause, one in position.seen.items()},
+            events=position.events,
+            first_step=position.first_step,
+        )
+
+
+def _causes(causes: Iterable[CauseText]) -> tuple[Cause, ...]:
+    return tuple(Cause(component, what) for component, what in causes)
+
+
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """Raise `IntegrationStopped` as what the kernel gets over, or ends with."""
+    try:
+        yield
+    except IntegrationStopped as stopped:
+        raise as_stopped(stopped.failure) from None
+
+
+class _Owner:
+    """`OdeOwner` of an integration."""
+
+    def __init__(self, integration: KernelIntegration, jacobian: ReusedJacobian, nominal: Floats) -> None:
+        self._integration, self._system = integration, integration.system
+        self._jacobian, self._nominal = jacobian, nominal
+        self.restarted, self.forget = jacobian.start, jacobian.forget
+
+    def explain(self, outcome: Outcome, t: float) -> Stopped:
+        return as_stopped(self._system.explain(outcome, t))
+
+    def rescue(self, schedule: int, t: float) -> Stopped | None:
+        failure = self._system.rescue(schedule, t)
+        return None if failure is None else as_stopped(failure)
+
+    def before_event(self) -> None:
+        with _stopping():
+            self._integration.before_event()
+
+    def row(self, t: float) -> None:
+        with _stopping():
+            self._integration.rows.append(self._system.row(t))
+
+    def no_row(self) -> None:
+        self._integration.rows.pop()
+
+    def write(self, t: float) -> None:
+        with _stopping():
+            self._system.write_stimuli(t)
+
+    def limit(self, t: float) -> float:
+        assert self._system.stimuli is not None
+        return self._system.stimuli.limit(t)
+
+    def segment_end(self) -> float:
+        assert self._system.stimuli is not None
+        return self._system.stimuli.end
+
+    def jump(self, t: float) -> None:
+        with _stopping():
+            self._system.jump(t)
+
+    def jacobian(self, t: float, x: int, matrix: Floats) -> bool:
+        with _stopping():
+            return self._jacobian(t, x, matrix)
+
+    def sizes(self, nominal: Floats) -> None:
+        self._nominal[:] = nominal
+
+
+def _calls(system: OdeSystem, plan: Plan, integrator: Integrator) -> OdeCalls:
+    solver = choose_solver(integrator.method, system)
+    return OdeCalls(
+        models=[
+            ContinuousCalls(
+                instance=index,
+                name=model.name,
+                fmi_major=model.major,
+                component=model.component,
+                functions=model.addresses,
+                states=model.states,
+                indicators=model.indicators,
+                reports_steps=model.reports_steps,
+                slopes=[variable.name for variable in plan.instances[index].description.state_derivatives],
+            )
+            for index, model in zip(system.instances, system.models, strict=True)
+        ],
+        whole=system.schedules.whole,
+        slopes=system.schedules.slopes,
+        inputs=system.inputs.tolist(),
+        nominal=np.array(plan.nominal),
+        solver=solver.kind,
+        rtol=integrator.rtol,
+        cvode=solver.cvode,
+        start=plan.interval.start,
+        stop=plan.interval.stop,
+        macro_step=plan.interval.step,
+        takes_samples=ode_takes_samples(plan),
+        has_stimuli=system.stimuli is not None,
+        has_jacobian=integrator.method.is_implicit,
+    )
