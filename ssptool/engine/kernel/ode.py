@@ -180,6 +180,8 @@ class OdeCalls:
     ----------
     whole, slopes
         Schedules: over everything, and over what state derivatives and event indicators need.
+    everyone
+        The group of all instances.
     inputs
         Slots of inputs that run along polynomials.
     nominal : (slots,)
@@ -196,6 +198,7 @@ class OdeCalls:
     models: Sequence[ContinuousCalls]
     whole: int
     slopes: int
+    everyone: int
     inputs: Slots
     nominal: Floats
     solver: SolverKind
@@ -222,8 +225,8 @@ class OdeOwner(Protocol):
 
     def before_event(self) -> None: ...
 
-    def row(self, t: float) -> None:
-        """Keep a row of the trace, where the components are: of a communication point, or of a side of an event."""
+    def row(self, row: Floats) -> None:
+        """Keep a row of the trace: of a communication point, or of a side of an event."""
         ...
 
     def no_row(self) -> None:

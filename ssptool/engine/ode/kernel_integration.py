@@ -197,9 +197,8 @@ class _Owner:
         with _stopping():
             self._integration.before_event()
 
-    def row(self, t: float) -> None:
-        with _stopping():
-            self._integration.rows.append(self._system.row(t))
+    def row(self, row: Floats) -> None:
+        self._integration.rows.append(row)
 
     def no_row(self) -> None:
         self._integration.rows.pop()
@@ -247,6 +246,7 @@ def _calls(system: OdeSystem, plan: Plan, integrator: Integrator) -> OdeCalls:
         ],
         whole=system.schedules.whole,
         slopes=system.schedules.slopes,
+        everyone=system.everyone,
         inputs=system.inputs.tolist(),
         nominal=np.array(plan.nominal),
         solver=solver.kind,

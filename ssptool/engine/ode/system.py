@@ -252,8 +252,9 @@ class OdeSystem:
     ----------
     instances, models
         Numbers of the components, and their functions.
-    schedules, inputs
-        What the kernel evaluates, and slots of the inputs that components outside the ODE feed.
+    schedules, everyone, inputs
+        What the kernel evaluates, the group of all its instances, and slots of the inputs that components outside the
+        ODE feed.
     size, indicators
         Lengths of x and g.
     causes
@@ -275,7 +276,7 @@ class OdeSystem:
         assembly: Assembly,
         ode: PlannedOde,
         schedules: OdeSchedules,
-        group: int,
+        everyone: int,
         evaluate: Callable[[int, float], Failure | None],
         stimuli: StimuliProtocol | None = None,
     ) -> None:
@@ -287,8 +288,8 @@ class OdeSystem:
         self.stimuli = stimuli
         self.events = assembly.events_of_ode()
         self.inputs = np.array(ode.inputs, dtype=np.intp)
-        self._assembly, self._group, self._evaluate = assembly, group, evaluate
-        self.schedules = schedules
+        self._assembly, self._evaluate = assembly, evaluate
+        self.schedules, self.everyone = schedules, everyone
         self.width = 1 + len(assembly.plan.recorded)
         states = [model.states for model in self.models]
         indicators = [model.indicators for model in self.models]
@@ -404,7 +405,7 @@ class OdeSystem:
 
     def row(self, t: float) -> Floats:
         """Time and recorded signals, as they are. Raises `IntegrationStopped`."""
-        self.kernel.exchange(self._group)
+        self.kernel.exchange(self.everyone)
         self.kernel.accept(t)
         row = np.empty(self.width)
         outcome = self.kernel.record(t, row)

@@ -112,7 +112,10 @@ IntegrationSettings settings_from(nb::handle calls) {
 class NativeIntegration {
  public:
   NativeIntegration(NativeKernel& kernel, NativeEvents& events, nb::handle calls, nb::object owner)
-      : owner_(std::move(owner)),
+      : kernel_(kernel),
+        core_(kernel.core()),
+        everyone_(index(attribute<Number>(calls, "everyone"))),
+        owner_(std::move(owner)),
         nominal_(doubles(calls.attr("nominal"))),
         system_(
             kernel.core(), models_from(nb::object(calls.attr("models"))),
@@ -134,7 +137,7 @@ class NativeIntegration {
                      settings_from(calls)) {
     owner_.states = system_.size();
     integration_.before_event = [this] { owner_.call("before_event"); };
-    integration_.on_row = [this](double t) { owner_.call("row", t); };
+    integration_.on_row = [this](double t) { add_row(t); };
     integration_.on_no_row = [this] { owner_.call("no_row"); };
   }
 
@@ -224,12 +227,30 @@ class NativeIntegration {
   }
 
  private:
+  // Time and recorded signals, as they are.
+  void add_row(double t) {
+    core_.inputs.exchange(everyone_);
+    core_.history.accept(t);
+    std::vector<double> row(core_.recorder.width());
+    if (const Outcome outcome = core_.recorder.record(t, row); !outcome.ok()) throw explained(outcome, t);
+    const nb::gil_scoped_acquire locked;
+    owner_.call("row", array(std::move(row)));
+  }
+
+  [[nodiscard]] IntegrationStopped explained(const Outcome& outcome, double t) const {
+    const nb::gil_scoped_acquire locked;
+    return owner_.reason("explain", kernel_.to_python(outcome), t).value();
+  }
+
   OdeSystem& with_owner(bool stimuli, bool jacobian) {
     if (stimuli) system_.stimuli = &owner_;
     if (jacobian) system_.jacobian_of = &owner_;
     return system_;
   }
 
+  NativeKernel& kernel_;
+  Kernel& core_;
+  Index everyone_;
   Owner owner_;
   std::vector<double> nominal_;
   OdeSystem system_;
