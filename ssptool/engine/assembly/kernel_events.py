@@ -212,12 +212,16 @@ class KernelEvents(RunningEvents):
         """Raise what the kernel says as `IntegrationStopped` or `FmiError`."""
         try:
             yield
-        except Stopped as stopped:
-            raise IntegrationStopped(failure_of(stopped)) from None
-        except Refused as refused:
-            instance = next(one.instance for one in self.members.values() if one.name == refused.component)
-            instance.note(refused.status)
-            raise FmiError(refused.component, refused.function, refused.status, instance.log.latest()) from None
+        except (Stopped, Refused) as error:
+            raise self.explanation(error) from None
+
+    def explanation(self, error: Stopped | Refused) -> IntegrationStopped | FmiError:
+        """What the kernel has said."""
+        if isinstance(error, Stopped):
+            return IntegrationStopped(failure_of(error))
+        instance = next(one.instance for one in self.members.values() if one.name == error.component)
+        instance.note(error.status)
+        return FmiError(error.component, error.function, error.status, instance.log.latest())
 
     # -- what the kernel is told ---------------------------------------------------------------------------------
 

@@ -5,10 +5,15 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ssptool.engine.kernel.calls import Floats, Slots
 from ssptool.engine.kernel.event_calls import Stopped
 from ssptool.engine.kernel.interface import Outcome
 
+References = NDArray[np.uint32]
+Pattern = NDArray[np.bool_]
 Slopes = Callable[[float, int, int], bool]
 """f: (t, address of x, address to write x' to) → False where it cannot be evaluated there."""
 Indicators = Callable[[float, int, int], bool]
@@ -159,6 +164,8 @@ class ContinuousCalls:
         It is to be told of completed steps.
     slopes
         Names of its state derivatives.
+    directional
+        It is to be asked for directional derivatives.
     """
 
     instance: int
@@ -170,6 +177,58 @@ class ContinuousCalls:
     indicators: int
     reports_steps: bool
     slopes: Sequence[str]
+    directional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OdePart:
+    """The share of one component in A, B, C and D, where x' = A x + B u, y = C x + D u, u = W y.
+
+    Attributes
+    ----------
+    unknowns, knowns
+        Value references of its state derivatives, then of its outputs that are wired to other components; and of its
+        states, then of its inputs that are wired to other components. An array has one, and all its elements belong
+        to it if one is wired.
+    rows : (k,), columns : (l,)
+        Their places in [x', y] and [x, u] of the whole system.
+    pattern : (k, l)
+        Dependency of unknowns on knowns that the FMU declares; without a declaration an unknown depends on all.
+    """
+
+    unknowns: References
+    knowns: References
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class JacobianCalls:
+    """Ways to get df/dx.
+
+    Attributes
+    ----------
+    directional
+        By directional derivatives of the components, which are checked; else by differences.
+    relative_step
+        Step of differences, relative to the larger of a state and its nominal value.
+    kept_for
+        Number of integrator starts that may use one Jacobian.
+    pattern : (n, n)
+        Which derivative may depend on which state; None: each on each.
+    parts
+        One per component, where `directional`.
+    wires : (m, p)
+        W, the factors of the wires between components.
+    """
+
+    directional: bool
+    relative_step: float
+    kept_for: int
+    pattern: Pattern | None
+    parts: Sequence[OdePart]
+    wires: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +250,8 @@ class OdeCalls:
     start, stop, macro_step : [s]
     takes_samples
         Inputs of the system are taken at events only.
-    has_stimuli, has_jacobian
-        `OdeOwner` does what is said there of them.
+    has_stimuli
+        `OdeOwner` writes values of input sources.
     """
 
     models: Sequence[ContinuousCalls]
@@ -208,8 +267,8 @@ class OdeCalls:
     stop: float
     macro_step: float
     takes_samples: bool
+    jacobian: JacobianCalls
     has_stimuli: bool
-    has_jacobian: bool
 
 
 class OdeOwner(Protocol):
@@ -249,20 +308,8 @@ class OdeOwner(Protocol):
         """Let what acts from outside jump, with all components in event mode."""
         ...
 
-    def jacobian(self, t: float, x: int, matrix: Floats) -> bool:
-        """See `Matrix`."""
-        ...
-
-    def sizes(self, nominal: Floats) -> None:
-        """Usual sizes (n,) of the states, from now on."""
-        ...
-
-    def restarted(self) -> None:
-        """The integrator starts again after a change of inputs, or goes back."""
-        ...
-
-    def forget(self) -> None:
-        """Earlier Jacobians are of no use any more."""
+    def contradicted(self) -> None:
+        """Directional derivatives have turned out to be wrong."""
         ...
 
 

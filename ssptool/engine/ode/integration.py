@@ -15,7 +15,7 @@ from ssptool.engine.kernel.ode import Arrival, Effort, IntegrationFailed
 from ssptool.engine.masters.master import tolerance_of_times
 from ssptool.engine.ode.events import TIME_EVENT, Crossings, EventOutcome, IndicatorLookAhead, IntegrationState, iterate
 from ssptool.engine.ode.integrator import Integrator
-from ssptool.engine.ode.jacobian import KEPT_FOR, make_jacobian
+from ssptool.engine.ode.jacobian import jacobian_calls, make_jacobian
 from ssptool.engine.ode.solvers import cannot_go_on, choose_solver
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.planning.interval import Interval, coarseness
@@ -74,11 +74,8 @@ class Integration:
         self._sizes = np.ones(system.size)  # nominal values of the states
         self._jacobian = make_jacobian(
             system,
-            plan,
+            jacobian_calls(plan, system.size, master),
             self._sizes,
-            directional=master.directional,
-            # The accuracy of one-step formulas depends on it.
-            kept_for=KEPT_FOR if master.method.is_of_cvode else 0,
             on_contradiction=lambda: system.remark(WRONG_DERIVATIVES),
         )
         solver = choose_solver(master.method, system)

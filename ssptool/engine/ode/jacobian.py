@@ -13,9 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.ode import JacobianCalls, OdePart, Pattern, References
+from ssptool.engine.kernel.twin.dense import PartialPivotLu, times
 from ssptool.engine.kernel.twin.jacobians import colours, contradicted, probe
 from ssptool.engine.masters.registry import ADJOINT
-from ssptool.engine.ode.system import OdePart, OdeStructure, OdeSystem, Pattern, structure
+from ssptool.engine.ode.integrator import Integrator
+from ssptool.engine.ode.system import OdeSystem, structure
 from ssptool.engine.planning.plan import Plan
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.model_exchange import ContinuousModel
@@ -123,13 +126,14 @@ class Directional:
     name = "directional derivatives"
     evaluations = 0
 
-    def __init__(self, system: OdeSystem, structure: OdeStructure) -> None:
-        self._system, self._structure = system, structure
+    def __init__(self, system: OdeSystem, calls: JacobianCalls) -> None:
+        self._system, self._wires = system, calls.wires
         self._parts = tuple(
             _Seeded(model, part, tuple(_seeds(part.pattern)), np.empty(part.rows.size))
-            for model, part in zip(system.models, structure.parts, strict=True)
+            for model, part in zip(system.models, calls.parts, strict=True)
         )
-        self._whole = np.zeros(structure.shape)
+        inputs, outputs = calls.wires.shape
+        self._whole = np.zeros((system.size + outputs, system.size + inputs))
 
     def __call__(self, t: float, x: int, matrix: Floats) -> bool:
         if not self._system.reach(t, x):
@@ -139,15 +143,23 @@ class Directional:
                 self._fill(seeded)
         except FmiError as error:
             return self._system.avoid(error, t)
-        n, whole, wires = self._structure.states, self._whole, self._structure.wires
-        matrix[:] = whole[:n, :n]
-        if wires.size:
-            try:
-                inputs = np.linalg.solve(np.eye(len(wires)) - wires @ whole[n:, n:], wires @ whole[n:, :n])
-            except np.linalg.LinAlgError:
-                return False
-            matrix += whole[:n, n:] @ inputs
-        return bool(np.isfinite(matrix).all())
+        return self._through_wires(matrix) and bool(np.isfinite(matrix).all())
+
+    def _through_wires(self, matrix: Floats) -> bool:
+        n, wires = self._system.size, self._wires
+        by_states, by_inputs = self._whole[:n, :n], self._whole[:n, n:]
+        matrix[:] = by_states
+        if not wires.size:
+            return True
+        loops = np.eye(len(wires))
+        for j in range(len(wires)):
+            loops[:, j] -= times(wires, self._whole[n:, n + j])
+        lu = PartialPivotLu(loops)
+        if not lu.regular:
+            return False
+        for j in range(n):
+            matrix[:, j] += times(by_inputs, lu.solve(times(wires, self._whole[n:, j])))
+        return True
 
     def _fill(self, seeded: _Seeded) -> None:
         part, sensitivity = seeded.part, seeded.sensitivity
@@ -235,27 +247,34 @@ def _nothing() -> None:
     pass
 
 
-def make_jacobian(
-    system: OdeSystem,
-    plan: Plan,
-    nominal: Floats,
-    *,
-    directional: bool,
-    kept_for: int = KEPT_FOR,
-    on_contradiction: Callable[[], None] = _nothing,
-) -> ReusedJacobian:
-    """Coloured where the components declare what depends on what; `nominal` (n,) may change from call to call.
-
-    It is kept for so many starts; `on_contradiction` is called if directional derivatives turn out to be wrong.
-    """
+def jacobian_calls(plan: Plan, size: int, integrator: Integrator) -> JacobianCalls:
+    """Ways to get df/dx of a system with so many states, coloured where components declare what depends on what."""
     whole = structure(plan)
     # Only the components know the sizes of array states, so their elements are unknown here.
-    scalar = whole.states == system.size
-    step = LOOP_STEP if any(loop.stage is Stage.CONTINUOUS for loop in plan.loops) else EXACT_STEP
-    differences = Differences(system, nominal, whole.pattern() if scalar else None, step)
-    if directional and scalar:
-        return ReusedJacobian(Checked(Directional(system, whole), differences, on_contradiction), kept_for)
-    return ReusedJacobian(differences, kept_for)
+    scalar = whole.states == size
+    directional = scalar and integrator.directional
+    return JacobianCalls(
+        directional=directional,
+        relative_step=LOOP_STEP if any(loop.stage is Stage.CONTINUOUS for loop in plan.loops) else EXACT_STEP,
+        # The accuracy of one-step formulas depends on it.
+        kept_for=KEPT_FOR if integrator.method.is_of_cvode else 0,
+        pattern=whole.pattern() if scalar else None,
+        parts=whole.parts if directional else (),
+        wires=whole.wires if directional else np.empty((0, 0)),
+    )
+
+
+def make_jacobian(
+    system: OdeSystem, calls: JacobianCalls, nominal: Floats, on_contradiction: Callable[[], None] = _nothing
+) -> ReusedJacobian:
+    """df/dx in one of these ways; `nominal` (n,) may change from call to call.
+
+    `on_contradiction` is called if directional derivatives turn out to be wrong.
+    """
+    differences = Differences(system, nominal, calls.pattern, calls.relative_step)
+    if calls.directional:
+        return ReusedJacobian(Checked(Directional(system, calls), differences, on_contradiction), calls.kept_for)
+    return ReusedJacobian(differences, calls.kept_for)
 
 
 def _seeds(pattern: Pattern) -> list[tuple[list[int], Floats]]:
@@ -266,8 +285,6 @@ def _seeds(pattern: Pattern) -> list[tuple[list[int], Floats]]:
         seeds.append((columns, seed))
     return seeds
 
-
-References = NDArray[np.uint32]
 
 FORWARD = {2: "fmi2GetDirectionalDerivative", 3: "fmi3GetDirectionalDerivative"}
 

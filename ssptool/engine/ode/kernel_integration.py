@@ -11,13 +11,13 @@ from ssptool.engine.assembly.kernel_events import KernelEvents, as_stopped
 from ssptool.engine.event_mode.iteration import Cause, EventHistory, ode_takes_samples
 from ssptool.engine.failure import IntegrationStopped
 from ssptool.engine.kernel import native_integration
-from ssptool.engine.kernel.event_calls import Stopped
+from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import Floats, Outcome
-from ssptool.engine.kernel.ode import CauseText, ContinuousCalls, Effort, EventNews, KernelPosition, OdeCalls
+from ssptool.engine.kernel.ode import CauseText, ContinuousCalls, EventNews, KernelPosition, OdeCalls
 from ssptool.engine.ode.events import EventOutcome, IntegrationState
 from ssptool.engine.ode.integration import WRONG_DERIVATIVES, OdeStatistics, remark_on_coarseness
 from ssptool.engine.ode.integrator import Integrator
-from ssptool.engine.ode.jacobian import KEPT_FOR, ReusedJacobian, make_jacobian
+from ssptool.engine.ode.jacobian import jacobian_calls
 from ssptool.engine.ode.solvers import choose_solver
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.planning.plan import Plan
@@ -34,19 +34,8 @@ class KernelIntegration:
         self.system, self.rows = system, deque[Floats]()
         self.before_event: Callable[[], None] = lambda: None
         self._events, self._interval = system.events, plan.interval
-        nominal = np.ones(system.size)
-        self._jacobian = make_jacobian(
-            system,
-            plan,
-            nominal,
-            directional=integrator.directional,
-            # The accuracy of one-step formulas depends on it.
-            kept_for=KEPT_FOR if integrator.method.is_of_cvode else 0,
-            on_contradiction=lambda: system.remark(WRONG_DERIVATIVES),
-        )
-        owner = _Owner(self, self._jacobian, nominal)
         self._core: NativeIntegration = native_integration(
-            system.kernel, system.events.core, _calls(system, plan, integrator), owner
+            system.kernel, system.events.core, _calls(system, plan, integrator), _Owner(self)
         )
         system.lead_to(self._core)
 
@@ -64,7 +53,7 @@ class KernelIntegration:
 
     @property
     def statistics(self) -> OdeStatistics:
-        return OdeStatistics(self._core.events, self._core.effort + Effort(evaluations=self._jacobian.evaluations))
+        return OdeStatistics(self._core.events, self._core.effort)
 
     @property
     def time(self) -> float:
@@ -138,8 +127,10 @@ class KernelIntegration:
             return self._core.indicators()
 
     def advance(self, point: float, limit: float) -> bool:
-        with self._events.explained():
+        try:
             return self._core.advance(point, limit)
+        except (Stopped, Refused) as error:
+            raise self._events.explanation(error) from None
 
     def close(self) -> None:
         self._core.close()
@@ -181,10 +172,8 @@ def _stopping() -> Iterator[None]:
 class _Owner:
     """`OdeOwner` of an integration."""
 
-    def __init__(self, integration: KernelIntegration, jacobian: ReusedJacobian, nominal: Floats) -> None:
+    def __init__(self, integration: KernelIntegration) -> None:
         self._integration, self._system = integration, integration.system
-        self._jacobian, self._nominal = jacobian, nominal
-        self.restarted, self.forget = jacobian.start, jacobian.forget
 
     def explain(self, outcome: Outcome, t: float) -> Stopped:
         return as_stopped(self._system.explain(outcome, t))
@@ -219,16 +208,12 @@ class _Owner:
         with _stopping():
             self._system.jump(t)
 
-    def jacobian(self, t: float, x: int, matrix: Floats) -> bool:
-        with _stopping():
-            return self._jacobian(t, x, matrix)
-
-    def sizes(self, nominal: Floats) -> None:
-        self._nominal[:] = nominal
+    def contradicted(self) -> None:
+        self._system.remark(WRONG_DERIVATIVES)
 
 
 def _calls(system: OdeSystem, plan: Plan, integrator: Integrator) -> OdeCalls:
-    solver = choose_solver(integrator.method, system)
+    solver, jacobian = choose_solver(integrator.method, system), jacobian_calls(plan, system.size, integrator)
     return OdeCalls(
         models=[
             ContinuousCalls(
@@ -240,6 +225,7 @@ def _calls(system: OdeSystem, plan: Plan, integrator: Integrator) -> OdeCalls:
                 states=model.states,
                 indicators=model.indicators,
                 reports_steps=model.reports_steps,
+                directional=jacobian.directional,
                 slopes=[variable.name for variable in plan.instances[index].description.state_derivatives],
             )
             for index, model in zip(system.instances, system.models, strict=True)
@@ -256,6 +242,6 @@ def _calls(system: OdeSystem, plan: Plan, integrator: Integrator) -> OdeCalls:
         stop=plan.interval.stop,
         macro_step=plan.interval.step,
         takes_samples=ode_takes_samples(plan),
+        jacobian=jacobian,
         has_stimuli=system.stimuli is not None,
-        has_jacobian=integrator.method.is_implicit,
     )

@@ -8,12 +8,12 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import Cause
 from ssptool.engine.failure import BadInputs, Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import Code, Floats, Outcome
+from ssptool.engine.kernel.ode import OdePart, Pattern, References
 from ssptool.engine.masters.protocols import StimuliProtocol
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde
 from ssptool.fmu.description import Variable
@@ -23,32 +23,6 @@ from ssptool.fmu.model_exchange import functions_of_exchange as functions_of_exc
 
 if TYPE_CHECKING:
     from ssptool.engine.kernel._kernel import NativeIntegration
-
-References = NDArray[np.uint32]
-Pattern = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class OdePart:
-    """The share of one component.
-
-    Attributes
-    ----------
-    unknowns, knowns
-        Value references of its state derivatives, then of its outputs that are wired to other components; and of its
-        states, then of its inputs that are wired to other components. An array has one, and all its elements belong
-        to it if one is wired.
-    rows : (k,), columns : (l,)
-        Their places in [x', y] and [x, u] of the whole system.
-    pattern : (k, l)
-        Dependency of unknowns on knowns that the FMU declares; without a declaration an unknown depends on all.
-    """
-
-    unknowns: References
-    knowns: References
-    rows: NDArray[np.intp]
-    columns: NDArray[np.intp]
-    pattern: Pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,13 +295,11 @@ class OdeSystem:
     # -- what the integrator calls -------------------------------------------------------------------------
 
     def lead_to(self, native: "NativeIntegration") -> None:
-        """Let the kernel evaluate f from now on."""
+        """Let the kernel evaluate f with the present polynomials of inputs, from now on."""
         self._native = native
 
     def slopes(self, t: float, x: int, place: int) -> bool:
         """f: write x' at (t, x); both vectors by address."""
-        if self._native is not None:
-            return self._native.slopes(t, x, place)
         try:
             if not self._move(t, x, self.schedules.slopes):
                 return False

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.kernel.interface import Call, Floats, SolveLoop, holds_integer
+from ssptool.engine.kernel.ode import Pattern
 from ssptool.engine.masters.protocols import InstanceGroup, StepDerivatives
 from ssptool.engine.ode.jacobian import PartialDerivatives
-from ssptool.engine.ode.system import Pattern, dependence
+from ssptool.engine.ode.system import dependence
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.fmu.description import Variable
 

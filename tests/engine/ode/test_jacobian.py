@@ -8,7 +8,8 @@ import pytest
 
 from ssptool import Settings
 from ssptool.engine.assembly.assembly import assemble
-from ssptool.engine.ode.jacobian import make_jacobian
+from ssptool.engine.ode.integrator import Integrator
+from ssptool.engine.ode.jacobian import jacobian_calls, make_jacobian
 from ssptool.engine.ode.system import structure
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import initialize
@@ -27,6 +28,11 @@ def integration_of(net, folder=None):
         system.integration.integration.close()
 
 
+def made(system, plan, states, *, directional):
+    calls = jacobian_calls(plan, states, Integrator(directional=directional))
+    return make_jacobian(system, calls, np.ones(states))
+
+
 @pytest.mark.parametrize(("directional", "precision"), ((True, 1e-12), (False, 1e-5)))
 @pytest.mark.parametrize("flange", (0.0, 2.0, 100.0))
 def test_it_is_that_of_the_whole_system_loops_included(flange, directional, precision):
@@ -34,7 +40,7 @@ def test_it_is_that_of_the_whole_system_loops_included(flange, directional, prec
     m = 1 + flange
     expected = [[0, 1, 0, 0], [-20 / m, -0.7 / m, 10 / m, 0.5 / m], [0, 0, 0, 1], [10, 0.5, -30, -0.8]]
     with integration_of(oscillator(MIXED, System2__m_c=flange)) as (plan, system):
-        jacobian = make_jacobian(system, plan, np.ones(4), directional=directional)
+        jacobian = made(system, plan, 4, directional=directional)
         matrix, x = np.empty((4, 4), order="F"), np.array([0.1, -0.2, 0.3, 0.4])
         assert jacobian(0.0, x.ctypes.data, matrix)
     assert matrix == pytest.approx(np.array(expected), rel=precision, abs=precision)
@@ -60,7 +66,7 @@ def test_differences_evaluate_f_once_per_colour(models3):
     wires = [(f"{a}.x", f"{b}.u") for a, b in pairwise(names)]
     net = network(dict.fromkeys(names, "Lag.fmu"), wires, folder=models3)
     with integration_of(net, Folder(models3)) as (plan, system):
-        jacobian = make_jacobian(system, plan, np.ones(20), directional=False)
+        jacobian = made(system, plan, 20, directional=False)
         calls, original = [], system.slopes
         system.slopes = lambda *arguments: calls.append(arguments) or original(*arguments)
         matrix = np.empty((20, 20), order="F")

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "../core/ode_jacobian.hpp"
 #include "events.hpp"
 #include "ode_solvers.hpp"
 
@@ -16,11 +17,9 @@ namespace {
 using CauseText = std::pair<std::string, std::string>;
 
 // OdeOwner, whose exceptions of type Stopped are what an integration gets over.
-class Owner final : public OdeStimuli, public OdeJacobian {
+class Owner final : public OdeStimuli {
  public:
   explicit Owner(nb::object owner) : owner_(std::move(owner)), stopped_(event_vocabulary().attr("Stopped")) {}
-
-  std::size_t states = 0;
 
   // They lead to the integration, in a circle that Python does not see.
   void let_go() { owner_.reset(); }
@@ -49,21 +48,6 @@ class Owner final : public OdeStimuli, public OdeJacobian {
   double end() override { return call<double>("segment_end"); }
   void jump(double t) override { call("jump", t); }
 
-  bool fill(double t, const double* x, double* columns) override {
-    const nb::gil_scoped_acquire locked;
-    const std::size_t shape[] = {states, states};
-    const std::int64_t strides[] = {1, static_cast<std::int64_t>(states)};
-    const nb::object matrix =
-        nb::cast(nb::ndarray<nb::numpy, double>(columns, 2, shape, nb::none(), strides), nb::rv_policy::reference);
-    return call<bool>("jacobian", t, reinterpret_cast<std::uintptr_t>(x), matrix);
-  }
-  void sizes(std::span<const double> nominal) override {
-    const nb::gil_scoped_acquire locked;
-    call("sizes", array(std::vector<double>(nominal.begin(), nominal.end())));
-  }
-  void start() override { call("restarted"); }
-  void forget() override { call("forget"); }
-
  private:
   nb::object owner_, stopped_;
 };
@@ -83,6 +67,29 @@ nb::object to_python(const std::vector<Cause>& causes) {
   return nb::tuple(found);
 }
 
+Pattern pattern_from(nb::handle matrix) {
+  const auto cells = nb::cast<nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(matrix);
+  Pattern found(cells.shape(0), cells.shape(1), false);
+  for (std::size_t i = 0; i < found.rows; ++i)
+    for (std::size_t j = 0; j < found.columns; ++j)
+      if (cells.data()[i * found.columns + j]) found.set(i, j);
+  return found;
+}
+
+PlannedOdeJacobian jacobian_from(nb::handle calls) {
+  PlannedOdeJacobian found;
+  found.directional = attribute<bool>(calls, "directional");
+  found.relative_step = attribute<double>(calls, "relative_step");
+  found.kept_for = attribute<int>(calls, "kept_for");
+  if (const nb::object pattern = calls.attr("pattern"); !pattern.is_none()) found.pattern = pattern_from(pattern);
+  for (const nb::handle part : nb::object(calls.attr("parts")))
+    found.parts.push_back({indices<fmi::Reference>(part.attr("unknowns")), indices<fmi::Reference>(part.attr("knowns")),
+                           indices<std::size_t>(part.attr("rows")), indices<std::size_t>(part.attr("columns")),
+                           pattern_from(part.attr("pattern"))});
+  found.wires = dense_from(nb::cast<Matrix>(calls.attr("wires")));
+  return found;
+}
+
 std::vector<ContinuousModel> models_from(nb::handle models) {
   std::vector<ContinuousModel> found;
   for (const nb::handle one : models) {
@@ -91,7 +98,8 @@ std::vector<ContinuousModel> models_from(nb::handle models) {
                                  static_cast<std::size_t>(attribute<Number>(one, "states")),
                                  static_cast<std::size_t>(attribute<Number>(one, "indicators")),
                                  attribute<bool>(one, "reports_steps"),
-                                 numbers<std::string>(one.attr("slopes"))};
+                                 numbers<std::string>(one.attr("slopes")),
+                                 attribute<bool>(one, "directional")};
     found.emplace_back(std::move(facts), table_from(one.attr("functions")), address(one.attr("component")));
   }
   return found;
@@ -130,19 +138,25 @@ class NativeIntegration {
               const nb::gil_scoped_acquire locked;
               return owner_.reason("rescue", nb::int_(schedule), t);
             }),
+        jacobian_(system_, jacobian_from(nb::object(calls.attr("jacobian")))),
         events_(system_, events.core(), nominal_),
-        integration_(with_owner(attribute<bool>(calls, "has_stimuli"), attribute<bool>(calls, "has_jacobian")), events_,
+        integration_(connected(attribute<bool>(calls, "has_stimuli")), events_,
                      solver_from(attribute<int>(calls, "solver"), system_, {system_.size(), system_.indicator_count()},
                                  attribute<double>(calls, "rtol"), calls.attr("cvode")),
                      settings_from(calls)) {
-    owner_.states = system_.size();
     integration_.before_event = [this] { owner_.call("before_event"); };
     integration_.on_row = [this](double t) { add_row(t); };
+    jacobian_.on_contradiction = [this] { owner_.call("contradicted"); };
     integration_.on_no_row = [this] { owner_.call("no_row"); };
   }
 
   [[nodiscard]] Integration& core() { return integration_; }
-  [[nodiscard]] OdeSystem& system() { return system_; }
+  // That of the Jacobian included.
+  [[nodiscard]] Effort effort() const {
+    Effort found = integration_.effort();
+    found.evaluations += jacobian_.evaluations();
+    return found;
+  }
   void close() { owner_.let_go(); }
 
   // What an act does while no Python runs.
@@ -221,11 +235,6 @@ class NativeIntegration {
     system_.input_polynomials = {start, vector(value), vector(first), vector(second)};
   }
 
-  bool slopes(double t, std::uintptr_t x, std::uintptr_t place) {
-    return translated_unlocked(
-        [&] { return system_.slopes(t, reinterpret_cast<const double*>(x), reinterpret_cast<double*>(place)); });
-  }
-
  private:
   // Time and recorded signals, as they are.
   void add_row(double t) {
@@ -242,9 +251,9 @@ class NativeIntegration {
     return owner_.reason("explain", kernel_.to_python(outcome), t).value();
   }
 
-  OdeSystem& with_owner(bool stimuli, bool jacobian) {
+  OdeSystem& connected(bool stimuli) {
     if (stimuli) system_.stimuli = &owner_;
-    if (jacobian) system_.jacobian_of = &owner_;
+    system_.jacobian_of = &jacobian_;
     return system_;
   }
 
@@ -254,6 +263,7 @@ class NativeIntegration {
   Owner owner_;
   std::vector<double> nominal_;
   OdeSystem system_;
+  OdeJacobian jacobian_;
   OdeEvents events_;
   Integration integration_;
 };
@@ -276,9 +286,8 @@ void bind_integration(nb::module_& module) {
       .def_prop_ro("time", [](Self& self) { return self.core().time(); })
       .def_prop_ro("next_time", [](Self& self) { return self.core().next_time(); })
       .def_prop_ro("events", [](Self& self) { return self.core().events(); })
-      .def_prop_ro("size", [](Self& self) { return self.system().size(); })
       .def_prop_ro(
-          "effort", [](Self& self) { return to_python(self.core().effort()); },
+          "effort", [](Self& self) { return to_python(self.effort()); },
           nb::sig("def effort(self) -> ssptool.engine.kernel.ode.Effort"))
       .def("begin", [](Self& self) { self.does([](Integration& core) { core.begin(); }); })
       .def("cross_at_start", [](Self& self) { self.does([](Integration& core) { core.cross_at_start(); }); })
@@ -310,7 +319,6 @@ void bind_integration(nb::module_& module) {
       .def("input_polynomials", &Self::input_polynomials, "start"_a, "value"_a, "first"_a, "second"_a,
            nb::sig("def input_polynomials(self, start: float, value: ssptool.engine.kernel.interface.Floats, first: "
                    "ssptool.engine.kernel.interface.Floats, second: ssptool.engine.kernel.interface.Floats) -> None"))
-      .def("slopes", &Self::slopes, "t"_a, "x"_a, "place"_a)
       .def("close", &Self::close);
 }
 

@@ -19,6 +19,11 @@ using Update3 = int(fmi::Component, bool* again, bool* terminate, bool* nominals
 using Complete2 = int(fmi::Component, int no_set_state_prior_to_t, int* event, int* terminate);
 using Complete3 = int(fmi::Component, bool no_set_state_prior_to_t, bool* event, bool* terminate);
 
+using Directional2 = int(fmi::Component, const fmi::Reference*, std::size_t, const fmi::Reference*, std::size_t,
+                         const double*, double*);
+using Directional3 = int(fmi::Component, const fmi::Reference*, std::size_t, const fmi::Reference*, std::size_t,
+                         const double*, std::size_t, double*, std::size_t);
+
 template <class Function>
 void* address(const FunctionTable& functions, const char* name) {
   return reinterpret_cast<void*>(functions.find<Function>(name));
@@ -36,7 +41,8 @@ const ContinuousModel::Names& ContinuousModel::names() const noexcept {
                                  "fmi2EnterEventMode",
                                  "fmi2NewDiscreteStates",
                                  "fmi2EnterContinuousTimeMode",
-                                 "fmi2CompletedIntegratorStep"};
+                                 "fmi2CompletedIntegratorStep",
+                                 "fmi2GetDirectionalDerivative"};
   static constexpr Names of_fmi3{"fmi3SetTime",
                                  "fmi3SetContinuousStates",
                                  "fmi3GetContinuousStates",
@@ -46,7 +52,8 @@ const ContinuousModel::Names& ContinuousModel::names() const noexcept {
                                  "fmi3EnterEventMode",
                                  "fmi3UpdateDiscreteStates",
                                  "fmi3EnterContinuousTimeMode",
-                                 "fmi3CompletedIntegratorStep"};
+                                 "fmi3CompletedIntegratorStep",
+                                 "fmi3GetDirectionalDerivative"};
   return facts_.fmi_major < 3 ? of_fmi2 : of_fmi3;
 }
 
@@ -64,6 +71,9 @@ ContinuousModel::ContinuousModel(Facts facts, const FunctionTable& functions, fm
   const bool before_fmi3 = facts_.fmi_major < 3;
   update_ = before_fmi3 ? address<Update2>(functions, name.update) : address<Update3>(functions, name.update);
   complete_ = before_fmi3 ? address<Complete2>(functions, name.complete) : address<Complete3>(functions, name.complete);
+  if (facts_.directional)
+    directional_ = before_fmi3 ? address<Directional2>(functions, name.directional)
+                               : address<Directional3>(functions, name.directional);
   if (before_fmi3) return;
   count_states_ = functions.find<int(fmi::Component, std::size_t*)>("fmi3GetNumberOfContinuousStates");
   count_indicators_ = functions.find<int(fmi::Component, std::size_t*)>("fmi3GetNumberOfEventIndicators");
@@ -116,6 +126,19 @@ Failure ContinuousModel::enter_event_mode() const noexcept {
 
 Failure ContinuousModel::enter_continuous_time() const noexcept {
   return checked(names().enter_time, enter_time_(component_));
+}
+
+Failure ContinuousModel::directional_derivative(std::span<const fmi::Reference> unknowns,
+                                                std::span<const fmi::Reference> knowns, std::span<const double> seed,
+                                                std::span<double> found) const noexcept {
+  const int status =
+      facts_.fmi_major < 3
+          ? reinterpret_cast<Directional2*>(directional_)(component_, unknowns.data(), unknowns.size(), knowns.data(),
+                                                          knowns.size(), seed.data(), found.data())
+          : reinterpret_cast<Directional3*>(directional_)(component_, unknowns.data(), unknowns.size(), knowns.data(),
+                                                          knowns.size(), seed.data(), seed.size(), found.data(),
+                                                          found.size());
+  return checked(names().directional, status);
 }
 
 Failure ContinuousModel::update(DiscreteUpdate& found) const noexcept {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ class ContinuousModel {
     std::size_t states = 0, indicators = 0;  // as they are stated; an FMU of FMI 3.0 is asked
     bool reports_steps = true;               // it is to be told of completed steps
     std::vector<std::string> slopes = {};    // names of the state derivatives, if each is known
+    bool directional = false;                // it is to be asked for directional derivatives
   };
 
   // Throws std::invalid_argument if a function is missing.
@@ -51,6 +53,9 @@ class ContinuousModel {
   Failure get_indicators(double*) const noexcept;
   Failure get_states(double*) const noexcept;
   Failure get_nominals(double*) const noexcept;
+  // Of an instance that is asked for them.
+  Failure directional_derivative(std::span<const fmi::Reference> unknowns, std::span<const fmi::Reference> knowns,
+                                 std::span<const double> seed, std::span<double> found) const noexcept;
   // In event mode.
   Failure update(DiscreteUpdate&) const noexcept;
   Failure enter_continuous_time() const noexcept;
@@ -58,7 +63,7 @@ class ContinuousModel {
  private:
   struct Names {
     const char *set_time, *set_states, *get_states, *slopes, *indicators, *nominals, *enter_events, *update,
-        *enter_time, *complete;
+        *enter_time, *complete, *directional;
   };
   using Action = int(fmi::Component);
   using Vector = int(fmi::Component, double*, std::size_t);
@@ -72,7 +77,7 @@ class ContinuousModel {
   int (*set_states_)(fmi::Component, const double*, std::size_t);
   Vector *get_states_, *get_slopes_, *get_indicators_, *get_nominals_;
   Action *enter_events_, *enter_time_;
-  void *update_, *complete_;  // of the type of their version
+  void *update_, *complete_, *directional_ = nullptr;  // of the type of their version
   int (*count_states_)(fmi::Component, std::size_t*) = nullptr;
   int (*count_indicators_)(fmi::Component, std::size_t*) = nullptr;
 };

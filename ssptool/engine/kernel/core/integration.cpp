@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "ode_jacobian.hpp"
+
 namespace ssptool {
 
 namespace {

@@ -13,34 +13,9 @@ constexpr double contradiction = 0.1;
 // Relative step over which a Jacobian is checked; values are accurate to its square, where loops are inside loops.
 constexpr double probed = 1e-6;
 
-// Steps of about these sizes, in a direction in which columns that are wrong, or swapped, do not cancel.
-std::vector<double> probe(std::vector<double> sizes) {
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const double turned = static_cast<double>(i) * golden;
-    sizes[i] = sizes[i] * (i % 2 == 0 ? 1.0 : -1.0) * (1.0 + (turned - std::floor(turned)));
-  }
-  return sizes;
-}
-
 std::vector<double> sizes_of(std::vector<double> numbers) {
   for (double& number : numbers) number = std::abs(number);
   return numbers;
-}
-
-// Whether a Jacobian contradicts a change over a small step, of which `noise` may be rounding. Changes that are not
-// finite contradict nothing.
-bool contradicted(const DenseMatrix& matrix, std::span<const double> step, std::span<const double> change,
-                  std::span<const double> noise) {
-  if (!matrix.finite()) return true;
-  DenseMatrix sizes = matrix;
-  sizes.elements = sizes_of(std::move(sizes.elements));
-  const auto most = times(sizes, sizes_of({step.begin(), step.end()}));
-  const auto predicted = times(matrix, step);
-  for (std::size_t i = 0; i < change.size(); ++i) {
-    const double size = std::max(most[i], std::abs(change[i]));
-    if (std::abs(predicted[i] - change[i]) > contradiction * size + noise[i]) return true;
-  }
-  return false;
 }
 
 bool disjoint(const Pattern& pattern, std::size_t column, const std::vector<bool>& used) {
@@ -55,6 +30,28 @@ void use(const Pattern& pattern, std::size_t column, std::vector<bool>& used) {
 }
 
 }  // namespace
+
+std::vector<double> probe(std::vector<double> sizes) {
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const double turned = static_cast<double>(i) * golden;
+    sizes[i] = sizes[i] * (i % 2 == 0 ? 1.0 : -1.0) * (1.0 + (turned - std::floor(turned)));
+  }
+  return sizes;
+}
+
+bool contradicted(const DenseMatrix& matrix, std::span<const double> step, std::span<const double> change,
+                  std::span<const double> noise) {
+  if (!matrix.finite()) return true;
+  DenseMatrix sizes = matrix;
+  sizes.elements = sizes_of(std::move(sizes.elements));
+  const auto most = times(sizes, sizes_of({step.begin(), step.end()}));
+  const auto predicted = times(matrix, step);
+  for (std::size_t i = 0; i < change.size(); ++i) {
+    const double size = std::max(most[i], std::abs(change[i]));
+    if (std::abs(predicted[i] - change[i]) > contradiction * size + noise[i]) return true;
+  }
+  return false;
+}
 
 std::vector<double> minus(std::span<const double> a, std::span<const double> b) {
   std::vector<double> result(a.size());

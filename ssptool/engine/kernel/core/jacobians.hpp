@@ -104,6 +104,14 @@ class FiniteDifferences final : public LoopJacobian {
 // Columns in groups without a common row, greedily, in order.
 std::vector<std::vector<std::size_t>> colours(const Pattern&);
 
+// Steps of about these sizes, in a direction in which columns that are wrong, or swapped, do not cancel.
+std::vector<double> probe(std::vector<double> sizes);
+
+// Whether a Jacobian contradicts a change over a small step, of which `noise` may be rounding. Changes that are not
+// finite contradict nothing.
+bool contradicted(const DenseMatrix&, std::span<const double> step, std::span<const double> change,
+                  std::span<const double> noise);
+
 // Whether the loop changes beside x as a Jacobian predicts, or cannot be evaluated there.
 bool fits(const DenseMatrix&, std::span<const double> x, LoopFunction& g, const Domain&);
 

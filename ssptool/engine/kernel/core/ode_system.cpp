@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "ode_jacobian.hpp"
+
 namespace ssptool {
 
 namespace {
@@ -89,6 +91,15 @@ bool OdeSystem::present_indicators(double t, double* found) {
   if (!gather(t, first_indicator_, found, get)) return false;
   std::replace(found, found + indicators_, 0.0, below_zero);
   return finite(t, {found, indicators_}, false);
+}
+
+bool OdeSystem::jacobian(double t, const double* x, double* columns) { return jacobian_of->fill(t, x, columns); }
+
+bool OdeSystem::directional_derivative(std::size_t model, std::span<const fmi::Reference> unknowns,
+                                       std::span<const fmi::Reference> knowns, std::span<const double> seed,
+                                       std::span<double> found, double t) {
+  const Failure failed = models_[model].directional_derivative(unknowns, knowns, seed, found);
+  return !failed || avoid(models_[model], failed, t);
 }
 
 bool OdeSystem::evaluated(double t, Index schedule) {

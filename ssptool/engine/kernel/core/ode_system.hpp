@@ -49,21 +49,7 @@ class OdeStimuli {
   virtual void jump(double t) = 0;
 };
 
-// df/dx, which may be kept over starts of an integrator that only follow changes of its inputs.
-class OdeJacobian {
- public:
-  OdeJacobian() = default;
-  OdeJacobian(const OdeJacobian&) = delete;
-  OdeJacobian& operator=(const OdeJacobian&) = delete;
-  virtual ~OdeJacobian() = default;
-
-  // See OdeProblem.
-  virtual bool fill(double t, const double* x, double* columns) = 0;
-  // Usual sizes of the states, from now on.
-  virtual void sizes(std::span<const double> nominal) = 0;
-  virtual void start() = 0;
-  virtual void forget() = 0;
-};
+class OdeJacobian;
 
 // The state vector is that of all instances, one after the other. A system without states gets one that is constant,
 // because an integrator needs one to follow indicators and time.
@@ -100,12 +86,17 @@ class OdeSystem final : public OdeProblem {
   // Zero counts as negative: an event is a change between z > 0 and z ≤ 0 (FMI 2.0.4, 3.1.1; FMI 3.0, 3.2.1).
   bool indicators(double t, const double* x, double* found) override;
   [[nodiscard]] bool has_jacobian() const override { return jacobian_of != nullptr; }
-  bool jacobian(double t, const double* x, double* columns) override { return jacobian_of->fill(t, x, columns); }
+  bool jacobian(double t, const double* x, double* columns) override;
 
   // The same in parts: go to (t, x), with consistent inputs, and with all outputs if `whole`; then get the rest.
   bool reach(double t, const double* x, bool whole);
   bool present_slopes(double t, double* slopes);
   bool present_indicators(double t, double* found);
+
+  // ∂unknowns/∂knowns · seed of one model, where it is; false as above.
+  bool directional_derivative(std::size_t model, std::span<const fmi::Reference> unknowns,
+                              std::span<const fmi::Reference> knowns, std::span<const double> seed,
+                              std::span<double> found, double t);
 
   // Go to (t, x), with all outputs consistent. These throw IntegrationStopped.
   void place(double t, const double* x);

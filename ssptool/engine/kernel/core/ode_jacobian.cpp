@@ -1,0 +1,153 @@
+#include "ode_jacobian.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace ssptool {
+
+namespace {
+
+// Rounding of a derivative, in squares of the relative step.
+constexpr double noise = 100.0;
+
+std::vector<double> column(const DenseMatrix& matrix, std::size_t j, std::size_t first, std::size_t end) {
+  std::vector<double> found;
+  for (std::size_t i = first; i < end; ++i) found.push_back(matrix(i, j));
+  return found;
+}
+
+}  // namespace
+
+OdeJacobian::OdeJacobian(OdeSystem& system, PlannedOdeJacobian plan)
+    : system_(system),
+      plan_(std::move(plan)),
+      pattern_(plan_.pattern.value_or(Pattern(system.size(), system.size(), true))),
+      colours_(colours(pattern_)),
+      nominal_(system.size(), 1.0),
+      moved_(system.size()),
+      value_(system.size()),
+      changed_(system.size()),
+      whole_(system.size() + plan_.wires.columns, system.size() + plan_.wires.rows),
+      matrix_(system.size(), system.size()) {
+  for (const OdePart& part : plan_.parts) colours_of_parts_.push_back(colours(part.pattern));
+}
+
+bool OdeJacobian::fill(double t, const double* x, double* columns) {
+  const std::size_t n = matrix_.rows;
+  if (!kept_.empty() && !asked_ && times_ < plan_.kept_for) {
+    asked_ = true;
+    ++times_;
+    std::ranges::copy(kept_, columns);
+    return true;
+  }
+  const bool done = calculate(t, x);
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t i = 0; i < n; ++i) columns[j * n + i] = matrix_(i, j);
+  kept_.clear();
+  if (done) kept_.assign(columns, columns + n * n);
+  asked_ = true;
+  times_ = 0;
+  return done;
+}
+
+bool OdeJacobian::calculate(double t, const double* x) {
+  const bool trusted = plan_.directional && !contradicted_;
+  if (trusted && derivatives(t, x) && fits(t, x)) return true;
+  if (!differences(t, x)) return false;
+  if (trusted) {
+    contradicted_ = true;
+    on_contradiction();
+  }
+  return true;
+}
+
+bool OdeJacobian::slopes(double t, const std::vector<double>& x, std::vector<double>& found) {
+  ++evaluations_;
+  return system_.slopes(t, x.data(), found.data());
+}
+
+// One-sided differences of f, one evaluation per colour of its pattern.
+bool OdeJacobian::differences(double t, const double* x) {
+  const std::size_t n = matrix_.rows;
+  moved_.assign(x, x + n);
+  if (!slopes(t, moved_, value_)) return false;
+  std::ranges::fill(matrix_.elements, 0.0);
+  for (const Columns& columns : colours_) {
+    moved_.assign(x, x + n);
+    for (const std::size_t j : columns) moved_[j] += plan_.relative_step * std::max(std::abs(x[j]), nominal_[j]);
+    if (!slopes(t, moved_, changed_)) return false;
+    for (const std::size_t j : columns) {
+      const double step = moved_[j] - x[j];  // after rounding, not the intended one
+      for (std::size_t i = 0; i < n; ++i)
+        if (pattern_(i, j)) matrix_(i, j) = (changed_[i] - value_[i]) / step;
+    }
+  }
+  return true;
+}
+
+// Whether f changes as the matrix at (t, x) predicts, along one direction, or cannot be evaluated.
+bool OdeJacobian::fits(double t, const double* x) {
+  const std::size_t n = matrix_.rows;
+  std::vector<double> sizes(n), step(n), change(n), rounding(n);
+  for (std::size_t j = 0; j < n; ++j) sizes[j] = plan_.relative_step * std::max(std::abs(x[j]), nominal_[j]);
+  const std::vector<double> wanted = probe(std::move(sizes));
+  for (std::size_t j = 0; j < n; ++j) moved_[j] = x[j] + wanted[j];
+  const bool beside = slopes(t, moved_, changed_);
+  for (std::size_t j = 0; j < n; ++j) step[j] = moved_[j] - x[j];
+  moved_.assign(x, x + n);
+  if (!slopes(t, moved_, value_) || !beside) return true;
+  for (std::size_t i = 0; i < n; ++i) {
+    change[i] = changed_[i] - value_[i];
+    rounding[i] = noise * plan_.relative_step * plan_.relative_step * std::abs(value_[i]);
+  }
+  return !ssptool::contradicted(matrix_, step, change, rounding);
+}
+
+// With x' = A x + B u, y = C x + D u and u = W y, df/dx = A + B (1 − W D)⁻¹ W C, which is exact with algebraic loops
+// too.
+bool OdeJacobian::derivatives(double t, const double* x) {
+  if (!system_.reach(t, x, false)) return false;
+  for (std::size_t model = 0; model < plan_.parts.size(); ++model)
+    if (!derivatives_of(model, t)) return false;
+  return through_wires() && matrix_.finite();
+}
+
+bool OdeJacobian::derivatives_of(std::size_t model, double t) {
+  const OdePart& part = plan_.parts[model];
+  if (part.unknowns.empty()) return true;
+  std::vector<double> seed(part.knowns.size()), sensitivity(part.unknowns.size());
+  for (const Columns& columns : colours_of_parts_[model]) {
+    std::ranges::fill(seed, 0.0);
+    for (const std::size_t j : columns) seed[j] = 1.0;
+    if (!system_.directional_derivative(model, part.unknowns, part.knowns, seed, sensitivity, t)) return false;
+    for (const std::size_t j : columns)
+      for (std::size_t i = 0; i < sensitivity.size(); ++i)
+        if (part.pattern(i, j)) whole_(part.rows[i], part.columns[j]) = sensitivity[i];
+  }
+  return true;
+}
+
+bool OdeJacobian::through_wires() {
+  const std::size_t n = matrix_.rows, inputs = plan_.wires.rows, outputs = n + plan_.wires.columns;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) matrix_(i, j) = whole_(i, j);
+  if (plan_.wires.elements.empty()) return true;
+  DenseMatrix loops = DenseMatrix::identity(inputs), by_inputs(n, inputs);
+  for (std::size_t j = 0; j < inputs; ++j) {
+    const std::vector<double> back = times(plan_.wires, column(whole_, n + j, n, outputs));
+    for (std::size_t i = 0; i < inputs; ++i) loops(i, j) -= back[i];
+    for (std::size_t i = 0; i < n; ++i) by_inputs(i, j) = whole_(i, n + j);
+  }
+  const PartialPivotLu lu(std::move(loops));
+  if (!lu.regular()) return false;
+  std::vector<double> moved(inputs);
+  for (std::size_t j = 0; j < n; ++j) {
+    lu.solve(times(plan_.wires, column(whole_, j, n, outputs)), moved);
+    const std::vector<double> more = times(by_inputs, moved);
+    for (std::size_t i = 0; i < n; ++i) matrix_(i, j) += more[i];
+  }
+  return true;
+}
+
+}  // namespace ssptool
