@@ -26,10 +26,12 @@ from ssptool.engine.kernel.interface import (
     Op,
     SolveLoop,
 )
+from ssptool.engine.kernel.ode import Pattern
 from ssptool.engine.masters.iterated_steps import ProgrammedIteration
 from ssptool.engine.masters.master import InterruptibleStepper
 from ssptool.engine.masters.program import Program
 from ssptool.engine.ode.integrator import Integrator
+from ssptool.engine.ode.jacobian import jacobian_calls
 from ssptool.engine.ode.master import OdeInCoSimulation
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedLoop, PlannedOde, PlannedWire
@@ -303,7 +305,33 @@ def _ode(plan: Plan, ode: PlannedOde) -> Json:
         "wires": [] if ode.alone else [_wire(wire) for wire in plan.wires if wire.source in outputs],
         "rtol": integrator.rtol,
         "solver": integrator.method.of_kernel.setting,  # there is no CVODE
+        "jacobian": _jacobian(plan, integrator),
     }
+
+
+def _jacobian(plan: Plan, integrator: Integrator) -> Json:
+    """Ways to get df/dx, by one-step formulas, which keep none."""
+    states = sum(len(one.description.state_derivatives) for one in plan.integrated)
+    calls = jacobian_calls(plan, states, replace(integrator, method=integrator.method.of_kernel))
+    places = ((i, j, float(calls.wires[i, j])) for i, j in np.argwhere(calls.wires).tolist())
+    return {
+        "directional": calls.directional,
+        "relative_step": calls.relative_step,
+        "pattern": None if calls.pattern is None or not states else _pattern(calls.pattern),
+        "parts": [
+            {name: getattr(part, name).tolist() for name in ("unknowns", "knowns", "rows", "columns")}
+            | {"pattern": _pattern(part.pattern)}
+            for part in calls.parts
+        ],
+        "inputs": calls.wires.shape[0],
+        "outputs": calls.wires.shape[1],
+        "wires": list(places),
+    }
+
+
+def _pattern(pattern: Pattern) -> list[list[int]]:
+    """By row, which columns it has."""
+    return [np.flatnonzero(row).tolist() for row in pattern]
 
 
 class OdeToCome:

@@ -14,8 +14,13 @@ std::vector<ContinuousModel> models_of(const std::vector<std::unique_ptr<Part>>&
   for (const Index number : plan.parts) {
     const Part& part = *parts.at(number);
     const PlannedExchange& exchange = part.plan().exchange.value();
-    found.emplace_back(ContinuousModel::Facts{part.plan().name, part.plan().fmi_major, exchange.states,
-                                              exchange.indicators, exchange.reports_steps},
+    found.emplace_back(ContinuousModel::Facts{part.plan().name,
+                                              part.plan().fmi_major,
+                                              exchange.states,
+                                              exchange.indicators,
+                                              exchange.reports_steps,
+                                              {},
+                                              plan.jacobian.directional},
                        part.functions(), part.component());
   }
   return found;
@@ -39,8 +44,10 @@ void check_sizes(const std::vector<std::unique_ptr<Part>>& parts, const PlannedO
 RunningOde::RunningOde(Kernel& kernel, const std::vector<std::unique_ptr<Part>>& parts, const Plan& plan,
                        OdeSystem::Schedules schedules, EventMembers& members, OdeSystem::Explain explain)
     : system(kernel, models_of(parts, *plan.ode), plan.ode->parts, schedules, plan.ode->inputs, std::move(explain)),
+      jacobian(system, plan.ode->jacobian),
       events(system, members, plan.at_events->nominal) {
   check_sizes(parts, *plan.ode, system);
+  system.jacobian_of = &jacobian;
 }
 
 void RunningOde::be_continuous() {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../../engine/kernel/core/integration.hpp"
+#include "../../engine/kernel/core/ode_jacobian.hpp"
 #include "continuous.hpp"
 #include "part.hpp"
 
@@ -20,6 +21,7 @@ class RunningOde {
              EventMembers& members, OdeSystem::Explain);
 
   OdeSystem system;
+  OdeJacobian jacobian;
   OdeEvents events;
   // One of them, as the importer wants it.
   std::unique_ptr<ContinuousSystem> continuous;

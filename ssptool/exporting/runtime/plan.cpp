@@ -137,6 +137,32 @@ Schedule schedule_from(const Json& json) {
   return found;
 }
 
+// By row, which of so many columns it has.
+Pattern pattern_from(const Json& json, std::size_t columns) {
+  Pattern found(json.size(), columns, false);
+  for (std::size_t i = 0; i < found.rows; ++i)
+    for (const Json& j : json.at(i)) found.set(i, j.get<std::size_t>());
+  return found;
+}
+
+OdePart ode_part_from(const Json& json) {
+  return {list<fmi::Reference>(json, "unknowns"), list<fmi::Reference>(json, "knowns"), list<std::size_t>(json, "rows"),
+          list<std::size_t>(json, "columns"), pattern_from(json.at("pattern"), json.at("columns").size())};
+}
+
+PlannedOdeJacobian jacobian_from(const Json& json) {
+  PlannedOdeJacobian found;
+  found.directional = json.at("directional").get<bool>();
+  found.relative_step = json.at("relative_step").get<double>();
+  if (const Json& pattern = json.at("pattern"); !pattern.is_null())
+    found.pattern = pattern_from(pattern, pattern.size());
+  found.parts = each<OdePart>(json, "parts", ode_part_from);
+  found.wires = DenseMatrix(json.at("inputs").get<std::size_t>(), json.at("outputs").get<std::size_t>());
+  for (const Json& wire : json.at("wires"))
+    found.wires(wire.at(0).get<std::size_t>(), wire.at(1).get<std::size_t>()) = wire.at(2).get<double>();
+  return found;
+}
+
 PlannedOde ode_from(const Json& json) {
   PlannedOde ode;
   ode.parts = list<Index>(json, "parts");
@@ -147,6 +173,7 @@ PlannedOde ode_from(const Json& json) {
   ode.wires = each<Wire>(json, "wires", wire_from);
   ode.rtol = json.at("rtol").get<double>();
   ode.solver = json.at("solver").get<std::string>();
+  ode.jacobian = jacobian_from(json.at("jacobian"));
   return ode;
 }
 

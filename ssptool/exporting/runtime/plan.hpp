@@ -12,6 +12,7 @@
 
 #include "../../engine/kernel/core/events.hpp"
 #include "../../engine/kernel/core/kernel.hpp"
+#include "../../engine/kernel/core/ode_jacobian.hpp"
 
 namespace ssptool::runtime {
 
@@ -104,6 +105,7 @@ struct PlannedOde {
   std::vector<Wire> wires;   // from its parts, if there are others
   double rtol = 1e-6;
   std::string solver;
+  PlannedOdeJacobian jacobian;
 };
 
 // The vectors of model exchange that variables of the system belong to.

@@ -15,7 +15,9 @@ from ssptool.engine.kernel import create_solver
 from ssptool.engine.kernel.ode import IntegrationFailed, SolverKind
 from tests.engine.kernel.kernels import bits
 
-KINDS = pytest.mark.parametrize("kind", list(SolverKind), ids=lambda kind: kind.name.lower())
+KINDS = pytest.mark.parametrize(
+    "kind", (SolverKind.DORMAND_PRINCE, SolverKind.ROSENBROCK), ids=lambda kind: kind.name.lower()
+)
 LATE = 1e9  # [s]
 
 

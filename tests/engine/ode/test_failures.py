@@ -1,12 +1,12 @@
 """What components can do to an integration: refuse, discard, end it, ask for events."""
 
+import ctypes
+
 import numpy as np
 import pytest
 
 from ssptool.engine.failure import Ending
-from ssptool.fmu.instance import FmiError
-from ssptool.fmu.model_exchange import ContinuousModel
-from tests.engine.ode.systems import both_sides, complete_steps, integrate, refuse_after
+from tests.engine.ode.systems import both_sides, complete_steps, integrate, refuse_after, replace_function
 
 NATIVE = pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))
 
@@ -65,10 +65,8 @@ def test_a_nan_in_an_output_is_named(models3):
 
 @NATIVE
 def test_jacobians_that_a_component_refuses_end_the_run(models3, monkeypatch, native):
-    def refuse(self, *_arguments):
-        raise FmiError(self.name, "fmi3GetDirectionalDerivative", 3, ())
-
-    monkeypatch.setattr(ContinuousModel, "directional_derivative", refuse)
+    signature = ctypes.CFUNCTYPE(ctypes.c_int)  # whatever it is given
+    replace_function(monkeypatch, "GetDirectionalDerivative", lambda _name, _original: signature(lambda: 3))
     result = integrate(models3, {"Lag": "Lag"}, values={"Lag.u": 1.0}, native=native)
     assert result.status is Ending.FMI
     assert result.failure.function == "fmi3GetDirectionalDerivative"

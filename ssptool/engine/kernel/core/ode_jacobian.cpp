@@ -116,7 +116,7 @@ bool OdeJacobian::derivatives(double t, const double* x) {
 bool OdeJacobian::derivatives_of(std::size_t model, double t) {
   const OdePart& part = plan_.parts[model];
   if (part.unknowns.empty()) return true;
-  std::vector<double> seed(part.knowns.size()), sensitivity(part.unknowns.size());
+  std::vector<double> seed(part.columns.size()), sensitivity(part.rows.size());
   for (const Columns& columns : colours_of_parts_[model]) {
     std::ranges::fill(seed, 0.0);
     for (const std::size_t j : columns) seed[j] = 1.0;

@@ -19,9 +19,9 @@ namespace ssptool {
 
 // The share of one component in the matrix of A, B, C and D, where x' = A x + B u, y = C x + D u, u = W y.
 struct OdePart {
-  std::vector<fmi::Reference> unknowns, knowns;
-  std::vector<std::size_t> rows, columns;  // their places in [x', y] and [x, u]
-  Pattern pattern;                         // which unknown may depend on which known
+  std::vector<fmi::Reference> unknowns, knowns;  // an array has one
+  std::vector<std::size_t> rows, columns;        // places of all elements in [x', y] and [x, u]
+  Pattern pattern;                               // which unknown may depend on which known
 };
 
 struct PlannedOdeJacobian {
