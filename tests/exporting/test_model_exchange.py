@@ -13,7 +13,7 @@ from ssptool.engine.failure import Unsupported
 from tests.engine.event_mode.systems import write_system as write_hybrid_system
 from tests.engine.ode.systems import bounce_times, oscillation
 from tests.engine.systems import write_system
-from tests.exporting.fmus import SYSTEMS, Messages, initialize, instance, real
+from tests.exporting.fmus import SYSTEMS, Messages, assert_same_bits, exported, in_fmpy, initialize, instance, real
 from tests.exporting.of_exchange import exchange_instance
 
 KINDS = pytest.mark.parametrize("kind", ["ModelExchange", "CoSimulation"])
@@ -88,6 +88,16 @@ def test_the_governor_is_integrated_as_by_a_run(tmp_path, fmi, kind):
     for name in ("Spindle.Omega", "Arms.alpha", "Slider.s"):
         own = np.interp(found["time"], run.t, run[name])
         assert found[name] == pytest.approx(own, abs=2e-6), name
+
+
+@pytest.mark.parametrize("integrator", ("dormand-prince", "rosenbrock"))
+@pytest.mark.parametrize("system", ("dual_mass_oscillator", "flyball_governor"))
+def test_it_has_the_bits_of_a_run_by_the_same_integrator(tmp_path, system, integrator, fmi):
+    settings = {"implementation": "me", "integrator": integrator, "tolerance": 1e-7, "stop_time": 0.5}
+    settings["step_size"] = 0.01
+    run = ssptool.simulate(SYSTEMS / system, isolated=False, **settings).unwrap()
+    fmu = exported(SYSTEMS / system, tmp_path, fmi=fmi, **settings)
+    assert_same_bits(in_fmpy(fmu, 0.01, stop_time=0.5), run)
 
 
 def test_dependencies_of_derivatives_are_true(export):

@@ -43,6 +43,10 @@ void System::make_ode() {
                                        registered(plan_.ode->slopes, kernel, loops)};
   ode_ = std::make_unique<RunningOde>(kernel, parts_, plan_, schedules, *events_,
                                       [this](const Outcome& outcome, double t) { return stopped(outcome, t); });
+  ode_->jacobian.on_contradiction = [this] {
+    log_.write(Status::warning, "logStatusWarning",
+               "directional derivatives of a component of model exchange are wrong: finite differences replace them");
+  };
   if (kind_ == Kind::model_exchange) {
     ode_->be_continuous();
     return;
