@@ -52,13 +52,15 @@ def engine(system: Path, plan: Plan, outputs: Sequence[str]) -> tuple[float, Fin
         initialized = initialize(assembly)
         assert initialized.report.ok
         stepper = plan.master.start(couple(assembly, Evaluation(assembly, ()), initialized.loops))
-        rows = np.empty((plan.interval.steps, 1 + len(plan.recorded)))
+        # Both sides of an event are rows.
+        rows = np.empty((plan.interval.steps * (3 if plan.master.chooses_steps else 1), 1 + len(plan.recorded)))
         began = time.thread_time()
-        failure = stepper.run(0, rows).failure
+        batch = stepper.run(0, rows)
         seconds = time.thread_time() - began
-        assert failure is None, failure
+        assert batch.failure is None, batch.failure
+        assert batch.finished or not plan.master.chooses_steps
         columns = {column.signal: 1 + i for i, column in enumerate(plan.columns)}
-        return seconds / plan.interval.steps, tuple(float(rows[-1, columns[name]]) for name in outputs)
+        return seconds / plan.interval.steps, tuple(float(rows[batch.steps - 1, columns[name]]) for name in outputs)
 
 
 def c_loop(folder: Path, version: int) -> Callable[[int], tuple[float, Final]]:

@@ -146,4 +146,5 @@ def _of_all(plan: Plan, flag: str, does: str, has: Callable[[Interface], bool]) 
     without = [one.name for one in plan.instances if not has(one.used_interface) and one not in integrated]
     if not without:
         return ExportCapability(flag, True, f"all components {does}")
-    return ExportCapability(flag, False, f"{abbreviated(without)} cannot {does.replace('their', 'its', 1)}")
+    what = does.replace("their", "its", 1) if len(without) == 1 else does
+    return ExportCapability(flag, False, f"{abbreviated(without)} cannot {what}")

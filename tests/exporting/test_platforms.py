@@ -55,6 +55,11 @@ def test_the_default_is_what_every_part_has(tmp_path):
     assert [name for name in made.names if name.startswith("binaries/")] == ["binaries/linux64/OneDofOscillator.so"]
 
 
+@pytest.mark.skipif("SSPTOOL_RUNTIME" in os.environ, reason="a runtime that was built to find errors is not small")
+def test_the_runtime_that_is_built_with_the_package_is_small():
+    assert runtimes.runtime_library(runtimes.own_platform()).stat().st_size <= MOST_BYTES
+
+
 def test_without_zig_it_is_for_this_platform_and_says_so(for_all, tmp_path, monkeypatch):
     monkeypatch.setattr(runtimes, "can_build", lambda: False)
     made = ssptool.export(for_all, tmp_path / "x.fmu")

@@ -56,6 +56,27 @@ int refuse(Instance& instance, Status status, const std::string& message) noexce
   return static_cast<int>(status);
 }
 
+int guarded(void* component, unsigned states, const char* function, const void* act,
+            void (*call)(const void* act, Instance&)) noexcept {
+  if (component == nullptr) return static_cast<int>(Status::error);
+  Instance& instance = *static_cast<Instance*>(component);
+  if (instance.state == dead) return static_cast<int>(Status::fatal);
+  try {
+    if ((instance.state & states) == 0)
+      return refuse(instance, Status::error, std::string(function) + " is not allowed in this state");
+    call(act, instance);
+    return static_cast<int>(Status::ok);
+  } catch (const Refused& refused) {
+    return refuse(instance, refused.status, refused.what());
+  } catch (const IntegrationStopped& stopped) {
+    return refuse(instance, status_of(instance.kind, stopped), std::string(function) + ": " + stopped.what());
+  } catch (const std::exception& error) {
+    return refuse(instance, Status::error, std::string(function) + ": " + error.what());
+  } catch (...) {
+    return refuse(instance, Status::error, std::string(function) + " failed");
+  }
+}
+
 Status status_of(Kind kind, const IntegrationStopped& stopped) noexcept {
   const bool avoidable = stopped.recoverable || stopped.ending == Ending::nonfinite;
   if (stopped.ending == Ending::terminated) return Status::discard;

@@ -99,25 +99,14 @@ int refuse(Instance&, Status, const std::string& message) noexcept;
 Status status_of(Kind, const IntegrationStopped&) noexcept;
 
 // Calls `act` in the states in which FMI allows it; nothing is thrown out of a function of FMI.
+int guarded(void* component, unsigned states, const char* function, const void* act,
+            void (*call)(const void* act, Instance&)) noexcept;
+
+// All but the call is compiled once, and not for each function of FMI.
 template <class Act>
 int guarded(void* component, unsigned states, const char* function, const Act& act) noexcept {
-  if (component == nullptr) return static_cast<int>(Status::error);
-  Instance& instance = *static_cast<Instance*>(component);
-  if (instance.state == dead) return static_cast<int>(Status::fatal);
-  try {
-    if ((instance.state & states) == 0)
-      return refuse(instance, Status::error, std::string(function) + " is not allowed in this state");
-    act(instance);
-    return static_cast<int>(Status::ok);
-  } catch (const Refused& refused) {
-    return refuse(instance, refused.status, refused.what());
-  } catch (const IntegrationStopped& stopped) {
-    return refuse(instance, status_of(instance.kind, stopped), std::string(function) + ": " + stopped.what());
-  } catch (const std::exception& error) {
-    return refuse(instance, Status::error, std::string(function) + ": " + error.what());
-  } catch (...) {
-    return refuse(instance, Status::error, std::string(function) + " failed");
-  }
+  return guarded(component, states, function, &act,
+                 [](const void* it, Instance& instance) { (*static_cast<const Act*>(it))(instance); });
 }
 
 // Functions that are the same in all versions but for their name.

@@ -9,6 +9,11 @@ namespace ssptool::runtime {
 
 namespace {
 
+[[noreturn]] void throw_out_of_range(std::int64_t value, std::int64_t least, std::int64_t most) {
+  throw std::runtime_error(std::to_string(value) + " is not within " + std::to_string(least) + " to " +
+                           std::to_string(most));
+}
+
 // A machine type of FMI; of integers without a sign, those of 64 bits stand for the same bits with one.
 template <class T>
 T as(const Value& value) {
@@ -17,9 +22,7 @@ T as(const Value& value) {
   if (integer == nullptr) throw std::runtime_error("a text stands where a number is needed");
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < sizeof(std::int64_t))
     if (!std::in_range<T>(*integer))
-      throw std::runtime_error(std::to_string(*integer) + " is not within " +
-                               std::to_string(std::numeric_limits<T>::min()) + " to " +
-                               std::to_string(std::numeric_limits<T>::max()));
+      throw_out_of_range(*integer, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
   return static_cast<T>(*integer);
 }
 
