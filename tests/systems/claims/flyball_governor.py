@@ -70,7 +70,7 @@ CLAIMS = (
     Claim(
         "largest error of s over 10 s, model exchange",
         REFERENCE,
-        1e-6,
+        2e-6,
         AtMost(),
         lambda: governor.height_error(trace()),
         unit="m",
