@@ -65,7 +65,7 @@ def _clock(signal: Signal, causality: Causality, description: str, clock: Export
 
 def _root_clock_wires(plan: Plan) -> Iterator[Wire]:
     """Between clocks of the system and others."""
-    own = {port.signal for port in plan.network.ports if port.type == CLOCK}
+    own = plan.network.own_clocks
     for wire in (*plan.network.wires, *plan.network.dangling):
         if wire.source in own or wire.destination in own:
             yield wire
@@ -105,7 +105,7 @@ def with_clocks(plan: Plan, variables: Sequence[ExportedVariable]) -> tuple[Expo
         for member in plan.event_modes.members.values()
         for one in (*member.inputs, *member.outputs)
     }
-    ends = _ends(plan)
+    ends = ends_of_connectors(plan)
 
     def number(clock: Signal) -> int | None:
         return own.get(clock, own.get(sources.get(clock, clock)))
@@ -127,7 +127,7 @@ def _followed(clock: ExportedClock | None) -> tuple[Signal, ...]:
     return clock.triggers if clock.source is None else (clock.source,)
 
 
-def _ends(plan: Plan) -> Mapping[Signal, Sequence[Signal]]:
+def ends_of_connectors(plan: Plan) -> Mapping[Signal, Sequence[Signal]]:
     """Signal of the system → signals of components at the other ends of its wires."""
     found: dict[Signal, list[Signal]] = defaultdict(list)
     for wire in plan.network.wires:
@@ -138,11 +138,10 @@ def _ends(plan: Plan) -> Mapping[Signal, Sequence[Signal]]:
     return found
 
 
-def at_events_only(plan: Plan, signal: Signal) -> bool:
-    """Whether a signal of the system changes at events only: all that it leads to is set there, or what it comes from
-    is discrete.
+def at_events_only(plan: Plan, ends: Sequence[Signal]) -> bool:
+    """Whether a signal of the system changes at events only, by the ends of its wires: all that it leads to is set
+    there, or what it comes from is discrete.
     """
-    ends = _ends(plan).get(signal, ())
     discrete = plan.event_modes.inputs | plan.event_modes.outputs
     return bool(ends) and all(end in discrete or _is_discrete_output(plan, end) for end in ends)
 

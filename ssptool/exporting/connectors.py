@@ -10,7 +10,7 @@ from ssptool.engine.assembly.applied_stimuli import why_not
 from ssptool.engine.planning.events import CLOCK
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.stimuli import slot_sources
-from ssptool.exporting.clocks import at_events_only, own_clock
+from ssptool.exporting.clocks import at_events_only, ends_of_connectors, own_clock
 from ssptool.exporting.interface import ExportedVariable, root_starts, variability_of
 from ssptool.exporting.part_variables import PartTarget, merged, part_variable
 from ssptool.fmu.description import Causality, Variability
@@ -44,6 +44,7 @@ class _Connectors:
         self._numbers = {one.name: number for number, one in enumerate(plan.instances)}
         self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
         self._starts = root_starts(plan)
+        self._every_end = ends_of_connectors(plan)
         self._leaving: dict[Signal, list[Wire]] = defaultdict(list)
         self._arriving: dict[Signal, Wire] = {}
         for wire in (*plan.network.wires, *plan.network.dangling):
@@ -69,7 +70,7 @@ class _Connectors:
         own = tuple(self._slots[port.signal] for port in ports)
         ranges = {self._range(port.signal) for port in ports}
         low, high = ranges.pop() if len(ranges) == 1 else (-math.inf, math.inf)
-        at_events = all(at_events_only(self._plan, port.signal) for port in ports)
+        at_events = all(at_events_only(self._plan, self._every_end.get(port.signal, ())) for port in ports)
         return replace(
             self._described(signal, ports),
             causality=Causality(ports[0].kind),

@@ -43,7 +43,9 @@ def exported_variables(plan: Plan, patterns: Sequence[str], fmi: int = 2) -> tup
     else:
         outputs = (signal for one in plan.instances for signal in _outputs(plan, one, fmi))
         chosen = dict.fromkeys(whole(signal, plan.network.arrays) if fmi == 3 else signal for signal in outputs)
-    return with_clocks(plan, (*own, *(_inner(plan, slots, signal) for signal in chosen)))
+    clocks = clocks_of_components(plan)
+    inner = (exposed_clock(plan, one) if one in clocks else _inner(plan, slots, one) for one in chosen)
+    return with_clocks(plan, (*own, *inner))
 
 
 def _outputs(plan: Plan, one: PlannedInstance, fmi: int) -> Iterator[Signal]:
@@ -105,8 +107,6 @@ def _array(element: Signal) -> Signal:
 def _inner(plan: Plan, slots: Mapping[Signal, int], signal: Signal) -> ExportedVariable:
     """A variable of a component: a scalar, an array or an element of one."""
     one = next(one for one in plan.instances if one.name == signal.component)
-    if signal in clocks_of_components(plan):
-        return exposed_clock(plan, signal)
     shape = one.description.arrays.get(signal.variable, ())
     names = element_names(signal.variable, shape)
     signals = [Signal(one.name, name) for name in names]

@@ -388,13 +388,9 @@ def notes_on_inputs(network: Network, driven: Collection[Signal]) -> Iterator[st
     if outside:
         what = _counted(outside, "input of the system", "inputs of the system")
         yield f"{what} not driven and {_kept(outside)}: {_named(outside)} (--inputs FILE.csv drives inputs)"
-    ticking = dict.fromkeys(wire.source.variable for wire in network.wires if _is_own_clock(network, wire.source))
-    for clock in ticking:
+    own_clocks = network.own_clocks
+    for clock in dict.fromkeys(wire.source.variable for wire in network.wires if wire.source in own_clocks):
         yield f"the clock {clock} of the system never ticks: only importers of an exported FMU tick it (ssptool export)"
-
-
-def _is_own_clock(network: Network, signal: Signal) -> bool:
-    return any(port.signal == signal and port.type == "Clock" for port in network.ports)
 
 
 def _counted(inputs: Sequence[UndrivenInput], one: str, many: str) -> str:

@@ -335,6 +335,11 @@ class Network:
         """The network without the unsupported features that these rules report."""
         return replace(self, unsupported=tuple(item for item in self.unsupported if not set(item.rules) & accepted))
 
+    @property
+    def own_clocks(self) -> frozenset[Signal]:
+        """Connectors of type Clock of the root system itself."""
+        return frozenset(port.signal for port in self.ports if port.type == "Clock")
+
     def variable(self, signal: Signal) -> Variable:
         """The variable of a signal in the FMU of its component."""
         return self.components[signal.component].description.variables[signal.variable]

@@ -1,6 +1,6 @@
 """Components in event mode, their clocks, and the connections that are exchanged at events only."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
@@ -282,10 +282,12 @@ def clock_wires(network: Network) -> Mapping[Signal, tuple[Signal, ...]]:
 
 def _refuse_clocks(network: Network, implementations: Mapping[str, InterfaceType]) -> None:
     """Connections of clocks that cannot tick."""
+    own = network.own_clocks
     for wire in network.wires:
-        if _is_clock(network, wire.source) or _is_clock(network, wire.destination):
-            for signal in (wire.source, wire.destination):
-                reason = _no_clock(network, implementations, signal)
+        ends = {signal: _is_clock(network, own, signal) for signal in (wire.source, wire.destination)}
+        if any(ends.values()):
+            for signal, is_clock in ends.items():
+                reason = _cannot_tick(network, implementations, signal) if is_clock else f"{signal} is no clock"
                 if reason is not None:
                     raise Unsupported(f"connection {wire.source} → {wire.destination}", reason, "remove the connection")
             _check_trigger(network, wire)
@@ -309,18 +311,16 @@ def _is_wired(network: Network, signal: Signal) -> bool:
     return any(signal in (wire.source, wire.destination) for wire in network.wires)
 
 
-def _is_clock(network: Network, signal: Signal) -> bool:
+def _is_clock(network: Network, own: Collection[Signal], signal: Signal) -> bool:
     component = network.components.get(signal.component)
     if component is None:
-        return any(port.signal == signal and port.type == CLOCK for port in network.ports)
+        return signal in own
     variable = component.description.variables.get(signal.variable)
     return variable is not None and variable.type == CLOCK
 
 
-def _no_clock(network: Network, implementations: Mapping[str, InterfaceType], signal: Signal) -> str | None:
+def _cannot_tick(network: Network, implementations: Mapping[str, InterfaceType], signal: Signal) -> str | None:
     component = network.components.get(signal.component)
-    if not _is_clock(network, signal):
-        return f"{signal} is no clock"
     if component is None:
         return None  # whoever runs the system as an FMU ticks it
     if not _ticks(component, implementations[component.name]):
