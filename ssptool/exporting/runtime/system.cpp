@@ -269,11 +269,8 @@ void System::check(const Outcome& outcome, double t) const {
   if (outcome.ok()) return;
   const bool of_ode = component_ != nullptr && outcome.instance == static_cast<int>(parts_.size());
   if (of_ode && component_->failure) throw IntegrationStopped(*component_->failure);
-  if (outcome.function == std::string_view("fmi3DoStep:terminateSimulation")) {
-    const std::string& name = parts_[static_cast<std::size_t>(outcome.instance)]->plan().name;
-    throw IntegrationStopped(Ending::terminated, "component " + name + " ended the simulation",
-                             "see its messages, and check its parameters and inputs", t, name);
-  }
+  if (outcome.function == std::string_view("fmi3DoStep:terminateSimulation"))
+    throw ended_by(parts_[static_cast<std::size_t>(outcome.instance)]->plan().name, t);
   Status status = Status::error;
   if (outcome.code == Code::fmi && outcome.fmi_status == static_cast<int>(Status::fatal)) status = Status::fatal;
   if (outcome.code == Code::fmi && outcome.fmi_status == static_cast<int>(Status::discard)) status = Status::discard;

@@ -15,11 +15,6 @@ constexpr double below_zero = -1e-300;
 
 }  // namespace
 
-IntegrationStopped ended_by(const std::string& component, double t) {
-  return {Ending::terminated, "component " + component + " ended the simulation",
-          "see its messages, and check its parameters and inputs", t, component};
-}
-
 OdeSystem::OdeSystem(Kernel& kernel, std::vector<ContinuousModel> models, std::vector<Index> instances,
                      Schedules schedules, std::vector<Slot> inputs, Explain explain, Rescue rescue)
     : kernel_(kernel),

@@ -16,9 +16,6 @@
 
 namespace ssptool {
 
-// A component ends the simulation at this time [s].
-IntegrationStopped ended_by(const std::string& component, double t);
-
 // The inputs that others feed are polynomials in the time since `start` [s]: value, first and second derivative there.
 // Without values there are none.
 struct InputPolynomials {

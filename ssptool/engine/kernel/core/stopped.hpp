@@ -40,6 +40,12 @@ class IntegrationStopped : public std::runtime_error {
   std::shared_ptr<const Details> details = {};
 };
 
+// A component ends the simulation at this time [s].
+inline IntegrationStopped ended_by(const std::string& component, double t) {
+  return {Ending::terminated, "component " + component + " ended the simulation",
+          "see its messages, and check its parameters and inputs", t, component};
+}
+
 // A function of a component returned something worse than a warning, outside of what a kernel has registered.
 class CallRefused : public std::runtime_error {
  public:
