@@ -1,11 +1,8 @@
 """The two kernels: `_kernel` in C++, and its plain-Python twin where no compiler was at hand."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from ssptool.engine.kernel.event_calls import EventCalls
 from ssptool.engine.kernel.interface import Kernel, Slots
-from ssptool.engine.kernel.ode import Indicators, Matrix, OdeCalls, OdeOwner, OdeSolver, Slopes, SolverKind
+from ssptool.engine.kernel.ode import Addresses, Indicators, Matrix, OdeCalls, OdeOwner, OdeSolver, Slopes, SolverKind
 
 try:
     from ssptool.engine.kernel._kernel import NativeEvents, NativeIntegration, NativeKernel, NativeOdeSolver
@@ -61,15 +58,15 @@ def create_solver(
     g: Indicators | None = None,
     roots: int = 0,
     jacobian: Matrix | None = None,
-    cvode: Mapping[str, int] = MappingProxyType({}),
+    cvode: Addresses | None = None,
     native: bool = NATIVE,
 ) -> OdeSolver:
     """An integrator of the kernel, for n states and so many `roots`; without a `jacobian` it takes differences of f.
 
-    One of CVODE needs the addresses of its functions. The integrator is that of the core where it was built, unless
-    `native` says otherwise; CVODE has no twin.
+    One of CVODE needs to be told the addresses of its functions. The integrator is that of the core where it was built,
+    unless `native` says otherwise; CVODE has no twin.
     """
-    if native or cvode:
+    if native or cvode is not None:
         return NativeOdeSolver(kind, f, n, rtol, g, roots, jacobian, cvode)
     # Imported here, because few runs need it.
     from ssptool.engine.kernel.twin.ode_solvers import TwinOdeSolver

@@ -137,6 +137,10 @@ class OdeSolver(Protocol):
         ...
 
 
+Addresses = Callable[[str], int]
+"""Addresses of functions by name."""
+
+
 class SolverKind(IntEnum):
     """Formulas: one-step ones of the kernel, explicit and linearly implicit for stiff systems; and linear multistep
     ones of CVODE.
@@ -246,10 +250,12 @@ class OdeCalls:
     nominal : (slots,)
         Usual sizes of the signals.
     solver, rtol, cvode
-        How it is integrated, and addresses of the functions of CVODE by name; none for other solvers.
+        How it is integrated, and what gives the address of a function of CVODE by its name; None for other solvers.
     start, stop, macro_step : [s]
     takes_samples
         Inputs of the system are taken at events only.
+    jacobian
+        How df/dx is got, for a solver that asks for it.
     has_stimuli
         `OdeOwner` writes values of input sources.
     """
@@ -262,12 +268,12 @@ class OdeCalls:
     nominal: Floats
     solver: SolverKind
     rtol: float
-    cvode: Mapping[str, int]
+    cvode: Addresses | None
     start: float
     stop: float
     macro_step: float
     takes_samples: bool
-    jacobian: JacobianCalls
+    jacobian: JacobianCalls | None
     has_stimuli: bool
 
 

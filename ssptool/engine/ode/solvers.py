@@ -1,27 +1,26 @@
 """Solvers of an ODE: CVODE, those of the kernel, and which of these stands in for CVODE where there is none."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel import NATIVE
-from ssptool.engine.kernel.ode import SolverKind
+from ssptool.engine.kernel.ode import Addresses, SolverKind
 from ssptool.engine.ode.integrator import Method
 from ssptool.engine.ode.system import OdeSystem
 
 
 class ChosenSolver(NamedTuple):
-    """A solver for the kernel, with the functions of CVODE by address if it is of that."""
+    """A solver for the kernel, with what gives addresses of functions of CVODE if it is of that."""
 
     kind: SolverKind
-    cvode: Mapping[str, int]
+    cvode: Addresses | None = None
 
 
 def choose_solver(method: Method, system: OdeSystem) -> ChosenSolver:
     """The solver of this method, or of one for the same problems where there is no CVODE, which is remarked on."""
     if not method.is_of_cvode:
-        return ChosenSolver(SolverKind[method.name], {})
+        return ChosenSolver(SolverKind[method.name])
     try:
         return ChosenSolver(SolverKind[method.name], _cvode())
     except (ImportError, OSError) as error:
@@ -29,16 +28,16 @@ def choose_solver(method: Method, system: OdeSystem) -> ChosenSolver:
         system.remark(
             f"FMPy brings no CVODE for this platform ({error}): the integrator {other.title} replaces {method.title}"
         )
-        return ChosenSolver(SolverKind[other.name], {})
+        return ChosenSolver(SolverKind[other.name])
 
 
-def _cvode() -> Mapping[str, int]:
+def _cvode() -> Addresses:
     if not NATIVE:
         raise ImportError("only a kernel in C++ calls it")
     # Imported here, because it loads libraries that are not there for all platforms.
-    from ssptool.engine.ode.cvode import addresses
+    from ssptool.engine.ode.cvode import address
 
-    return addresses()
+    return address
 
 
 def cannot_go_on(reason: str, t: float, last_failure: Failure | None) -> Failure:

@@ -9,13 +9,13 @@ import pytest
 
 from ssptool.engine.kernel import create_solver
 from ssptool.engine.kernel.ode import IntegrationFailed, SolverKind
-from ssptool.engine.ode.cvode import addresses
+from ssptool.engine.ode.cvode import address
 
 METHODS = pytest.mark.parametrize("method", [SolverKind.ADAMS, SolverKind.BDF])
 
 
 def make(method, f, n, **options):
-    return create_solver(method, f, n, cvode=addresses(), **options)
+    return create_solver(method, f, n, cvode=address, **options)
 
 
 def vector(address, size):

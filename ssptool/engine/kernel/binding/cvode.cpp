@@ -27,9 +27,9 @@ struct Functions {
   using Jacobian = int(double t, void* x, void* slopes, void* matrix, void* own, void*, void*, void*);
   using Report = void(int line, const char* function, const char* file, const char* text, int code, void* own, Context);
 
-  explicit Functions(nb::handle addresses) {
+  explicit Functions(nb::handle address_of) {
     const auto get = [&](const char* name, auto& function) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address(addresses[name]));
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(address(address_of(name)));
     };
     get("SUNContext_Create", context);
     get("SUNContext_Free", free_context);
@@ -109,8 +109,8 @@ struct Functions {
 // Hindmarsh et al. 2005, "SUNDIALS: Suite of nonlinear and differential/algebraic equation solvers".
 class Cvode final : public OdeSolver {
  public:
-  Cvode(MultistepFormula formula, OdeProblem& problem, OdeSize size, double rtol, nb::handle addresses)
-      : call_(addresses),
+  Cvode(MultistepFormula formula, OdeProblem& problem, OdeSize size, double rtol, nb::handle address_of)
+      : call_(address_of),
         context_(make_context()),
         x_(make_vector(size.states)),
         atol_(make_vector(size.states)),
@@ -277,8 +277,8 @@ class Cvode final : public OdeSolver {
 }  // namespace
 
 std::unique_ptr<OdeSolver> make_cvode(MultistepFormula formula, OdeProblem& problem, OdeSize size, double rtol,
-                                      nb::handle addresses) {
-  return std::make_unique<Cvode>(formula, problem, size, rtol, addresses);
+                                      nb::handle address_of) {
+  return std::make_unique<Cvode>(formula, problem, size, rtol, address_of);
 }
 
 }  // namespace ssptool::binding

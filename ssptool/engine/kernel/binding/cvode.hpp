@@ -13,7 +13,7 @@ namespace ssptool::binding {
 // Of linear multistep formulas: CVODE has these numbers for them.
 enum class MultistepFormula { adams = 1, bdf = 2 };
 
-// `addresses` of functions by name.
-std::unique_ptr<OdeSolver> make_cvode(MultistepFormula, OdeProblem&, OdeSize, double rtol, nanobind::handle addresses);
+// `address_of` gives the address of a function by its name.
+std::unique_ptr<OdeSolver> make_cvode(MultistepFormula, OdeProblem&, OdeSize, double rtol, nanobind::handle address_of);
 
 }  // namespace ssptool::binding

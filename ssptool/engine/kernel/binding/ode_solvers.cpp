@@ -130,10 +130,11 @@ void bind_ode_solvers(nb::module_& module) {
   static constexpr auto vector = nb::rv_policy::reference_internal;
   nb::class_<NativeOdeSolver>(module, "NativeOdeSolver")
       .def(nb::init<int, nb::object, Number, double, nb::object, Number, nb::object, nb::handle>(), "kind"_a, "f"_a,
-           "n"_a, "rtol"_a, "g"_a = nb::none(), "roots"_a = 0, "jacobian"_a = nb::none(), "cvode"_a = nb::dict(),
+           "n"_a, "rtol"_a, "g"_a = nb::none(), "roots"_a = 0, "jacobian"_a = nb::none(), "cvode"_a = nb::none(),
            nb::sig("def __init__(self, kind: int, f: ssptool.engine.kernel.ode.Slopes, n: int, rtol: float, g: "
                    "ssptool.engine.kernel.ode.Indicators | None = None, roots: int = 0, jacobian: "
-                   "ssptool.engine.kernel.ode.Matrix | None = None, cvode: collections.abc.Mapping[str, int] = ...) -> "
+                   "ssptool.engine.kernel.ode.Matrix | None = None, cvode: ssptool.engine.kernel.ode.Addresses | None "
+                   "= None) -> "
                    "None"))
       .def_prop_ro(
           "x", [](NativeOdeSolver& self) { return view(self.core().x()); }, vector,

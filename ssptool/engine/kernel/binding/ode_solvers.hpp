@@ -9,7 +9,7 @@
 
 namespace ssptool::binding {
 
-// `cvode`: addresses of its functions by name, for a formula of CVODE.
+// `cvode` gives the address of a function of CVODE by its name, for a formula of that.
 std::unique_ptr<OdeSolver> solver_from(int kind, OdeProblem&, OdeSize, double rtol, nanobind::handle cvode);
 
 nanobind::object to_python(const Effort&);
