@@ -295,6 +295,7 @@ def _ode(plan: Plan, ode: PlannedOde) -> Json:
     """The components of model exchange, and how they are integrated."""
     integrator = plan.master.integrator if isinstance(plan.master, OdeInCoSimulation) else plan.master
     assert isinstance(integrator, Integrator)  # since there is something to integrate
+    integrator = replace(integrator, method=integrator.method.of_kernel)  # there is no CVODE
     outputs = {slot for index in ode.instances for slot in plan.instances[index].output_slots}
     return {
         "parts": list(ode.instances),
@@ -304,15 +305,15 @@ def _ode(plan: Plan, ode: PlannedOde) -> Json:
         "inputs": [] if ode.alone else list(ode.inputs),
         "wires": [] if ode.alone else [_wire(wire) for wire in plan.wires if wire.source in outputs],
         "rtol": integrator.rtol,
-        "solver": integrator.method.of_kernel.setting,  # there is no CVODE
-        "jacobian": _jacobian(plan, integrator),
+        "solver": integrator.method.setting,
+        **({"jacobian": _jacobian(plan, integrator)} if integrator.method.is_implicit else {}),
     }
 
 
 def _jacobian(plan: Plan, integrator: Integrator) -> Json:
     """Ways to get df/dx, by one-step formulas, which keep none."""
     states = sum(len(one.description.state_derivatives) for one in plan.integrated)
-    calls = jacobian_calls(plan, states, replace(integrator, method=integrator.method.of_kernel))
+    calls = jacobian_calls(plan, states, integrator)
     places = ((i, j, float(calls.wires[i, j])) for i, j in np.argwhere(calls.wires).tolist())
     return {
         "directional": calls.directional,

@@ -213,7 +213,8 @@ class _Owner:
 
 
 def _calls(system: OdeSystem, plan: Plan, integrator: Integrator) -> OdeCalls:
-    solver, jacobian = choose_solver(integrator.method, system), jacobian_calls(plan, system.size, integrator)
+    solver = choose_solver(integrator.method, system)
+    jacobian = jacobian_calls(plan, system.size, integrator) if integrator.method.is_implicit else None
     return OdeCalls(
         models=[
             ContinuousCalls(
@@ -225,7 +226,7 @@ def _calls(system: OdeSystem, plan: Plan, integrator: Integrator) -> OdeCalls:
                 states=model.states,
                 indicators=model.indicators,
                 reports_steps=model.reports_steps,
-                directional=jacobian.directional,
+                directional=jacobian is not None and jacobian.directional,
                 slopes=[variable.name for variable in plan.instances[index].description.state_derivatives],
             )
             for index, model in zip(system.instances, system.models, strict=True)

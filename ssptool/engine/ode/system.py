@@ -424,8 +424,9 @@ class OdeSystem:
 
     def explain(self, outcome: Outcome, t: float) -> Failure:
         """Reason of an end, from an outcome of the kernel, or from a function of model exchange that it has called."""
-        for index, model in zip(self.instances, self.models, strict=True):
-            if outcome.code is Code.FMI and outcome.instance == index and outcome.function in model.addresses:
+        if outcome.code is Code.FMI and outcome.instance in self.instances:
+            model = self.models[self.instances.index(outcome.instance)]
+            if outcome.function in functions_of_exchange(model.major):
                 return self._assembly.refused(model.refusal(outcome.function, outcome.fmi_status), t)
         return self._assembly.explain(outcome, t)
 

@@ -43,10 +43,6 @@ void System::make_ode() {
                                        registered(plan_.ode->slopes, kernel, loops)};
   ode_ = std::make_unique<RunningOde>(kernel, parts_, plan_, schedules, *events_,
                                       [this](const Outcome& outcome, double t) { return stopped(outcome, t); });
-  ode_->jacobian.on_contradiction = [this] {
-    log_.write(Status::warning, "logStatusWarning",
-               "directional derivatives of a component of model exchange are wrong: finite differences replace them");
-  };
   if (kind_ == Kind::model_exchange) {
     ode_->be_continuous();
     return;
@@ -57,7 +53,12 @@ void System::make_ode() {
   settings.stop = experiment_.stop.value_or(HUGE_VAL);
   settings.macro_step = plan_.step;
   settings.takes_samples = plan_.at_events->samples;
-  ode_->be_integrated(solver_kind(plan_.ode->solver), settings);
+  ode_->be_integrated(*plan_.ode, settings);
+  if (ode_->jacobian)
+    ode_->jacobian->on_contradiction = [this] {
+      log_.write(Status::warning, "logStatusWarning",
+                 "directional derivatives of a component of model exchange are wrong: finite differences replace them");
+    };
   if (component_ != nullptr) component_->attach(*ode_, kernel, parts_);
 }
 

@@ -20,7 +20,7 @@ std::vector<ContinuousModel> models_of(const std::vector<std::unique_ptr<Part>>&
                                               exchange.indicators,
                                               exchange.reports_steps,
                                               {},
-                                              plan.jacobian.directional},
+                                              plan.jacobian && plan.jacobian->directional},
                        part.functions(), part.component());
   }
   return found;
@@ -39,15 +39,21 @@ void check_sizes(const std::vector<std::unique_ptr<Part>>& parts, const PlannedO
   }
 }
 
+SolverKind solver_kind(const std::string& name) {
+  const std::map<std::string, SolverKind> known{{"dormand-prince", SolverKind::dormand_prince},
+                                                {"rosenbrock", SolverKind::rosenbrock}};
+  const auto found = known.find(name);
+  if (found == known.end()) throw std::runtime_error("the plan has the integrator " + name + ", which is not known");
+  return found->second;
+}
+
 }  // namespace
 
 RunningOde::RunningOde(Kernel& kernel, const std::vector<std::unique_ptr<Part>>& parts, const Plan& plan,
                        OdeSystem::Schedules schedules, EventMembers& members, OdeSystem::Explain explain)
     : system(kernel, models_of(parts, *plan.ode), plan.ode->parts, schedules, plan.ode->inputs, std::move(explain)),
-      jacobian(system, plan.ode->jacobian),
       events(system, members, plan.at_events->nominal) {
   check_sizes(parts, *plan.ode, system);
-  system.jacobian_of = &jacobian;
 }
 
 void RunningOde::be_continuous() {
@@ -58,8 +64,9 @@ void RunningOde::be_continuous() {
   });
 }
 
-void RunningOde::be_integrated(SolverKind kind, const IntegrationSettings& settings) {
-  auto solver = make_solver(kind, system, {system.size(), system.indicator_count()}, settings.rtol);
+void RunningOde::be_integrated(const PlannedOde& plan, const IntegrationSettings& settings) {
+  if (plan.jacobian) system.jacobian_of = &jacobian.emplace(system, *plan.jacobian);
+  auto solver = make_solver(solver_kind(plan.solver), system, {system.size(), system.indicator_count()}, settings.rtol);
   integration = std::make_unique<Integration>(system, events, std::move(solver), settings);
 }
 
@@ -73,14 +80,6 @@ std::vector<double> RunningOde::vector(Vector kind, double t) {
   }
   if (!whole) throw IntegrationStopped(*system.last_failure);
   return found;
-}
-
-SolverKind solver_kind(const std::string& name) {
-  const std::map<std::string, SolverKind> known{{"dormand-prince", SolverKind::dormand_prince},
-                                                {"rosenbrock", SolverKind::rosenbrock}};
-  const auto found = known.find(name);
-  if (found == known.end()) throw std::runtime_error("the plan has the integrator " + name + ", which is not known");
-  return found->second;
 }
 
 }  // namespace ssptool::runtime

@@ -21,18 +21,16 @@ class RunningOde {
              EventMembers& members, OdeSystem::Explain);
 
   OdeSystem system;
-  OdeJacobian jacobian;
+  std::optional<OdeJacobian> jacobian;  // where it is integrated inside by a solver that asks for it
   OdeEvents events;
   // One of them, as the importer wants it.
   std::unique_ptr<ContinuousSystem> continuous;
   std::unique_ptr<Integration> integration;
 
   void be_continuous();
-  void be_integrated(SolverKind, const IntegrationSettings&);
+  void be_integrated(const PlannedOde&, const IntegrationSettings&);
 
   [[nodiscard]] std::vector<double> vector(Vector, double t);
 };
-
-SolverKind solver_kind(const std::string& name);
 
 }  // namespace ssptool::runtime

@@ -173,7 +173,7 @@ PlannedOde ode_from(const Json& json) {
   ode.wires = each<Wire>(json, "wires", wire_from);
   ode.rtol = json.at("rtol").get<double>();
   ode.solver = json.at("solver").get<std::string>();
-  ode.jacobian = jacobian_from(json.at("jacobian"));
+  if (json.contains("jacobian")) ode.jacobian = jacobian_from(json.at("jacobian"));
   return ode;
 }
 

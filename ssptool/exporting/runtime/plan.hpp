@@ -105,7 +105,7 @@ struct PlannedOde {
   std::vector<Wire> wires;   // from its parts, if there are others
   double rtol = 1e-6;
   std::string solver;
-  PlannedOdeJacobian jacobian;
+  std::optional<PlannedOdeJacobian> jacobian;
 };
 
 // The vectors of model exchange that variables of the system belong to.

@@ -2,6 +2,7 @@
 #include "../core/integration.hpp"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "../core/ode_jacobian.hpp"
@@ -121,7 +122,6 @@ class NativeIntegration {
  public:
   NativeIntegration(NativeKernel& kernel, NativeEvents& events, nb::handle calls, nb::object owner)
       : kernel_(kernel),
-        core_(kernel.core()),
         everyone_(index(attribute<Number>(calls, "everyone"))),
         owner_(std::move(owner)),
         nominal_(doubles(calls.attr("nominal"))),
@@ -138,15 +138,14 @@ class NativeIntegration {
               const nb::gil_scoped_acquire locked;
               return owner_.reason("rescue", nb::int_(schedule), t);
             }),
-        jacobian_(system_, jacobian_from(nb::object(calls.attr("jacobian")))),
         events_(system_, events.core(), nominal_),
-        integration_(connected(attribute<bool>(calls, "has_stimuli")), events_,
+        integration_(connected(calls), events_,
                      solver_from(attribute<int>(calls, "solver"), system_, {system_.size(), system_.indicator_count()},
                                  attribute<double>(calls, "rtol"), calls.attr("cvode")),
                      settings_from(calls)) {
     integration_.before_event = [this] { owner_.call("before_event"); };
+    if (jacobian_) jacobian_->on_contradiction = [this] { owner_.call("contradicted"); };
     integration_.on_row = [this](double t) { add_row(t); };
-    jacobian_.on_contradiction = [this] { owner_.call("contradicted"); };
     integration_.on_no_row = [this] { owner_.call("no_row"); };
   }
 
@@ -154,7 +153,7 @@ class NativeIntegration {
   // That of the Jacobian included.
   [[nodiscard]] Effort effort() const {
     Effort found = integration_.effort();
-    found.evaluations += jacobian_.evaluations();
+    if (jacobian_) found.evaluations += jacobian_->evaluations();
     return found;
   }
   void close() { owner_.let_go(); }
@@ -238,10 +237,11 @@ class NativeIntegration {
  private:
   // Time and recorded signals, as they are.
   void add_row(double t) {
-    core_.inputs.exchange(everyone_);
-    core_.history.accept(t);
-    std::vector<double> row(core_.recorder.width());
-    if (const Outcome outcome = core_.recorder.record(t, row); !outcome.ok()) throw explained(outcome, t);
+    Kernel& core = kernel_.core();
+    core.inputs.exchange(everyone_);
+    core.history.accept(t);
+    std::vector<double> row(core.recorder.width());
+    if (const Outcome outcome = core.recorder.record(t, row); !outcome.ok()) throw explained(outcome, t);
     const nb::gil_scoped_acquire locked;
     owner_.call("row", array(std::move(row)));
   }
@@ -251,19 +251,19 @@ class NativeIntegration {
     return owner_.reason("explain", kernel_.to_python(outcome), t).value();
   }
 
-  OdeSystem& connected(bool stimuli) {
-    if (stimuli) system_.stimuli = &owner_;
-    system_.jacobian_of = &jacobian_;
+  OdeSystem& connected(nb::handle calls) {
+    if (attribute<bool>(calls, "has_stimuli")) system_.stimuli = &owner_;
+    if (const nb::object jacobian = calls.attr("jacobian"); !jacobian.is_none())
+      system_.jacobian_of = &jacobian_.emplace(system_, jacobian_from(jacobian));
     return system_;
   }
 
   NativeKernel& kernel_;
-  Kernel& core_;
   Index everyone_;
   Owner owner_;
   std::vector<double> nominal_;
   OdeSystem system_;
-  OdeJacobian jacobian_;
+  std::optional<OdeJacobian> jacobian_;
   OdeEvents events_;
   Integration integration_;
 };

@@ -239,16 +239,15 @@ void Integration::restart(double t, std::span<const double> before) {
   first_step_ = solver_->has_moved() ? solver_->first_step() : first_step_;
   arrival_ = {t, {}};
   handled_ = true;
-  if (system_.jacobian_of != nullptr) system_.jacobian_of->start();
   if (system_.indicator_count() == 0) {
-    solver_->start(t, first_step_);
+    start_solver(t, first_step_);
     return;
   }
   system_.place(t, solver_->x().data());
   std::vector<Cause> causes;
   for (const std::size_t i : crossed(before, indicators())) causes.push_back(crossings_.cause(i));
   if (causes.empty()) {
-    solver_->start(t, first_step_);
+    start_solver(t, first_step_);
     stand_at(t);
   } else if (hands_over) {
     due = causes;

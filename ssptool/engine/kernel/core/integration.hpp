@@ -139,9 +139,6 @@ class Integration {
   // initialization; whether the event belongs in the trace.
   bool leave(const EventOutcome&, bool first);
 
-  // Of an indicator, by its number.
-  [[nodiscard]] Cause cause(std::size_t indicator) const { return crossings_.cause(indicator); }
-
  private:
   [[nodiscard]] double close(double t) const noexcept;
   [[nodiscard]] bool same(double a, double b) const noexcept { return std::abs(a - b) <= close(b); }

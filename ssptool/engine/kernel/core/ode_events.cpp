@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 
 namespace ssptool {
 
 namespace {
 
-// With all digits that tell it from its neighbours.
+// With as many digits as tell it from its neighbours.
 std::string digits(double time) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.17g", time);
+  for (int precision = 15; precision <= 17; ++precision) {
+    std::snprintf(text, sizeof text, "%.*g", precision, time);
+    if (std::strtod(text, nullptr) == time) break;
+  }
   return text;
 }
 
