@@ -17,14 +17,14 @@ _OF_SYSTEM = (IntervalVariability.TRIGGERED, IntervalVariability.CONSTANT)
 
 
 def clocks_of_components(plan: Plan) -> frozenset[Signal]:
-    """Clocks that tick in event mode."""
-    members = plan.event_modes.members.values()
+    """Clocks that tick in an event mode that is offered to importers."""
+    members = plan.event_modes.members.values() if plan.ode is None else ()
     return frozenset(Signal(member.name, clock.name) for member in members for clock in member.clocks)
 
 
 def output_clocks(plan: Plan, component: str) -> Iterator[Signal]:
     """Output clocks of a component in event mode."""
-    member = plan.event_modes.members.get(component)
+    member = plan.event_modes.members.get(component) if plan.ode is None else None
     for clock in () if member is None else member.ticking:
         yield Signal(component, clock.name)
 
@@ -77,7 +77,9 @@ def clock_problems(plan: Plan) -> Iterator[Unsupported]:
     for wire in _root_clock_wires(plan):
         own, other = (wire.destination, wire.source) if wire.source.component else (wire.source, wire.destination)
         if other.component in plan.network.components and other not in known:
-            what = f"the clock {other} of a component that is integrated cannot be a clock of an exported FMU"
+            integrated = other.component in {one.name for one in plan.integrated}
+            where = "of a component that is integrated" if integrated else "beside a component that is integrated"
+            what = f"the clock {other} {where} cannot be a clock of an exported FMU"
             yield Unsupported(f"connector {own.variable}", what, "remove the connection")
         elif not other.component:
             what = "a connection of two clocks of the system is not supported in an exported FMU"

@@ -146,7 +146,7 @@ def _stepping(plan: Plan) -> Json:
     log = RegistrationLog(len(plan.signals))
     assembly = Assembly(plan, log, (), FmuLogging(plan.settings, None))  # type: ignore[arg-type]
     loops = {number: NumberedLoop(number) for number in range(len(plan.loops))}
-    ode = OdeToCome() if plan.coupled_ode is not None else None
+    ode = None if plan.coupled_ode is None else OdeToCome(bool(_event_sources(plan, plan.coupled_ode)))
     system = couple(assembly, Evaluation(assembly, ()), loops, ode=ode)  # type: ignore[arg-type]
     if plan.event_modes:
         system = replace(system, events=EventsToCome(plan))  # type: ignore[arg-type]
@@ -168,13 +168,13 @@ def _stepping(plan: Plan) -> Json:
         "everything": system.everything.schedule,
         "program": [[int(one.op), one.argument, one.order] for one in (*drive, *program)],
     }
-    if plan.coupled_ode is not None:
-        return {"stepping": stepping, "at_events": _at_events(plan, plan.coupled_ode.events, samples=False)}
     if not plan.event_modes:
         return {"stepping": stepping}
     together = not system.stepwise and isinstance(stepper, InterruptibleStepper) and stepper.interruptible
     apart = getattr(master, "independent_steps", False)
     steps = {"together": together, "independent_steps": apart, "rolls_back": goes_back(plan)}
+    if plan.event_modes.with_ode:
+        steps["with_ode"] = True
     return {
         "stepping": stepping,
         "at_events": _at_events(plan, plan.event_modes, samples=system_takes_samples(plan)) | steps,
@@ -296,18 +296,36 @@ def _ode(plan: Plan, ode: PlannedOde) -> Json:
     integrator = plan.master.integrator if isinstance(plan.master, OdeInCoSimulation) else plan.master
     assert isinstance(integrator, Integrator)  # since there is something to integrate
     integrator = replace(integrator, method=integrator.method.of_kernel)  # there is no CVODE
-    outputs = {slot for index in ode.instances for slot in plan.instances[index].output_slots}
     return {
         "parts": list(ode.instances),
         "alone": ode.alone,
         "whole": _steps(ode.schedule),
         "slopes": _steps(ode.slopes),
         "inputs": [] if ode.alone else list(ode.inputs),
-        "wires": [] if ode.alone else [_wire(wire) for wire in plan.wires if wire.source in outputs],
+        **({} if ode.alone else _beside(plan, ode)),
         "rtol": integrator.rtol,
         "solver": integrator.method.setting,
         **({"jacobian": _jacobian(plan, integrator)} if integrator.method.is_implicit else {}),
     }
+
+
+def _beside(plan: Plan, ode: PlannedOde) -> Json:
+    """What an ODE beside co-simulation exchanges with it: by wires from its components, and at its own events."""
+    slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+    held = {slots[signal] for signal in ode.events.outputs}
+    outputs = held.union(*(plan.instances[index].output_slots for index in ode.instances))
+    return {
+        "wires": [_wire(wire) for wire in plan.wires if wire.source in outputs],
+        "events": _at_events(plan, ode.events, samples=ode_takes_samples(plan)),
+        "event_signals": sorted(slots[signal] for signal in ode.events.signals & slots.keys()),
+        "event_sources": _event_sources(plan, ode),
+    }
+
+
+def _event_sources(plan: Plan, ode: PlannedOde) -> list[int]:
+    """Signals of others that the ODE takes at its own events only."""
+    names = {plan.instances[index].name for index in ode.instances}
+    return sorted({plan.signals.index(one.source) for one in ode.events.wires if one.source.component not in names})
 
 
 def _jacobian(plan: Plan, integrator: Integrator) -> Json:
@@ -336,9 +354,10 @@ def _pattern(pattern: Pattern) -> list[list[int]]:
 
 
 class OdeToCome:
-    """An ODE in place of one that has begun."""
+    """An ODE in place of one that has begun: whether it takes signals of others at events only."""
 
-    takes_event_signals = False
+    def __init__(self, takes_event_signals: bool) -> None:
+        self.takes_event_signals = takes_event_signals
 
 
 def _iteration(calls: IterationCalls) -> Json:
@@ -430,6 +449,7 @@ def _exchange(one: PlannedInstance) -> Json:
             "states": len(slopes),
             "indicators": one.description.event_indicators,
             "reports_steps": one.used_interface.needs_completed_step,
+            "saves_state": one.used_interface.saves_state,
             "derivatives": [slope.reference for slope in slopes if slope.element == 0],
             "known_states": [state.reference for state in states if state.element == 0],
         }
@@ -438,7 +458,9 @@ def _exchange(one: PlannedInstance) -> Json:
 
 def _event_mode(plan: Plan, one: PlannedInstance) -> Json:
     member = plan.event_modes.members.get(one.name)
-    return {} if member is None else {"event_mode": True, "returns_early": member.returns_early}
+    if member is None or one.interface is InterfaceType.MODEL_EXCHANGE:
+        return {}
+    return {"event_mode": True, "returns_early": member.returns_early}
 
 
 def _sets(one: PlannedInstance, values: Mapping[str, Value]) -> list[Json]:

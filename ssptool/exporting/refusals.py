@@ -36,15 +36,8 @@ def refuse_export(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -
 
 
 def _of_system(plan: Plan) -> Iterator[Unsupported]:
-    subject = f"system {plan.name}"
     yield from _of_stimuli(plan)
     yield from clock_problems(plan)
-    if plan.coupled_ode is not None and plan.coupled_ode.events:
-        what = "clocks and discrete inputs of model exchange beside co-simulation are not supported in an exported FMU"
-        yield Unsupported(subject, what, f"use FMUs that all offer one of them (--implementation), or {_WITH_RUN}")
-    if plan.coupled_ode is not None and plan.event_modes:
-        what = "event mode of co-simulation beside model exchange is not supported in an exported FMU"
-        yield Unsupported(subject, what, f"use FMUs that all offer one of them (--implementation), or {_WITH_RUN}")
 
 
 def stepping_master(plan: Plan) -> Master:

@@ -1,6 +1,7 @@
 // Parts in event mode: macro steps that end at their events, as engine/event_mode has them, and these events.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -26,15 +27,20 @@ std::string seconds(double t) { return " at t = " + std::to_string(t) + " s"; }
 
 // --- the members -----------------------------------------------------------------------------------------------------
 
-void System::make_events(Kernel& kernel) {
+void System::make_events() {
+  if (plan_.ode && plan_.ode->events) events_of_ode_ = members_of(*plan_.ode->events, *kernel_);
   if (!plan_.at_events) return;
-  PlannedEvents events = plan_.at_events->events;
+  events_ = members_of(*plan_.at_events, *kernel_);
+  chatter_.emplace(plan_.step);
+  std::ranges::fill(reports_, nothing_reported);
+}
+
+std::unique_ptr<EventMembers> System::members_of(const PlannedEventSteps& steps, Kernel& kernel) const {
+  PlannedEvents events = steps.events;
   events.start = experiment_.start;
   std::vector<FunctionTable> functions;
   for (const PlannedEventMember& member : events.members) functions.push_back(parts_.at(member.instance)->functions());
-  events_ = std::make_unique<EventMembers>(kernel.slot_values, kernel.members, std::move(events), functions);
-  chatter_.emplace(plan_.step);
-  std::ranges::fill(reports_, nothing_reported);
+  return std::make_unique<EventMembers>(kernel.slot_values, kernel.members, std::move(events), functions);
 }
 
 // What stops events, as a refusal.
@@ -56,7 +62,8 @@ void System::explained(const std::function<void()>& act) const {
 void System::pass_on_at_start() {
   for (int i = 0; i < max_event_iterations; ++i) {
     bool changed = false;
-    explained([&] { changed = !events_->propagate_at_start(now_).empty(); });
+    for (EventMembers* const events : {events_.get(), events_of_ode_.get()})
+      if (events != nullptr) explained([&] { changed |= !events->propagate_at_start(now_).empty(); });
     if (!changed) return;
     make_consistent();
   }
@@ -65,44 +72,67 @@ void System::pass_on_at_start() {
 }
 
 void System::set_clocks() {
-  explained([&] { events_->clock_schedule.begin(now_, events_->modes()); });
+  for (EventMembers* const events : {events_.get(), events_of_ode_.get()})
+    if (events != nullptr) explained([&] { events->clock_schedule.begin(now_, events->modes()); });
 }
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
 // Right after initialization, which leaves the members in event mode.
 void System::first_event() {
-  explained([&] { iterate_and_leave(); });
+  explained([&] { iterate_and_leave(true); });
 }
 
 // At the present time: with what the importer has set, with ticks that are due, and with what parts have to do.
-void System::handle_event() {
+void System::handle_event(const std::vector<Cause>& causes) {
   explained([&] {
-    chatter_->note(now_, causes());
+    chatter_->note(now_, causes);
     before_steps();
     events_->enter();
-    for (const auto& [reference, values] : std::exchange(tuned_, {}))
-      set_in_parts(plan_.variables[reference], values, nullptr);
-    propagate();
-    iterate_and_leave();
+    if (with_ode()) component_->enter();
+    if (ode_apart() && !tuned_.empty())
+      component_->intervene([this] { set_tuned(); });
+    else
+      set_tuned();
+    iterate_and_leave(false);
   });
 }
 
-void System::iterate_and_leave() {
-  event_iteration().settle(now_, now_ + close * plan_.step);
-  leave_event();
+void System::iterate_and_leave(bool first) {
+  const bool changed = event_iteration().settle(now_, now_ + close * plan_.step);
+  leave_event(changed, first);
 }
 
 EventIteration System::event_iteration() {
   return {*events_, plan_.at_events->nominal, [this](double) { evaluate_all(); },
-          [this](double t) { return events_->update(t); }};
+          [this](double t) {
+            std::vector<Updated> found = events_->update(t);
+            if (with_ode()) std::ranges::copy(component_->update(t), std::back_inserter(found));
+            return found;
+          }};
 }
 
-void System::leave_event() {
+void System::leave_event(bool changed, bool first) {
   events_->leave();
-  jumps_ = true;
-  jump();
+  if (with_ode()) component_->leave(changed, first);
+  if (ode_apart())
+    leave_beside_ode();
+  else
+    forget_past();
   events_->show_ticks();
+}
+
+// The event is one of the ODE too, and what follows from that may be one of the other parts again.
+void System::leave_beside_ode() {
+  for (int i = 0; i < max_event_iterations; ++i) {
+    component_->intervene([] {});
+    forget_past();
+    if (!events_->pending()) return;
+    events_->enter();
+    event_iteration().settle(now_, now_ + close * plan_.step);
+    events_->leave();
+  }
+  throw ssptool::endless(now_, {}, {});
 }
 
 // All that is exchanged at all times, at this instant.
@@ -118,8 +148,13 @@ bool System::event_wanted() const noexcept {
 }
 
 bool System::event_due() const {
-  return event_wanted() || now_ >= events_->next_time() - close * plan_.step ||
+  return event_wanted() || now_ >= next_event() - close * plan_.step ||
          (plan_.at_events->samples && events_->pending());
+}
+
+double System::next_event() const {
+  const double known = events_->next_time();
+  return with_ode() ? std::min(known, component_->next_time()) : known;
 }
 
 std::vector<Cause> System::causes() const {
@@ -142,11 +177,13 @@ std::vector<Cause> System::causes() const {
 
 // What happens at the end is handled there as well: an importer sees what follows from it.
 void System::step_through_events(double end) {
-  while (now_ < end - close * plan_.step || event_due())
+  while (now_ < end - close * plan_.step || event_due()) {
     if (event_due())
       handle_event();
     else
-      step_until(std::min(events_->next_time(), end));
+      step_until(std::min(next_event(), end));
+    react_of_ode();
+  }
 }
 
 void System::before_steps() {
@@ -158,7 +195,9 @@ void System::before_steps() {
 void System::step_until(double limit) {
   const std::int64_t point = passed(now_);
   const bool together = plan_.at_events->together && !plan_.at_events->samples && now_ == time_of(point);
-  const std::int64_t count = together ? std::min(whole_until(limit) - point, at_once) : 0;
+  const bool one_by_one = component_ != nullptr && component_->takes_event_signals();
+  const std::int64_t most = one_by_one ? 1 : at_once;
+  const std::int64_t count = together ? std::min(whole_until(limit) - point, most) : 0;
   if (count <= 0) return step_with_events(limit, false);
   before_steps();
   rows_.resize(static_cast<std::size_t>(count) * kernel_->recorder.width());
@@ -187,7 +226,7 @@ void System::step_with_events(double limit, bool begun) {
   if (!begun) {
     before_steps();
     if (plan_.at_events->rolls_back)
-      for (Index i = 0; i < parts_.size(); ++i) checkpoint_[i] = parts_[i]->save_state(checkpoint_[i]);
+      for (Index i = 0; i < checkpoint_.size(); ++i) keep(i);
   }
   for (int i = 0; i < most_returns; ++i) {
     const Outcome outcome = end > t && !begun ? attempt(t, h, end) : Outcome{};
@@ -229,16 +268,31 @@ std::optional<double> System::returned_early(double end) const noexcept {
 
 // To the start t of the step, which then leads to `end`. Parts that are there already stay, unless all repeat the step.
 void System::go_back(double t, double end, bool all_of_them) {
-  for (Index i = 0; i < parts_.size(); ++i) {
+  for (Index i = 0; i < reports_.size(); ++i) {
     const bool there = !all_of_them && std::abs(reports_[i].reached - end) <= close * plan_.step;
     if (there)
       reports_[i].waits = 1.0;
     else
       reports_[i] = nothing_reported;
-    if (plan_.at_events->rolls_back && !there) parts_[i]->restore_state(checkpoint_[i]);
+    if (plan_.at_events->rolls_back && !there) take_back(i);
   }
   // No step would get them.
   if (plan_.at_events->rolls_back && end - t <= close * plan_.step) check(kernel_->schedules.evaluate(outputs_), t);
+}
+
+// The ODE does both for its parts.
+void System::keep(Index i) {
+  if (i == parts_.size())
+    component_->keep(checkpoint_[i]);
+  else if (component_ == nullptr || !parts_[i]->plan().exchange)
+    checkpoint_[i] = parts_[i]->save_state(checkpoint_[i]);
+}
+
+void System::take_back(Index i) {
+  if (i == parts_.size())
+    component_->go_back(checkpoint_[i]);
+  else if (checkpoint_[i] != nullptr)
+    parts_[i]->restore_state(checkpoint_[i]);
 }
 
 // --- saved states ----------------------------------------------------------------------------------------------------

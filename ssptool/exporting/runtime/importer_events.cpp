@@ -103,7 +103,7 @@ void System::leave_event_mode() {
     (void)update_discrete_states();
     settle();
   }
-  explained([&] { leave_event(); });
+  explained([&] { leave_event(true, false); });
   event_.reset();
 }
 

@@ -50,7 +50,7 @@ void System::enter_initialization() {
   for (const auto& [reference, values] : given_) set_in_parts(plan_.variables[reference], values, &before);
   for (const auto& part : parts_)
     if (part->plan().has_mode()) part->enter_initialization(experiment_);
-  if (component_ == nullptr) make_events(*kernel_);  // else they are those of the kernel of the ODE
+  make_events();
   phase_ = Phase::initialization;
   propagate();
   begin_tables();
@@ -71,6 +71,7 @@ void System::guess() {
   for (Slot slot = 0; slot < slots.size(); ++slot)
     if (!slots.holds_integer[slot] && !std::isfinite(slots.values[slot])) slots.values[slot] = 0.0;
   if (plan_.at_events) write(plan_.at_events->starts);
+  if (plan_.ode && plan_.ode->events) write(plan_.ode->events->starts);
   // The start value of an output may be invalid for its part; that of the input that it feeds is valid.
   const std::set<Slot> cut(plan_.cut.begin(), plan_.cut.end());
   for (const Wire& wire : plan_.wires)
@@ -155,8 +156,8 @@ void System::make_consistent() {
 
 void System::exit_initialization() {
   settle();
-  if (events_ != nullptr) pass_on_at_start();
-  if (events_ != nullptr) set_clocks();
+  pass_on_at_start();
+  set_clocks();
   for (const auto& part : parts_) part->exit_initialization();
   first_point();
   couple();
@@ -164,6 +165,7 @@ void System::exit_initialization() {
   phase_ = kind_ == Kind::model_exchange ? Phase::exchange : Phase::stepping;
   if (ode_ != nullptr) begin_ode();
   if (steps_end_at_events()) use_.event_mode ? open_event() : first_event();
+  react_of_ode();
 }
 
 // Outputs after initialization mode, loops included.
@@ -206,8 +208,10 @@ void System::couple() {
   std::vector<CallOrLoop> outputs;
   for (const ScheduleStep& step : plan_.first_point.front()) outputs.emplace_back(std::get<Call>(step));
   outputs_ = kernel_->schedules.add(outputs);
-  kernel_->inputs.exchange(plan_.everyone);
-  kernel_->history.accept(now_);
+  if (component_ == nullptr) {  // an ODE beside other parts begins before
+    kernel_->inputs.exchange(plan_.everyone);
+    kernel_->history.accept(now_);
+  }
   if (plan_.ode) make_ode();
 }
 

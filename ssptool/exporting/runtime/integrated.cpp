@@ -27,13 +27,16 @@ void System::build_kernel_of_ode() {
     table.inputs = part->plan().inputs;
     table.outputs = part->plan().outputs;
     table.refreshed = false;
+    table.exchanged_at_events = types_at_events(inside_->members.size());
     inside_->add(inside_->members.member_of(std::move(table)));
   }
   inside_->connect(plan_.ode->wires);
   inside_->time_tables({}, {}, {});
   const SlotContents outside = contents(kernel_->slot_values.values, *kernel_);
   std::ranges::copy(values_of(outside, *inside_), inside_->slot_values.values.begin());
-  make_events(*inside_);
+  const std::vector<std::string> clocks = events_of_ode_->clock_schedule.save_state();
+  events_of_ode_ = members_of(*plan_.ode->events, *inside_);
+  events_of_ode_->clock_schedule.restore_state(clocks);
 }
 
 void System::make_ode() {
@@ -41,8 +44,9 @@ void System::make_ode() {
   const std::vector<Index>& loops = component_ != nullptr ? loops_of_ode_ : loops_;
   const OdeSystem::Schedules schedules{registered(plan_.ode->whole, kernel, loops),
                                        registered(plan_.ode->slopes, kernel, loops)};
-  ode_ = std::make_unique<RunningOde>(kernel, parts_, plan_, schedules, *events_,
-                                      [this](const Outcome& outcome, double t) { return stopped(outcome, t); });
+  ode_ =
+      std::make_unique<RunningOde>(kernel, parts_, plan_, schedules, component_ != nullptr ? *events_of_ode_ : *events_,
+                                   [this](const Outcome& outcome, double t) { return stopped(outcome, t); });
   if (kind_ == Kind::model_exchange) {
     ode_->be_continuous();
     return;
@@ -52,7 +56,7 @@ void System::make_ode() {
   settings.start = experiment_.start;
   settings.stop = experiment_.stop.value_or(HUGE_VAL);
   settings.macro_step = plan_.step;
-  settings.takes_samples = plan_.at_events->samples;
+  settings.takes_samples = plan_.events_of_ode().samples;
   ode_->be_integrated(*plan_.ode, settings);
   if (ode_->jacobian)
     ode_->jacobian->on_contradiction = [this] {
@@ -71,6 +75,8 @@ void System::begin_ode() {
   if (component_ != nullptr) {
     component_->begin();
     check(kernel_->rescues.evaluate(everything_), now_);
+    kernel_->inputs.exchange(plan_.everyone);
+    kernel_->history.accept(now_);
     return;
   }
   ode_->integration->begin();
@@ -106,12 +112,27 @@ void System::jump_of_ode() {
 }
 
 void System::tune() {
-  if (component_ != nullptr && tuned_.empty()) return;
-  ode_->integration->intervene([this] {
-    for (const auto& [reference, values] : std::exchange(tuned_, {}))
-      set_in_parts(plan_.variables[reference], values, nullptr);
-    propagate();
-  });
+  ode_->integration->intervene([this] { set_tuned(); });
+}
+
+void System::set_tuned() {
+  for (const auto& [reference, values] : std::exchange(tuned_, {}))
+    set_in_parts(plan_.variables[reference], values, nullptr);
+  propagate();
+}
+
+void System::react_of_ode() {
+  if (component_ == nullptr) return;
+  for (int i = 0; i < max_event_iterations; ++i) {
+    if (!component_->event_pending()) return;
+    if (steps_end_at_events()) {
+      handle_event({});
+      continue;
+    }
+    explained([&] { component_->intervene([] {}); });
+    forget_past();
+  }
+  explained([&] { throw ssptool::endless(now_, {}, {}); });
 }
 
 void System::set_time(double t) {

@@ -52,7 +52,7 @@ SolverKind solver_kind(const std::string& name) {
 RunningOde::RunningOde(Kernel& kernel, const std::vector<std::unique_ptr<Part>>& parts, const Plan& plan,
                        OdeSystem::Schedules schedules, EventMembers& members, OdeSystem::Explain explain)
     : system(kernel, models_of(parts, *plan.ode), plan.ode->parts, schedules, plan.ode->inputs, std::move(explain)),
-      events(system, members, plan.at_events->nominal) {
+      events(system, members, plan.events_of_ode().nominal) {
   check_sizes(parts, *plan.ode, system);
 }
 

@@ -65,9 +65,9 @@ VariableSet set_from(const Json& json) {
 }
 
 PlannedExchange exchange_from(const Json& json) {
-  return {json.at("states").get<std::size_t>(), json.at("indicators").get<std::size_t>(),
-          json.at("reports_steps").get<bool>(), list<fmi::Reference>(json, "derivatives"),
-          list<fmi::Reference>(json, "known_states")};
+  return {json.at("states").get<std::size_t>(),      json.at("indicators").get<std::size_t>(),
+          json.at("reports_steps").get<bool>(),      json.at("saves_state").get<bool>(),
+          list<fmi::Reference>(json, "derivatives"), list<fmi::Reference>(json, "known_states")};
 }
 
 SlotValue slot_value_from(const Json& json) { return {json.at("slot").get<Slot>(), value_from(json.at("value"))}; }
@@ -171,6 +171,10 @@ PlannedOde ode_from(const Json& json) {
   ode.slopes = schedule_from(json.at("slopes"));
   ode.inputs = list<Slot>(json, "inputs");
   ode.wires = each<Wire>(json, "wires", wire_from);
+  if (json.contains("events")) {
+    ode.event_signals = list<Slot>(json, "event_signals");
+    ode.event_sources = list<Slot>(json, "event_sources");
+  }
   ode.rtol = json.at("rtol").get<double>();
   ode.solver = json.at("solver").get<std::string>();
   if (json.contains("jacobian")) ode.jacobian = jacobian_from(json.at("jacobian"));
@@ -351,6 +355,7 @@ PlannedEventSteps at_events_from(const Json& json, const Plan& plan) {
   found.rolls_back = json.value("rolls_back", false);
   found.independent_steps = json.value("independent_steps", false);
   found.together = json.value("together", false);
+  found.with_ode = json.value("with_ode", false);
   found.nominal = list<double>(json, "nominal");
   found.starts = each<SlotValue>(json, "starts", slot_value_from);
   PlannedEvents& events = found.events;
@@ -405,7 +410,10 @@ Plan plan_from(const Json& json) {
   plan.parameter_wires = each<ParameterWire>(json, "parameter_wires", parameter_wire_from);
   if (json.contains("at_events")) plan.at_events = at_events_from(json.at("at_events"), plan);
   read_stepping(json.at("stepping"), plan);
-  if (json.contains("ode")) plan.ode = ode_from(json.at("ode"));
+  if (!json.contains("ode")) return plan;
+  const Json& ode = json.at("ode");
+  plan.ode = ode_from(ode);
+  if (ode.contains("events")) plan.ode->events = at_events_from(ode.at("events"), plan);
   return plan;
 }
 

@@ -45,6 +45,7 @@ inline bool is_content(const std::string& type) { return type == "String" || typ
 struct PlannedExchange {
   std::size_t states = 0, indicators = 0;
   bool reports_steps = false;
+  bool saves_state = false;
   std::vector<fmi::Reference> derivatives, known_states;
 };
 
@@ -96,18 +97,6 @@ struct PartVariable {
   [[nodiscard]] std::size_t count() const noexcept { return elements.empty() ? size : elements.size(); }
 };
 
-// The parts of model exchange as one ODE.
-struct PlannedOde {
-  std::vector<Index> parts;
-  bool alone = true;         // there are no other parts
-  Schedule whole, slopes;    // of all outputs and inputs, and of what derivatives and event indicators need
-  std::vector<Slot> inputs;  // which parts beside it feed
-  std::vector<Wire> wires;   // from its parts, if there are others
-  double rtol = 1e-6;
-  std::string solver;
-  std::optional<PlannedOdeJacobian> jacobian;
-};
-
 // The vectors of model exchange that variables of the system belong to.
 enum class Vector { states, derivatives, indicators };
 
@@ -149,15 +138,33 @@ struct ParameterWire {
   std::optional<Slot> slot;  // of an input
 };
 
-// Parts that exchange something at events only, and the macro steps that end at events. An ODE has it in any case.
+// Parts that exchange something at events only, and the macro steps that end at events. An ODE has it in any case,
+// beside other parts for itself.
 struct PlannedEventSteps {
   PlannedEvents events;
   bool rolls_back = false;         // where a part returns early, all others can go back to the start of the step
   bool samples = false;            // what is exchanged at events only may change between them
   bool independent_steps = false;  // steps of parts do not depend on each other
   bool together = false;           // the kernel can do many steps in one call
+  bool with_ode = false;           // events of the ODE are those of the whole system
   std::vector<double> nominal;     // by slot
   std::vector<SlotValue> starts;   // of what is exchanged at events only
+};
+
+// The parts of model exchange as one ODE.
+struct PlannedOde {
+  std::vector<Index> parts;
+  bool alone = true;         // there are no other parts
+  Schedule whole, slopes;    // of all outputs and inputs, and of what derivatives and event indicators need
+  std::vector<Slot> inputs;  // which parts beside it feed
+  // If there are others: wires from its parts, its own events, the signals that it exchanges at these only, and the
+  // sources of those that come from outside.
+  std::vector<Wire> wires;
+  std::optional<PlannedEventSteps> events;
+  std::vector<Slot> event_signals, event_sources;
+  double rtol = 1e-6;
+  std::string solver;
+  std::optional<PlannedOdeJacobian> jacobian;
 };
 
 // Tables over time that drive inputs of the system, and the times at which something jumps: between the first and the
@@ -201,6 +208,11 @@ struct Plan {
   std::optional<PlannedEventSteps> at_events;
   std::vector<SystemVariable> variables;
   std::vector<ParameterWire> parameter_wires;
+
+  // Those that its integration handles.
+  [[nodiscard]] const PlannedEventSteps& events_of_ode() const {
+    return ode->events ? *ode->events : at_events.value();
+  }
 };
 
 // The version of the file that this runtime reads.

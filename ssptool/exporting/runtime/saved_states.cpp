@@ -48,7 +48,7 @@ void System::restore(const SystemState& state) {
   now_ = state.now;
   if (phase_ != state.phase) {
     build_kernel();
-    if (state.phase != Phase::instantiated && component_ == nullptr) make_events(*kernel_);
+    if (state.phase != Phase::instantiated) make_events();
   }
   for (Index i = 0; i < parts_.size(); ++i) parts_[i]->restore_state(state.parts[i]);
   if (phase_ != state.phase && state.phase >= Phase::stepping) {
@@ -103,9 +103,12 @@ void System::restore_ode(const SavedOde& saved) {
     ode_->integration->go_to(saved.component.position);
     return;
   }
-  std::ranges::copy(values_of(saved.slots, *inside_), inside_->slot_values.values.begin());
+  events_of_ode_->hide_ticks();
+  events_of_ode_->rest();
   restore_loops(saved.loops, loops_of_ode_, *inside_);
-  component_->restore(saved.component);
+  OdeComponentState component = saved.component;
+  component.values = values_of(saved.slots, *inside_);
+  component_->restore(component);
 }
 
 std::vector<SavedLoop> System::saved_loops(const std::vector<Index>& loops, Kernel& kernel) {

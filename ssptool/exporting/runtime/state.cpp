@@ -8,7 +8,7 @@ namespace ssptool::runtime {
 
 namespace {
 
-constexpr const char* begin_of_state = "ssptool state 3";
+constexpr const char* begin_of_state = "ssptool state 4";
 
 // Each thing to be stored is named once, in `visit`; a Writer appends it and a Reader fills it.
 class Writer {
@@ -198,6 +198,7 @@ void visit(Visitor& each, SavedOde& ode) {
   each(ode.component.position);
   each(ode.component.inputs);
   each(ode.component.signs);
+  each(ode.component.clocks);
   each(ode.slots);
   each(ode.loops);
 }

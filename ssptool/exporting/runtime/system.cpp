@@ -26,8 +26,9 @@ System::System(const std::string& resources, Log& log, bool logging, Kind kind, 
     parts_.back()->configure();
   }
   experiment_.start = plan_.start;
-  reports_.resize(parts_.size());
-  checkpoint_.resize(parts_.size());
+  const std::size_t stepped = parts_.size() + (plan_.ode && !plan_.ode->alone);
+  reports_.resize(stepped);
+  checkpoint_.resize(stepped);
   build_kernel();
 }
 
@@ -36,8 +37,9 @@ System::~System() { release_states(); }
 // Before the parts are freed, to which they belong.
 void System::release_states() noexcept {
   if (kernel_ != nullptr) kernel_->stepper.release();
-  for (Index i = 0; i < checkpoint_.size(); ++i)
+  for (Index i = 0; i < parts_.size(); ++i)
     if (const fmi::State state = std::exchange(checkpoint_[i], nullptr)) parts_[i]->release_state(state);
+  if (component_ != nullptr) component_->forget(checkpoint_.back());
 }
 
 void System::build_kernel() {
@@ -45,6 +47,7 @@ void System::build_kernel() {
   event_.reset();
   untold_.clear();
   events_.reset();
+  events_of_ode_.reset();
   loops_at_start_.clear();
   loops_.clear();
   ode_.reset();
@@ -57,7 +60,8 @@ void System::build_kernel() {
   component_.reset();
   if (plan_.ode && !plan_.ode->alone) {
     component_ = std::make_unique<OdeComponent>(plan_, *kernel_);
-    kernel_->add(kernel_->members.member_of(component_->table()));
+    StepReport* const report = plan_.at_events && plan_.at_events->with_ode ? &reports_.back() : nullptr;
+    kernel_->add(kernel_->members.member_of(component_->table(report)));
   }
   kernel_->connect(plan_.wires);
   state_tables();
@@ -80,13 +84,22 @@ Member System::member_of(Part& part) {
   table.outputs = plan.outputs;
   table.environment = part.environment;
   if (plan.event_mode) table.report = &reports_[kernel_->members.size()];
-  if (plan_.at_events)
-    for (const PlannedEventMember& member : plan_.at_events->events.members)
-      if (member.instance == kernel_->members.size())
-        for (const Variables* own : {&member.inputs, &member.outputs})
-          table.exchanged_at_events.insert(table.exchanged_at_events.end(), own->types.begin(), own->types.end());
+  table.exchanged_at_events = types_at_events(kernel_->members.size());
   table.substeps = plan.substeps;
   return kernel_->members.member_of(std::move(table));
+}
+
+std::vector<Type> System::types_at_events(Index part) const {
+  std::vector<Type> found;
+  const auto add = [&](const PlannedEventSteps& steps) {
+    for (const PlannedEventMember& member : steps.events.members)
+      if (member.instance == part)
+        for (const Variables* own : {&member.inputs, &member.outputs})
+          found.insert(found.end(), own->types.begin(), own->types.end());
+  };
+  if (plan_.at_events) add(*plan_.at_events);
+  if (plan_.ode && plan_.ode->events) add(*plan_.ode->events);
+  return found;
 }
 
 // --- steps -----------------------------------------------------------------------------------------------------------
@@ -104,9 +117,10 @@ void System::settle() {
   else if (phase_ == Phase::stepping && steps_end_at_events() && (!use_.event_mode || events_->pending()))
     handle_event();
   else if (phase_ == Phase::stepping) {
-    if (component_ != nullptr) tune();
+    if (component_ != nullptr && !tuned_.empty()) explained([&] { component_->intervene([&] { set_tuned(); }); });
     jump();
   }
+  if (phase_ == Phase::stepping) react_of_ode();
 }
 
 // What was set acts at this instant. Unless it only goes on, what was before bends no polynomial any more.
@@ -118,6 +132,12 @@ void System::jump() {
   kernel_->inputs.exchange(plan_.everyone);
   if (std::exchange(jumps_, false)) kernel_->history.accept(long_ago);
   kernel_->history.accept(now_);
+}
+
+// Outputs follow from an event, and what was before bends no polynomial any more.
+void System::forget_past() {
+  jumps_ = true;
+  jump();
 }
 
 void System::refresh_outputs() {
@@ -172,10 +192,12 @@ void System::step_to(double end) {
     const double limit = std::min(end, end_of_segment());
     const std::int64_t point = passed(now_);
     const std::int64_t whole = now_ == time_of(point) ? whole_until(limit) - point : 0;
+    const bool one_by_one = component_ != nullptr && component_->takes_event_signals();
     if (whole > 0)
-      whole_steps(point, std::min(whole, at_once));
+      whole_steps(point, one_by_one ? 1 : std::min(whole, at_once));
     else
       part_of_a_step(limit);
+    react_of_ode();
   }
   leave_inputs();
 }

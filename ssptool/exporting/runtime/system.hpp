@@ -158,8 +158,15 @@ class System {
   static Index registered(const Schedule&, Kernel&, const std::vector<Index>& loops);
   void first_point();
   void couple();
-  // Of co-simulation; events of an ODE are those of its integration.
-  [[nodiscard]] bool steps_end_at_events() const noexcept { return events_ != nullptr && !plan_.ode; }
+  // Of co-simulation; events of an ODE alone are those of its integration.
+  [[nodiscard]] bool steps_end_at_events() const noexcept {
+    return events_ != nullptr && !(plan_.ode && plan_.ode->alone);
+  }
+  // The ODE beside other parts goes through their events, or has its own.
+  [[nodiscard]] bool with_ode() const noexcept {
+    return component_ != nullptr && events_ != nullptr && plan_.at_events->with_ode;
+  }
+  [[nodiscard]] bool ode_apart() const noexcept { return component_ != nullptr && !with_ode(); }
   void make_ode();
   void begin_ode();
   [[nodiscard]] Kernel& kernel_of_ode() noexcept { return inside_ != nullptr ? *inside_ : *kernel_; }
@@ -167,6 +174,10 @@ class System {
   void jump_of_ode();
   // Parameters that were set, in event mode.
   void tune();
+  void set_tuned();
+  // Events of an ODE beside other parts because of signals that it takes at events only.
+  void react_of_ode();
+  void forget_past();
 
   // Inputs that tables drive.
   void state_tables();
@@ -201,13 +212,16 @@ class System {
   Outcome with_rescues(std::span<const Instruction> program, Outcome, double t, double h, double to);
 
   // Parts in event mode: their first event after initialization, and macro steps that end at events.
-  void make_events(Kernel&);
+  void make_events();
+  [[nodiscard]] std::unique_ptr<EventMembers> members_of(const PlannedEventSteps&, Kernel&) const;
+  [[nodiscard]] std::vector<Type> types_at_events(Index part) const;
   void set_clocks();
   void pass_on_at_start();
   void first_event();
   void step_through_events(double end);
-  void handle_event();
-  void iterate_and_leave();
+  void handle_event() { handle_event(causes()); }
+  void handle_event(const std::vector<Cause>&);
+  void iterate_and_leave(bool first);
   void explained(const std::function<void()>& act) const;
   void evaluate_all();
   [[nodiscard]] bool event_due() const;
@@ -219,7 +233,11 @@ class System {
   Outcome attempt(double t, double h, double end);
   [[nodiscard]] std::optional<double> returned_early(double end) const noexcept;
   void go_back(double t, double end, bool all_of_them);
-  void leave_event();
+  void leave_event(bool changed, bool first);
+  void leave_beside_ode();
+  [[nodiscard]] double next_event() const;
+  void keep(Index);
+  void take_back(Index);
   // Events that an importer handles.
   StepEnd step_to_event(double t, double h);
   [[nodiscard]] double end_of_communication_step(double t, double h) const noexcept;
@@ -271,10 +289,11 @@ class System {
   std::size_t contents_limit_ = 0;  // [bytes]; what the first step leaves is the first measure
 
   // Of parts in event mode.
-  std::vector<StepReport> reports_;  // by part
-  std::unique_ptr<EventMembers> events_;
+  std::vector<StepReport> reports_;              // by part; the last is that of an ODE beside them
+  std::unique_ptr<EventMembers> events_;         // of an ODE alone, too
+  std::unique_ptr<EventMembers> events_of_ode_;  // beside other parts, in its own kernel after initialization mode
   std::optional<ZenoDetector> chatter_;
-  std::vector<fmi::State> checkpoint_;  // by part: where the present macro step began
+  std::vector<fmi::State> checkpoint_;  // likewise: where the present macro step began
   Index outputs_ = none;                // the schedule that gets all outputs
   // Where the importer handles events: the present one, and whether it needs no other event iteration; clocks that have
   // ticked inside of a step; the present communication step.

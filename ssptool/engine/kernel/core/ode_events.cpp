@@ -23,19 +23,22 @@ std::string digits(double time) {
 }  // namespace
 
 EventOutcome OdeEvents::iterate(double t, double close) {
-  updates_.clear();
-  const auto evaluate = [this](double now) { system_.settle(now); };
-  const auto update = [this](double now) {
-    const std::vector<DiscreteUpdate> found = system_.update_discrete_states(now);
-    updates_.insert(updates_.end(), found.begin(), found.end());
-    std::vector<Updated> answers;
-    for (std::size_t i = 0; i < found.size(); ++i) answers.push_back({system_.models()[i].name(), found[i].again});
-    return answers;
-  };
+  begin();
   members_.hide_ticks();
-  const bool changed = EventIteration(members_, nominal_, evaluate, update).settle(t, t + close);
+  const bool changed =
+      EventIteration(
+          members_, nominal_, [this](double now) { system_.settle(now); }, [this](double now) { return update(now); })
+          .settle(t, t + close);
   members_.show_ticks();
   return outcome(t, close, changed);
+}
+
+std::vector<Updated> OdeEvents::update(double t) {
+  const std::vector<DiscreteUpdate> found = system_.update_discrete_states(t);
+  updates_.insert(updates_.end(), found.begin(), found.end());
+  std::vector<Updated> answers;
+  for (std::size_t i = 0; i < found.size(); ++i) answers.push_back({system_.models()[i].name(), found[i].again});
+  return answers;
 }
 
 EventOutcome OdeEvents::outcome(double t, double close, bool changed) const {

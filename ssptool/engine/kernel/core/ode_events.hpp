@@ -31,13 +31,17 @@ class OdeEvents {
   // Update discrete states and exchange signals until both stay the same, with all instances in event mode; times as
   // `close` as that [s] are the same.
   EventOutcome iterate(double t, double close);
+  // The same in pieces, for whoever takes more than the components of the ODE through an event: begin, update as often
+  // as needed, and ask for the outcome of an event in which signals have `changed`.
+  void begin() noexcept { updates_.clear(); }
+  std::vector<Updated> update(double t);
+  [[nodiscard]] EventOutcome outcome(double t, double close, bool changed) const;
   // Something is taken at events only, and has changed.
   [[nodiscard]] bool pending() const { return members_.pending(); }
   void hide_ticks() { members_.hide_ticks(); }
+  [[nodiscard]] EventMembers& members() noexcept { return members_; }
 
  private:
-  [[nodiscard]] EventOutcome outcome(double t, double close, bool changed) const;
-
   OdeSystem& system_;
   EventMembers& members_;
   std::span<const double> nominal_;
