@@ -56,6 +56,10 @@ class OdeJacobian(Protocol):
 class Differences:
     """One-sided differences of f, one evaluation per colour of its pattern (n, n; None: full).
 
+    Where a difference crosses a jump of f, of which no event indicator tells, it is the jump divided by a tiny step,
+    and any step of an integrator would seem converged. The one to the other side does not cross it: of both, the
+    smaller ones are taken.
+
     `relative_step` is that of the larger of a state and its nominal value (n,).
     """
 
@@ -77,6 +81,16 @@ class Differences:
         if not self._slopes(t, x, self._value):
             return False
         steps = self.steps(point)
+        if not self._to_one_side(t, point, steps, matrix):
+            return False
+        if self._hold_before(t, point, steps, matrix):
+            return True
+        before = np.empty_like(matrix)
+        if self._to_one_side(t, point, -steps, before):
+            np.copyto(matrix, before, where=np.abs(before) < np.abs(matrix))
+        return True
+
+    def _to_one_side(self, t: float, point: Floats, steps: Floats, matrix: Floats) -> bool:
         matrix[:] = 0.0
         for columns in self._colours:
             self._moved[:] = point
@@ -90,15 +104,23 @@ class Differences:
                 matrix[rows, column] = change[rows] / (self._moved[column] - point[column])
         return True
 
+    def _hold_before(self, t: float, point: Floats, steps: Floats, matrix: Floats) -> bool:
+        """True if f changes as the matrix predicts, to the other side than its differences, or cannot be evaluated."""
+        self._moved[:] = point - steps
+        beside = self._slopes(t, self._moved.ctypes.data, self._changed)
+        return not beside or self._predicts(matrix, self._moved - point)
+
     def fits(self, t: float, x: int, matrix: Floats) -> bool:
         """True if f changes as a matrix at (t, x) predicts, along one direction, or cannot be evaluated."""
         point = self._system.vector(x)
         self._moved[:] = point + probe(self.steps(point))
         beside = self._slopes(t, self._moved.ctypes.data, self._changed)
-        if not self._slopes(t, x, self._value) or not beside:
-            return True
+        return not self._slopes(t, x, self._value) or not beside or self._predicts(matrix, self._moved - point)
+
+    def _predicts(self, matrix: Floats, step: Floats) -> bool:
+        """Of a step from where f has its value to where it is changed."""
         noise = NOISE * self._step**2 * np.abs(self._value)
-        return not contradicted(matrix, self._moved - point, self._changed - self._value, noise)
+        return not contradicted(matrix, step, self._changed - self._value, noise)
 
     def _slopes(self, t: float, x: int, found: Floats) -> bool:
         self.evaluations += 1

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.engine.ode.systems import integrate
+from tests.engine.small.fmus import Var, make_fmu
 
 
 def test_a_system_without_states_follows_time(models):
@@ -28,3 +29,16 @@ def test_chains_of_components_pass_states_on_within_one_evaluation(models3):
     trace = integrate(models3, sources, wires, {"A.u": 1.0}, tolerance=1e-9).unwrap()
     s = trace.t / 0.5
     assert trace["C.x"] == pytest.approx(1 - np.exp(-s) * (1 + s + s**2 / 2), abs=1e-7)
+
+
+@pytest.mark.parametrize("integrator", ["bdf", "adams"])
+@pytest.mark.parametrize("speed", (10, 100))
+def test_slopes_that_jump_without_an_indicator_do_not_let_the_solution_run_away(tmp_path, speed, integrator):
+    """x' = c (cos(t)/2 - sign x) from 1 comes to 0 before t = 2/c, and slides there."""
+    x = Var("x", "state", start=1.0)
+    variables = (x, Var("dx", "der", of="x", needs=["x"]), Var("y", "output", needs=["x"]))
+    calc = f"v->dx = {speed} * (0.5 * cos(v->time) - (v->x > 0 ? 1 : -1)); v->y = v->x;"
+    make_fmu(tmp_path / "Pulled.fmu", variables, version=3, cs=None, calc=calc)
+    settings = {"stop_time": 4 / speed, "step_size": 0.1 / speed, "tolerance": 1e-3, "integrator": integrator}
+    trace = integrate(tmp_path, {"A": "Pulled"}, **settings).unwrap()
+    assert np.max(np.abs(trace["A.y"][trace.t > 2.1 / speed])) < 1e-2

@@ -67,15 +67,29 @@ bool OdeJacobian::slopes(double t, const std::vector<double>& x, std::vector<dou
   return system_.slopes(t, x.data(), found.data());
 }
 
-// One-sided differences of f, one evaluation per colour of its pattern.
+// Where a difference crosses a jump of f, of which no event indicator tells, it is the jump divided by a tiny step, and
+// any step of an integrator would seem converged. The one to the other side does not cross it: of both, the smaller
+// ones.
 bool OdeJacobian::differences(double t, const double* x) {
   const std::size_t n = matrix_.rows;
   moved_.assign(x, x + n);
-  if (!slopes(t, moved_, value_)) return false;
+  if (!slopes(t, moved_, value_) || !differences_to(1.0, t, x)) return false;
+  if (hold_before(t, x)) return true;
+  const std::vector<double> ahead = matrix_.elements;
+  std::vector<double>& elements = matrix_.elements;
+  const bool done = differences_to(-1.0, t, x);
+  for (std::size_t k = 0; k < elements.size(); ++k)
+    if (!done || !(std::abs(elements[k]) < std::abs(ahead[k]))) elements[k] = ahead[k];
+  return true;
+}
+
+// One-sided differences of f from its value, one evaluation per colour of its pattern.
+bool OdeJacobian::differences_to(double side, double t, const double* x) {
+  const std::size_t n = matrix_.rows;
   std::ranges::fill(matrix_.elements, 0.0);
   for (const Columns& columns : colours_) {
     moved_.assign(x, x + n);
-    for (const std::size_t j : columns) moved_[j] += plan_.relative_step * std::max(std::abs(x[j]), nominal_[j]);
+    for (const std::size_t j : columns) moved_[j] += side * step_of(x, j);
     if (!slopes(t, moved_, changed_)) return false;
     for (const std::size_t j : columns) {
       const double step = moved_[j] - x[j];  // after rounding, not the intended one
@@ -86,17 +100,38 @@ bool OdeJacobian::differences(double t, const double* x) {
   return true;
 }
 
+double OdeJacobian::step_of(const double* x, std::size_t j) const noexcept {
+  return plan_.relative_step * std::max(std::abs(x[j]), nominal_[j]);
+}
+
+// Whether f changes as the matrix predicts, to the other side than its differences, or cannot be evaluated there.
+bool OdeJacobian::hold_before(double t, const double* x) {
+  const std::size_t n = matrix_.rows;
+  std::vector<double> step(n);
+  for (std::size_t j = 0; j < n; ++j) {
+    moved_[j] = x[j] - step_of(x, j);
+    step[j] = moved_[j] - x[j];
+  }
+  return !slopes(t, moved_, changed_) || predicts(step);
+}
+
 // Whether f changes as the matrix at (t, x) predicts, along one direction, or cannot be evaluated.
 bool OdeJacobian::fits(double t, const double* x) {
   const std::size_t n = matrix_.rows;
-  std::vector<double> sizes(n), step(n), change(n), rounding(n);
-  for (std::size_t j = 0; j < n; ++j) sizes[j] = plan_.relative_step * std::max(std::abs(x[j]), nominal_[j]);
+  std::vector<double> sizes(n), step(n);
+  for (std::size_t j = 0; j < n; ++j) sizes[j] = step_of(x, j);
   const std::vector<double> wanted = probe(std::move(sizes));
   for (std::size_t j = 0; j < n; ++j) moved_[j] = x[j] + wanted[j];
   const bool beside = slopes(t, moved_, changed_);
   for (std::size_t j = 0; j < n; ++j) step[j] = moved_[j] - x[j];
   moved_.assign(x, x + n);
-  if (!slopes(t, moved_, value_) || !beside) return true;
+  return !slopes(t, moved_, value_) || !beside || predicts(step);
+}
+
+// Of a step from where f has its value to where it is changed.
+bool OdeJacobian::predicts(const std::vector<double>& step) const {
+  const std::size_t n = matrix_.rows;
+  std::vector<double> change(n), rounding(n);
   for (std::size_t i = 0; i < n; ++i) {
     change[i] = changed_[i] - value_[i];
     rounding[i] = noise * plan_.relative_step * plan_.relative_step * std::abs(value_[i]);

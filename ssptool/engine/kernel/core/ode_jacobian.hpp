@@ -64,10 +64,14 @@ class OdeJacobian {
 
   bool calculate(double t, const double* x);
   bool differences(double t, const double* x);
+  bool differences_to(double side, double t, const double* x);
+  [[nodiscard]] double step_of(const double* x, std::size_t state) const noexcept;
+  bool hold_before(double t, const double* x);
   bool derivatives(double t, const double* x);
   bool derivatives_of(std::size_t model, double t);
   bool through_wires();
   bool fits(double t, const double* x);
+  [[nodiscard]] bool predicts(const std::vector<double>& step) const;
   bool slopes(double t, const std::vector<double>& x, std::vector<double>& found);
 
   OdeSystem& system_;
