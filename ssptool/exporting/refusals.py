@@ -1,8 +1,8 @@
 """Systems and settings that an exported FMU cannot run, refused by name before anything is written."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ssptool.engine.assembly.instances import disturbance
 from ssptool.engine.event_mode.master import WithEvents
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.masters.iterated import Iterated
@@ -78,21 +78,13 @@ def _of_settings(plan: Plan) -> Iterator[Unsupported]:
 
 
 def _of_parts(plan: Plan) -> Iterator[Unsupported]:
-    sources = Counter(one.source for one in plan.instances)
-    for one in plan.instances:
-        yield from _of_part(one, sources[one.source], _at_events(plan, one))
-
-
-def _of_part(one: PlannedInstance, uses: int, at_events: Sequence[str]) -> Iterator[Unsupported]:
-    subject = f"component {one.name}"
-    if one.used_interface.once_per_process and uses > 1:
-        yield Unsupported(
-            subject,
-            f"its FMU can be instantiated only once per process, and {uses} components use it",
-            "ask for an FMU without canBeInstantiatedOnlyOncePerProcess",
-        )
-    if "Binary" in at_events:
-        yield Unsupported(subject, "Binary variables in event mode are not supported in an exported FMU", _WITH_RUN)
+    for number, one in enumerate(plan.instances):
+        subject = f"component {one.name}"
+        reasons = (disturbance(one, other) for other in plan.instances[:number])
+        if reason := next(filter(None, reasons), None):
+            yield Unsupported(subject, f"{reason}, and all parts of an exported FMU are in one process", _WITH_RUN)
+        if "Binary" in _at_events(plan, one):
+            yield Unsupported(subject, "Binary variables in event mode are not supported in an exported FMU", _WITH_RUN)
 
 
 def _at_events(plan: Plan, one: PlannedInstance) -> tuple[str, ...]:

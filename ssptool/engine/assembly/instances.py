@@ -201,13 +201,13 @@ def _apart(instances: Sequence[PlannedInstance], processes: list[int]) -> dict[s
         beside = (
             other for other, process in zip(instances, processes[:index], strict=False) if process == processes[index]
         )
-        if reason := next(filter(None, (_disturbance(one, other) for other in beside)), None):
+        if reason := next(filter(None, (disturbance(one, other) for other in beside)), None):
             processes[index] = max(processes) + 1
             moved[reason].append(one.name)
     return moved
 
 
-def _disturbance(one: PlannedInstance, other: PlannedInstance) -> str | None:
+def disturbance(one: PlannedInstance, other: PlannedInstance) -> str | None:
     """The reason for which two components cannot share a process, if there is any."""
     if one.description.token == other.description.token:
         if not one.used_interface.once_per_process:
