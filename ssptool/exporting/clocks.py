@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ssptool.documents.vocabulary import IntervalVariability
 from ssptool.engine.failure import Unsupported
-from ssptool.engine.planning.events import CLOCK, clock_wires
+from ssptool.engine.planning.events import CLOCK, NO_EVENT_MODES, EventModes, clock_wires
 from ssptool.engine.planning.plan import Plan
 from ssptool.exporting.interface import ExportedClock, ExportedVariable
 from ssptool.fmu.description import Causality, Variability, clock_time
@@ -16,15 +16,20 @@ _OF_SYSTEM = (IntervalVariability.TRIGGERED, IntervalVariability.CONSTANT)
 """Interval variabilities of input clocks of an exported system: of others it would have to tell the intervals."""
 
 
+def _offered(plan: Plan) -> EventModes:
+    """The event mode that is offered to importers."""
+    return plan.event_modes if plan.ode is None else NO_EVENT_MODES
+
+
 def clocks_of_components(plan: Plan) -> frozenset[Signal]:
     """Clocks that tick in an event mode that is offered to importers."""
-    members = plan.event_modes.members.values() if plan.ode is None else ()
+    members = _offered(plan).members.values()
     return frozenset(Signal(member.name, clock.name) for member in members for clock in member.clocks)
 
 
 def output_clocks(plan: Plan, component: str) -> Iterator[Signal]:
-    """Output clocks of a component in event mode."""
-    member = plan.event_modes.members.get(component) if plan.ode is None else None
+    """Output clocks of a component in such an event mode."""
+    member = _offered(plan).members.get(component)
     for clock in () if member is None else member.ticking:
         yield Signal(component, clock.name)
 

@@ -146,7 +146,7 @@ def _stepping(plan: Plan) -> Json:
     log = RegistrationLog(len(plan.signals))
     assembly = Assembly(plan, log, (), FmuLogging(plan.settings, None))  # type: ignore[arg-type]
     loops = {number: NumberedLoop(number) for number in range(len(plan.loops))}
-    ode = None if plan.coupled_ode is None else OdeToCome(bool(_event_sources(plan, plan.coupled_ode)))
+    ode = None if plan.coupled_ode is None else OdeToCome(bool(plan.ode_event_sources))
     system = couple(assembly, Evaluation(assembly, ()), loops, ode=ode)  # type: ignore[arg-type]
     if plan.event_modes:
         system = replace(system, events=EventsToCome(plan))  # type: ignore[arg-type]
@@ -317,15 +317,9 @@ def _beside(plan: Plan, ode: PlannedOde) -> Json:
     return {
         "wires": [_wire(wire) for wire in plan.wires if wire.source in outputs],
         "events": _at_events(plan, ode.events, samples=ode_takes_samples(plan)),
-        "event_signals": sorted(slots[signal] for signal in ode.events.signals & slots.keys()),
-        "event_sources": _event_sources(plan, ode),
+        "event_signals": list(plan.ode_event_slots),
+        "event_sources": list(plan.ode_event_sources),
     }
-
-
-def _event_sources(plan: Plan, ode: PlannedOde) -> list[int]:
-    """Signals of others that the ODE takes at its own events only."""
-    names = {plan.instances[index].name for index in ode.instances}
-    return sorted({plan.signals.index(one.source) for one in ode.events.wires if one.source.component not in names})
 
 
 def _jacobian(plan: Plan, integrator: Integrator) -> Json:

@@ -21,7 +21,8 @@ _WITH_RUN = "run it with `ssptool run`"
 
 def export_problems(plan: Plan, variables: Sequence[ExportedVariable], fmi: int = 2) -> tuple[Unsupported, ...]:
     """All that an exported FMU of this version of FMI cannot do."""
-    return (*_of_system(plan), *_of_settings(plan), *_of_parts(plan), *_of_variables(variables, fmi))
+    of_system = (*_of_stimuli(plan), *clock_problems(plan), *_of_settings(plan))
+    return (*of_system, *_of_parts(plan), *_of_variables(variables, fmi))
 
 
 def refuse_export(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -> None:
@@ -33,11 +34,6 @@ def refuse_export(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -
     """
     for problem in export_problems(plan, variables, fmi):
         raise problem
-
-
-def _of_system(plan: Plan) -> Iterator[Unsupported]:
-    yield from _of_stimuli(plan)
-    yield from clock_problems(plan)
 
 
 def stepping_master(plan: Plan) -> Master:
@@ -80,8 +76,7 @@ def _of_settings(plan: Plan) -> Iterator[Unsupported]:
 def _of_parts(plan: Plan) -> Iterator[Unsupported]:
     for number, one in enumerate(plan.instances):
         subject = f"component {one.name}"
-        reasons = (disturbance(one, other) for other in plan.instances[:number])
-        if reason := next(filter(None, reasons), None):
+        if reason := disturbance(one, plan.instances[:number]):
             yield Unsupported(subject, f"{reason}, and all parts of an exported FMU are in one process", _WITH_RUN)
         if "Binary" in _at_events(plan, one):
             yield Unsupported(subject, "Binary variables in event mode are not supported in an exported FMU", _WITH_RUN)

@@ -1,4 +1,4 @@
-"""Which factors matter: designs for Sobol' indices and for elementary effects, and what follows from their results.
+"""Sensitivity of results to factors: designs for Sobol' indices and for elementary effects, and how they are judged.
 
 Sobol' indices say which part of the variance of a result is due to a factor alone (first order), or vanishes with it
 (total), for factors that are independent. Elementary effects cost less and say which factors matter at all.

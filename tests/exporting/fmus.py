@@ -90,6 +90,22 @@ def real(slave, name):
     return get([slave.references[name]])[0]
 
 
+def follows_a_saved_state(slave, steps, saved, count):
+    """`steps(first, count)` does steps and says what it finds. What follows the state that is `saved` after so many
+    follows it again, in the same instance, and as bytes in one that was reset; returns it.
+    """
+    steps(0, saved)
+    state = slave.getFMUState()
+    expected = steps(saved, count)
+    slave.setFMUState(state)
+    assert steps(saved, count) == expected
+    content = slave.serializeFMUState(state)
+    slave.reset()
+    slave.setFMUState(slave.deserializeFMUState(content))
+    assert steps(saved, count) == expected
+    return expected
+
+
 def set_real(slave, name, value):
     put = slave.setFloat64 if isinstance(slave, FMU3Slave) else slave.setReal
     put([slave.references[name]], [value])

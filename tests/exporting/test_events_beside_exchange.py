@@ -9,7 +9,7 @@ import pytest
 import ssptool
 from ssptool.engine.failure import Unsupported
 from tests.engine.event_mode.systems import write_system
-from tests.exporting.fmus import exported, initialize, instance, set_real
+from tests.exporting.fmus import exported, follows_a_saved_state, initialize, instance, set_real
 from tests.exporting.test_event_mode import get, types_of
 from tests.exporting.test_exchange_beside_simulation import mixed
 
@@ -165,15 +165,7 @@ def test_what_follows_a_saved_state_follows_it_again(name, system, tmp_path, fmi
                 found.append(values(slave, kinds))
             return found
 
-        steps(0, 7)
-        state = slave.getFMUState()
-        expected = steps(7, 8)
-        slave.setFMUState(state)
-        assert steps(7, 8) == expected
-        content = slave.serializeFMUState(state)
-        slave.reset()
-        slave.setFMUState(slave.deserializeFMUState(content))
-        assert steps(7, 8) == expected
+        follows_a_saved_state(slave, steps, 7, 8)
 
 
 @pytest.fixture

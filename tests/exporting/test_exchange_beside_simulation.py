@@ -9,7 +9,7 @@ import pytest
 import ssptool
 from tests.engine.ode.systems import oscillation
 from tests.engine.systems import write_system
-from tests.exporting.fmus import SYSTEMS, exported, in_fmpy, initialize, instance, real
+from tests.exporting.fmus import SYSTEMS, exported, follows_a_saved_state, in_fmpy, initialize, instance, real
 
 
 def mixed(folder, *exchange):
@@ -77,12 +77,4 @@ def test_what_follows_a_saved_state_follows_it_again(oscillator, tmp_path, fmi):
                 found.append([real(slave, name) for name in names])
             return found
 
-        steps(0, 30)
-        state = slave.getFMUState()
-        expected = steps(30, 40)
-        slave.setFMUState(state)
-        assert steps(30, 40) == expected
-        content = slave.serializeFMUState(state)
-        slave.reset()
-        slave.setFMUState(slave.deserializeFMUState(content))
-        assert steps(30, 40) == expected
+        follows_a_saved_state(slave, steps, 30, 40)

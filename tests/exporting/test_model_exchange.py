@@ -13,7 +13,17 @@ from ssptool.engine.failure import Unsupported
 from tests.engine.event_mode.systems import write_system as write_hybrid_system
 from tests.engine.ode.systems import bounce_times, oscillation
 from tests.engine.systems import write_system
-from tests.exporting.fmus import SYSTEMS, Messages, assert_same_bits, exported, in_fmpy, initialize, instance, real
+from tests.exporting.fmus import (
+    SYSTEMS,
+    Messages,
+    assert_same_bits,
+    exported,
+    follows_a_saved_state,
+    in_fmpy,
+    initialize,
+    instance,
+    real,
+)
 from tests.exporting.of_exchange import exchange_instance
 
 KINDS = pytest.mark.parametrize("kind", ["ModelExchange", "CoSimulation"])
@@ -189,15 +199,7 @@ def test_what_follows_a_saved_state_of_co_simulation_follows_it_again(export, tm
                 found.append(real(slave, "Ball.h"))
             return found
 
-        heights(0, 8)
-        state = slave.getFMUState()
-        expected = heights(8, 15)
-        slave.setFMUState(state)
-        assert heights(8, 15) == expected
-        content = slave.serializeFMUState(state)
-        slave.reset()
-        slave.setFMUState(slave.deserializeFMUState(content))
-        assert heights(8, 15) == expected
+        expected = follows_a_saved_state(slave, heights, 8, 15)
     assert min(expected) >= -1e-7
 
 

@@ -201,14 +201,18 @@ def _apart(instances: Sequence[PlannedInstance], processes: list[int]) -> dict[s
         beside = (
             other for other, process in zip(instances, processes[:index], strict=False) if process == processes[index]
         )
-        if reason := next(filter(None, (disturbance(one, other) for other in beside)), None):
+        if reason := disturbance(one, beside):
             processes[index] = max(processes) + 1
             moved[reason].append(one.name)
     return moved
 
 
-def disturbance(one: PlannedInstance, other: PlannedInstance) -> str | None:
-    """The reason for which two components cannot share a process, if there is any."""
+def disturbance(one: PlannedInstance, others: Iterable[PlannedInstance]) -> str | None:
+    """The first reason for which a component cannot share a process with others, if there is any."""
+    return next(filter(None, (_disturbance(one, other) for other in others)), None)
+
+
+def _disturbance(one: PlannedInstance, other: PlannedInstance) -> str | None:
     if one.description.token == other.description.token:
         if not one.used_interface.once_per_process:
             return None

@@ -46,17 +46,13 @@ class OdeExchange:
     `inside` is the kernel of the ODE, `outside` that of all components.
     """
 
-    def __init__(self, plan: Plan, ode: PlannedOde, inside: Kernel, outside: Kernel) -> None:
+    def __init__(self, plan: Plan, inside: Kernel, outside: Kernel) -> None:
         self._inside, self._outside = inside, outside
         self._numbered = frozenset(plan.numbered)
-        slots = {signal: slot for slot, signal in enumerate(plan.signals)}
-        at_events = ode.events.signals & slots.keys()
-        names = {plan.instances[index].name for index in ode.instances}
-        sources = {wire.source for wire in ode.events.wires if wire.source.component not in names}
         every = chain.from_iterable((*one.input_slots, *one.output_slots) for one in plan.integrated)
-        self._at_events = np.array([slots[signal] for signal in at_events], dtype=np.intp)
+        self._at_events = np.array(plan.ode_event_slots, dtype=np.intp)
         self._everything = np.array([*every, *self._at_events], dtype=np.intp)
-        self._sources = np.array([slots[signal] for signal in sources], dtype=np.intp)
+        self._sources = np.array(plan.ode_event_sources, dtype=np.intp)
         self._inputs = np.array([slot for one in plan.integrated for slot in one.input_slots], dtype=np.intp)
         self._columns = [place for place, slot in enumerate(plan.recorded, start=1) if slot in self._numbered]
 
@@ -136,7 +132,7 @@ class OdeComponent:
         self._able = tuple(assembly.instances[index] for index, can in able.items() if can)
         self._unable = tuple(assembly.instances[index] for index, can in able.items() if not can)
         self._inputs = np.array(ode.inputs, dtype=np.intp)
-        self._exchange = OdeExchange(assembly.plan, ode, integration.system.kernel, assembly.kernel)
+        self._exchange = OdeExchange(assembly.plan, integration.system.kernel, assembly.kernel)
         self._nominal = np.array(assembly.plan.nominal)[self._inputs]
         self._moving = np.array([assembly.plan.types[slot] == FLOAT for slot in ode.inputs], dtype=bool)
         self._own, self._held = _columns(assembly.plan, ode)
@@ -380,7 +376,7 @@ def _columns(plan: Plan, ode: PlannedOde) -> tuple[NDArray[np.bool_], NDArray[np
     instances = [plan.instances[index] for index in ode.instances]
     slots = set(chain.from_iterable((*one.input_slots, *one.output_slots, *one.observed_slots) for one in instances))
     slots |= {wire.destination for wire in (*plan.wires, *plan.shown_wires) if wire.source in slots}
-    slots |= {slot for slot, signal in enumerate(plan.signals) if signal in ode.events.signals}
+    slots |= set(plan.ode_event_slots)
     own = np.array([True, *(slot in slots for slot in plan.recorded)])
     integers = set(plan.integers)
     held = np.array([False, *(slot in integers for slot in plan.recorded)])

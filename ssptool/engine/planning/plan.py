@@ -264,6 +264,21 @@ class Plan:
         return None if self.ode is None or self.ode.alone else self.ode
 
     @property
+    def ode_event_slots(self) -> tuple[int, ...]:
+        """Slots of signals that the ODE exchanges at its own events only."""
+        signals = frozenset() if self.ode is None else self.ode.events.signals
+        return tuple(slot for slot, signal in enumerate(self.signals) if signal in signals)
+
+    @property
+    def ode_event_sources(self) -> tuple[int, ...]:
+        """Slots of signals of others that the ODE takes at its own events only."""
+        wires = () if self.ode is None else self.ode.events.wires
+        names = {one.name for one in self.integrated}
+        sources = {wire.source for wire in wires if wire.source.component not in names}
+        slots = {signal: slot for slot, signal in enumerate(self.signals)}
+        return tuple(sorted(slots[signal] for signal in sources))
+
+    @property
     def numbered(self) -> tuple[int, ...]:
         """Slots of texts and bytes, whose cells hold the number of the content."""
         return tuple(slot for slot, kind in enumerate(self.types) if kind in NUMBERED)

@@ -99,9 +99,11 @@ void System::handle_event(const std::vector<Cause>& causes) {
 }
 
 void System::iterate_and_leave(bool first) {
-  const bool changed = event_iteration().settle(now_, now_ + close * plan_.step);
+  const bool changed = settle_event();
   leave_event(changed, first);
 }
+
+bool System::settle_event() { return event_iteration().settle(now_, now_ + close * plan_.step); }
 
 EventIteration System::event_iteration() {
   return {*events_, plan_.at_events->nominal, [this](double) { evaluate_all(); },
@@ -129,7 +131,7 @@ void System::leave_beside_ode() {
     forget_past();
     if (!events_->pending()) return;
     events_->enter();
-    event_iteration().settle(now_, now_ + close * plan_.step);
+    (void)settle_event();
     events_->leave();
   }
   throw ssptool::endless(now_, {}, {});
@@ -195,9 +197,7 @@ void System::before_steps() {
 void System::step_until(double limit) {
   const std::int64_t point = passed(now_);
   const bool together = plan_.at_events->together && !plan_.at_events->samples && now_ == time_of(point);
-  const bool one_by_one = component_ != nullptr && component_->takes_event_signals();
-  const std::int64_t most = one_by_one ? 1 : at_once;
-  const std::int64_t count = together ? std::min(whole_until(limit) - point, most) : 0;
+  const std::int64_t count = together ? std::min(whole_until(limit) - point, most_at_once()) : 0;
   if (count <= 0) return step_with_events(limit, false);
   before_steps();
   rows_.resize(static_cast<std::size_t>(count) * kernel_->recorder.width());

@@ -65,9 +65,7 @@ void System::open_event() {
 void System::exchange_at_event() {
   if (!std::exchange(changed_, false)) return;
   explained([&] {
-    for (const auto& [reference, values] : std::exchange(tuned_, {}))
-      set_in_parts(plan_.variables[reference], values, nullptr);
-    propagate();
+    set_tuned();
     if (event_->exchange(now_)) event_settled_ = false;
   });
 }

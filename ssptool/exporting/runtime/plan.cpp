@@ -163,24 +163,6 @@ PlannedOdeJacobian jacobian_from(const Json& json) {
   return found;
 }
 
-PlannedOde ode_from(const Json& json) {
-  PlannedOde ode;
-  ode.parts = list<Index>(json, "parts");
-  ode.alone = json.at("alone").get<bool>();
-  ode.whole = schedule_from(json.at("whole"));
-  ode.slopes = schedule_from(json.at("slopes"));
-  ode.inputs = list<Slot>(json, "inputs");
-  ode.wires = each<Wire>(json, "wires", wire_from);
-  if (json.contains("events")) {
-    ode.event_signals = list<Slot>(json, "event_signals");
-    ode.event_sources = list<Slot>(json, "event_sources");
-  }
-  ode.rtol = json.at("rtol").get<double>();
-  ode.solver = json.at("solver").get<std::string>();
-  if (json.contains("jacobian")) ode.jacobian = jacobian_from(json.at("jacobian"));
-  return ode;
-}
-
 // JSON has no infinity; null stands for it.
 std::vector<double> bounds(const Json& json, double unbounded) {
   std::vector<double> found;
@@ -370,6 +352,25 @@ PlannedEventSteps at_events_from(const Json& json, const Plan& plan) {
   return found;
 }
 
+PlannedOde ode_from(const Json& json, const Plan& plan) {
+  PlannedOde ode;
+  ode.parts = list<Index>(json, "parts");
+  ode.alone = json.at("alone").get<bool>();
+  ode.whole = schedule_from(json.at("whole"));
+  ode.slopes = schedule_from(json.at("slopes"));
+  ode.inputs = list<Slot>(json, "inputs");
+  ode.wires = each<Wire>(json, "wires", wire_from);
+  if (json.contains("events")) {
+    ode.events = at_events_from(json.at("events"), plan);
+    ode.event_signals = list<Slot>(json, "event_signals");
+    ode.event_sources = list<Slot>(json, "event_sources");
+  }
+  ode.rtol = json.at("rtol").get<double>();
+  ode.solver = json.at("solver").get<std::string>();
+  if (json.contains("jacobian")) ode.jacobian = jacobian_from(json.at("jacobian"));
+  return ode;
+}
+
 void read_stepping(const Json& json, Plan& plan) {
   plan.groups = list<std::vector<Index>>(json, "groups");
   plan.schedules = each<Schedule>(json, "schedules", schedule_from);
@@ -410,10 +411,7 @@ Plan plan_from(const Json& json) {
   plan.parameter_wires = each<ParameterWire>(json, "parameter_wires", parameter_wire_from);
   if (json.contains("at_events")) plan.at_events = at_events_from(json.at("at_events"), plan);
   read_stepping(json.at("stepping"), plan);
-  if (!json.contains("ode")) return plan;
-  const Json& ode = json.at("ode");
-  plan.ode = ode_from(ode);
-  if (ode.contains("events")) plan.ode->events = at_events_from(ode.at("events"), plan);
+  if (json.contains("ode")) plan.ode = ode_from(json.at("ode"), plan);
   return plan;
 }
 

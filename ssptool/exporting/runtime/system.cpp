@@ -192,9 +192,8 @@ void System::step_to(double end) {
     const double limit = std::min(end, end_of_segment());
     const std::int64_t point = passed(now_);
     const std::int64_t whole = now_ == time_of(point) ? whole_until(limit) - point : 0;
-    const bool one_by_one = component_ != nullptr && component_->takes_event_signals();
     if (whole > 0)
-      whole_steps(point, one_by_one ? 1 : std::min(whole, at_once));
+      whole_steps(point, std::min(whole, most_at_once()));
     else
       part_of_a_step(limit);
     react_of_ode();

@@ -204,6 +204,10 @@ class System {
   [[nodiscard]] double on_grid(double t) const noexcept;
   [[nodiscard]] std::int64_t whole_until(double limit) const noexcept;
   [[nodiscard]] std::pair<double, double> next_step(double t, double limit) const noexcept;
+  // One by one where an ODE beside other parts reacts to each.
+  [[nodiscard]] std::int64_t most_at_once() const noexcept {
+    return component_ != nullptr && component_->takes_event_signals() ? 1 : at_once;
+  }
   void whole_steps(std::int64_t first, std::int64_t count);
   void part_of_a_step(double limit);
   Outcome with_rescues(Outcome outcome, double t, double h, double to) {
@@ -222,6 +226,7 @@ class System {
   void handle_event() { handle_event(causes()); }
   void handle_event(const std::vector<Cause>&);
   void iterate_and_leave(bool first);
+  bool settle_event();
   void explained(const std::function<void()>& act) const;
   void evaluate_all();
   [[nodiscard]] bool event_due() const;

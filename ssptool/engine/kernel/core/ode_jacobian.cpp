@@ -86,10 +86,11 @@ bool OdeJacobian::differences(double t, const double* x) {
 // One-sided differences of f from its value, one evaluation per colour of its pattern.
 bool OdeJacobian::differences_to(double side, double t, const double* x) {
   const std::size_t n = matrix_.rows;
+  const std::vector<double> wanted = steps(x);
   std::ranges::fill(matrix_.elements, 0.0);
   for (const Columns& columns : colours_) {
     moved_.assign(x, x + n);
-    for (const std::size_t j : columns) moved_[j] += side * step_of(x, j);
+    for (const std::size_t j : columns) moved_[j] += side * wanted[j];
     if (!slopes(t, moved_, changed_)) return false;
     for (const std::size_t j : columns) {
       const double step = moved_[j] - x[j];  // after rounding, not the intended one
@@ -100,31 +101,35 @@ bool OdeJacobian::differences_to(double side, double t, const double* x) {
   return true;
 }
 
-double OdeJacobian::step_of(const double* x, std::size_t j) const noexcept {
-  return plan_.relative_step * std::max(std::abs(x[j]), nominal_[j]);
+std::vector<double> OdeJacobian::steps(const double* x) const {
+  std::vector<double> found(matrix_.rows);
+  for (std::size_t j = 0; j < found.size(); ++j) found[j] = plan_.relative_step * std::max(std::abs(x[j]), nominal_[j]);
+  return found;
+}
+
+// Moves away from x; returns the steps after rounding.
+std::vector<double> OdeJacobian::moved_by(const std::vector<double>& wanted, const double* x) {
+  std::vector<double> done(wanted.size());
+  for (std::size_t j = 0; j < wanted.size(); ++j) {
+    moved_[j] = x[j] + wanted[j];
+    done[j] = moved_[j] - x[j];
+  }
+  return done;
 }
 
 // Whether f changes as the matrix predicts, to the other side than its differences, or cannot be evaluated there.
 bool OdeJacobian::hold_before(double t, const double* x) {
-  const std::size_t n = matrix_.rows;
-  std::vector<double> step(n);
-  for (std::size_t j = 0; j < n; ++j) {
-    moved_[j] = x[j] - step_of(x, j);
-    step[j] = moved_[j] - x[j];
-  }
+  std::vector<double> back = steps(x);
+  for (double& step : back) step = -step;
+  const std::vector<double> step = moved_by(back, x);
   return !slopes(t, moved_, changed_) || predicts(step);
 }
 
 // Whether f changes as the matrix at (t, x) predicts, along one direction, or cannot be evaluated.
 bool OdeJacobian::fits(double t, const double* x) {
-  const std::size_t n = matrix_.rows;
-  std::vector<double> sizes(n), step(n);
-  for (std::size_t j = 0; j < n; ++j) sizes[j] = step_of(x, j);
-  const std::vector<double> wanted = probe(std::move(sizes));
-  for (std::size_t j = 0; j < n; ++j) moved_[j] = x[j] + wanted[j];
+  const std::vector<double> step = moved_by(probe(steps(x)), x);
   const bool beside = slopes(t, moved_, changed_);
-  for (std::size_t j = 0; j < n; ++j) step[j] = moved_[j] - x[j];
-  moved_.assign(x, x + n);
+  moved_.assign(x, x + matrix_.rows);
   return !slopes(t, moved_, value_) || !beside || predicts(step);
 }
 

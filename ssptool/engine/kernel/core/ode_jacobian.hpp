@@ -65,7 +65,8 @@ class OdeJacobian {
   bool calculate(double t, const double* x);
   bool differences(double t, const double* x);
   bool differences_to(double side, double t, const double* x);
-  [[nodiscard]] double step_of(const double* x, std::size_t state) const noexcept;
+  [[nodiscard]] std::vector<double> steps(const double* x) const;
+  std::vector<double> moved_by(const std::vector<double>& wanted, const double* x);
   bool hold_before(double t, const double* x);
   bool derivatives(double t, const double* x);
   bool derivatives_of(std::size_t model, double t);
