@@ -153,6 +153,8 @@ class Archive:
         default = path.name if path.suffix.lower() == ".ssd" and place.is_file() else DEFAULT_STRUCTURE
         if isinstance(entries, GeneratedEntries):
             default = entries.names()[0]
+        if isinstance(entries, ExportedEntries):
+            default = entries.variant or default
         archive = cls(path, entries, default=default, limits=limits, outside=outside)
         if isinstance(entries, GeneratedEntries):
             archive._documents.update(entries.documents)
@@ -413,7 +415,7 @@ class Archive:
             )
         self._edited()
         with self._exclusive(absolute(target)):
-            if self._is_lone or target.suffix.lower() == ".ssd":
+            if self.is_lone or target.suffix.lower() == ".ssd":
                 self._save_lone(target)
             elif target.is_dir() or not target.suffix:
                 self._save_folder(target)
@@ -467,11 +469,17 @@ class Archive:
                 del self._documents[known]
 
     @property
-    def _is_lone(self) -> bool:
+    def files_read(self) -> tuple[str, ...]:
+        """Files of an unpacked system, by name, of which something was read."""
+        return tuple(self._seen)
+
+    @property
+    def is_lone(self) -> bool:
+        """Whether it is a single document, which may refer to files beside it."""
         return isinstance(self._entries, FolderEntries) and self._entries.lone is not None
 
     def _variant_names(self) -> list[str]:
-        if self._is_lone or isinstance(self._entries, GeneratedEntries):
+        if self.is_lone or isinstance(self._entries, GeneratedEntries):
             return [self.default]
         at_root = (name for name in self.names() if "/" not in name and name.lower().endswith(".ssd"))
         return sorted(at_root, key=lambda name: (name != self.default, name))
@@ -495,7 +503,7 @@ class Archive:
             return ""
 
     def _save_lone(self, target: Path) -> None:
-        if not self._is_lone:
+        if not self.is_lone:
             raise WrongValue(f"{self.path} has more than one file and cannot be saved as {target.name}")
         if target.suffix.lower() != self._place.suffix.lower():
             raise WrongValue(
@@ -521,7 +529,7 @@ class Archive:
         # Structures come last: what they refer to is there before them.
         edits = sorted(self.edits(), key=lambda edit: edit.name.lower().endswith(".ssd"))
         for edit in edits:
-            if not (self._is_lone and edit.name == self.default):
+            if not (self.is_lone and edit.name == self.default):
                 stay_inside(folder, edit.name)
         with AtomicReplacement() as files:
             for edit in edits:

@@ -14,7 +14,7 @@ from lxml import etree
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import UNREADABLE_ZIP, ArchiveLimits, ForeignZip, read_bytes
 from ssptool.documents.storage import MissingEntry, ZipEntries
-from ssptool.documents.vocabulary import EXPORTED_SYSTEM, SSC, SSD
+from ssptool.documents.vocabulary import EXPORTED_SYSTEM, EXPORTED_VARIANT, SSC, SSD
 from ssptool.documents.xml_text import quoted
 from ssptool.tempfiles import TemporaryFolder
 
@@ -97,11 +97,14 @@ def is_fmu(entries: ZipEntries) -> bool:
 
 
 class ExportedEntries(ZipEntries):
-    """The system that an FMU was exported from, which stays open with it."""
+    """The system that an FMU was exported from, which stays open with it. `variant`: its SSD, "" for the default."""
 
     def __init__(self, fmu: ZipEntries, limits: ArchiveLimits) -> None:
         self._fmu = fmu
         super().__init__(fmu.local_path(EXPORTED_SYSTEM), limits)
+        stated = fmu.read(EXPORTED_VARIANT).decode(errors="replace") if fmu.has(EXPORTED_VARIANT) else ""
+        at_root = "/" not in stated and stated.lower().endswith(".ssd")
+        self.variant = stated if at_root and self.has(stated) else ""
 
     def close(self) -> None:
         super().close()

@@ -31,6 +31,8 @@ SIGNAL_DICTIONARY = "application/x-ssp-signal-dictionary"
 MODELICA = "text/x-modelica"
 EXPORTED_SYSTEM = "extra/ssptool/system.ssp"
 """Entry of the system in an FMU that was exported from one."""
+EXPORTED_VARIANT = "extra/ssptool/variant.txt"
+"""Entry with the SSD of that system, if it is another than the default."""
 TABLE = "text/csv"
 """Type of a component whose outputs are the columns of a CSV file, as in OMSimulator; not in the standard."""
 TABLES = (TABLE, "application/table")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
+from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.engine.assembly.applied_stimuli import why_not
 from ssptool.engine.planning.events import CLOCK
 from ssptool.engine.planning.plan import Plan
@@ -15,6 +16,7 @@ from ssptool.exporting.interface import ExportedVariable, root_starts, variabili
 from ssptool.exporting.part_variables import PartTarget, merged, part_variable
 from ssptool.fmu.description import Causality, Variability
 from ssptool.network.arrays import whole
+from ssptool.network.conversion import items_of
 from ssptool.network.network import Port, Signal, Wire
 
 
@@ -34,6 +36,19 @@ def own_variables(plan: Plan, fmi: int) -> Iterator[ExportedVariable]:
         elif signal in arrays:
             alone = (connectors.variable(port.signal, (port,)) for port in every)
             yield from (one for one in alone if one is not None)
+
+
+def with_enumerations(
+    variables: Sequence[ExportedVariable], root: SystemStructureDescription
+) -> tuple[ExportedVariable, ...]:
+    """Variables with the items that the document states of connectors of the system, where no FMU states any."""
+    stated = {one.name: tuple(items_of(one, root.enumerations).items()) for one in root.system.connectors}
+    return tuple(
+        replace(one, items=stated.get(one.name, ()))
+        if one.type == "Enumeration" and not one.items and not one.signal.component
+        else one
+        for one in variables
+    )
 
 
 class _Connectors:

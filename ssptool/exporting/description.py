@@ -11,9 +11,10 @@ from lxml import etree
 
 from ssptool.documents.vocabulary import double
 from ssptool.engine.planning.plan import Plan
+from ssptool.engine.stimuli.stimuli import known_units
 from ssptool.exporting.capabilities import ExportInterface, capabilities_in, completed_step
 from ssptool.exporting.continuous import continuous_dependencies, indicator_counts
-from ssptool.exporting.interface import ContinuousRole, ExportedVariable, known_units
+from ssptool.exporting.interface import ContinuousRole, ExportedVariable
 from ssptool.fmu.description import Causality, InterfaceType
 from ssptool.fmu.units import Exponents, PhysicalUnit
 from ssptool.network.arrays import whole
@@ -53,15 +54,24 @@ def type_in(fmi: int, kind: str) -> str:
 
 
 def model_identifier(name: str) -> str:
-    """The name of the library: that of the system as an identifier of C."""
-    found = re.sub(r"\W", "_", name, flags=re.ASCII)
+    """The name of the library: that of the system as an identifier of C, short enough for a file."""
+    found = re.sub(r"\W", "_", name, flags=re.ASCII)[:_LONGEST_IDENTIFIER]
     return found if found and not found[0].isdigit() else f"_{found}"
 
 
+_LONGEST_IDENTIFIER = 64
+"""Windows takes paths of 260 characters, of which the folder of an importer has many."""
+
+
 def model_description(
-    plan: Plan, variables: Sequence[ExportedVariable], token: str, fmi: int, interface: ExportInterface
+    plan: Plan,
+    variables: Sequence[ExportedVariable],
+    token: str,
+    fmi: int,
+    interface: ExportInterface,
+    units: Mapping[str, PhysicalUnit] = {},
 ) -> bytes:
-    """The file for FMI 2.0 or 3.0; equal for equal plans."""
+    """The file for FMI 2.0 or 3.0; equal for equal plans. `units` are those that the document of the system defines."""
     exchange = InterfaceType.MODEL_EXCHANGE in interface.types
     root = etree.Element(
         "fmiModelDescription",
@@ -76,7 +86,7 @@ def model_description(
     )
     for kind in interface.types:
         _add_interface(root, plan, kind, fmi)
-    _add_units(root, plan, variables)
+    _add_units(root, known_units(plan.network, units), variables)
     _add_types(root, variables, fmi)
     categories = etree.SubElement(root, "LogCategories")
     for name in LOG_CATEGORIES:
@@ -126,11 +136,11 @@ def _add_interface(root: Any, plan: Plan, kind: InterfaceType, fmi: int) -> None
     etree.SubElement(root, "ModelExchange" if exchange else "CoSimulation", attributes)
 
 
-def _add_units(root: Any, plan: Plan, variables: Sequence[ExportedVariable]) -> None:
+def _add_units(root: Any, defined: Mapping[str, PhysicalUnit], variables: Sequence[ExportedVariable]) -> None:
     used = list(dict.fromkeys(one.unit for one in variables if one.unit and one.type in _FLOATS))
     if not used:
         return
-    known = {"s": PhysicalUnit("s", Exponents(s=1)), **known_units(plan)}
+    known = {"s": PhysicalUnit("s", Exponents(s=1)), **defined}
     definitions = etree.SubElement(root, "UnitDefinitions")
     for name in used:
         unit = etree.SubElement(definitions, "Unit", name=name)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from ssptool.engine.planning.plan import Plan
 from ssptool.exporting.part_variables import PartTarget
 from ssptool.fmu.description import Causality, Shape, Value, Variability
-from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.network import Signal
 
 
@@ -127,13 +126,3 @@ def root_starts(plan: Plan) -> Mapping[int, Value]:
 def variability_of(kind: str) -> Variability:
     """That of a signal of this type."""
     return Variability.CONTINUOUS if kind in ("Float64", "Float32") else Variability.DISCRETE
-
-
-def known_units(plan: Plan) -> dict[str, PhysicalUnit]:
-    """Units of the components' FMUs, by name; the first definition with base units wins."""
-    found: dict[str, PhysicalUnit] = {}
-    for one in plan.instances:
-        for name, unit in one.description.units.items():
-            if name not in found or found[name].exponents is None:
-                found[name] = unit
-    return found

@@ -7,13 +7,17 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from ssptool.documents.archive import Archive
+from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive
 from ssptool.documents.foreign_files import ForeignZip
 from ssptool.documents.saving import save_file
-from ssptool.documents.vocabulary import EXPORTED_SYSTEM
+from ssptool.documents.ssd import SystemStructureDescription
+from ssptool.documents.uri import UP
+from ssptool.documents.vocabulary import EXPORTED_SYSTEM, EXPORTED_VARIANT
 from ssptool.engine.assembly.instances import Sources
-from ssptool.engine.planning.plan import Plan
+from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.errors import abbreviated
 from ssptool.exporting.capabilities import ExportInterface
+from ssptool.exporting.connectors import with_enumerations
 from ssptool.exporting.continuous import with_continuous
 from ssptool.exporting.description import model_description, model_identifier
 from ssptool.exporting.exposed import exported_variables
@@ -22,8 +26,9 @@ from ssptool.exporting.interface import ExportedVariable, independent
 from ssptool.exporting.refusals import refuse_export
 from ssptool.exporting.runtimes import PLATFORM_FOLDERS, choose_platforms, runtime_library
 from ssptool.exporting.terminals import exported_terminals, terminals_xml
-from ssptool.fmu.model_description_xml import BINARIES
+from ssptool.fmu.model_description_xml import BINARIES, fmu_entries, named_library
 from ssptool.fmu.terminals import TERMINALS
+from ssptool.network.conversion import document_units
 from ssptool.tempfiles import TemporaryFolder
 
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
@@ -37,7 +42,7 @@ _KEPT = ("binaries/", "resources/")
 class ExportedFmu:
     """An FMU made from a system: its file, its variables, the entries of the archive, and its platforms.
 
-    `notes` name platforms that are left out.
+    `notes` name platforms that are left out, and FMUs that the system inside lacks.
     """
 
     path: Path
@@ -68,7 +73,8 @@ def export_fmu(
         A pattern of what is to be exposed matches nothing.
     UnknownPlatform, RuntimeMissing, RuntimeNotBuilt
     """
-    variables = exported_variables(plan, expose, fmi)
+    root = archive.structure(plan.variant or None).root_as(SystemStructureDescription)
+    variables = with_enumerations(exported_variables(plan, expose, fmi), root)
     if interface is not ExportInterface.CS:
         variables = with_continuous(plan, variables, fmi)
     if fmi == 3:
@@ -80,11 +86,13 @@ def export_fmu(
     token = _token(content)
     with TemporaryFolder() as place:
         folder = Path(place)
-        package = folder / "system.ssp"
-        archive.save(package)
+        package = folder / "system" / "system.ssp"  # a folder of its own, which is locked while it is written
+        package.parent.mkdir()
+        _save_package(archive, package)
         made = folder / "made.fmu"
         with zipfile.ZipFile(made, "w") as fmu:
-            _add(fmu, "modelDescription.xml", model_description(plan, variables, token, fmi, interface))
+            description = model_description(plan, variables, token, fmi, interface, document_units(root))
+            _add(fmu, "modelDescription.xml", description)
             if terminals := exported_terminals(plan, variables, sources):
                 _add(fmu, TERMINALS, terminals_xml(terminals))
             for platform, library in libraries.items():
@@ -95,11 +103,36 @@ def export_fmu(
             for number, one in enumerate(plan.instances):
                 if first_of_source(plan, number) == number:
                     kept = {platform.folder(one.description.fmi_major) for platform in chosen.platforms}
-                    _add_part(fmu, number, sources.local_path(one.source), kept)
+                    _add_part(fmu, number, one, sources.local_path(one.source), kept)
             _add(fmu, EXPORTED_SYSTEM, package.read_bytes())
+            if plan.variant:
+                _add(fmu, EXPORTED_VARIANT, plan.variant.encode())
             names = tuple(fmu.namelist())
         save_file(target, made.read_bytes())
-    return ExportedFmu(target, variables, names, tuple(one.name for one in chosen.platforms), chosen.notes)
+    notes = (*chosen.notes, *_notes_on_files_outside(plan))
+    return ExportedFmu(target, variables, names, tuple(one.name for one in chosen.platforms), notes)
+
+
+def _save_package(archive: Archive, target: Path) -> None:
+    """The system; of a lone `.ssd` this with the files that were read for it."""
+    files = [name for name in archive.files_read if name != archive.default]
+    if not archive.is_lone or DEFAULT_STRUCTURE in files:
+        archive.save(target)
+        return
+    with Archive.create(target, archive.content(archive.default)) as made:
+        for name in files:
+            made.put(name, archive.local_path(name))
+        made.save()
+
+
+def _notes_on_files_outside(plan: Plan) -> Iterator[str]:
+    outside = sorted({one.source for one in plan.instances if one.source.startswith(UP)})
+    if outside:
+        lie, them = ("lies", "it") if len(outside) == 1 else ("lie", "them")
+        yield (
+            f"{abbreviated(outside)} {lie} outside the folder of the system: the FMU runs with {them}, but `ssptool "
+            f"info`, validate and explain of it do not find {them}; copy {them} into the folder and correct the SSD"
+        )
 
 
 def _token(content: Json) -> str:
@@ -107,11 +140,15 @@ def _token(content: Json) -> str:
     return "{" + hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32] + "}"
 
 
-def _add_part(fmu: zipfile.ZipFile, number: int, source: Path, kept: Set[str]) -> None:
-    """The files of a part, without libraries for platforms of which the FMU has no runtime."""
+def _add_part(fmu: zipfile.ZipFile, number: int, one: PlannedInstance, source: Path, kept: Set[str]) -> None:
+    """The files of a part, without libraries for platforms of which the FMU has no runtime. A library that is the only
+    one of its platform gets the name that the runtime looks for.
+    """
+    names = fmu_entries(source)
     for name, content in _entries(source):
         if name == "modelDescription.xml" or (name.startswith(_KEPT) and not _is_of_other_platform(name, kept)):
-            _add(fmu, f"resources/{part_folder(number)}/{name}", content)
+            stated = named_library(name, names, one.used_interface)
+            _add(fmu, f"resources/{part_folder(number)}/{stated}", content)
 
 
 def _is_of_other_platform(name: str, kept: Set[str]) -> bool:

@@ -1,5 +1,7 @@
 """Systems and settings that an exported FMU cannot run, refused by name before anything is written."""
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ssptool.engine.assembly.instances import disturbance
@@ -91,6 +93,7 @@ def _at_events(plan: Plan, one: PlannedInstance) -> tuple[str, ...]:
 
 
 def _of_variables(variables: Sequence[ExportedVariable], fmi: int) -> Iterator[Unsupported]:
+    yield from _of_names(variables)
     for one in variables:
         if not type_in(fmi, one.type):
             elsewhere = fmi == 2 and type_in(3, one.type)
@@ -99,3 +102,23 @@ def _of_variables(variables: Sequence[ExportedVariable], fmi: int) -> Iterator[U
                 f"variables of type {one.type} are not supported in an exported FMU of FMI {fmi}.0",
                 "export it as FMI 3.0 (--fmi 3)" if elsewhere else "do not expose it, or convert it",
             )
+
+
+def _of_names(variables: Sequence[ExportedVariable]) -> Iterator[Unsupported]:
+    """FMI wants names that are unique and in one line."""
+    for name, uses in Counter(one.name for one in variables).items():
+        if uses > 1:
+            yield Unsupported(
+                f"variable {name}",
+                f"{uses} variables of an exported FMU would have this name",
+                "rename the connector of the system, or do not expose the variable of the component",
+            )
+        if found := _NOT_IN_NAMES.search(name):
+            yield Unsupported(
+                f"variable {name!r}",
+                f"FMI does not allow the character {found[0]!r} in names",
+                "rename the component or the connector",
+            )
+
+
+_NOT_IN_NAMES = re.compile(r"[\n\r\t]")

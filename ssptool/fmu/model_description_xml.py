@@ -259,6 +259,14 @@ def misnamed_library(names: Set[str], wanted: str) -> str | None:
 _SUFFIXES = (".so", ".dll", ".dylib")
 
 
+def named_library(name: str, names: Set[str], interface: Interface) -> str:
+    """The entry of a file, with the name that the interface states if it is a library under another name."""
+    path = Path(name)
+    wanted = path.with_name(interface.model_identifier + path.suffix).as_posix()
+    is_library = name.startswith(BINARIES) and name.count("/") == 2 and path.suffix in _SUFFIXES
+    return wanted if is_library and misnamed_library(names, wanted) == name else name
+
+
 def _is_library_of(name: str, names: Set[str], interface: Interface) -> bool:
     path = Path(name)
     if path.stem == interface.model_identifier:
