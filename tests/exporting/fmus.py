@@ -50,7 +50,7 @@ class Messages(list):
 
 
 @contextmanager
-def instance(fmu, folder, messages=None):
+def instance(fmu, folder, messages=None, *, logging=False):
     """An instance in FMPy, not initialized; `references` are those of its variables by name. It logs to `messages`."""
     description = fmpy.read_model_description(str(fmu))
     unpacked = Path(fmpy.extract(str(fmu), unzipdir=str(folder)))
@@ -62,9 +62,9 @@ def instance(fmu, folder, messages=None):
     )
     slave.references = {one.name: one.valueReference for one in description.modelVariables}
     if isinstance(slave, FMU3Slave):
-        slave.instantiate(logMessage=None if messages is None else messages.log)
+        slave.instantiate(loggingOn=logging, logMessage=None if messages is None else messages.log)
     else:
-        slave.instantiate(callbacks=None if messages is None else messages.callbacks())
+        slave.instantiate(loggingOn=logging, callbacks=None if messages is None else messages.callbacks())
     try:
         yield slave
     finally:

@@ -7,6 +7,8 @@ from fmpy.fmi1 import FMICallException
 
 from tests.engine.systems import write_system
 from tests.exporting.fmus import SYSTEMS, Messages, exported, initialize, instance
+from tests.fmu.chatty_fmu import LOG_IN_THREADS, LOG_ODDLY
+from tests.fmu.chatty_fmu import build as build_chatty
 from tests.fmus import build
 from tests.fmus.build import NOT_A_NUMBER
 
@@ -48,3 +50,33 @@ def test_a_part_without_its_library_is_named_when_the_fmu_is_instantiated(fmi, t
     ):
         pass
     assert any("Mass.so" in text for _, _, text in said)
+
+
+def test_messages_of_parts_are_forwarded_whole_whatever_they_are(fmi, tmp_path):
+    """Of 100 000 characters, 65 536 as in a run; each of four threads says 100 more."""
+    build_chatty(tmp_path)
+    system = write_system(tmp_path / "chatter", tmp_path, {"A": f"chatty{fmi}", "B": f"chatty{fmi}"}, [])
+    start = {"A.habit": LOG_ODDLY, "B.habit": LOG_IN_THREADS}
+    fmu = exported(system, tmp_path, fmi=fmi, start_values=start, step_size=0.01, stop_time=0.01)
+    said = []
+    with instance(fmu, tmp_path / "unpacked", _RawMessages(said), logging=True) as slave:
+        initialize(slave)
+        slave.doStep(0.0, 0.01)
+    texts = [text for text in said if text.startswith(b"A: ")]
+    assert {len(text) for text in texts if b"xxx" in text} == {len("A: ") + (65536 if fmi == 2 else 100_000)}
+    assert b"A: caf\xe9, and half of a character: \xe2\x82" in texts
+    assert b'A: two\nlines, and "quotes"\n' in texts and b"A: " in texts
+    assert sorted(text for text in said if b"warning number" in text) == sorted(
+        f"B: warning number {number}".encode() for number in range(100) for _ in range(4)
+    )
+
+
+class _RawMessages(Messages):
+    """Texts as bytes, which need not be UTF-8."""
+
+    def __init__(self, texts):
+        super().__init__()
+        self.texts = texts
+
+    def log(self, environment, status, category, message):
+        self.texts.append(message)

@@ -1,5 +1,6 @@
 #include "part.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdarg>
 #include <cstdio>
@@ -27,6 +28,8 @@ std::string platform_folder(int fmi_major) {
   if (fmi_major < 3 && std::string(machine) == "x86_64") return folder_of_fmi2;
   return std::string(machine) + "-" + system_name;
 }
+
+constexpr int longest_message = 65536;  // bytes, as in a run; what is longer is cut off
 
 // Every function that the runtime or the kernel may ask for, without the prefix.
 constexpr std::array life_cycle{"InstantiateSlave",
@@ -117,12 +120,10 @@ struct Callbacks2 {
 
 static void forward_message(void* environment, const char*, int status, const char* category, const char* message,
                             ...) {
-  std::array<char, 2048> text{};
   va_list arguments;
   va_start(arguments, message);
-  if (message != nullptr) std::vsnprintf(text.data(), text.size(), message, arguments);
+  static_cast<const Part*>(environment)->note_formatted(status, category, message, arguments);
   va_end(arguments);
-  static_cast<const Part*>(environment)->note(status, category, text.data());
 }
 
 static void forward_message3(void* environment, int status, const char* category, const char* message) {
@@ -260,6 +261,21 @@ void Part::note(int status, const char* category, const char* message) const noe
                category == nullptr ? "" : category, text);
   } catch (...) {  // without memory for a message there is none
   }
+}
+
+void Part::note_formatted(int status, const char* category, const char* format, va_list arguments) const noexcept {
+  if (!logging_ && status == 0) return;
+  va_list again;
+  va_copy(again, arguments);
+  try {
+    const int size = format == nullptr ? 0 : std::vsnprintf(nullptr, 0, format, arguments);
+    std::string text(static_cast<std::size_t>(std::clamp(size, 0, longest_message)), '\0');
+    if (size > 0) std::vsnprintf(text.data(), text.size() + 1, format, again);
+    // Without a size there is an argument that cannot be converted.
+    note(status, category, size < 0 ? format : text.c_str());
+  } catch (...) {  // without memory for a message there is none
+  }
+  va_end(again);
 }
 
 std::vector<double> Part::directional(const std::vector<fmi::Reference>& unknowns, std::size_t size,

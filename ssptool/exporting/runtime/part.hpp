@@ -1,6 +1,7 @@
 // The parts of an exported system: FMUs loaded from its resources, and led through the states that FMI gives them.
 #pragma once
 
+#include <cstdarg>
 #include <map>
 #include <memory>
 #include <optional>
@@ -73,6 +74,8 @@ class Part {
 
   // A message from it, for whoever reads the log of the system.
   void note(int status, const char* category, const char* message) const noexcept;
+  // Likewise, with the format and arguments of printf.
+  void note_formatted(int status, const char* category, const char* format, std::va_list arguments) const noexcept;
 
  protected:
   void check(const char* function, int status) const;

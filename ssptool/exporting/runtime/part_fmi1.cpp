@@ -1,5 +1,4 @@
 // Parts of FMI 1.0: slaves without an initialization mode.
-#include <array>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -56,12 +55,10 @@ struct Callbacks {
 static void forward_message(void* component, const char*, int status, const char* category, const char* message, ...) {
   const Part* const part = recipients().find(component);
   if (part == nullptr) return;
-  std::array<char, 2048> text{};
   va_list arguments;
   va_start(arguments, message);
-  if (message != nullptr) std::vsnprintf(text.data(), text.size(), message, arguments);
+  part->note_formatted(status, category, message, arguments);
   va_end(arguments);
-  part->note(status, category, text.data());
 }
 }
 
