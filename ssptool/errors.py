@@ -77,6 +77,14 @@ class PlotUnavailable(Exception):
         self.library = library
 
 
+class LanguageServerUnavailable(ImportError):
+    """A package of the extra `lsp` is not installed."""
+
+    def __init__(self, package: str) -> None:
+        super().__init__(f"the language server needs {package}: pip install 'ssptool[lsp]'")
+        self.package = package
+
+
 NEAR_MISSES = 3
 MOST_COMPARED = 2_000_000
 """Pairs of names that are compared at most; with more pairs there are no suggestions."""

@@ -24,6 +24,7 @@ LEVELS = [
     ["studies"],
     ["exporting"],
     ["api"],
+    ["language_server"],
     ["cli"],
     ["__main__"],
 ]

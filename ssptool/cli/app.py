@@ -35,6 +35,7 @@ PANELS = {
         "graph": "Show dependencies, component cycles and algebraic loops.",
         "draw": "Draw a system as a diagram.",
         "explain": "Explain the value of a parameter or connector, step by step.",
+        "lsp": "Serve an editor: findings, fixes and names while you type.",
     },
     "Run": {
         "plan": "Print the choices of a run, their reasons, and the calls.",

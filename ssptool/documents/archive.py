@@ -176,6 +176,13 @@ class Archive:
         return archive
 
     @classmethod
+    def of_unsaved(cls, path: Path, content: bytes) -> Self:
+        """A single document as its author has it before, or beside, a file on disk."""
+        archive = cls(path, FolderEntries(path.parent, lone=path.name), default=path.name)
+        archive.put(path.name, content)
+        return archive
+
+    @classmethod
     def create(cls, path: Path | str, structure: bytes) -> Self:
         """Create an archive with this default structure; `save` writes it to disk.
 
@@ -315,6 +322,12 @@ class Archive:
     def links_out(self) -> tuple[LinkOut, ...]:
         """The links of an unpacked system that lead out of its folder; reading them is refused."""
         return tuple(self._entries.links_out()) if isinstance(self._entries, FolderEntries) else ()
+
+    def entry_of(self, path: Path) -> str | None:
+        """The entry that a file on disk is or would be; None for a zip, and for a file outside the folder."""
+        if not isinstance(self._entries, FolderEntries) or not absolute(path).is_relative_to(self._entries.base):
+            return None
+        return absolute(path).relative_to(self._entries.base).as_posix()
 
     def special_kind(self, name: str) -> str | None:
         """`a named pipe`, `a socket` or `a device`, if that has the name of an entry; None for files and in a zip."""

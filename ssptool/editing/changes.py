@@ -1,9 +1,11 @@
 """Changes made by an edit, and the errors of edits that cannot be made."""
 
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import accumulate
+from typing import NamedTuple
 
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.document import decoded
@@ -54,6 +56,42 @@ class FileEdit:
         old = "/dev/null" if self.before is None else f"a/{self.name}"
         new = "/dev/null" if self.after is None else f"b/{self.name}"
         return "".join(_ended(line) for line in difflib.unified_diff(before, after, old, new))
+
+
+class TextChange(NamedTuple):
+    """Replace the characters `start` to `end` of a text."""
+
+    start: int
+    end: int
+    text: str
+
+
+def text_changes(before: str, after: str) -> list[TextChange]:
+    """The changes that make one text of another, in order, without equal lines and without equal ends of lines."""
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    head = _equal(old, new)
+    tail = _equal(old[head:][::-1], new[head:][::-1])
+    offsets = list(accumulate(map(len, old), initial=0))
+    matcher = difflib.SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False)
+    found = []
+    for kind, a, b, c, d in matcher.get_opcodes():
+        if kind != "equal":
+            start, end = offsets[head + a], offsets[head + b]
+            found.append(_narrowed(before, start, end, "".join(new[head + c : head + d])))
+    return found
+
+
+def _narrowed(before: str, start: int, end: int, text: str) -> TextChange:
+    """The change without what is equal at its ends."""
+    left = _equal(before[start:end], text)
+    right = _equal(before[start + left : end][::-1], text[left:][::-1])
+    return TextChange(start + left, end - right, text[left : len(text) - right])
+
+
+def _equal(one: Sequence[str], other: Sequence[str]) -> int:
+    """The number of equal items at the beginning."""
+    pairs = zip(one, other, strict=False)
+    return next((number for number, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def unified_diff(edits: Iterable[FileEdit]) -> str:

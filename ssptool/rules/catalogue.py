@@ -86,6 +86,12 @@ class Fix(NamedTuple):
         """The elements that it edits."""
         return frozenset(edit.element for edit in self.edits if not isinstance(edit, Rewrite))
 
+    @property
+    def title(self) -> str:
+        """What it does, for somebody who chooses among fixes."""
+        told = ", ".join(dict.fromkeys(map(_told, self.edits)))
+        return f"{told[:1].upper()}{told[1:]}"
+
     def apply(self) -> None:
         for edit in self.edits:
             match edit:
@@ -100,6 +106,21 @@ class Fix(NamedTuple):
                     element.set(name, value)
                 case SetAttribute(element, name):
                     element.attrib.pop(name, "")
+
+
+def _told(edit: Edit) -> str:
+    match edit:
+        case Delete(element):
+            named = f" '{name}'" if (name := element.get("name")) else ""
+            return f"delete <{element.tag.rpartition('}')[2]}>{named}"
+        case Rewrite(_, name):
+            return f"write {name} as UTF-8 that XML readers take"
+        case Define(_, _, unit):
+            return f"define the unit '{unit.name}'"
+        case SetAttribute(_, name, None):
+            return f"delete the attribute {name}"
+        case SetAttribute(_, name, value):
+            return f'write {name}="{value}"'
 
 
 def without(element: Element, attribute: str, *, safe: bool = True) -> Fix:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, Severity, error
@@ -166,12 +166,19 @@ def check_path(
     try:
         archive = open_checked(path, outside, inside=True)
     except InvalidDocument as problem:
-        found = set(ValidationRun(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics)))
-        judged = switches.apply(_sorted(found))
-        folder = str(path) if absolute(path).is_dir() else None
-        return Report(str(path), judged.listed, withheld=judged.withheld, unaccepted=judged.unaccepted, folder=folder)
+        return report_of_unreadable(path, problem, switches=switches, unguarded=unguarded)
     with archive:
         return check(archive, variant, switches=switches, unguarded=unguarded)
+
+
+def report_of_unreadable(
+    path: Path, problem: InvalidDocument, *, switches: Switches = EVERYTHING, unguarded: bool = False
+) -> Report:
+    """The report on what cannot be opened as a system."""
+    found = set(ValidationRun(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics)))
+    judged = switches.apply(_sorted(found))
+    folder = str(path) if absolute(path).is_dir() else None
+    return Report(str(path), judged.listed, withheld=judged.withheld, unaccepted=judged.unaccepted, folder=folder)
 
 
 ROOTS_OF_SYSTEMS = (DEFAULT_STRUCTURE, "OspSystemStructure.xml", "modelDescription.xml")
@@ -224,21 +231,37 @@ def check(
     archive: Archive, variant: str | None = None, *, switches: Switches = EVERYTHING, unguarded: bool = False
 ) -> Report:
     """Check an open archive; see `check_path`."""
+    return check_with_fixes(archive, variant, switches=switches, unguarded=unguarded).report
+
+
+class CheckedArchive(NamedTuple):
+    """A report, and the fixes of its findings, of which each can be applied as long as no other is."""
+
+    report: Report
+    fixes: Mapping[Diagnostic, Fix]
+
+
+def check_with_fixes(
+    archive: Archive, variant: str | None = None, *, switches: Switches = EVERYTHING, unguarded: bool = False
+) -> CheckedArchive:
+    """Check an open archive, and keep the fixes."""
     with garbage_collection_paused():
         found = examine(archive, variant, unguarded=unguarded, tools=switches.tools)
     listed, withheld, unaccepted = switches.apply(_sorted(found.diagnostics))
     shown = {one.position for one in listed}
-    return Report(
+    fixes = fixes_of(listed, found.fixes)
+    report = Report(
         str(archive.path),
         listed,
         found.files,
         found.skipped,
         MappingProxyType({position: line for position, line in found.excerpts.items() if position in shown}),
         withheld,
-        MappingProxyType({one: fix.safe for one, fix in fixes_of(listed, found.fixes).items()}),
+        MappingProxyType({one: fix.safe for one, fix in fixes.items()}),
         _folder(archive.path),
         unaccepted=unaccepted,
     )
+    return CheckedArchive(report, fixes)
 
 
 def fixes_of(listed: Iterable[Diagnostic], fixes: Mapping[Diagnostic, Fix]) -> dict[Diagnostic, Fix]:

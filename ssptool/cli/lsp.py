@@ -1,0 +1,29 @@
+"""The command lsp: a language server for editors."""
+
+import os
+import sys
+
+import typer
+
+from ssptool.errors import LanguageServerUnavailable
+
+
+def lsp_command() -> None:
+    """Serve an editor: findings, fixes and names while you type.
+
+    A language server for .ssd, .ssv, .ssm and .ssb, over standard input and output; editors start it themselves. It
+    shows the findings of `validate`, in unsaved text too, and offers the fixes of `validate --fix`. Needs the extra
+    lsp: pip install 'ssptool[lsp]'.
+
+    For example in Neovim: `vim.lsp.start({name = 'ssptool', cmd = {'ssptool', 'lsp'}})`; `ssptool lsp --help` prints
+    this.
+    """
+    if sys.stdin.isatty():
+        raise typer.BadParameter("an editor starts this command, and speaks with it; docs/editors.md says how")
+    try:
+        from ssptool.language_server.server import serve
+    except ImportError as missing:
+        raise LanguageServerUnavailable(missing.name or "pygls") from None
+    # A stream of its own, which is closed when the editor leaves; that of the process goes on to the end.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as stdout:
+        serve(sys.stdin.buffer, stdout)

@@ -1,0 +1,85 @@
+"""Findings of a system as diagnostics of the protocol, by file."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+
+from lsprotocol import types
+from pygls.workspace import PositionCodec
+
+from ssptool.documents.diagnostics import Diagnostic, Severity
+from ssptool.documents.storage import NESTING_MARK
+from ssptool.language_server.systems import is_document
+from ssptool.rules.report import Report
+from ssptool.rules.selection import InvalidSettings
+
+SEVERITIES = {
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.INFO: types.DiagnosticSeverity.Information,
+}
+SOURCE = "ssptool"
+
+Listed = Mapping[Path, tuple[types.Diagnostic, ...]]
+"""File → its diagnostics; `data` of each is that of `key`."""
+
+
+def key(finding: Diagnostic) -> dict[str, str]:
+    """By what a finding is known again in a later check of the same text."""
+    return {
+        "code": finding.code,
+        "file": finding.position.file,
+        "address": finding.position.address,
+        "message": finding.message,
+    }
+
+
+def diagnostics_by_file(report: Report, main: Path, codec: PositionCodec) -> Listed:
+    """The listed findings of a report; those about files that no editor shows are on the `main` document."""
+    listed: dict[Path, list[types.Diagnostic]] = defaultdict(list)
+    for finding in report.diagnostics:
+        file = Path(report.on_disk(finding.position.file)) if finding.position.file else main
+        shown = is_document(file) and NESTING_MARK not in finding.position.file
+        listed[file if shown else main].append(_diagnostic(finding, report, codec, elsewhere=not shown))
+    return {file: tuple(found) for file, found in listed.items()}
+
+
+def unread(report: Report) -> bool:
+    """Whether documents, and what they refer to, could not be judged: earlier findings there stay."""
+    return bool(report.skipped)
+
+
+def judged_files(report: Report) -> set[Path]:
+    return {Path(report.on_disk(file)) for file in report.files}
+
+
+def settings_finding(problem: InvalidSettings) -> Listed:
+    line = max(problem.line, 1) - 1
+    message = f"{problem.message} ({problem.advice})" if problem.advice else problem.message
+    place = types.Range(types.Position(line, 0), types.Position(line + 1, 0))
+    found = types.Diagnostic(place, message, severity=types.DiagnosticSeverity.Error, source=SOURCE)
+    return {problem.path: (found,)}
+
+
+def _diagnostic(finding: Diagnostic, report: Report, codec: PositionCodec, *, elsewhere: bool) -> types.Diagnostic:
+    place = f"{finding.position}: " if elsewhere and finding.position.file else ""
+    advice = f" ({finding.advice})" if finding.advice else ""
+    return types.Diagnostic(
+        range=types.Range(types.Position(0, 0), types.Position(0, 0)) if elsewhere else _range(finding, report, codec),
+        message=f"{place}{finding.message}{advice}",
+        severity=SEVERITIES[finding.severity],
+        code=finding.code,
+        source=SOURCE,
+        data=key(finding),
+    )
+
+
+def _range(finding: Diagnostic, report: Report, codec: PositionCodec) -> types.Range:
+    region = report.region(finding.position)
+    if region is None:
+        return types.Range(types.Position(0, 0), types.Position(0, 0))
+    line = region.line - 1
+    if region.columns is None:
+        return types.Range(types.Position(line, 0), types.Position(line + 1, 0))
+    start, end = (codec.client_num_units(region.text[: column - 1]) for column in region.columns)
+    return types.Range(types.Position(line, start), types.Position(line, end))

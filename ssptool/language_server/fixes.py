@@ -1,0 +1,80 @@
+"""Fixes of findings as code actions, whose edits are made when one is chosen."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from lsprotocol import types
+
+from ssptool.api.check import switches_of
+from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import Diagnostic
+from ssptool.editing.changes import text_changes
+from ssptool.language_server.findings import key
+from ssptool.language_server.places import Places, uri_of
+from ssptool.language_server.systems import Buffers, open_system
+from ssptool.rules.catalogue import Fix
+from ssptool.rules.runner import check_with_fixes, fix
+
+FIX_ALL = types.CodeActionKind.SourceFixAll
+PlacesOf = Callable[[Path], Places]
+VersionOf = Callable[[Path], int | None]
+
+
+def quick_fixes(fixes: Mapping[Diagnostic, Fix], chosen: Iterable[types.Diagnostic]) -> list[types.CodeAction]:
+    """The fixes of diagnostics, without their edits; those that are certain are preferred."""
+    by_key = {frozenset(key(finding).items()): fixed for finding, fixed in fixes.items()}
+    actions = []
+    for diagnostic in chosen:
+        stated: dict[str, str] = dict(diagnostic.data or {})
+        fixed = by_key.get(frozenset(stated.items()))
+        if fixed is not None:
+            title = fixed.title if fixed.safe else f"{fixed.title} (a guess)"
+            actions.append(
+                types.CodeAction(
+                    title,
+                    kind=types.CodeActionKind.QuickFix,
+                    diagnostics=[diagnostic],
+                    is_preferred=fixed.safe,
+                    data=stated,
+                )
+            )
+    return actions
+
+
+def edit_of_fix(
+    system: Path, buffers: Buffers, data: Mapping[str, str], places: PlacesOf, version: VersionOf
+) -> types.WorkspaceEdit | None:
+    """The edit of one fix, in the present texts; None if its finding is there no longer."""
+    switches = switches_of(system)
+    with open_system(system, buffers, switches) as archive:
+        checked = check_with_fixes(archive, switches=switches)
+        fixed = next((fixed for finding, fixed in checked.fixes.items() if key(finding) == data), None)
+        if fixed is None:
+            return None
+        fixed.apply()
+        return edit_of(archive, system, checked.report.files, places, version)
+
+
+def edit_of_all(system: Path, buffers: Buffers, places: PlacesOf, version: VersionOf) -> types.WorkspaceEdit | None:
+    """The edit of all fixes that are certain; None if there is none."""
+    switches = switches_of(system)
+    with open_system(system, buffers, switches) as archive:
+        done = fix(archive, switches=switches)
+        return edit_of(archive, system, done.report.files, places, version) if done.diagnostics else None
+
+
+def edit_of(
+    archive: Archive, system: Path, names: Iterable[str], places: PlacesOf, version: VersionOf
+) -> types.WorkspaceEdit:
+    """What was done to documents of an archive, as edits of the texts that the editor has."""
+    folder = system if system.is_dir() else system.parent
+    edits: list[types.TextDocumentEdit] = []
+    for name in names:
+        if not archive.has(name) or archive.entry_of(folder / name) != name:
+            continue
+        before = places(folder / name)
+        changes = text_changes(before.text, archive.content(name).decode("utf-8-sig"))
+        if changes:
+            of_file = types.OptionalVersionedTextDocumentIdentifier(uri_of(folder / name), version(folder / name))
+            edits.append(types.TextDocumentEdit(of_file, list(before.edits(changes))))
+    return types.WorkspaceEdit(document_changes=list(edits))

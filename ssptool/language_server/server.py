@@ -1,0 +1,242 @@
+"""Server of the protocol over standard streams: documents that come, change and go, and answers about them.
+
+A system is checked in a thread when its texts have been at rest for a moment; requests wait for nobody else.
+"""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Iterable
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.workspace import PositionCodec
+
+from ssptool.documents.archive import DEFAULT_STRUCTURE
+from ssptool.language_server.findings import Listed, diagnostics_by_file, judged_files, settings_finding, unread
+from ssptool.language_server.fixes import FIX_ALL, edit_of_all, edit_of_fix, quick_fixes
+from ssptool.language_server.places import Places, path_of, uri_of
+from ssptool.language_server.systems import Buffers, check_system, is_document, system_of
+from ssptool.rules.runner import CheckedArchive
+from ssptool.rules.selection import InvalidSettings
+from ssptool.version import __version__
+
+REST = 0.05
+"""Seconds without a key before a system is checked."""
+WATCHED = "**/*.{ssd,ssv,ssm,ssb,fmu,xml,csv,toml}"
+
+
+@dataclass(slots=True, eq=False)
+class OpenSystem:
+    """A system of which documents are open: what is shown of it, and the check that is to come."""
+
+    path: Path
+    checked: CheckedArchive | None = None
+    shown: Listed = field(default_factory=dict)
+    settings: Listed = field(default_factory=dict)
+    waiting: asyncio.Task[None] | None = None
+    changes: int = 0
+
+    @property
+    def main(self) -> Path:
+        """The document on which findings are shown that concern no other."""
+        return self.path / DEFAULT_STRUCTURE if self.path.is_dir() else self.path
+
+
+class SspLanguageServer(LanguageServer):
+    """The language server for SSP documents; `rest` is the time [s] without a key before a system is checked."""
+
+    def __init__(self, rest: float = REST) -> None:
+        super().__init__("ssptool", __version__, max_workers=2)
+        self.rest = rest
+        self.systems: dict[Path, OpenSystem] = {}
+        self._system_of: dict[Path, Path] = {}
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def codec(self) -> PositionCodec:
+        return self.workspace.position_codec
+
+    def buffers(self) -> Buffers:
+        """The texts of all open documents of SSP."""
+        opened = ((path_of(uri), document) for uri, document in self.workspace.text_documents.items())
+        return {path: document.source for path, document in opened if path is not None and is_document(path)}
+
+    def places(self, path: Path) -> Places:
+        """The text of a file as the editor has it, or as it is on disk."""
+        open_document = self.workspace.text_documents.get(uri_of(path))
+        if open_document is not None:
+            return Places(open_document.source, self.codec)
+        text = path.read_bytes().decode("utf-8-sig") if path.is_file() else ""
+        return Places(text, self.codec)
+
+    def version_of(self, path: Path) -> int | None:
+        open_document = self.workspace.text_documents.get(uri_of(path))
+        return None if open_document is None else open_document.version
+
+    def system(self, uri: str) -> OpenSystem | None:
+        """The system of a document, from its first opening on."""
+        path = path_of(uri)
+        if path is None or not is_document(path):
+            return None
+        if path not in self._system_of:
+            self._system_of[path] = system_of(path)
+        known = self._system_of[path]
+        return self.systems.setdefault(known, OpenSystem(known))
+
+    def changed(self, systems: Iterable[OpenSystem | None]) -> None:
+        """Check systems when they have been at rest; a check that waits begins its waiting anew."""
+        for system in systems:
+            if system is None:
+                continue
+            system.changes += 1
+            if system.waiting is None or system.waiting.done():
+                system.waiting = asyncio.ensure_future(self._check_at_rest(system))
+
+    async def _check_at_rest(self, system: OpenSystem) -> None:
+        seen = -1
+        while seen != system.changes:
+            while seen != system.changes:
+                seen = system.changes
+                await asyncio.sleep(self.rest)
+            async with self._one_at_a_time:
+                buffers = self.buffers()
+                try:
+                    checked = await asyncio.to_thread(check_system, system.path, buffers)
+                except InvalidSettings as problem:
+                    self._show_settings(system, settings_finding(problem))
+                    continue
+                except OSError:
+                    checked = None
+            if seen == system.changes:
+                self._show_settings(system, {})
+                self._show(system, checked)
+
+    def _show(self, system: OpenSystem, checked: CheckedArchive | None) -> None:
+        """Send what is new; where a document could not be read, what was found in others before stays."""
+        system.checked = checked
+        listed: dict[Path, tuple[types.Diagnostic, ...]] = {}
+        if checked is not None:
+            if unread(checked.report):
+                listed.update(system.shown)
+            listed.update(dict.fromkeys(judged_files(checked.report), ()))
+            listed.update(diagnostics_by_file(checked.report, system.main, self.codec))
+        self._publish(system.shown, listed)
+        system.shown = listed
+
+    def _show_settings(self, system: OpenSystem, listed: Listed) -> None:
+        self._publish(system.settings, listed)
+        system.settings = listed
+
+    def _publish(self, before: Listed, now: Listed) -> None:
+        for file in {*before, *now}:
+            if before.get(file) != now.get(file):
+                self.text_document_publish_diagnostics(
+                    types.PublishDiagnosticsParams(uri_of(file), list(now.get(file, ())), self.version_of(file))
+                )
+
+    def resolves(self, property: str) -> bool:
+        """Whether the client asks later for a property of a code action."""
+        text = self.client_capabilities.text_document
+        support = None if text is None or text.code_action is None else text.code_action.resolve_support
+        return support is not None and property in support.properties
+
+
+def make_server(rest: float = REST) -> SspLanguageServer:
+    """A server with all its features, which listens to nobody yet."""
+    server = SspLanguageServer(rest)
+    _follow_documents(server)
+    _offer_fixes(server)
+    return server
+
+
+def serve(stdin: BinaryIO, stdout: BinaryIO) -> None:
+    """Answer a client until it leaves. What anything prints meanwhile goes to standard error."""
+    logging.getLogger("pygls").setLevel(logging.ERROR)
+    with redirect_stdout(sys.stderr):
+        make_server().start_io(stdin, stdout)
+
+
+def _follow_documents(server: SspLanguageServer) -> None:
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        server.changed([server.system(params.text_document.uri)])
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: types.DidChangeTextDocumentParams) -> None:
+        server.changed([server.system(params.text_document.uri)])
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: types.DidSaveTextDocumentParams) -> None:
+        server.changed([server.system(params.text_document.uri)])
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        server.changed([server.system(params.text_document.uri)])
+
+    @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def changed_on_disk(params: types.DidChangeWatchedFilesParams) -> None:
+        server.changed(list(server.systems.values()))
+
+    @server.feature(types.INITIALIZED)
+    async def initialized(params: types.InitializedParams) -> None:
+        workspace = server.client_capabilities.workspace
+        watching = None if workspace is None else workspace.did_change_watched_files
+        if watching is not None and watching.dynamic_registration:
+            options = types.DidChangeWatchedFilesRegistrationOptions([types.FileSystemWatcher(WATCHED)])
+            watched = types.Registration("watched", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+            await server.client_register_capability_async(types.RegistrationParams([watched]))
+
+
+def _offer_fixes(server: SspLanguageServer) -> None:
+    kinds: list[types.CodeActionKind | str] = [types.CodeActionKind.QuickFix, FIX_ALL]
+
+    @server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(kinds, resolve_provider=True))
+    async def actions(params: types.CodeActionParams) -> list[types.CodeAction]:
+        system, path = server.system(params.text_document.uri), path_of(params.text_document.uri)
+        if system is None or system.checked is None or path is None:
+            return []
+        here = [one for one in system.shown.get(path, ()) if _touch(one.range, params.range)]
+        offered = quick_fixes(system.checked.fixes, here)
+        if any(system.checked.report.fixable.values()):
+            every = types.CodeAction("Apply all fixes that are certain", kind=FIX_ALL)
+            offered.append(every)
+        only = params.context.only
+        offered = [one for one in offered if only is None or any(_is_of(one.kind, kind) for kind in only)]
+        for one in offered:
+            one.data = {**(one.data or {}), "uri": params.text_document.uri}
+        return offered if server.resolves("edit") else [await resolve(one) for one in offered]
+
+    @server.feature(types.CODE_ACTION_RESOLVE)
+    async def resolve(action: types.CodeAction) -> types.CodeAction:
+        data: dict[str, Any] = dict(action.data or {})
+        system = server.system(str(data.pop("uri", "")))
+        if system is not None:
+            buffers = server.buffers()
+            places, version = server.places, server.version_of
+            if action.kind == FIX_ALL:
+                action.edit = await asyncio.to_thread(edit_of_all, system.path, buffers, places, version)
+            else:
+                action.edit = await asyncio.to_thread(edit_of_fix, system.path, buffers, data, places, version)
+        return action
+
+
+def _touch(one: types.Range, other: types.Range) -> bool:
+    return not (_order(one.end) < _order(other.start) or _order(other.end) < _order(one.start))
+
+
+def _order(position: types.Position) -> tuple[int, int]:
+    return position.line, position.character
+
+
+def _is_of(kind: object, wanted: object) -> bool:
+    """Whether a kind of code actions is the wanted one or one of its own: `source.fixAll` is of `source`."""
+    return f"{_text(kind)}.".startswith(f"{_text(wanted)}.")
+
+
+def _text(kind: object) -> str:
+    return str(getattr(kind, "value", kind))

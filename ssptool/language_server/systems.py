@@ -1,0 +1,99 @@
+"""The systems to which documents in an editor belong, opened with its unsaved texts.
+
+A document below a folder with `SystemStructure.ssd` belongs to that system. Else an `.ssd` is a system by itself, and
+an `.ssv`, `.ssm` or `.ssb` belongs to an `.ssd` in its folder, or in one above, that refers to it; or to none.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from ssptool.api.check import switches_of
+from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
+from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.documents.storage import STANDARD_FOLDERS
+from ssptool.rules.load import load
+from ssptool.rules.runner import CheckedArchive, check_with_fixes, open_checked, report_of_unreadable
+from ssptool.rules.selection import Switches
+
+Buffers = Mapping[Path, str]
+"""Texts of open documents, by their files."""
+
+SUFFIXES = (".ssd", *LONE_SUFFIXES)
+_FOLDERS_SEARCHED = 3
+_STRUCTURES_SEARCHED = 20
+
+
+def is_document(path: Path) -> bool:
+    return path.suffix.lower() in SUFFIXES
+
+
+def system_of(path: Path) -> Path:
+    """The system to which a document belongs, as `validate` takes it: a folder, an `.ssd`, or the document alone."""
+    folder = next((above for above in path.parents if (above / DEFAULT_STRUCTURE).is_file()), None)
+    while folder is not None and (around := _around(folder)) is not None:
+        folder = around
+    if folder is not None:
+        return folder
+    if path.suffix.lower() == ".ssd":
+        return path
+    return next((structure for structure in _structures_near(path) if path in _files(structure)), path)
+
+
+def _around(folder: Path) -> Path | None:
+    """The system that has a system in one of its own folders, unpacked."""
+    for below, above in zip((folder, *folder.parents), folder.parents, strict=False):
+        if below.name in STANDARD_FOLDERS and (above / DEFAULT_STRUCTURE).is_file():
+            return above
+    return None
+
+
+def _structures_near(path: Path) -> Iterator[Path]:
+    for folder in list(path.parents)[:_FOLDERS_SEARCHED]:
+        yield from sorted(folder.glob("*.ssd"))[:_STRUCTURES_SEARCHED]
+
+
+def _files(structure: Path) -> set[Path]:
+    """The files that a structure refers to."""
+    try:
+        with Archive.open(structure) as archive:
+            return {Path(os.path.normpath(structure.parent / file.name)) for file in load(archive).files}
+    except (InvalidDocument, OSError):
+        return set()
+
+
+def open_system(system: Path, buffers: Buffers, switches: Switches) -> Archive:
+    """A system with the unsaved texts of an editor. Raises as `Archive.open`."""
+    if system in buffers and not system.exists():
+        return Archive.of_unsaved(system, buffers[system].encode())
+    archive = open_checked(system, switches.outside, inside=True)
+    for path, text in buffers.items():
+        entry = archive.entry_of(path)
+        content = text.encode()
+        if entry is not None and not (archive.has(entry) and without_mark(archive.read(entry)) == content):
+            archive.put(entry, content)
+    return archive
+
+
+def without_mark(content: bytes) -> bytes:
+    """A file without its byte order mark, which editors keep to themselves."""
+    return content.removeprefix(b"\xef\xbb\xbf")
+
+
+def check_system(system: Path, buffers: Buffers) -> CheckedArchive:
+    """Check a system with the unsaved texts of an editor.
+
+    Raises
+    ------
+    FileNotFoundError
+        It is there no longer.
+    InvalidSettings
+        The settings file has an unknown key or a wrong value.
+    """
+    switches = switches_of(system)
+    try:
+        archive = open_system(system, buffers, switches)
+    except InvalidDocument as problem:
+        return CheckedArchive(report_of_unreadable(system, problem, switches=switches), {})
+    with archive:
+        return check_with_fixes(archive, switches=switches)

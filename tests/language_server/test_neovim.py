@@ -1,0 +1,58 @@
+"""A real editor: Neovim opens a broken document, shows its finding, and applies the fix."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NEOVIM = shutil.which("nvim")
+pytestmark = pytest.mark.skipif(NEOVIM is None, reason="Neovim is not installed")
+
+# Only what Neovim 0.7 has, as in docs/editors.md. The choice among actions, which a person makes, is made here.
+LUA = """
+local answer = {}
+vim.ui.select = function(items, options, choose)
+  answer.offered = vim.tbl_map(options.format_item, items)
+  choose(items[1], 1)
+end
+vim.cmd('edit ' .. vim.fn.fnameescape(FILE))
+local client = vim.lsp.start_client({ name = 'ssptool', cmd = { PYTHON, '-m', 'ssptool', 'lsp' } })
+vim.lsp.buf_attach_client(0, client)
+local function faults()
+  return vim.tbl_filter(function(one) return one.severity <= 2 end, vim.diagnostic.get(0))
+end
+vim.wait(20000, function() return #faults() > 0 end, 20)
+for _, fault in ipairs(faults()) do
+  answer.code = fault.user_data.lsp.code
+  answer.line = fault.lnum + 1
+  vim.api.nvim_win_set_cursor(0, { fault.lnum + 1, fault.col })
+end
+vim.lsp.buf.code_action()
+vim.wait(20000, function() return answer.offered ~= nil and #faults() == 0 end, 20)
+answer.left = #faults()
+vim.cmd('write')
+vim.fn.writefile({ vim.fn.json_encode(answer) }, OUT)
+vim.cmd('qall!')
+"""
+
+
+def test_neovim_shows_a_finding_and_applies_its_fix(oscillator: Path, tmp_path: Path):
+    structure = oscillator / "SystemStructure.ssd"
+    before = structure.read_text()
+    broken = before.replace('startElement="System1" startConnector="x1"', 'startElement="Sytsem1" startConnector="x1"')
+    structure.write_text(broken)
+    given = {"FILE": structure, "PYTHON": sys.executable, "OUT": tmp_path / "answer.json"}
+    script = tmp_path / "try.lua"
+    script.write_text("".join(f"local {name} = {json.dumps(str(value))}\n" for name, value in given.items()) + LUA)
+    assert NEOVIM is not None
+    command = [NEOVIM, "--headless", "--clean", "-n", "-c", f"luafile {script}"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False)
+    assert (tmp_path / "answer.json").exists(), done.stderr
+    answer = json.loads((tmp_path / "answer.json").read_text())
+    line = broken[: broken.index("Sytsem1")].count("\n") + 1
+    assert (answer["code"], answer["line"], answer["left"]) == ("SSD-CONN-001", line, 0)
+    assert any("startElement" in one and "System1" in one for one in answer["offered"])
+    assert structure.read_text() == before
