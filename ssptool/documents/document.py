@@ -135,6 +135,11 @@ class Document:
         return self._source.to_bytes()
 
     @property
+    def text(self) -> SourceText:
+        """The bytes as read, with the offsets of every node and attribute in them."""
+        return self._source
+
+    @property
     def lines(self) -> Mapping[etree._Element, int]:
         """The lines of all elements in `source`; see `line_of`."""
         return self._source.lines

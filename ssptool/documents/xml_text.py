@@ -7,6 +7,7 @@ more: where a node of the edited tree still equals its pristine counterpart, its
 
 import re
 from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -217,6 +218,30 @@ class SourceText:
     def line_of(self, node: etree._Element) -> int:
         """The line on which a node starts, from 1; 0 if it is not in the source."""
         return self.lines.get(node, 0)
+
+    def node_at(self, offset: int) -> etree._Element | None:
+        """The innermost node around an offset."""
+        number = bisect_right(self.tags.start, offset) - 1
+        while number >= 0 and self.tags.end[number] <= offset:
+            number = self.tags.parent[number]
+        return self.nodes[number] if number >= 0 else None
+
+    def start_tag(self, node: etree._Element) -> tuple[int, int]:
+        """The offsets of the start tag of a node that was read; of a comment or instruction all of it."""
+        number = self.number[node]
+        return self.tags.start[number], self.tags.open_end[number]
+
+    def extent(self, node: etree._Element) -> tuple[int, int]:
+        """The offsets of a node that was read, from its start tag to its end tag."""
+        number = self.number[node]
+        return self.tags.start[number], self.tags.end[number]
+
+    def attribute_values(self, node: etree._Element) -> Iterator[tuple[str, int, int]]:
+        """The attributes in the start tag of an element as they are written, with the offsets of their values."""
+        start, end = self.start_tag(node)
+        tag = self.bytes[start:end]
+        for found in _ATTRIBUTE.finditer(tag, len(tag_name(tag)) + 1):
+            yield found[2].decode(), start + found.start(4) + 1, start + found.end(4) - 1
 
     def to_bytes(self) -> bytes:
         return b"".join(_SourceWriter(self).document())

@@ -6,24 +6,30 @@ A system is checked in a thread when its texts have been at rest for a moment; r
 import asyncio
 import logging
 import sys
-from collections.abc import Iterable
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterable
+from contextlib import closing, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import PositionCodec
 
 from ssptool.documents.archive import DEFAULT_STRUCTURE
+from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.documents.document import Document
 from ssptool.language_server.findings import Listed, diagnostics_by_file, judged_files, settings_finding, unread
 from ssptool.language_server.fixes import FIX_ALL, edit_of_all, edit_of_fix, quick_fixes
+from ssptool.language_server.navigation import definitions, folding, hover, references, symbols
 from ssptool.language_server.places import Places, path_of, uri_of
+from ssptool.language_server.snapshot import ShownDescriptions, SystemSnapshot
 from ssptool.language_server.systems import Buffers, check_system, is_document, system_of
 from ssptool.rules.runner import CheckedArchive
 from ssptool.rules.selection import InvalidSettings
 from ssptool.version import __version__
+
+Answer = TypeVar("Answer")
 
 REST = 0.05
 """Seconds without a key before a system is checked."""
@@ -40,6 +46,9 @@ class OpenSystem:
     settings: Listed = field(default_factory=dict)
     waiting: asyncio.Task[None] | None = None
     changes: int = 0
+    snapshot: SystemSnapshot | None = None
+    snapshot_of: int = -1
+    outlines: dict[Path, list[types.DocumentSymbol]] = field(default_factory=dict)
 
     @property
     def main(self) -> Path:
@@ -56,6 +65,8 @@ class SspLanguageServer(LanguageServer):
         self.systems: dict[Path, OpenSystem] = {}
         self._system_of: dict[Path, Path] = {}
         self._one_at_a_time = asyncio.Lock()
+        self._one_answer_at_a_time = asyncio.Lock()
+        self.shown_descriptions = ShownDescriptions()
 
     @property
     def codec(self) -> PositionCodec:
@@ -139,6 +150,40 @@ class SspLanguageServer(LanguageServer):
                     types.PublishDiagnosticsParams(uri_of(file), list(now.get(file, ())), self.version_of(file))
                 )
 
+    async def ask(self, uri: str, question: Callable[[SystemSnapshot, Document], Answer]) -> Answer | None:
+        """The answer to a question about a document as it is; None if it cannot be read for the moment."""
+        system, path = self.system(uri), path_of(uri)
+        if system is None or path is None:
+            return None
+        async with self._one_answer_at_a_time:
+            buffers, changes = self.buffers(), system.changes
+
+            def answer() -> Answer | None:
+                snapshot = self._snapshot(system, buffers, changes)
+                document = None if snapshot is None else snapshot.document(path)
+                return None if snapshot is None or document is None else question(snapshot, document)
+
+            return await asyncio.to_thread(answer)
+
+    def _snapshot(self, system: OpenSystem, buffers: Buffers, changes: int) -> SystemSnapshot | None:
+        """The system as it is, read again if anything has changed."""
+        if system.snapshot is None or system.snapshot_of != changes:
+            if system.snapshot is not None:
+                system.snapshot.close()
+                system.snapshot = None
+            try:
+                system.snapshot, system.snapshot_of = SystemSnapshot(system.path, buffers, self.codec), changes
+            except (InvalidDocument, InvalidSettings, OSError):
+                return None
+        return system.snapshot
+
+    def close(self) -> None:
+        """Remove what was unpacked."""
+        for system in self.systems.values():
+            if system.snapshot is not None:
+                system.snapshot.close()
+        self.shown_descriptions.close()
+
     def resolves(self, property: str) -> bool:
         """Whether the client asks later for a property of a code action."""
         text = self.client_capabilities.text_document
@@ -151,14 +196,15 @@ def make_server(rest: float = REST) -> SspLanguageServer:
     server = SspLanguageServer(rest)
     _follow_documents(server)
     _offer_fixes(server)
+    _answer_questions(server)
     return server
 
 
 def serve(stdin: BinaryIO, stdout: BinaryIO) -> None:
     """Answer a client until it leaves. What anything prints meanwhile goes to standard error."""
     logging.getLogger("pygls").setLevel(logging.ERROR)
-    with redirect_stdout(sys.stderr):
-        make_server().start_io(stdin, stdout)
+    with redirect_stdout(sys.stderr), closing(make_server()) as server:
+        server.start_io(stdin, stdout)
 
 
 def _follow_documents(server: SspLanguageServer) -> None:
@@ -223,6 +269,40 @@ def _offer_fixes(server: SspLanguageServer) -> None:
             else:
                 action.edit = await asyncio.to_thread(edit_of_fix, system.path, buffers, data, places, version)
         return action
+
+
+def _answer_questions(server: SspLanguageServer) -> None:
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    async def hovering(params: types.HoverParams) -> types.Hover | None:
+        return await server.ask(params.text_document.uri, lambda one, document: hover(one, document, params.position))
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    async def defined(params: types.DefinitionParams) -> list[types.Location] | None:
+        shown = server.shown_descriptions
+        return await server.ask(
+            params.text_document.uri, lambda one, document: definitions(one, document, params.position, shown)
+        )
+
+    @server.feature(types.TEXT_DOCUMENT_REFERENCES)
+    async def referring(params: types.ReferenceParams) -> list[types.Location] | None:
+        declaration = params.context.include_declaration
+        return await server.ask(
+            params.text_document.uri, lambda one, document: references(one, document, params.position, declaration)
+        )
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    async def outline(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        system, path = server.system(params.text_document.uri), path_of(params.text_document.uri)
+        if system is None or path is None:
+            return []
+        found = await server.ask(params.text_document.uri, symbols)
+        if found is not None:
+            system.outlines[path] = found  # shown as long as the text is not well-formed
+        return system.outlines.get(path, [])
+
+    @server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
+    async def folds(params: types.FoldingRangeParams) -> list[types.FoldingRange] | None:
+        return await server.ask(params.text_document.uri, folding)
 
 
 def _touch(one: types.Range, other: types.Range) -> bool:

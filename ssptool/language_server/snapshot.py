@@ -1,0 +1,195 @@
+"""A system at one moment, with the unsaved texts of an editor: its documents, names, networks, and places in texts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from lxml import etree
+from pygls.workspace import PositionCodec
+
+from ssptool.api.check import switches_of
+from ssptool.documents import ssd
+from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import InvalidDocument, Position
+from ssptool.documents.document import Document
+from ssptool.documents.element import Element
+from ssptool.documents.storage import MissingEntry
+from ssptool.fmu.description import FmuDescription
+from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
+from ssptool.language_server.names import Names, names_of
+from ssptool.language_server.places import Places
+from ssptool.language_server.systems import Buffers, open_system
+from ssptool.network.flatten import build_network
+from ssptool.network.network import Network
+from ssptool.rules.load import load
+from ssptool.rules.subjects import Package, Structure
+from ssptool.tempfiles import TemporaryFolder
+
+_MARK = b"\xef\xbb\xbf"
+
+
+class Spot(NamedTuple):
+    """What is at a place of a text: an element, or the value of an `attribute` of it, with its extent."""
+
+    document: Document
+    element: Element
+    attribute: str
+    start: int
+    end: int
+
+    @property
+    def value(self) -> str:
+        return self.element.get(self.attribute, "")
+
+
+@dataclass(slots=True, eq=False)
+class ShownDescriptions:
+    """Model descriptions of packed FMUs, as files that an editor can open for as long as the server lives."""
+
+    _folder: TemporaryFolder = field(default_factory=TemporaryFolder)
+
+    def path(self, entry: str, content: bytes) -> Path:
+        file = Path(self._folder.name, *entry.replace("..", "up").split("/"), MODEL_DESCRIPTION)
+        if not file.exists() or file.read_bytes() != content:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        return file
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+
+class SystemSnapshot:
+    """An open system, to be closed; `codec` counts columns as the client does."""
+
+    def __init__(self, system: Path, buffers: Buffers, codec: PositionCodec) -> None:
+        self.folder = system if system.is_dir() else system.parent
+        self._codec = codec
+        self._places: dict[Document, Places] = {}
+        self._networks: dict[str, Network | None] = {}
+        self.archive: Archive = open_system(system, buffers, switches_of(system))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.archive.close()
+
+    @cached_property
+    def package(self) -> Package:
+        return load(self.archive)
+
+    @cached_property
+    def names(self) -> Names:
+        return names_of(self.package)
+
+    def places(self, document: Document) -> Places:
+        if document not in self._places:
+            self._places[document] = Places(document.source.decode("utf-8-sig"), self._codec)
+        return self._places[document]
+
+    def path(self, name: str) -> Path:
+        return Path(self.folder, name)
+
+    def document(self, path: Path) -> Document | None:
+        """The document of a file, if it is well-formed."""
+        entry = self.archive.entry_of(path)
+        try:
+            return None if entry is None else self.archive.document(entry)
+        except (InvalidDocument, MissingEntry):
+            return None
+
+    def spot(self, document: Document, offset: int) -> Spot | None:
+        """What is at a place in the text of a document."""
+        text = document.text
+        at = self._to_bytes(document, offset)
+        node = text.node_at(at)
+        if not isinstance(node, Element):
+            return None
+        start, end = text.start_tag(node)
+        for name, first, last in text.attribute_values(node) if at < end else ():
+            if first <= at <= last:
+                return Spot(document, node, name, *self._to_text(document, first, last))
+        return Spot(document, node, "", *self._to_text(document, start, end))
+
+    def extent(self, document: Document, element: etree._Element, attribute: str = "") -> tuple[int, int]:
+        """The place of the value of an attribute in the text, or of a start tag."""
+        for name, start, end in document.text.attribute_values(element) if attribute else ():
+            if name == attribute:
+                return self._to_text(document, start, end)
+        return self._to_text(document, *document.text.start_tag(element))
+
+    def whole(self, document: Document, element: etree._Element) -> tuple[int, int]:
+        """The place of an element in the text, with all that is in it."""
+        return self._to_text(document, *document.text.extent(element))
+
+    def _to_bytes(self, document: Document, offset: int) -> int:
+        mark = len(_MARK) if document.source.startswith(_MARK) else 0
+        return mark + len(self.places(document).text[:offset].encode())
+
+    def _to_text(self, document: Document, start: int, end: int) -> tuple[int, int]:
+        source = document.source
+        if source.isascii():
+            return start, end
+        before = len(source[:start].decode("utf-8-sig"))
+        return before, before + len(source[start:end].decode())
+
+    def structure_of(self, document: Document) -> Structure | None:
+        """The structure of a document, or the first that refers to it."""
+        for structure in self.package.structures:
+            if structure.file.name == document.name:
+                return structure
+        return next((one for one in self.package.structures if document.name in one.files), None)
+
+    def network(self, structure: Structure) -> Network | None:
+        """The flat network of a structure; None if it cannot be flattened."""
+        name = structure.file.name
+        if name not in self._networks:
+            try:
+                document = structure.file.document
+                whole = document is not None and isinstance(document.root, ssd.SystemStructureDescription)
+                self._networks[name] = build_network(self.archive, document) if whole and document else None
+            except InvalidDocument:
+                self._networks[name] = None
+        return self._networks[name]
+
+    def fmu(self, entry: str) -> FmuDescription | None:
+        """The model description of an FMU that a structure uses."""
+        found = (structure.fmus.get(entry) for structure in self.package.structures)
+        return next((fmu for fmu in found if isinstance(fmu, FmuDescription)), None)
+
+    def description_file(self, entry: str, shown: ShownDescriptions) -> Path | None:
+        """The modelDescription.xml of an FMU, where an editor can read it."""
+        name = self.archive.inside(entry, MODEL_DESCRIPTION)
+        try:
+            content = self.archive.read(name)
+        except (MissingEntry, InvalidDocument, LookupError):
+            return None
+        on_disk = self.path(name)
+        return on_disk if on_disk.is_file() else shown.path(entry, content)
+
+
+def signal_name(element: Element, connector: str = "") -> str:
+    """The full name of a connector of an element, or of the element, as seen from the root system of its document."""
+    systems = [one for one in element.iterancestors() if isinstance(one, ssd.System)]
+    path = [one.name for one in reversed(systems[:-1])]
+    own = [element.get("name", "")] if systems else []
+    return ".".join(filter(None, (*path, *own, connector)))
+
+
+def signals_of_parameter(network: Network, document: Document, parameter: Element) -> Iterator[str]:
+    """The full names of the variables that get their values from a parameter of a parameter set."""
+    here = Position(document.name, document.line_of(parameter))
+    name = parameter.get("name", "")
+    for signal, assignment in (*network.assignments.items(), *network.boundary_assignments.items()):
+        steps = (step for step in assignment.chain if step.position[:2] == here[:2])
+        if any(step.name == name or name in step.name for step in steps):
+            yield str(signal)
