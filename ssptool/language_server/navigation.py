@@ -11,7 +11,7 @@ from ssptool.documents.element import Element
 from ssptool.drawing.text import explanations_text
 from ssptool.language_server.names import Mention, Named, NameKind
 from ssptool.language_server.places import uri_of
-from ssptool.language_server.snapshot import ShownDescriptions, SystemSnapshot, Spot, signal_name, signals_of_parameter
+from ssptool.language_server.snapshot import ShownDescriptions, Spot, SystemSnapshot, signal_name, signals_of_parameter
 from ssptool.network.explanation import UnexplainedName
 from ssptool.network.explanation import explain as explain_names
 from ssptool.network.network import Network
