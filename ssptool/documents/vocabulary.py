@@ -56,11 +56,15 @@ _SPACE = " \t\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Converter(Generic[T]):
-    """A simple type: `read` raises ValueError for a text that is not of the type, `expected` describes valid texts."""
+    """A simple type: `read` raises ValueError for a text that is not of the type, `expected` describes valid texts.
+
+    `choices` are the texts of a small closed set.
+    """
 
     read: Callable[[str], T]
     write: Callable[[T], str]
     expected: str
+    choices: tuple[str, ...] = ()
 
 
 def _read_double(text: str) -> float:
@@ -140,13 +144,15 @@ def one_of(enum: type[E]) -> Converter[E]:
         except KeyError:
             raise ValueError(text) from None
 
-    return Converter(read, lambda value: str(enum(value)), "one of " + ", ".join(enum))
+    return Converter(read, lambda value: str(enum(value)), "one of " + ", ".join(enum), tuple(members))
 
 
 string: Converter[str] = Converter(str, str, "a text")
 any_uri: Converter[str] = Converter(lambda text: text.strip(_SPACE), str, "a URI")
 double: Converter[float] = Converter(_read_double, _write_double, "a number such as 1, -2.5e-3, INF or NaN")
-boolean: Converter[bool] = Converter(_read_boolean, lambda value: "true" if value else "false", "true or false")
+boolean: Converter[bool] = Converter(
+    _read_boolean, lambda value: "true" if value else "false", "true or false", ("true", "false")
+)
 # What fits neither a signed nor an unsigned 64-bit integer has no place in any integer type of SSP.
 integer: Converter[int] = _integer_between(-(2**63), 2**64 - 1, "an integer of 64 bits")
 hex_binary: Converter[bytes] = Converter(

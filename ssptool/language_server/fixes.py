@@ -11,7 +11,7 @@ from ssptool.documents.diagnostics import Diagnostic
 from ssptool.editing.changes import text_changes
 from ssptool.language_server.findings import key
 from ssptool.language_server.places import Places, uri_of
-from ssptool.language_server.systems import Buffers, open_system
+from ssptool.language_server.systems import Buffers, is_document, open_system
 from ssptool.rules.catalogue import Fix
 from ssptool.rules.runner import check_with_fixes, fix
 
@@ -68,11 +68,14 @@ def edit_of(
 ) -> types.WorkspaceEdit:
     """What was done to documents of an archive, as edits of the texts that the editor has."""
     folder = system if system.is_dir() else system.parent
-    edits: list[types.TextDocumentEdit] = []
+    edits: list[types.TextDocumentEdit | types.CreateFile] = []
     for name in names:
-        if not archive.has(name) or archive.entry_of(folder / name) != name:
+        shown = is_document(Path(name)) and archive.has(name) and archive.entry_of(folder / name) == name
+        if not shown:
             continue
         before = places(folder / name)
+        if not (folder / name).exists() and version(folder / name) is None:
+            edits.append(types.CreateFile(uri_of(folder / name)))
         changes = text_changes(before.text, archive.content(name).decode("utf-8-sig"))
         if changes:
             of_file = types.OptionalVersionedTextDocumentIdentifier(uri_of(folder / name), version(folder / name))

@@ -194,7 +194,7 @@ def _symbols_below(
         below = list(_symbols_below(snapshot, document, child))
         whole, tag = snapshot.whole(document, child), snapshot.extent(document, child)
         yield types.DocumentSymbol(
-            _title(child), kind, places.range(*whole), places.range(*tag), detail=_detail(child), children=below
+            _title(child), kind, places.range(*whole), places.range(*tag), detail=detail_of(child), children=below
         )
 
 
@@ -209,7 +209,8 @@ def _title(element: Element) -> str:
     return get("name") or get("source") or element.local_name
 
 
-def _detail(element: Element) -> str:
+def detail_of(element: Element) -> str:
+    """Kind, type, value and unit that an element states, in a few words."""
     typed = next(
         (one for one in element.iterchildren("*") if isinstance(one, ssc.SignalType | ssv.ParameterType)), None
     )

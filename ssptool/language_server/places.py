@@ -19,12 +19,12 @@ class Places:
 
     def __init__(self, text: str, codec: PositionCodec) -> None:
         self.text = text
-        self._codec = codec
+        self.codec = codec
         self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
 
     def position(self, offset: int) -> types.Position:
         line = bisect_right(self._starts, offset) - 1
-        return types.Position(line, self._codec.client_num_units(self.text[self._starts[line] : offset]))
+        return types.Position(line, self.codec.client_num_units(self.text[self._starts[line] : offset]))
 
     def range(self, start: int, end: int) -> types.Range:
         return types.Range(self.position(start), self.position(end))
@@ -40,7 +40,7 @@ class Places:
         start = self._starts[position.line]
         left, at = position.character, start
         while left > 0 and at < len(self.text) and self.text[at] not in "\r\n":
-            left -= self._codec.client_num_units(self.text[at])
+            left -= self.codec.client_num_units(self.text[at])
             at += 1
         return at
 

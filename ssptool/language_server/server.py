@@ -13,16 +13,21 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import PositionCodec
 
 from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
+from ssptool.documents.saving import LinkLeadsOut
+from ssptool.editing.changes import EditError
+from ssptool.language_server.completion import completions_in
 from ssptool.language_server.findings import Listed, diagnostics_by_file, judged_files, settings_finding, unread
 from ssptool.language_server.fixes import FIX_ALL, edit_of_all, edit_of_fix, quick_fixes
 from ssptool.language_server.navigation import definitions, folding, hover, references, symbols
 from ssptool.language_server.places import Places, path_of, uri_of
+from ssptool.language_server.renaming import edit_of_renaming, renamed_at
 from ssptool.language_server.snapshot import ShownDescriptions, SystemSnapshot
 from ssptool.language_server.systems import Buffers, check_system, is_document, system_of
 from ssptool.rules.runner import CheckedArchive
@@ -65,7 +70,7 @@ class SspLanguageServer(LanguageServer):
         self.systems: dict[Path, OpenSystem] = {}
         self._system_of: dict[Path, Path] = {}
         self._one_at_a_time = asyncio.Lock()
-        self._one_answer_at_a_time = asyncio.Lock()
+        self.one_answer_at_a_time = asyncio.Lock()
         self.shown_descriptions = ShownDescriptions()
 
     @property
@@ -155,7 +160,7 @@ class SspLanguageServer(LanguageServer):
         system, path = self.system(uri), path_of(uri)
         if system is None or path is None:
             return None
-        async with self._one_answer_at_a_time:
+        async with self.one_answer_at_a_time:
             buffers, changes = self.buffers(), system.changes
 
             def answer() -> Answer | None:
@@ -197,6 +202,7 @@ def make_server(rest: float = REST) -> SspLanguageServer:
     _follow_documents(server)
     _offer_fixes(server)
     _answer_questions(server)
+    _help_typing(server)
     return server
 
 
@@ -303,6 +309,46 @@ def _answer_questions(server: SspLanguageServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_FOLDING_RANGE)
     async def folds(params: types.FoldingRangeParams) -> list[types.FoldingRange] | None:
         return await server.ask(params.text_document.uri, folding)
+
+
+def _help_typing(server: SspLanguageServer) -> None:
+    triggers = types.CompletionOptions(trigger_characters=["<", " ", '"', "/"])
+
+    @server.feature(types.TEXT_DOCUMENT_COMPLETION, triggers)
+    async def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
+        system, path = server.system(params.text_document.uri), path_of(params.text_document.uri)
+        if system is None or path is None:
+            return []
+        async with server.one_answer_at_a_time:
+            buffers, places = server.buffers(), server.places(path)
+            of_client = server.client_capabilities.text_document
+            item = None if of_client is None or of_client.completion is None else of_client.completion.completion_item
+            snippets = item is not None and bool(item.snippet_support)
+            offset = places.offset(params.position)
+            return await asyncio.to_thread(
+                completions_in, system.path, path, buffers, places, offset, snippets=snippets
+            )
+
+    @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
+    async def rename_here(params: types.PrepareRenameParams) -> types.Range | None:
+        renamed = await server.ask(
+            params.text_document.uri, lambda one, document: renamed_at(one, document, params.position)
+        )
+        return None if renamed is None else renamed.range
+
+    @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
+    async def rename(params: types.RenameParams) -> types.WorkspaceEdit:
+        uri, system = params.text_document.uri, server.system(params.text_document.uri)
+        renamed = await server.ask(uri, lambda one, document: renamed_at(one, document, params.position))
+        if system is None or renamed is None:
+            raise JsonRpcInvalidParams("only elements and connectors can be renamed, in text that is well-formed")
+        buffers, places, version = server.buffers(), server.places, server.version_of
+        try:
+            return await asyncio.to_thread(
+                edit_of_renaming, system.path, buffers, renamed, params.new_name, places, version
+            )
+        except (EditError, LinkLeadsOut) as problem:
+            raise JsonRpcInvalidParams(str(problem)) from None
 
 
 def _touch(one: types.Range, other: types.Range) -> bool:

@@ -1,0 +1,160 @@
+"""A document that is being typed: what is open at a place, although the text is not well-formed."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple
+
+from ssptool.documents.element import Element, Slot
+from ssptool.documents.vocabulary import NSMAP
+
+_ATTRIBUTES = r"""(?:\s+[^\s=<>"']+\s*=\s*(?:"[^"<]*"|'[^'<]*'))*"""
+_TOKEN = re.compile(
+    rf"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|</(?P<end>[^\s<>]*)\s*>|"""
+    rf"""<(?P<start>[^\s/<>!?]+)(?P<attributes>{_ATTRIBUTES})\s*(?P<empty>/?)>""",
+    re.DOTALL,
+)
+_ATTRIBUTE = re.compile(r"""([^\s=<>"']+)\s*=\s*("[^"]*"|'[^']*')""")
+_VALUE = re.compile(r"""([^\s=<>"']+)\s*=\s*["']([^"'<>]*)$""")
+
+
+class OpenTag(NamedTuple):
+    """A start tag: its name as it is written, and its attributes."""
+
+    name: str
+    attributes: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TypingPlace:
+    """A place in a text: the elements around it, outermost first, and the tag in which it is, if any.
+
+    `typed` is the part of a name or value that stands before it; `attribute` is the one whose value it is in.
+    `begin` is the offset of the tag, or the place itself.
+    """
+
+    around: tuple[OpenTag, ...]
+    tag: OpenTag | None
+    attribute: str
+    typed: str
+    begin: int
+    closes: bool = False
+    in_name: bool = False
+
+    @property
+    def namespaces(self) -> Mapping[str, str]:
+        """The namespaces that are declared by prefix; those of SSP where none are."""
+        declared = {"": "", **NSMAP}
+        for tag in self.around:
+            for key, value in tag.attributes.items():
+                if key == "xmlns" or key.startswith("xmlns:"):
+                    declared[key.partition(":")[2]] = value
+        return declared
+
+    def kind(self, tag: OpenTag) -> type[Element] | None:
+        """The class of the element of a tag; None for containers and elements that are none of SSP's."""
+        return element_kinds().get(self.qualified(tag.name))
+
+    def qualified(self, name: str) -> str:
+        prefix, _, local = name.rpartition(":")
+        return f"{{{self.namespaces.get(prefix, '')}}}{local}"
+
+    def written(self, qualified: str) -> str:
+        """A name as it is written here."""
+        namespace, _, local = qualified[1:].partition("}")
+        prefixes = [prefix for prefix, known in self.namespaces.items() if known == namespace]
+        prefix = min(prefixes, key=len, default="")
+        return f"{prefix}:{local}" if prefix else local
+
+    def allowed(self) -> list[str]:
+        """The qualified names of the elements that may stand here."""
+        if not self.around:
+            return []
+        parent, above = self.around[-1], self.around[-2] if len(self.around) > 1 else None
+        if (kind := self.kind(parent)) is not None:
+            return [tag for slot in kind.slots for tag in sorted(slot.here)]
+        owner = None if above is None else self.kind(above)
+        slots: tuple[Slot[Any], ...] = () if owner is None else owner.slots
+        return [tag for slot in slots if slot.container == self.qualified(parent.name) for tag in sorted(slot.tags)]
+
+
+@dataclass(slots=True)
+class _Open:
+    tags: list[OpenTag] = field(default_factory=list)
+    end: int = 0
+
+
+def typing_place(text: str, offset: int) -> TypingPlace:
+    """What is open at an offset; only what stands before it counts."""
+    before = text[:offset]
+    opened = _opened(before)
+    begin = before.rfind("<", opened.end)
+    around = tuple(opened.tags)
+    if begin < 0:
+        return TypingPlace(around, None, "", "", offset)
+    fragment = before[begin + 1 :]
+    name, space, _ = fragment.partition(next((one for one in fragment if one.isspace()), "\n"))
+    if not space:
+        return TypingPlace(around, None, "", name.removeprefix("/"), begin, name.startswith("/"), True)
+    tag = OpenTag(name, _attributes(fragment))
+    if value := _VALUE.search(fragment):
+        return TypingPlace(around, tag, value[1], value[2], begin)
+    typed = re.search(r"[^\s\"']*$", fragment)
+    return TypingPlace(around, tag, "", typed[0] if typed else "", begin)
+
+
+def _opened(text: str) -> _Open:
+    opened = _Open()
+    for token in _TOKEN.finditer(text):
+        opened.end = token.end()
+        if token["start"] and not token["empty"]:
+            opened.tags.append(OpenTag(token["start"], _attributes(token["attributes"])))
+        elif token["end"] and any(tag.name == token["end"] for tag in opened.tags):
+            while opened.tags.pop().name != token["end"]:
+                pass
+    return opened
+
+
+def _attributes(text: str) -> dict[str, str]:
+    return {name: value[1:-1] for name, value in _ATTRIBUTE.findall(text)}
+
+
+def without_tag(text: str, place: TypingPlace, offset: int) -> str:
+    """The text without the tag that is being typed, and with the end tags that are missing there."""
+    of_tag = re.match(r"[^<>]*/?>", text[offset:])
+    rest = text[offset + (of_tag.end() if of_tag else 0) :]
+    ends = _ends(rest)
+    closed = next(ends, None)
+    missing = []
+    for tag in reversed(place.around):
+        if tag.name == closed:
+            closed = next(ends, None)
+        else:
+            missing.append(f"</{tag.name}>")
+    return "".join((text[: place.begin], *missing, rest))
+
+
+def _ends(text: str) -> Iterator[str]:
+    """The end tags of what is open at the beginning of a text."""
+    opened = 0
+    for token in _TOKEN.finditer(text):
+        if token["start"] and not token["empty"]:
+            opened += 1
+        elif token["end"] and opened:
+            opened -= 1
+        elif token["end"]:
+            yield token["end"]
+
+
+@cache
+def element_kinds() -> Mapping[str, type[Element]]:
+    """The classes of the elements of SSP by qualified name."""
+    found: dict[str, type[Element]] = {}
+    waiting: list[type[Element]] = [Element]
+    while waiting:
+        kind = waiting.pop()
+        waiting += kind.__subclasses__()
+        if kind.qualified_name:
+            found[kind.qualified_name] = kind
+    return found

@@ -1,0 +1,303 @@
+"""Completion: elements and attributes that SSP allows, and names that documents and FMUs define."""
+
+import posixpath
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from lsprotocol import types
+
+from ssptool.documents import ssb, ssc, ssd, ssm, ssv
+from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.documents.document import Document
+from ssptool.documents.element import Element
+from ssptool.documents.unfinished import TypingPlace, element_kinds, typing_place, without_tag
+from ssptool.documents.vocabulary import (
+    FMU,
+    MODELICA,
+    PACKAGE,
+    PARAMETER_MAPPING,
+    PARAMETER_SET,
+    SIGNAL_DICTIONARY,
+    SYSTEM_STRUCTURE,
+    TABLE,
+)
+from ssptool.fmu.description import FmuDescription, Variable
+from ssptool.language_server.navigation import described, detail_of
+from ssptool.language_server.places import Places
+from ssptool.language_server.snapshot import SystemSnapshot
+from ssptool.language_server.systems import Buffers
+from ssptool.network.connectors import settable
+from ssptool.rules.selection import InvalidSettings
+from ssptool.rules.subjects import Structure, around, container
+
+Kind = types.CompletionItemKind
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A text that fits at a place, with a short remark; `snippet` is what is inserted in its place, if another text."""
+
+    label: str
+    kind: types.CompletionItemKind
+    detail: str = ""
+    documentation: str = ""
+    snippet: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """Where something is typed: the element around the tag in the document, if that can be read without the tag."""
+
+    place: TypingPlace
+    snapshot: SystemSnapshot | None = None
+    document: Document | None = None
+    parent: Element | None = None
+
+    @property
+    def structure(self) -> Structure | None:
+        return None if self.snapshot is None or self.document is None else self.snapshot.structure_of(self.document)
+
+    def stated(self, attribute: str) -> str:
+        return "" if self.place.tag is None else self.place.tag.attributes.get(attribute, "")
+
+    def above(self, kind: type[Element]) -> Element | None:
+        """The nearest element of a kind around the tag."""
+        if self.parent is None or isinstance(self.parent, kind):
+            return self.parent
+        return next(around(self.parent, kind), None)
+
+
+def completions_in(
+    system: Path, path: Path, buffers: Buffers, places: Places, offset: int, *, snippets: bool
+) -> list[types.CompletionItem]:
+    """What fits at a place of a document of a system, whether or not its text is well-formed there."""
+    place = typing_place(places.text, offset)
+    needs_names = place.tag is not None and place.attribute != ""
+    if not needs_names:
+        return completions(Here(place), places, offset, snippets=snippets)
+    with ExitStack() as opened:
+        for text in dict.fromkeys((places.text, without_tag(places.text, place, offset))):
+            try:
+                snapshot = opened.enter_context(SystemSnapshot(system, {**buffers, path: text}, places.codec))
+            except (InvalidDocument, InvalidSettings, OSError):
+                continue
+            document = snapshot.document(path)
+            if document is not None and (structure := snapshot.structure_of(document)) and structure.file.valid:
+                at = document.text.node_at(len(text[: place.begin].encode()))
+                here = Here(place, snapshot, document, at if isinstance(at, Element) else None)
+                return completions(here, places, offset, snippets=snippets)
+        return completions(Here(place), places, offset, snippets=snippets)
+
+
+def completions(here: Here, places: Places, offset: int, *, snippets: bool) -> list[types.CompletionItem]:
+    """What fits at a place, as edits of what is typed there already."""
+    typed = places.range(offset - len(here.place.typed), offset)
+    if not here.place.in_name and here.place.tag is None:
+        typed = places.range(offset, offset)
+    return [
+        types.CompletionItem(
+            one.label,
+            kind=one.kind,
+            detail=one.detail or None,
+            documentation=types.MarkupContent(types.MarkupKind.Markdown, one.documentation)
+            if one.documentation
+            else None,
+            text_edit=types.TextEdit(typed, one.snippet if one.snippet and snippets else one.label),
+            insert_text_format=types.InsertTextFormat.Snippet if one.snippet and snippets else None,
+            sort_text=f"{number:05}",
+        )
+        for number, one in enumerate(_proposals(here))
+    ]
+
+
+def _proposals(here: Here) -> Iterator[Proposal]:
+    place = here.place
+    if place.closes:
+        if place.around:
+            yield Proposal(f"{place.around[-1].name}>", Kind.Class)
+    elif place.tag is None:
+        yield from _elements(place)
+    elif (kind := place.kind(place.tag)) is None:
+        return
+    elif place.attribute:
+        yield from _values(here, kind)
+    else:
+        for attribute in kind.attributes().values():
+            if attribute.name not in place.tag.attributes:
+                told = described(kind, attribute.name)
+                remark = "required" if attribute.required else ""
+                yield Proposal(attribute.name, Kind.Property, remark, told, f'{attribute.name}="$1"')
+
+
+def _elements(place: TypingPlace) -> Iterator[Proposal]:
+    mark = "" if place.in_name else "<"
+    for tag in place.allowed():
+        kind, name = element_kinds().get(tag), place.written(tag)
+        required = [] if kind is None else [one.name for one in kind.attributes().values() if one.required]
+        stated = "".join(f' {one}="${number}"' for number, one in enumerate(required, 1))
+        end = "/>" if kind is not None and not kind.slots else f">$0</{name}>"
+        told = "" if kind is None else described(kind, "")
+        yield Proposal(mark + name, Kind.Class, "", told, f"{mark}{name}{stated}{end}")
+
+
+def _values(here: Here, kind: type[Element]) -> Iterator[Proposal]:
+    attribute = here.place.attribute
+    declared = next((one for one in kind.attributes().values() if one.name == attribute), None)
+    if declared is not None and declared.converter.choices:
+        yield from (Proposal(choice, Kind.EnumMember) for choice in declared.converter.choices)
+    elif attribute == "unit":
+        yield from _units(here)
+    for (owner, name), propose in _NAMES.items():
+        if name == attribute and issubclass(kind, owner) and here.snapshot is not None:
+            yield from propose(here)
+
+
+def _units(here: Here) -> Iterator[Proposal]:
+    """Units of the document, then those that only FMUs have."""
+    known = set[str]()
+    root = None if here.parent is None else container(here.parent)
+    for unit in () if root is None else root.every(ssc.Unit):
+        known.add(unit.name)
+        yield Proposal(unit.name, Kind.Unit)
+    for fmu in () if here.structure is None else here.structure.fmus.values():
+        for name in fmu.units if isinstance(fmu, FmuDescription) else ():
+            if name not in known:
+                known.add(name)
+                yield Proposal(name, Kind.Unit, "of an FMU; not defined in this document")
+
+
+def _enumerations(here: Here) -> Iterator[Proposal]:
+    root = None if here.parent is None else container(here.parent)
+    for one in () if root is None else root.every(ssc.Enumeration):
+        if len(one.items):
+            yield Proposal(one.name, Kind.Enum, ", ".join(item.name for item in one.items))
+
+
+def _elements_of_system(here: Here) -> Iterator[Proposal]:
+    system = here.above(ssd.System)
+    for element in system.elements if isinstance(system, ssd.System) else ():
+        yield Proposal(element.name, Kind.Class, element.get("source", ""))
+
+
+def _connectors(side: str) -> Callable[[Here], Iterator[Proposal]]:
+    def propose(here: Here) -> Iterator[Proposal]:
+        owner: ssd.SystemElement | None = None
+        system, name = here.above(ssd.System), here.stated(f"{side}Element")
+        if isinstance(system, ssd.System):
+            owner = next((one for one in system.elements if one.name == name), None) if name else system
+        for connector in () if owner is None else owner.connectors:
+            yield Proposal(connector.name, Kind.Interface, detail_of(connector))
+
+    return propose
+
+
+def _siblings(here: Here) -> Iterator[Proposal]:
+    owner = here.above(ssd.SystemElement)
+    for connector in owner.connectors if isinstance(owner, ssd.SystemElement) else ():
+        yield Proposal(connector.name, Kind.Interface, detail_of(connector))
+
+
+def _variables_of_fmu(here: Here) -> Iterator[Proposal]:
+    """Variables of the component's FMU that have no connector yet."""
+    owner = here.above(ssd.SystemElement)
+    fmu = None if here.structure is None else here.structure.fmu_of(owner)
+    if fmu is not None and isinstance(owner, ssd.SystemElement):
+        known = {connector.name for connector in owner.connectors} - {here.place.typed}
+        for name, variable in fmu.variables.items():
+            if name not in known and variable.causality in _EXPOSED:
+                yield Proposal(name, Kind.Variable, _told(variable), variable.description)
+
+
+_EXPOSED = ("input", "output", "parameter", "calculatedParameter", "structuralParameter", "local")
+
+
+def _told(variable: Variable) -> str:
+    return " ".join(filter(None, (str(variable.causality), variable.type, variable.unit)))
+
+
+def _parameters(here: Here) -> Iterator[Proposal]:
+    """Variables that a parameter set can set where it is bound, by their names there."""
+    structure, root = here.structure, None if here.parent is None else container(here.parent)
+    network = None if structure is None or here.snapshot is None else here.snapshot.network(structure)
+    if structure is None or network is None:
+        return
+    known = set[str]()
+    for binding in structure.all(ssd.ParameterBinding):
+        holder = binding.parameter_mapping
+        bound = (structure.parameter_set_of(binding), None if holder is None else structure.mapping_of(holder))
+        owner = next(around(binding, ssd.SystemElement), None)
+        if owner is None or all(one is not root for one in bound):
+            continue
+        systems = [one.name for one in around(owner, ssd.System)][-2::-1]
+        path = ".".join((*systems, *([owner.name] if next(around(owner, ssd.System), None) is not None else [])))
+        below, prefix = f"{path}." if path else "", binding.prefix if isinstance(root, ssv.ParameterSet) else ""
+        for component in network.components.values():
+            for name, variable in component.description.variables.items():
+                full = f"{component.name}.{name}"
+                own = full.removeprefix(below)
+                if not (settable(variable) and full.startswith(below) and own.startswith(prefix)):
+                    continue
+                if (written := own.removeprefix(prefix)) not in known:
+                    known.add(written)
+                    yield Proposal(written, Kind.Variable, _told(variable), variable.description)
+
+
+def _mapped_parameters(here: Here) -> Iterator[Proposal]:
+    structure, root = here.structure, None if here.parent is None else container(here.parent)
+    for binding in () if structure is None else structure.all(ssd.ParameterBinding):
+        holder = binding.parameter_mapping
+        values = structure.parameter_set_of(binding) if structure is not None else None
+        if structure is not None and holder is not None and values is not None and structure.mapping_of(holder) is root:
+            yield from (Proposal(one.name, Kind.Constant) for one in values.every(ssv.Parameter))
+
+
+def _dictionaries(here: Here) -> Iterator[Proposal]:
+    system = here.above(ssd.System)
+    for one in (system, *around(system, ssd.System)) if isinstance(system, ssd.System) else ():
+        yield from (Proposal(dictionary.name, Kind.Module) for dictionary in one.signal_dictionaries)
+
+
+def _files(*endings: str) -> Callable[[Here], Iterator[Proposal]]:
+    def propose(here: Here) -> Iterator[Proposal]:
+        assert here.snapshot is not None
+        folder = "" if here.document is None else posixpath.dirname(here.document.name)
+        for name in here.snapshot.archive.names():
+            if name.lower().endswith(endings) and (here.document is None or name != here.document.name):
+                yield Proposal(quote(posixpath.relpath(name, folder or ".")), Kind.File)
+
+    return propose
+
+
+def _media_types(*names: str) -> Callable[[Here], Iterator[Proposal]]:
+    return lambda here: (Proposal(name, Kind.Constant) for name in names)
+
+
+_NAMES: dict[tuple[type[Element], str], Callable[[Here], Iterator[Proposal]]] = {
+    (ssd.Connection, "startElement"): _elements_of_system,
+    (ssd.Connection, "endElement"): _elements_of_system,
+    (ssd.Connection, "startConnector"): _connectors("start"),
+    (ssd.Connection, "endConnector"): _connectors("end"),
+    (ssd.Connector, "name"): _variables_of_fmu,
+    (ssd.Clock, "name"): _siblings,
+    (ssc.Dimension, "sizeConnector"): _siblings,
+    (ssd.SignalDictionaryReference, "dictionary"): _dictionaries,
+    (ssc.Enumeration, "name"): _enumerations,
+    (ssv.Enumeration, "name"): _enumerations,
+    (ssv.Parameter, "name"): _parameters,
+    (ssm.MappingEntry, "source"): _mapped_parameters,
+    (ssm.MappingEntry, "target"): _parameters,
+    (ssd.Component, "source"): _files(".fmu", ".ssd", ".ssp", ".csv"),
+    (ssd.ParameterBinding, "source"): _files(".ssv"),
+    (ssd.ParameterMapping, "source"): _files(".ssm"),
+    (ssd.SignalDictionary, "source"): _files(".ssb"),
+    (ssd.Component, "type"): _media_types(FMU, SYSTEM_STRUCTURE, PACKAGE, TABLE, MODELICA),
+    (ssd.ParameterBinding, "type"): _media_types(PARAMETER_SET),
+    (ssd.ParameterMapping, "type"): _media_types(PARAMETER_MAPPING),
+    (ssd.SignalDictionary, "type"): _media_types(SIGNAL_DICTIONARY),
+    (ssb.SignalDictionary, "version"): _media_types("1.0", "2.0"),
+    (ssd.SystemStructureDescription, "version"): _media_types("1.0", "2.0"),
+}
+"""Class and attribute → the names that fit."""

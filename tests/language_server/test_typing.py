@@ -1,0 +1,120 @@
+"""While one types, what fits is offered: from the schemas, from the documents, and from inside FMUs; names are renamed
+everywhere.
+"""
+
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+import ssptool
+from ssptool.documents.unfinished import typing_place
+from ssptool.language_server.places import uri_of
+from tests.language_server.conftest import Author, begin
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+LAST = '<ssd:Connection startElement="System2" startConnector="F" endElement="System1" endConnector="F"/>'
+
+
+async def offered(author: Author, path: Path, typed: str) -> dict[str, types.CompletionItem]:
+    """What is offered behind a part of the text that was just typed, by label."""
+    at = begin(author.texts[path], typed, len(typed)).start
+    params = types.CompletionParams(types.TextDocumentIdentifier(uri_of(path)), at)
+    found = await author.client.text_document_completion_async(params)
+    assert isinstance(found, list)
+    return {one.label: one for one in found}
+
+
+@pytest.mark.parametrize(
+    ("typed", "some", "none"),
+    [
+        ("<", {"ssd:Connection"}, {"ssd:Component"}),
+        ("<ssd:Connection ", {"startElement", "endConnector", "suppressUnitConversion"}, {"name"}),
+        ('<ssd:Connection startElement="', {"System1", "System2"}, {"x1", ""}),
+        ('<ssd:Connection startElement="System2" startConnector="', {"F", "x1", "v1", "a1"}, {"System1"}),
+        ('<ssd:Connection startElement="System2" suppressUnitConversion="', {"true", "false"}, {"F"}),
+    ],
+)
+async def test_what_is_half_typed_is_completed(author: Author, oscillator: Path, typed: str, some: set, none: set):
+    structure = oscillator / "SystemStructure.ssd"
+    author.open(structure)
+    author.type(structure, LAST, f"{LAST}\n      <!-- here -->{typed}")
+    found = await offered(author, structure, f"<!-- here -->{typed}")
+    assert some <= found.keys()
+    assert not none & found.keys()
+
+
+async def test_variables_come_from_inside_the_fmu_and_units_from_document_and_fmus(author: Author, oscillator: Path):
+    structure = oscillator / "SystemStructure.ssd"
+    author.open(structure)
+    author.type(structure, "<ssd:Connectors>", '<ssd:Connectors><ssd:Connector kind="parameter" name="')
+    found = await offered(author, structure, 'kind="parameter" name="')
+    assert "k1" in found
+    assert "x1" not in found  # it has a connector
+    assert found["k1"].detail == "parameter Float64 N/m"
+    author.type(structure, 'kind="parameter" name="', 'kind="parameter" name="k1"><ssc:Real unit="')
+    units = await offered(author, structure, 'name="k1"><ssc:Real unit="')
+    assert units["m/s2"].detail is None
+    assert units["N/m"].detail == "of an FMU; not defined in this document"
+
+
+async def test_kinds_and_their_documentation_are_those_of_the_schema(author: Author, oscillator: Path):
+    structure = oscillator / "SystemStructure.ssd"
+    author.open(structure)
+    author.type(structure, '<ssd:Connector name="F" kind="input"', '<ssd:Connector name="F" kind="')
+    assert {"input", "output", "inout", "parameter"} <= (await offered(author, structure, 'name="F" kind="')).keys()
+    author.type(structure, 'kind="', 'kind="input" ')
+    found = await offered(author, structure, 'kind="input" ')
+    assert "description" in found
+    documentation = found["description"].documentation
+    assert isinstance(documentation, types.MarkupContent)
+    assert "a text" in documentation.value
+
+
+async def test_a_parameter_set_is_offered_what_it_can_set_where_it_is_bound(author: Author, oscillator: Path):
+    values = oscillator / "resources/dual_mass_oscillator.ssv"
+    author.open(values)
+    author.type(values, "<ssv:Parameters>", '<ssv:Parameters><ssv:Parameter name="System2.')
+    found = await offered(author, values, '<ssv:Parameters><ssv:Parameter name="System2.')
+    assert {"System1.k1", "System2.k3"} <= found.keys()
+    edit = found["System2.k3"].text_edit
+    assert isinstance(edit, types.TextEdit)
+    assert edit.range.end.character - edit.range.start.character == len("System2.")
+
+
+async def test_a_component_is_renamed_with_all_that_refers_to_it_as_the_command_does(author: Author, oscillator: Path):
+    structure, values = oscillator / "SystemStructure.ssd", oscillator / "resources/dual_mass_oscillator.ssv"
+    author.open(structure)
+    author.open(values)
+    at = begin(author.texts[structure], 'endElement="System2"', 14).start
+    document = types.TextDocumentIdentifier(uri_of(structure))
+    place = await author.client.text_document_prepare_rename_async(types.PrepareRenameParams(document, at))
+    assert isinstance(place, types.Range)
+    edit = await author.client.text_document_rename_async(types.RenameParams(document, at, "Second"))
+    assert edit is not None
+    author.take(edit)
+    with ssptool.edit(oscillator) as editor:
+        editor.rename("System2", "Second")
+    assert author.texts[structure] == structure.read_text()
+    assert author.texts[values] == values.read_text()
+    assert "Second.k3" in author.texts[values]
+
+
+async def test_a_name_that_is_taken_is_refused_with_the_words_of_the_command(author: Author, oscillator: Path):
+    structure = oscillator / "SystemStructure.ssd"
+    author.open(structure)
+    at = begin(author.texts[structure], 'endElement="System2"', 14).start
+    params = types.RenameParams(types.TextDocumentIdentifier(uri_of(structure)), at, "System1")
+    with pytest.raises(JsonRpcException, match="System1"):
+        await author.client.text_document_rename_async(params)
+
+
+async def test_every_prefix_of_a_document_has_a_place():
+    """No text that is being typed is too broken, and the elements around a place are those that are open there."""
+    text = '<a x="1>2"><!-- <b> --><b y=\'<\'/><c><![CDATA[<d>]]></c><e f="g'
+    for offset in range(len(text) + 1):
+        typing_place(text, offset)
+    place = typing_place(text, len(text))
+    assert ([tag.name for tag in place.around], place.attribute, place.typed) == (["a"], "f", "g")
