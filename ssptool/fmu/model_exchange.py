@@ -87,6 +87,7 @@ class ContinuousModel:
 
     Attributes
     ----------
+    functions
     major
         Version of FMI.
     states, indicators
@@ -102,6 +103,7 @@ class ContinuousModel:
         self._instance = instance
         self._clock = instance.log.clock
         self._component = component
+        self.functions = functions
         self.major = description.fmi_major
         prefix = f"fmi{self.major}"
         self._call = {
@@ -121,11 +123,6 @@ class ContinuousModel:
     def component(self) -> int:
         """Address of the instance."""
         return self._component
-
-    @property
-    def addresses(self) -> Mapping[str, int]:
-        """Addresses of the functions by name."""
-        return {f"fmi{self.major}{name}": ctypes.cast(one, c_void_p).value or 0 for name, one in self._call.items()}
 
     def move(self, t: float, states: int) -> None:
         """Set time [s] and states, in continuous-time mode."""

@@ -12,9 +12,9 @@ from ssptool.engine.assembly.event_members import RunningEvents, RunningMember, 
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
 from ssptool.engine.assembly.instances import Fresh, Pool, Sources, lost_process
 from ssptool.engine.assembly.kernel_events import running_events
-from ssptool.engine.assembly.ode_instance import OdeInstance, idle_steps
+from ssptool.engine.assembly.ode_instance import KernelOdeInstance, OdeInstance, idle_steps
 from ssptool.engine.failure import Ending, Failure, wish_to_end
-from ssptool.engine.kernel import create
+from ssptool.engine.kernel import create, is_native
 from ssptool.engine.kernel.event_calls import EVENT_FUNCTIONS
 from ssptool.engine.kernel.interface import (
     REAL_TYPES,
@@ -138,7 +138,7 @@ class Assembly:
     coupling_log: IterationLog | None = None
     checkpoint: Checkpoint | None = None
     applied_stimuli: "AppliedStimuli | None" = None
-    ode: "OdeInstance | None" = None
+    ode: OdeInstance | KernelOdeInstance | None = None
     ode_kernel: Kernel | None = None
     events: "RunningEvents | None" = None
     integrated: "RunningEvents | None" = None
@@ -342,7 +342,9 @@ def assemble(
 def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
     """Add the ODE of model exchange beside co-simulation as one more instance of the kernel."""
     plan = assembly.plan
-    instance = OdeInstance(StepReport() if plan.event_modes.with_ode else None)
+    report = StepReport() if plan.event_modes.with_ode else None
+    native = is_native(assembly.kernel)
+    instance = KernelOdeInstance(assembly.kernel, report) if native else OdeInstance(report)
     assembly.kernel.add(instance.table())
     kernel = create(len(plan.signals), integers=plan.integers, native=assembly.kernel.name == "native")
     kernel.report_time(assembly.logging.clock.address)
@@ -374,10 +376,19 @@ def _watched(assembly: Assembly) -> Assembly:
     events = assembly.plan.event_modes
     repeats = settings.adaptive is not None and all(one.capabilities.saves_state for one in assembly.plan.instances)
     if repeats or (events.rolls_back and len(assembly.tables) > 1):
-        checkpoint = stack.enter_context(open_checkpoint(assembly.kernel, assembly.tables, assembly.explain))
+        checkpoint = stack.enter_context(open_checkpoint(assembly.kernel, _saved_tables(assembly), assembly.explain))
     return replace(
         assembly, loop_log=loops, coupling_log=coupling, checkpoint=checkpoint, applied_stimuli=applied_stimuli
     )
+
+
+def _saved_tables(assembly: Assembly) -> list[InstanceTable]:
+    """States of components of model exchange beside co-simulation are saved by the ODE."""
+    ode, native = assembly.plan.coupled_ode, is_native(assembly.kernel)
+    inside = () if ode is None else ode.instances
+    return [
+        idle_steps(table, native=native) if index in inside else table for index, table in enumerate(assembly.tables)
+    ]
 
 
 def _apply_stimuli(assembly: Assembly) -> "AppliedStimuli":
@@ -429,12 +440,10 @@ def _add(
         instance.intercept(watch.around(index))
         table = watch.stand_in(index, table)
     note = logging.start(instance)
-    if coupled:
-        table = idle_steps(table)
     step = StepReport() if events is not None and not coupled else None
     if step is not None:
         table = replace(table, report=step.numbers)
-    kernel.add(table)
+    kernel.add(idle_steps(table, native=is_native(kernel)) if coupled else table)
     member = None if own is None else RunningMember(index, own, instance, EventMode(instance), step)
     return _Added(instance, table, member, note)
 

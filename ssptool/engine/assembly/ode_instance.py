@@ -1,4 +1,5 @@
-"""ODE as an instance of the kernel: the functions of an FMI 3.0 co-simulation FMU, served from Python.
+"""ODE as an instance of the kernel: the functions of an FMI 3.0 co-simulation FMU, served by the native kernel, or from
+Python for the twin.
 
 One thread calls it and the components that it integrates (`apart` of all others, which may be stepped meanwhile). It
 has no variables. Its inputs are those of the components of model exchange, which the kernel has as instances of their
@@ -12,7 +13,8 @@ from typing import Any, Protocol
 
 from ssptool.engine.assembly.event_members import StepReport
 from ssptool.engine.failure import Failure, IntegrationStopped
-from ssptool.engine.kernel.interface import FUNCTIONS, InstanceTable
+from ssptool.engine.kernel import native_idle_functions, native_ode_component
+from ssptool.engine.kernel.interface import FUNCTIONS, InstanceTable, Kernel
 
 _OK, _DISCARD, _ERROR = 0, 2, 3
 _FLAG = POINTER(c_bool)
@@ -59,8 +61,7 @@ class OdeInstance:
     def table(self) -> InstanceTable:
         addresses = {name: _address(_idle) for name in FUNCTIONS[3]}
         addresses |= {name: _address(callback) for name, callback in self._callbacks.items()}
-        report = None if self.report is None else self.report.numbers
-        return InstanceTable(3, addresses, 1, (), (), (), (), report=report, apart=True)
+        return _table(addresses, 1, self.report)
 
     def explain(self) -> Failure:
         """Failure of the last call; raises errors that are not of a component."""
@@ -94,9 +95,31 @@ class OdeInstance:
         return _OK
 
 
-def idle_steps(table: InstanceTable) -> InstanceTable:
+class KernelOdeInstance:
+    """The same served by the native kernel; whoever integrates sets `explanation` before the first call."""
+
+    def __init__(self, kernel: Kernel, report: StepReport | None = None) -> None:
+        self.report = report
+        self.core = native_ode_component(kernel)
+        self.explanation: Callable[[], Failure]
+
+    def table(self) -> InstanceTable:
+        return _table(self.core.functions(FUNCTIONS[3]), self.core.address, self.report)
+
+    def explain(self) -> Failure:
+        """Failure of the last call; raises errors that are not of a component."""
+        return self.explanation()
+
+
+def _table(functions: Mapping[str, int], component: int, report: StepReport | None) -> InstanceTable:
+    numbers = None if report is None else report.numbers
+    return InstanceTable(3, functions, component, (), (), (), (), report=numbers, apart=True)
+
+
+def idle_steps(table: InstanceTable, *, native: bool) -> InstanceTable:
     """The same instance with steps that do nothing and states that are not saved: the ODE does both."""
-    return replace(table, functions={**table.functions, **_IDLE[table.fmi_major]}, apart=True)
+    idle = native_idle_functions(table.fmi_major) if native else _IDLE[table.fmi_major]
+    return replace(table, functions={**table.functions, **idle}, apart=True)
 
 
 _idle = _NOTHING(lambda _own: _OK)  # further arguments are for the caller to take away

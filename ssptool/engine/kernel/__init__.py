@@ -1,11 +1,20 @@
 """The two kernels: `_kernel` in C++, and its plain-Python twin where no compiler was at hand."""
 
+from collections.abc import Mapping
+
 from ssptool.engine.kernel.event_calls import EventCalls
 from ssptool.engine.kernel.interface import Kernel, Slots
 from ssptool.engine.kernel.ode import Addresses, Indicators, Matrix, OdeCalls, OdeOwner, OdeSolver, Slopes, SolverKind
 
 try:
-    from ssptool.engine.kernel._kernel import NativeEvents, NativeIntegration, NativeKernel, NativeOdeSolver
+    from ssptool.engine.kernel._kernel import (
+        NativeEvents,
+        NativeIntegration,
+        NativeKernel,
+        NativeOdeComponent,
+        NativeOdeSolver,
+        idle_functions,
+    )
 except ImportError:
     NATIVE = False
 else:
@@ -27,6 +36,17 @@ def native_integration(kernel: Kernel, events: "NativeEvents", calls: OdeCalls, 
     """Integration of components of model exchange that are instances of this kernel, which must be native."""
     assert isinstance(kernel, NativeKernel)
     return NativeIntegration(kernel, events, calls, owner)
+
+
+def native_ode_component(kernel: Kernel) -> "NativeOdeComponent":
+    """An ODE as one more instance of this kernel, which must be native, for `InstanceTable`."""
+    assert isinstance(kernel, NativeKernel)
+    return NativeOdeComponent(kernel)
+
+
+def native_idle_functions(fmi_major: int) -> Mapping[str, int]:
+    """Addresses of functions for a component whose steps and states are those of an ODE: they do nothing."""
+    return idle_functions(fmi_major)
 
 
 def create(slots: int, *, integers: Slots = (), native: bool | None = None) -> Kernel:

@@ -170,6 +170,8 @@ class ContinuousCalls:
         Names of its state derivatives.
     directional
         It is to be asked for directional derivatives.
+    saves_state
+        It can be set back.
     """
 
     instance: int
@@ -182,6 +184,7 @@ class ContinuousCalls:
     reports_steps: bool
     slopes: Sequence[str]
     directional: bool
+    saves_state: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +278,40 @@ class OdeCalls:
     takes_samples: bool
     jacobian: JacobianCalls | None
     has_stimuli: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OdeExchangeCalls:
+    """What an ODE exchanges with other components, by slots that are the same in both kernels.
+
+    Attributes
+    ----------
+    moving, nominal
+        Of each of its `inputs`: it is of type Float64 (others are held); its usual size.
+    received
+        All continuous inputs of its components.
+    shown
+        Their inputs and outputs, and what they exchange at events only.
+    event_signals, event_sources
+        The latter, and the sources of those that come from outside.
+    contents, content_columns
+        Slots and columns of rows with numbers of contents.
+    start, macro_step : [s]
+    hands_over
+        Its events are those of the whole system.
+    """
+
+    moving: Sequence[bool]
+    nominal: Floats
+    received: Slots
+    shown: Slots
+    event_signals: Slots
+    event_sources: Slots
+    contents: Slots
+    content_columns: Sequence[int]
+    start: float
+    macro_step: float
+    hands_over: bool
 
 
 class OdeOwner(Protocol):

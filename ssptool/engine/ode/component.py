@@ -1,4 +1,6 @@
-"""ODE stepped between communication points: alone, or beside co-simulation, where it can be set back."""
+"""ODE stepped between communication points: alone, or beside co-simulation, where it can be set back; the latter is the
+twin of core/ode_component.cpp.
+"""
 
 import contextlib
 from collections import deque
@@ -16,12 +18,13 @@ from ssptool.engine.kernel.interface import FLOAT, Floats, Kernel, copy_slots
 from ssptool.engine.kernel.ode import Effort
 from ssptool.engine.masters.master import StepBatch, tolerance_of_times
 from ssptool.engine.masters.protocols import SavedState, Updated, part_of, under
+from ssptool.engine.ode.event_rows import EventRow, EventRows, all_points, restore_contents, saved_component, saved_rows
 from ssptool.engine.ode.events import IntegrationState, Updates
 from ssptool.engine.ode.integration import Integration, OdeStatistics
 from ssptool.engine.ode.kernel_integration import KernelIntegration
-from ssptool.engine.ode.system import OdeInputPolynomials, SavedFmuStates
+from ssptool.engine.ode.system import OdeInputPolynomials, SavedFmuStates, saves_state
 from ssptool.engine.planning.interval import Interval
-from ssptool.engine.planning.plan import Plan, PlannedOde
+from ssptool.engine.planning.plan import Plan
 from ssptool.fmu.instance import FmiError
 
 AnyIntegration = Integration | KernelIntegration
@@ -91,10 +94,6 @@ class OdeExchange:
             copy_slots(source, destination, slots, self._numbered.intersection(slots.tolist()))
 
 
-ROUNDING = 1e-9
-"""Fraction of a macro step within which two times are equal."""
-
-
 @dataclass(slots=True)
 class Snapshot:
     """A position, and the states of the components, which are kept before the first event after it only."""
@@ -104,14 +103,6 @@ class Snapshot:
     signs: Floats
     end: float
     states: SavedFmuStates | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EventRow:
-    """A side of an event, within the macro step that ends at `end` [s]."""
-
-    end: float
-    row: Floats
 
 
 class OdeComponent:
@@ -128,14 +119,14 @@ class OdeComponent:
         self.integration = integration
         self._system = integration.system
         self._assembly, self._kernel = assembly, assembly.kernel
-        able = {index: _saves(assembly.plan, index) for index in ode.instances}
+        able = {index: saves_state(assembly.plan, index) for index in ode.instances}
         self._able = tuple(assembly.instances[index] for index, can in able.items() if can)
         self._unable = tuple(assembly.instances[index] for index, can in able.items() if not can)
         self._inputs = np.array(ode.inputs, dtype=np.intp)
         self._exchange = OdeExchange(assembly.plan, integration.system.kernel, assembly.kernel)
         self._nominal = np.array(assembly.plan.nominal)[self._inputs]
         self._moving = np.array([assembly.plan.types[slot] == FLOAT for slot in ode.inputs], dtype=bool)
-        self._own, self._held = _columns(assembly.plan, ode)
+        self._event_rows = EventRows(assembly.plan, ode)
         self._snapshots: dict[int, Snapshot] = {}
         self._numbers = count(1)
         self._events: deque[EventRow] = deque()
@@ -198,6 +189,7 @@ class OdeComponent:
             raise self._system.refused(error, snapshot.position.t) from None
         self._system.input_polynomials, self._signs, self._end = snapshot.inputs, snapshot.signs, snapshot.end
         self.integration.go_to(snapshot.position)
+        self.integration.rows.clear()  # of a step that failed
         self._exchange.write_event_signals()
         while self._events and self._events[-1].end > snapshot.end:
             self._events.pop()
@@ -213,31 +205,10 @@ class OdeComponent:
     # -- what a master asks for ------------------------------------------------------------------------------------
 
     def with_event_rows(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        if not self._events:
-            return rows, np.ones(len(rows), dtype=bool)
-        found: list[Floats] = []
-        points: list[bool] = []
-        for row in rows:
-            events = self._between(before, row)
-            found += [*events, row]
-            points += [*(False for _ in events), True]
-            before = row
-        return np.array(found), np.array(points)
+        return self._event_rows.woven(before, rows, self._take_row) if self._events else (rows, all_points(rows))
 
-    def _between(self, before: Floats, after: Floats) -> list[Floats]:
-        """Signals of the ODE as they were; of others reals are interpolated, and integers still those `before`."""
-        found: list[Floats] = []
-        h = after[0] - before[0]
-        while self._events and self._events[0].end <= after[0] + ROUNDING * h:
-            row = self._events.popleft().row
-            with np.errstate(over="ignore", invalid="ignore"):  # of integers, which are not taken from here
-                others = before + (row[0] - before[0]) / h * (after - before)
-            others[self._held] = before[self._held]
-            others[self._own] = row[self._own]
-            # The kernel's times of communication points are not the sums that steps end at, up to rounding.
-            others[0] = next((point for point in (after[0], before[0]) if abs(point - row[0]) <= ROUNDING * h), row[0])
-            found.append(others)
-        return found
+    def _take_row(self, until: float) -> Floats | None:
+        return self._events.popleft().row if self._events and self._events[0].end <= until else None
 
     def intervene(self, action: Callable[[], None]) -> Failure | None:
         """Let something be done to the components; what follows from it is in their outputs."""
@@ -302,25 +273,14 @@ class OdeComponent:
     def save_state(self) -> SavedState:
         position = self.integration.position(self.integration.time)
         self.integration.start_over(position)
-        events = [np.concatenate(((event.end,), event.row)) for event in self._events]
-        width, kernel = 2 + len(self._assembly.plan.recorded), self._system.kernel
-        return {
-            **position.save_state(),
-            "signs": self._signs,
-            "end": np.array(self._end),
-            "rows": np.array(events).reshape(-1, width),
-            "contents": np.array([kernel.content(number).hex() for number in range(kernel.contents)], dtype=np.str_),
-        }
+        return saved_component(self._system, position, self._signs, self._end, self._events)
 
     def restore_state(self, state: SavedState) -> None:
-        for content in state["contents"].tolist():
-            self._system.kernel.number(
-                bytes.fromhex(content)
-            )  # in their order, so that they get the numbers that they had
+        restore_contents(self._system.kernel, state)
         self.integration.go_to(IntegrationState.restored(state))
         self._tally = Tally(self.integration, self.integration.statistics)
         self._signs, self._end = state["signs"], float(state["end"])
-        self._events = deque(EventRow(float(row[0]), row[1:]) for row in state["rows"])
+        self._events = deque(saved_rows(state))
 
     # ---------------------------------------------------------------------------------------------------------------
 
@@ -364,23 +324,6 @@ class OdeComponent:
             states = SavedFmuStates.of(self._able, self._unable, self.integration.time)
             for snapshot in bare:
                 snapshot.states = states
-
-
-def _saves(plan: Plan, index: int) -> bool:
-    interface = plan.instances[index].description.model_exchange
-    return interface is not None and interface.saves_state
-
-
-def _columns(plan: Plan, ode: PlannedOde) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Masks of a row (1 + recorded,): the time and columns of the ODE; integer columns of others."""
-    instances = [plan.instances[index] for index in ode.instances]
-    slots = set(chain.from_iterable((*one.input_slots, *one.output_slots, *one.observed_slots) for one in instances))
-    slots |= {wire.destination for wire in (*plan.wires, *plan.shown_wires) if wire.source in slots}
-    slots |= set(plan.ode_event_slots)
-    own = np.array([True, *(slot in slots for slot in plan.recorded)])
-    integers = set(plan.integers)
-    held = np.array([False, *(slot in integers for slot in plan.recorded)])
-    return own, held
 
 
 class OdeAlone:

@@ -19,7 +19,7 @@ from ssptool.engine.ode.integration import WRONG_DERIVATIVES, OdeStatistics, rem
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.jacobian import jacobian_calls
 from ssptool.engine.ode.solvers import choose_solver
-from ssptool.engine.ode.system import OdeSystem
+from ssptool.engine.ode.system import OdeSystem, saves_state
 from ssptool.engine.planning.plan import Plan
 
 if TYPE_CHECKING:
@@ -38,6 +38,10 @@ class KernelIntegration:
             system.kernel, system.events.core, _calls(system, plan, integrator), _Owner(self)
         )
         system.lead_to(self._core)
+
+    @property
+    def core(self) -> "NativeIntegration":
+        return self._core
 
     @property
     def hands_over(self) -> bool:
@@ -222,12 +226,13 @@ def _calls(system: OdeSystem, plan: Plan, integrator: Integrator) -> OdeCalls:
                 name=model.name,
                 fmi_major=model.major,
                 component=model.component,
-                functions=model.addresses,
+                functions=model.functions,
                 states=model.states,
                 indicators=model.indicators,
                 reports_steps=model.reports_steps,
                 directional=jacobian is not None and jacobian.directional,
                 slopes=[variable.name for variable in plan.instances[index].description.state_derivatives],
+                saves_state=saves_state(plan, index),
             )
             for index, model in zip(system.instances, system.models, strict=True)
         ],

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
+from ssptool.engine.assembly.ode_instance import KernelOdeInstance, OdeInstance
 from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, endless
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel import is_native
@@ -18,6 +19,7 @@ from ssptool.engine.masters.protocols import Participants, SavedState, SteppedOd
 from ssptool.engine.ode.component import AnyIntegration, OdeAlone, OdeComponent
 from ssptool.engine.ode.integration import Integration
 from ssptool.engine.ode.integrator import Integrator
+from ssptool.engine.ode.kernel_component import KernelOdeComponent
 from ssptool.engine.ode.kernel_integration import KernelIntegration
 from ssptool.engine.ode.system import OdeSchedules, OdeSystem
 
@@ -188,16 +190,22 @@ def begin_alone(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate,
     return alone
 
 
-def begin_beside(assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate, *, afresh: bool) -> OdeComponent:
+def begin_beside(
+    assembly: Assembly, schedules: OdeSchedules, evaluate: Evaluate, *, afresh: bool
+) -> OdeComponent | KernelOdeComponent:
     """An ODE beside components of co-simulation, likewise; `schedules` and `evaluate` belong to its own kernel."""
     plan, own = assembly.plan, assembly.of_ode.kernel
     copy_slots(assembly.kernel, own, np.arange(len(own.values)), plan.numbered)
     integration = _integration(assembly.of_ode, schedules, evaluate)
-    component = OdeComponent(integration, assembly)
+    component: OdeComponent | KernelOdeComponent
+    if isinstance(integration, KernelIntegration):
+        assert isinstance(assembly.ode, KernelOdeInstance)
+        component = KernelOdeComponent(integration, assembly, assembly.ode)
+    else:
+        assert isinstance(assembly.ode, OdeInstance)
+        component = assembly.ode.stepped = OdeComponent(integration, assembly)
     if afresh:
         component.begin()
-    assert assembly.ode is not None
-    assembly.ode.stepped = component
     return component
 
 

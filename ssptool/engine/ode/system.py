@@ -141,6 +141,12 @@ def _references(variables: Iterable[Variable]) -> References:
     return np.array([variable.reference for variable in variables if variable.element == 0], dtype=np.uint32)
 
 
+def saves_state(plan: Plan, index: int) -> bool:
+    """True if this component of model exchange can be set back."""
+    interface = plan.instances[index].description.model_exchange
+    return interface is not None and interface.saves_state
+
+
 @dataclass(frozen=True, slots=True)
 class SavedFmuStates:
     """Saved states of all FMUs that can save them; `unable` cannot, so nothing can take these back."""

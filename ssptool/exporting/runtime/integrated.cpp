@@ -32,11 +32,16 @@ void System::build_kernel_of_ode() {
   }
   inside_->connect(plan_.ode->wires);
   inside_->time_tables({}, {}, {});
-  const SlotContents outside = contents(kernel_->slot_values.values, *kernel_);
-  std::ranges::copy(values_of(outside, *inside_), inside_->slot_values.values.begin());
+  begin_inside();
   const std::vector<std::string> clocks = events_of_ode_->clock_schedule.save_state();
   events_of_ode_ = members_of(*plan_.ode->events, *inside_);
   events_of_ode_->clock_schedule.restore_state(clocks);
+}
+
+// With the values outside.
+void System::begin_inside() {
+  const SlotContents outside = contents(kernel_->slot_values.values, *kernel_);
+  std::ranges::copy(values_of(outside, *inside_), inside_->slot_values.values.begin());
 }
 
 void System::make_ode() {
@@ -63,7 +68,7 @@ void System::make_ode() {
       log_.write(Status::warning, "logStatusWarning",
                  "directional derivatives of a component of model exchange are wrong: finite differences replace them");
     };
-  if (component_ != nullptr) component_->attach(*ode_, kernel, parts_);
+  if (component_ != nullptr) component_->attach(ode_->system, ode_->events, *ode_->integration, exchange_of(plan_));
 }
 
 // From initialized parts, which are in event mode.
@@ -73,6 +78,7 @@ void System::begin_ode() {
     return;
   }
   if (component_ != nullptr) {
+    begin_inside();
     component_->begin();
     check(kernel_->rescues.evaluate(everything_), now_);
     kernel_->inputs.exchange(plan_.everyone);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -20,7 +21,8 @@ std::vector<ContinuousModel> models_of(const std::vector<std::unique_ptr<Part>>&
                                               exchange.indicators,
                                               exchange.reports_steps,
                                               {},
-                                              plan.jacobian && plan.jacobian->directional},
+                                              plan.jacobian && plan.jacobian->directional,
+                                              exchange.saves_state},
                        part.functions(), part.component());
   }
   return found;
@@ -79,6 +81,28 @@ std::vector<double> RunningOde::vector(Vector kind, double t) {
     case Vector::indicators: whole = system.present_indicators(t, found.data()); break;
   }
   if (!whole) throw IntegrationStopped(*system.last_failure);
+  return found;
+}
+
+OdeExchange exchange_of(const Plan& plan) {
+  const PlannedOde& ode = plan.ode.value();
+  OdeExchange found;
+  for (const Slot slot : ode.inputs) {
+    found.moving.push_back(plan.types[slot] == "Float64");
+    found.nominal.push_back(plan.events_of_ode().nominal[slot]);
+  }
+  for (const Index number : ode.parts)
+    std::ranges::copy(plan.parts[number].inputs.slots, std::back_inserter(found.received));
+  found.shown = found.received;
+  for (const Index number : ode.parts)
+    std::ranges::copy(plan.parts[number].outputs.slots, std::back_inserter(found.shown));
+  std::ranges::copy(ode.event_signals, std::back_inserter(found.shown));
+  found.event_signals = ode.event_signals;
+  found.event_sources = ode.event_sources;
+  for (const std::string& type : plan.types) found.contents.push_back(is_content(type));
+  found.start = plan.start;
+  found.macro_step = plan.step;
+  found.hands_over = plan.at_events && plan.at_events->with_ode;
   return found;
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "../../engine/kernel/core/integration.hpp"
+#include "../../engine/kernel/core/ode_component.hpp"
 #include "../../engine/kernel/core/ode_jacobian.hpp"
 #include "continuous.hpp"
 #include "part.hpp"
@@ -32,5 +32,8 @@ class RunningOde {
 
   [[nodiscard]] std::vector<double> vector(Vector, double t);
 };
+
+// What an ODE exchanges with the other parts.
+[[nodiscard]] OdeExchange exchange_of(const Plan&);
 
 }  // namespace ssptool::runtime

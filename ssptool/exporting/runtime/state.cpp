@@ -199,6 +199,7 @@ void visit(Visitor& each, SavedOde& ode) {
   each(ode.component.inputs);
   each(ode.component.signs);
   each(ode.component.clocks);
+  each(ode.component.end);
   each(ode.slots);
   each(ode.loops);
 }

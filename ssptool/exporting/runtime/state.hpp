@@ -11,7 +11,7 @@
 #include "../../engine/kernel/core/integration.hpp"
 #include "../../engine/kernel/core/zeno.hpp"
 #include "continuous.hpp"
-#include "ode_component.hpp"
+#include "ode.hpp"
 #include "part.hpp"
 
 namespace ssptool::runtime {

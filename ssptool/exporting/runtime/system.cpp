@@ -59,7 +59,7 @@ void System::build_kernel() {
   }
   component_.reset();
   if (plan_.ode && !plan_.ode->alone) {
-    component_ = std::make_unique<OdeComponent>(plan_, *kernel_);
+    component_ = std::make_unique<OdeComponent>(*kernel_);
     StepReport* const report = plan_.at_events && plan_.at_events->with_ode ? &reports_.back() : nullptr;
     kernel_->add(kernel_->members.member_of(component_->table(report)));
   }
@@ -77,7 +77,8 @@ Member System::member_of(Part& part) {
   const PlannedPart& plan = part.plan();
   if (!plan.moving.empty()) part.environment = kernel_->members.make_environment();
   const bool idle = plan.exchange && !plan_.ode->alone;
-  InstanceTable table{plan.fmi_major, idle ? OdeComponent::idle(part.functions(), plan.fmi_major) : part.functions(),
+  InstanceTable table{plan.fmi_major,
+                      idle ? part.functions().with(OdeComponent::idle(plan.fmi_major)) : part.functions(),
                       part.component()};
   table.refreshed = !plan.exchange;
   table.inputs = plan.inputs;
@@ -289,7 +290,7 @@ void System::log_from_now_on(bool on) {
 void System::check(const Outcome& outcome, double t) const {
   if (outcome.ok()) return;
   const bool of_ode = component_ != nullptr && outcome.instance == static_cast<int>(parts_.size());
-  if (of_ode && component_->failure) throw IntegrationStopped(*component_->failure);
+  if (of_ode) component_->rethrow();
   if (outcome.function == std::string_view("fmi3DoStep:terminateSimulation"))
     throw ended_by(parts_[static_cast<std::size_t>(outcome.instance)]->plan().name, t);
   Status status = Status::error;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "derivatives.hpp"
-#include "ode_component.hpp"
+#include "ode.hpp"
 #include "state.hpp"
 
 namespace ssptool::runtime {
@@ -171,6 +171,7 @@ class System {
   void begin_ode();
   [[nodiscard]] Kernel& kernel_of_ode() noexcept { return inside_ != nullptr ? *inside_ : *kernel_; }
   void build_kernel_of_ode();
+  void begin_inside();
   void jump_of_ode();
   // Parameters that were set, in event mode.
   void tune();

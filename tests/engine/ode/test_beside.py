@@ -324,14 +324,14 @@ def test_a_step_with_an_event_that_cannot_be_repeated_ends_the_run(models):
 
 
 def test_what_is_raised_inside_of_a_step_comes_out_of_the_run(monkeypatch):
-    """Such as an interrupt from the keyboard, which cannot pass through the kernel."""
+    """Such as an interrupt from the keyboard, which cannot pass through the kernel. No Python runs in a native one."""
 
     def interrupt(self, t, h):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(OdeComponent, "step", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        simulate("System1")
+        simulate("System1", native=False)
 
 
 @pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))

@@ -1,12 +1,7 @@
-// Integrations of ODEs as a Python class: the GIL is released while they work, but in functions of their owner.
-#include "../core/integration.hpp"
+#include "integration.hpp"
 
 #include <memory>
-#include <optional>
-#include <utility>
 
-#include "../core/ode_jacobian.hpp"
-#include "events.hpp"
 #include "ode_solvers.hpp"
 
 namespace ssptool::binding {
@@ -17,42 +12,6 @@ namespace {
 
 using CauseText = std::pair<std::string, std::string>;
 
-// OdeOwner, whose exceptions of type Stopped are what an integration gets over.
-class Owner final : public OdeStimuli {
- public:
-  explicit Owner(nb::object owner) : owner_(std::move(owner)), stopped_(event_vocabulary().attr("Stopped")) {}
-
-  // They lead to the integration, in a circle that Python does not see.
-  void let_go() { owner_.reset(); }
-
-  template <class Result = void, class... Arguments>
-  Result call(const char* name, Arguments... arguments) const {
-    const nb::gil_scoped_acquire locked;
-    try {
-      const nb::object found = owner_.attr(name)(arguments...);
-      if constexpr (!std::is_void_v<Result>) return nb::cast<Result>(found);
-    } catch (nb::python_error& error) {
-      if (!error.matches(stopped_)) throw;
-      throw stopped_from(error.value());
-    }
-  }
-
-  // Reasons that are returned.
-  std::optional<IntegrationStopped> reason(const char* name, nb::object first, double t) const {
-    const auto found = call<nb::object>(name, std::move(first), t);
-    if (found.is_none()) return std::nullopt;
-    return stopped_from(found);
-  }
-
-  void write(double t) override { call("write", t); }
-  double limit(double t) override { return call<double>("limit", t); }
-  double end() override { return call<double>("segment_end"); }
-  void jump(double t) override { call("jump", t); }
-
- private:
-  nb::object owner_, stopped_;
-};
-
 std::vector<Cause> causes_from(nb::handle causes) {
   std::vector<Cause> found;
   for (const nb::handle one : causes) {
@@ -60,12 +19,6 @@ std::vector<Cause> causes_from(nb::handle causes) {
     found.push_back({std::move(component), std::move(what)});
   }
   return found;
-}
-
-nb::object to_python(const std::vector<Cause>& causes) {
-  nb::list found;
-  for (const Cause& one : causes) found.append(nb::make_tuple(one.component, one.what));
-  return nb::tuple(found);
 }
 
 Pattern pattern_from(nb::handle matrix) {
@@ -100,7 +53,8 @@ std::vector<ContinuousModel> models_from(nb::handle models) {
                                  static_cast<std::size_t>(attribute<Number>(one, "indicators")),
                                  attribute<bool>(one, "reports_steps"),
                                  numbers<std::string>(one.attr("slopes")),
-                                 attribute<bool>(one, "directional")};
+                                 attribute<bool>(one, "directional"),
+                                 attribute<bool>(one, "saves_state")};
     found.emplace_back(std::move(facts), table_from(one.attr("functions")), address(one.attr("component")));
   }
   return found;
@@ -117,158 +71,146 @@ IntegrationSettings settings_from(nb::handle calls) {
           attribute<double>(calls, "macro_step"), attribute<bool>(calls, "takes_samples")};
 }
 
-// It keeps its kernel and the events alive.
-class NativeIntegration {
- public:
-  NativeIntegration(NativeKernel& kernel, NativeEvents& events, nb::handle calls, nb::object owner)
-      : kernel_(kernel),
-        everyone_(index(attribute<Number>(calls, "everyone"))),
-        owner_(std::move(owner)),
-        nominal_(doubles(calls.attr("nominal"))),
-        system_(
-            kernel.core(), models_from(nb::object(calls.attr("models"))),
-            instances_from(nb::object(calls.attr("models"))),
-            {index(attribute<Number>(calls, "whole")), index(attribute<Number>(calls, "slopes"))},
-            indices<Slot>(calls.attr("inputs")),
-            [this, &kernel](const Outcome& outcome, double t) {
-              const nb::gil_scoped_acquire locked;
-              return owner_.reason("explain", kernel.to_python(outcome), t).value();
-            },
-            [this](Index schedule, double t) {
-              const nb::gil_scoped_acquire locked;
-              return owner_.reason("rescue", nb::int_(schedule), t);
-            }),
-        events_(system_, events.core(), nominal_),
-        integration_(connected(calls), events_,
-                     solver_from(attribute<int>(calls, "solver"), system_, {system_.size(), system_.indicator_count()},
-                                 attribute<double>(calls, "rtol"), calls.attr("cvode")),
-                     settings_from(calls)) {
-    integration_.before_event = [this] { owner_.call("before_event"); };
-    if (jacobian_) jacobian_->on_contradiction = [this] { owner_.call("contradicted"); };
-    integration_.on_row = [this](double t) { add_row(t); };
-    integration_.on_no_row = [this] { owner_.call("no_row"); };
+IntegrationState state_from(nb::handle position) {
+  IntegrationState state;
+  state.t = attribute<double>(position, "t");
+  state.x = doubles(position.attr("x"));
+  state.next_time = attribute<double>(position, "next_time");
+  state.timers = causes_from(position.attr("timers"));
+  state.limited_until = attribute<double>(position, "limited_until");
+  state.longest_step = attribute<double>(position, "longest_step");
+  state.restarted = attribute<double>(position, "restarted");
+  for (const std::size_t number : indices<std::size_t>(position.attr("at_zero"))) state.at_zero.insert(number);
+  for (const nb::handle item : nb::object(position.attr("seen").attr("items")())) {
+    auto [component, what] = nb::cast<CauseText>(item[0]);
+    state.seen[{std::move(component), std::move(what)}] = {nb::cast<std::int64_t>(item[1][0]),
+                                                           numbers<double>(item[1][1])};
   }
-
-  [[nodiscard]] Integration& core() { return integration_; }
-  // That of the Jacobian included.
-  [[nodiscard]] Effort effort() const {
-    Effort found = integration_.effort();
-    if (jacobian_) found.evaluations += jacobian_->evaluations();
-    return found;
-  }
-  void close() { owner_.let_go(); }
-
-  // What an act does while no Python runs.
-  template <class Act>
-  auto does(const Act& act) {
-    return translated_unlocked([&] { return act(integration_); });
-  }
-
-  nb::object position(double t) {
-    const IntegrationState state = does([t](Integration& core) { return core.position(t); });
-    nb::dict seen;
-    for (const auto& [cause, history] : state.seen)
-      seen[nb::make_tuple(cause.component, cause.what)] = nb::make_tuple(history.total, history.times);
-    return nb::module_::import_("ssptool.engine.kernel.ode")
-        .attr("KernelPosition")(state.t, array(state.x), state.next_time, to_python(state.timers), state.limited_until,
-                                state.longest_step, state.restarted,
-                                nb::cast(std::vector<std::size_t>(state.at_zero.begin(), state.at_zero.end())), seen,
-                                state.events, state.first_step);
-  }
-
-  static IntegrationState state_from(nb::handle position) {
-    IntegrationState state;
-    state.t = attribute<double>(position, "t");
-    state.x = doubles(position.attr("x"));
-    state.next_time = attribute<double>(position, "next_time");
-    state.timers = causes_from(position.attr("timers"));
-    state.limited_until = attribute<double>(position, "limited_until");
-    state.longest_step = attribute<double>(position, "longest_step");
-    state.restarted = attribute<double>(position, "restarted");
-    for (const std::size_t number : indices<std::size_t>(position.attr("at_zero"))) state.at_zero.insert(number);
-    for (const nb::handle item : nb::object(position.attr("seen").attr("items")())) {
-      auto [component, what] = nb::cast<CauseText>(item[0]);
-      state.seen[{std::move(component), std::move(what)}] = {nb::cast<std::int64_t>(item[1][0]),
-                                                             numbers<double>(item[1][1])};
-    }
-    state.events = attribute<std::int64_t>(position, "events");
-    state.first_step = attribute<double>(position, "first_step");
-    return state;
-  }
-
-  void go_to(nb::handle position) {
-    const IntegrationState state = state_from(position);
-    does([&](Integration& core) { core.go_to(state); });
-  }
-
-  void start_over(nb::handle position) {
-    const IntegrationState state = state_from(position);
-    does([&](Integration& core) { core.start_over(state); });
-  }
-
-  void restart(double t, const Vector& before) {
-    does([&](Integration& core) { core.restart(t, span_of(before)); });
-  }
-
-  void intervene(nb::callable action) {
-    does([&](Integration& core) {
-      core.intervene([&] {
-        const nb::gil_scoped_acquire locked;
-        action();
-      });
-    });
-  }
-
-  bool leave(nb::handle news, bool first) {
-    EventOutcome outcome;
-    outcome.next_time = attribute<double>(news, "next_time");
-    outcome.timers = causes_from(news.attr("timers"));
-    outcome.nominals_changed = attribute<bool>(news, "nominals_changed");
-    outcome.changed = attribute<bool>(news, "changed");
-    return does([&](Integration& core) { return core.leave(outcome, first); });
-  }
-
-  void input_polynomials(double start, const Vector& value, const Vector& first, const Vector& second) {
-    const auto vector = [](const Vector& one) { return std::vector<double>(one.data(), one.data() + one.size()); };
-    for (const Vector* one : {&value, &first, &second}) check_size(one->size(), value.size(), "an input polynomial");
-    system_.input_polynomials = {start, vector(value), vector(first), vector(second)};
-  }
-
- private:
-  // Time and recorded signals, as they are.
-  void add_row(double t) {
-    Kernel& core = kernel_.core();
-    core.inputs.exchange(everyone_);
-    core.history.accept(t);
-    std::vector<double> row(core.recorder.width());
-    if (const Outcome outcome = core.recorder.record(t, row); !outcome.ok()) throw explained(outcome, t);
-    const nb::gil_scoped_acquire locked;
-    owner_.call("row", array(std::move(row)));
-  }
-
-  [[nodiscard]] IntegrationStopped explained(const Outcome& outcome, double t) const {
-    const nb::gil_scoped_acquire locked;
-    return owner_.reason("explain", kernel_.to_python(outcome), t).value();
-  }
-
-  OdeSystem& connected(nb::handle calls) {
-    if (attribute<bool>(calls, "has_stimuli")) system_.stimuli = &owner_;
-    if (const nb::object jacobian = calls.attr("jacobian"); !jacobian.is_none())
-      system_.jacobian_of = &jacobian_.emplace(system_, jacobian_from(jacobian));
-    return system_;
-  }
-
-  NativeKernel& kernel_;
-  Index everyone_;
-  Owner owner_;
-  std::vector<double> nominal_;
-  OdeSystem system_;
-  std::optional<OdeJacobian> jacobian_;
-  OdeEvents events_;
-  Integration integration_;
-};
+  state.events = attribute<std::int64_t>(position, "events");
+  state.first_step = attribute<double>(position, "first_step");
+  return state;
+}
 
 }  // namespace
+
+nb::object to_python(const std::vector<Cause>& causes) {
+  nb::list found;
+  for (const Cause& one : causes) found.append(nb::make_tuple(one.component, one.what));
+  return nb::tuple(found);
+}
+
+NativeIntegration::NativeIntegration(NativeKernel& kernel, NativeEvents& events, nb::handle calls, nb::object owner)
+    : kernel_(kernel),
+      everyone_(index(attribute<Number>(calls, "everyone"))),
+      owner_(std::move(owner)),
+      nominal_(doubles(calls.attr("nominal"))),
+      system_(
+          kernel.core(), models_from(nb::object(calls.attr("models"))),
+          instances_from(nb::object(calls.attr("models"))),
+          {index(attribute<Number>(calls, "whole")), index(attribute<Number>(calls, "slopes"))},
+          indices<Slot>(calls.attr("inputs")),
+          [this, &kernel](const Outcome& outcome, double t) {
+            const nb::gil_scoped_acquire locked;
+            return owner_.reason("explain", kernel.to_python(outcome), t).value();
+          },
+          [this](Index schedule, double t) {
+            const nb::gil_scoped_acquire locked;
+            return owner_.reason("rescue", nb::int_(schedule), t);
+          }),
+      events_(system_, events.core(), nominal_),
+      integration_(connected(calls), events_,
+                   solver_from(attribute<int>(calls, "solver"), system_, {system_.size(), system_.indicator_count()},
+                               attribute<double>(calls, "rtol"), calls.attr("cvode")),
+                   settings_from(calls)) {
+  integration_.before_event = [this] { owner_.call("before_event"); };
+  if (jacobian_) jacobian_->on_contradiction = [this] { owner_.call("contradicted"); };
+  integration_.on_row = [this](double t, RowOf) { add_row(t); };
+  integration_.on_no_row = [this] { owner_.call("no_row"); };
+}
+
+Effort NativeIntegration::effort() const {
+  Effort found = integration_.effort();
+  if (jacobian_) found.evaluations += jacobian_->evaluations();
+  return found;
+}
+
+nb::object NativeIntegration::position(double t) {
+  const IntegrationState state = does([t](Integration& core) { return core.position(t); });
+  nb::dict seen;
+  for (const auto& [cause, history] : state.seen)
+    seen[nb::make_tuple(cause.component, cause.what)] = nb::make_tuple(history.total, history.times);
+  return nb::module_::import_("ssptool.engine.kernel.ode")
+      .attr("KernelPosition")(state.t, array(state.x), state.next_time, to_python(state.timers), state.limited_until,
+                              state.longest_step, state.restarted,
+                              nb::cast(std::vector<std::size_t>(state.at_zero.begin(), state.at_zero.end())), seen,
+                              state.events, state.first_step);
+}
+
+void NativeIntegration::go_to(nb::handle position) {
+  const IntegrationState state = state_from(position);
+  does([&](Integration& core) { core.go_to(state); });
+}
+
+void NativeIntegration::start_over(nb::handle position) {
+  const IntegrationState state = state_from(position);
+  does([&](Integration& core) { core.start_over(state); });
+}
+
+void NativeIntegration::restart(double t, const Vector& before) {
+  does([&](Integration& core) { core.restart(t, span_of(before)); });
+}
+
+void NativeIntegration::intervene(nb::callable action) {
+  does([&](Integration& core) {
+    core.intervene([&] {
+      const nb::gil_scoped_acquire locked;
+      action();
+    });
+  });
+}
+
+bool NativeIntegration::leave(nb::handle news, bool first) {
+  EventOutcome outcome;
+  outcome.next_time = attribute<double>(news, "next_time");
+  outcome.timers = causes_from(news.attr("timers"));
+  outcome.nominals_changed = attribute<bool>(news, "nominals_changed");
+  outcome.changed = attribute<bool>(news, "changed");
+  return does([&](Integration& core) { return core.leave(outcome, first); });
+}
+
+void NativeIntegration::input_polynomials(double start, const Vector& value, const Vector& first,
+                                          const Vector& second) {
+  const auto vector = [](const Vector& one) { return std::vector<double>(one.data(), one.data() + one.size()); };
+  for (const Vector* one : {&value, &first, &second}) check_size(one->size(), value.size(), "an input polynomial");
+  system_.input_polynomials = {start, vector(value), vector(first), vector(second)};
+}
+
+std::vector<double> NativeIntegration::make_row(double t) {
+  Kernel& core = kernel_.core();
+  core.inputs.exchange(everyone_);
+  core.history.accept(t);
+  std::vector<double> row(core.recorder.width());
+  if (const Outcome outcome = core.recorder.record(t, row); !outcome.ok()) throw explained(outcome, t);
+  return row;
+}
+
+void NativeIntegration::add_row(double t) {
+  std::vector<double> row = make_row(t);
+  const nb::gil_scoped_acquire locked;
+  owner_.call("row", array(std::move(row)));
+}
+
+IntegrationStopped NativeIntegration::explained(const Outcome& outcome, double t) const {
+  const nb::gil_scoped_acquire locked;
+  return owner_.reason("explain", kernel_.to_python(outcome), t).value();
+}
+
+OdeSystem& NativeIntegration::connected(nb::handle calls) {
+  if (attribute<bool>(calls, "has_stimuli")) system_.stimuli = &owner_;
+  if (const nb::object jacobian = calls.attr("jacobian"); !jacobian.is_none())
+    system_.jacobian_of = &jacobian_.emplace(system_, jacobian_from(jacobian));
+  return system_;
+}
 
 void bind_integration(nb::module_& module) {
   using Self = NativeIntegration;

@@ -18,4 +18,5 @@ NB_MODULE(_kernel, module) {
   ssptool::binding::bind_loop_solvers(module);
   ssptool::binding::bind_ode_solvers(module);
   ssptool::binding::bind_integration(module);
+  ssptool::binding::bind_ode_component(module);
 }

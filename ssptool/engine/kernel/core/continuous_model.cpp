@@ -42,7 +42,10 @@ const ContinuousModel::Names& ContinuousModel::names() const noexcept {
                                  "fmi2NewDiscreteStates",
                                  "fmi2EnterContinuousTimeMode",
                                  "fmi2CompletedIntegratorStep",
-                                 "fmi2GetDirectionalDerivative"};
+                                 "fmi2GetDirectionalDerivative",
+                                 "fmi2GetFMUstate",
+                                 "fmi2SetFMUstate",
+                                 "fmi2FreeFMUstate"};
   static constexpr Names of_fmi3{"fmi3SetTime",
                                  "fmi3SetContinuousStates",
                                  "fmi3GetContinuousStates",
@@ -53,7 +56,10 @@ const ContinuousModel::Names& ContinuousModel::names() const noexcept {
                                  "fmi3UpdateDiscreteStates",
                                  "fmi3EnterContinuousTimeMode",
                                  "fmi3CompletedIntegratorStep",
-                                 "fmi3GetDirectionalDerivative"};
+                                 "fmi3GetDirectionalDerivative",
+                                 "fmi3GetFMUState",
+                                 "fmi3SetFMUState",
+                                 "fmi3FreeFMUState"};
   return facts_.fmi_major < 3 ? of_fmi2 : of_fmi3;
 }
 
@@ -74,6 +80,11 @@ ContinuousModel::ContinuousModel(Facts facts, const FunctionTable& functions, fm
   if (facts_.directional)
     directional_ = before_fmi3 ? address<Directional2>(functions, name.directional)
                                : address<Directional3>(functions, name.directional);
+  if (facts_.saves_state) {
+    save_ = functions.find<SavedState::Take>(name.save);
+    restore_ = functions.find<SavedState::Put>(name.restore);
+    release_ = functions.find<SavedState::Take>(name.release);
+  }
   if (before_fmi3) return;
   count_states_ = functions.find<int(fmi::Component, std::size_t*)>("fmi3GetNumberOfContinuousStates");
   count_indicators_ = functions.find<int(fmi::Component, std::size_t*)>("fmi3GetNumberOfEventIndicators");
@@ -170,5 +181,15 @@ Failure ContinuousModel::complete_step(CompletedStep& found) const noexcept {
   return checked(names().complete,
                  reinterpret_cast<Complete3*>(complete_)(component_, true, &found.event, &found.terminate));
 }
+
+Failure ContinuousModel::save_state(fmi::State& state) const noexcept {
+  return checked(names().save, save_(component_, &state));
+}
+
+Failure ContinuousModel::restore_state(fmi::State state) const noexcept {
+  return checked(names().restore, restore_(component_, state));
+}
+
+void ContinuousModel::release_state(fmi::State state) const noexcept { release_(component_, &state); }
 
 }  // namespace ssptool

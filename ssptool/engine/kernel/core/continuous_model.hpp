@@ -26,6 +26,7 @@ class ContinuousModel {
     bool reports_steps = true;               // it is to be told of completed steps
     std::vector<std::string> slopes = {};    // names of the state derivatives, if each is known
     bool directional = false;                // it is to be asked for directional derivatives
+    bool saves_state = false;
   };
 
   // Throws std::invalid_argument if a function is missing.
@@ -60,10 +61,16 @@ class ContinuousModel {
   Failure update(DiscreteUpdate&) const noexcept;
   Failure enter_continuous_time() const noexcept;
 
+  // In any mode, of an instance that saves its state. A state stays the instance's until it is released.
+  [[nodiscard]] bool saves_state() const noexcept { return facts_.saves_state; }
+  Failure save_state(fmi::State&) const noexcept;
+  Failure restore_state(fmi::State) const noexcept;
+  void release_state(fmi::State) const noexcept;
+
  private:
   struct Names {
     const char *set_time, *set_states, *get_states, *slopes, *indicators, *nominals, *enter_events, *update,
-        *enter_time, *complete, *directional;
+        *enter_time, *complete, *directional, *save, *restore, *release;
   };
   using Action = int(fmi::Component);
   using Vector = int(fmi::Component, double*, std::size_t);
@@ -78,6 +85,8 @@ class ContinuousModel {
   Vector *get_states_, *get_slopes_, *get_indicators_, *get_nominals_;
   Action *enter_events_, *enter_time_;
   void *update_, *complete_, *directional_ = nullptr;  // of the type of their version
+  SavedState::Take *save_ = nullptr, *release_ = nullptr;
+  SavedState::Put* restore_ = nullptr;
   int (*count_states_)(fmi::Component, std::size_t*) = nullptr;
   int (*count_indicators_)(fmi::Component, std::size_t*) = nullptr;
 };

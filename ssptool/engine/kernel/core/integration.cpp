@@ -182,7 +182,7 @@ void Integration::cross_at_start() {
     for (const std::size_t root : roots) causes.push_back(crossings_.cause(root));
     chatter_.note(t, causes);
     ++events_;
-    on_row(settings_.start);
+    on_row(settings_.start, RowOf::event);
   }
 }
 
@@ -293,7 +293,7 @@ bool Integration::advance(double point, double limit) {
       back_to_anchor();
       return false;
     }
-    on_row(point);
+    on_row(point, RowOf::point);
     return true;
   }
   if (handled_) {
@@ -315,7 +315,7 @@ bool Integration::advance(double point, double limit) {
     event(t, found, at_point ? Sides::both_at_point : Sides::both, ahead);
   } else if (at_point) {
     crossings_.drop_anchor(t, solver_->x());
-    on_row(t);
+    on_row(t, RowOf::point);
   }
   return at_point;
 }
@@ -427,7 +427,7 @@ void Integration::event(double row_time, const std::vector<Cause>& causes, Sides
   double t = arrival_.t;
   const bool leaving = crossings_.is_leaving(t, causes);
   const std::vector<Cause> timers = timers_;
-  if (sides != Sides::right) on_row(row_time);
+  if (sides != Sides::right) on_row(row_time, RowOf::event);
   go_ahead(ahead);
   enter(close(t));
   t = arrival_.t;
@@ -440,7 +440,7 @@ void Integration::event(double row_time, const std::vector<Cause>& causes, Sides
   }
   limit_steps_for_a_while(t, causes, timers);
   ++events_;
-  on_row(row_time);
+  on_row(row_time, RowOf::event);
 }
 
 // A crossing that came back soon may do so again within one step, unseen. Neither what comes from outside is suspected,

@@ -86,6 +86,9 @@ struct IntegrationState {
   double first_step = 0.0;
 };
 
+// A row of the trace: of a communication point at which nothing else happens, or of a side of an event.
+enum class RowOf { point, event };
+
 // The integrator chooses its steps, also beyond communication points, which are then interpolated. It goes back to
 // where all indicators had the signs that they should where one has another sign at a point although it was not seen to
 // cross zero, and finds the event. All functions throw IntegrationStopped.
@@ -99,8 +102,8 @@ class Integration {
 
   // Before the instances enter event mode.
   std::function<void()> before_event = [] {};
-  // Called with the time of each row [s]: of a communication point, and of both sides of an event.
-  std::function<void(double)> on_row = [](double) {};
+  // Called with the time of each row [s].
+  std::function<void(double, RowOf)> on_row = [](double, RowOf) {};
   // The last row was that of no event.
   std::function<void()> on_no_row = [] {};
   // The caller handles events with `enter` and `leave`: it stops before each, says why it is `due`, and leaves no row.

@@ -189,6 +189,28 @@ CompletedStep OdeSystem::complete_step(std::size_t model, double t) {
   return found;
 }
 
+std::vector<fmi::State> OdeSystem::save_states(double t) {
+  std::vector<fmi::State> found(models_.size());
+  try {
+    for (std::size_t i = 0; i < models_.size(); ++i)
+      if (models_[i].saves_state()) require(models_[i], models_[i].save_state(found[i]), t);
+  } catch (...) {
+    release_states(found);
+    throw;
+  }
+  return found;
+}
+
+void OdeSystem::restore_states(const std::vector<fmi::State>& states, double t) {
+  for (std::size_t i = 0; i < models_.size(); ++i)
+    if (states[i] != nullptr) require(models_[i], models_[i].restore_state(states[i]), t);
+}
+
+void OdeSystem::release_states(const std::vector<fmi::State>& states) const noexcept {
+  for (std::size_t i = 0; i < models_.size(); ++i)
+    if (states[i] != nullptr) models_[i].release_state(states[i]);
+}
+
 bool OdeSystem::avoid(const ContinuousModel& model, const Failure& failed, double t) {
   const auto number = static_cast<std::size_t>(&model - models_.data());
   last_failure = explain_({Code::fmi, static_cast<int>(instances_[number]), failed.function, failed.status}, t);

@@ -72,7 +72,9 @@ class OdeSystem final : public OdeProblem {
   [[nodiscard]] std::size_t size() const noexcept { return size_ == 0 ? 1 : size_; }
   [[nodiscard]] std::size_t states() const noexcept { return size_; }
   [[nodiscard]] std::size_t indicator_count() const noexcept { return indicators_; }
+  [[nodiscard]] Kernel& kernel() const noexcept { return kernel_; }
   [[nodiscard]] const std::vector<ContinuousModel>& models() const noexcept { return models_; }
+  [[nodiscard]] const std::vector<Slot>& inputs() const noexcept { return inputs_; }
   [[nodiscard]] bool reports_steps() const noexcept;
   // The model of an indicator, and its number there.
   [[nodiscard]] std::pair<const ContinuousModel*, std::size_t> own_indicator(std::size_t number) const noexcept;
@@ -108,6 +110,11 @@ class OdeSystem final : public OdeProblem {
   void enter_continuous_time(double t);
   [[nodiscard]] std::vector<DiscreteUpdate> update_discrete_states(double t);
   [[nodiscard]] CompletedStep complete_step(std::size_t model, double t);
+
+  // Inner states of the models that save them, by model: null for others.
+  [[nodiscard]] std::vector<fmi::State> save_states(double t);
+  void restore_states(const std::vector<fmi::State>&, double t);
+  void release_states(const std::vector<fmi::State>&) const noexcept;
 
   // A failure at a point that the integrator can avoid.
   std::optional<IntegrationStopped> last_failure;
