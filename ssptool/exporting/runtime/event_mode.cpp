@@ -16,11 +16,6 @@ constexpr int most_returns = 100;
 
 constexpr StepReport nothing_reported{0.0, std::numeric_limits<double>::quiet_NaN(), 0.0};
 
-// Instructions between the states that are saved and the point that is accepted: those of an attempt.
-bool is_of_attempt(const Instruction& one) {
-  return one.op != Op::save && one.op != Op::accept && one.op != Op::record;
-}
-
 std::string seconds(double t) { return " at t = " + std::to_string(t) + " s"; }
 
 }  // namespace
@@ -103,7 +98,7 @@ void System::iterate_and_leave(bool first) {
   leave_event(changed, first);
 }
 
-bool System::settle_event() { return event_iteration().settle(now_, now_ + close * plan_.step); }
+bool System::settle_event() { return event_iteration().settle(now_, now_ + grid().moment()); }
 
 EventIteration System::event_iteration() {
   return {*events_, plan_.at_events->nominal, [this](double) { evaluate_all(); },
@@ -150,8 +145,7 @@ bool System::event_wanted() const noexcept {
 }
 
 bool System::event_due() const {
-  return event_wanted() || now_ >= next_event() - close * plan_.step ||
-         (plan_.at_events->samples && events_->pending());
+  return event_wanted() || now_ >= next_event() - grid().moment() || (plan_.at_events->samples && events_->pending());
 }
 
 double System::next_event() const {
@@ -161,7 +155,7 @@ double System::next_event() const {
 
 std::vector<Cause> System::causes() const {
   std::vector<Cause> found;
-  const double until = now_ + close * plan_.step;
+  const double until = now_ + grid().moment();
   const auto& members = events_->plan().members;
   for (const std::size_t number : events_->clock_schedule.due(until)) {
     const Timer& timer = events_->clock_schedule.timers()[number];
@@ -179,7 +173,7 @@ std::vector<Cause> System::causes() const {
 
 // What happens at the end is handled there as well: an importer sees what follows from it.
 void System::step_through_events(double end) {
-  while (now_ < end - close * plan_.step || event_due()) {
+  while (now_ < end - grid().moment() || event_due()) {
     if (event_due())
       handle_event();
     else
@@ -195,21 +189,20 @@ void System::before_steps() {
 
 // Some steps, none beyond the limit, until which nothing is known to happen.
 void System::step_until(double limit) {
-  const std::int64_t point = passed(now_);
-  const bool together = plan_.at_events->together && !plan_.at_events->samples && now_ == time_of(point);
-  const std::int64_t count = together ? std::min(whole_until(limit) - point, most_at_once()) : 0;
+  const std::int64_t point = grid().passed(now_);
+  const bool together = plan_.at_events->together && !plan_.at_events->samples && now_ == grid().time_of(point);
+  const std::int64_t count = together ? std::min(grid().whole_until(limit) - point, most_at_once()) : 0;
   if (count <= 0) return step_with_events(limit, false);
   before_steps();
-  rows_.resize(static_cast<std::size_t>(count) * kernel_->recorder.width());
-  const Outcome outcome = kernel_->programs.run(program_, experiment_.start, plan_.step, point, rows_, count);
+  const Outcome outcome = steps_->whole(grid(), point, count);
   const std::int64_t done = point + outcome.steps;
-  now_ = time_of(done);
+  now_ = grid().time_of(done);
   if (outcome.ok()) return;
   // What the kernel cannot do alone in an iterated step is done once more, as if it had not been begun.
-  const bool iterated = std::ranges::any_of(program_, [](const Instruction& one) { return one.op == Op::iterate; });
-  if (outcome.code != Code::event && !iterated) {
-    check(with_rescues(outcome, now_, plan_.step, time_of(done + 1)), now_);
-    now_ = time_of(done + 1);
+  if (outcome.code != Code::event && !steps_->iterate()) {
+    const double to = grid().time_of(done + 1);
+    check(steps_->rescued(outcome, now_, plan_.step, to), now_);
+    now_ = to;
     return;
   }
   kernel_->history.discard_point();
@@ -221,15 +214,14 @@ void System::step_until(double limit) {
 // and a part has returned before its end.
 void System::step_with_events(double limit, bool begun) {
   const double t = now_;
-  auto [h, end] = next_step(t, limit);
+  auto [h, end] = grid().next_step(t, limit, communication_step_ ? &*communication_step_ : nullptr);
   const std::vector<double> before = kernel_->slot_values.values;
   if (!begun) {
     before_steps();
-    if (plan_.at_events->rolls_back)
-      for (Index i = 0; i < checkpoint_.size(); ++i) keep(i);
+    if (plan_.at_events->rolls_back) checkpoint_->keep();
   }
   for (int i = 0; i < most_returns; ++i) {
-    const Outcome outcome = end > t && !begun ? attempt(t, h, end) : Outcome{};
+    const Outcome outcome = end > t && !begun ? steps_->attempt(t, h, end) : Outcome{};
     begun = false;
     const std::optional<double> early = returned_early(end);
     if (!early) {
@@ -241,7 +233,7 @@ void System::step_with_events(double limit, bool begun) {
       return;
     }
     // The result of a step that was too long does not count, even if it failed.
-    end = *early - t > close * plan_.step ? *early : t;
+    end = *early - t > grid().moment() ? *early : t;
     h = end - t;
     std::ranges::copy(before, kernel_->slot_values.values.begin());
     go_back(t, end, !plan_.at_events->independent_steps && end > t);
@@ -250,49 +242,25 @@ void System::step_with_events(double limit, bool begun) {
                                    " attempts components still return before its end" + seconds(t));
 }
 
-// A step that is neither accepted nor recorded.
-Outcome System::attempt(double t, double h, double end) {
-  std::vector<Instruction> program;
-  std::ranges::copy_if(program_, std::back_inserter(program), is_of_attempt);
-  const double point[] = {t, h, end, 0.0};
-  rows_.resize(kernel_->recorder.width());
-  return with_rescues(program, kernel_->programs.run_through(program, {}, point, rows_), t, h, end);
-}
-
 std::optional<double> System::returned_early(double end) const noexcept {
   double first = end;
   for (const StepReport& report : reports_)
     if (report.reached < first) first = report.reached;
-  return first < end - close * plan_.step ? std::optional(first) : std::nullopt;
+  return first < end - grid().moment() ? std::optional(first) : std::nullopt;
 }
 
 // To the start t of the step, which then leads to `end`. Parts that are there already stay, unless all repeat the step.
 void System::go_back(double t, double end, bool all_of_them) {
   for (Index i = 0; i < reports_.size(); ++i) {
-    const bool there = !all_of_them && std::abs(reports_[i].reached - end) <= close * plan_.step;
+    const bool there = !all_of_them && std::abs(reports_[i].reached - end) <= grid().moment();
     if (there)
       reports_[i].waits = 1.0;
     else
       reports_[i] = nothing_reported;
-    if (plan_.at_events->rolls_back && !there) take_back(i);
+    if (plan_.at_events->rolls_back && !there) checkpoint_->go_back(i);
   }
   // No step would get them.
-  if (plan_.at_events->rolls_back && end - t <= close * plan_.step) check(kernel_->schedules.evaluate(outputs_), t);
-}
-
-// The ODE does both for its parts.
-void System::keep(Index i) {
-  if (i == parts_.size())
-    component_->keep(checkpoint_[i]);
-  else if (component_ == nullptr || !parts_[i]->plan().exchange)
-    checkpoint_[i] = parts_[i]->save_state(checkpoint_[i]);
-}
-
-void System::take_back(Index i) {
-  if (i == parts_.size())
-    component_->go_back(checkpoint_[i]);
-  else if (checkpoint_[i] != nullptr)
-    parts_[i]->restore_state(checkpoint_[i]);
+  if (plan_.at_events->rolls_back && end - t <= grid().moment()) check(kernel_->schedules.evaluate(outputs_), t);
 }
 
 // --- saved states ----------------------------------------------------------------------------------------------------

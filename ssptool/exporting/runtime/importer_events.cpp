@@ -29,12 +29,12 @@ StepEnd System::step_to_event(double t, double h) {
 // A point of the grid but for rounding, as without event mode; but what is one step inside ends where the importer
 // says, which may be an event of others beside such a point.
 double System::end_of_communication_step(double t, double h) const noexcept {
-  const double end = t + h, point = on_grid(end);
-  const bool one_step = point <= time_of(passed(t) + 1);
+  const double end = t + h, point = grid().on_grid(end);
+  const bool one_step = point <= grid().time_of(grid().passed(t) + 1);
   return one_step && h != plan_.step ? end : point;
 }
 
-bool System::arrived(double end) const noexcept { return now_ >= end - close * plan_.step; }
+bool System::arrived(double end) const noexcept { return now_ >= end - grid().moment(); }
 
 // Its ticks are told in the next event mode.
 void System::handle_event_inside() {
@@ -55,7 +55,7 @@ void System::enter_event_mode() {
 
 void System::open_event() {
   event_.emplace(event_iteration());
-  event_->begin(now_ + close * plan_.step);
+  event_->begin(now_ + grid().moment());
   rounds_ = 0;
   event_settled_ = false;
   changed_ = true;

@@ -202,9 +202,10 @@ void System::couple() {
     calls.schedule = schedules.at(calls.schedule);
     kernel_->iterations.add(std::move(calls));
   }
-  program_ = plan_.program;
-  for (Instruction& one : program_)
+  std::vector<Instruction> program = plan_.program;
+  for (Instruction& one : program)
     if (one.op == Op::evaluate) one.argument = schedules.at(one.argument);
+  steps_.emplace(*kernel_, std::move(program));
   std::vector<CallOrLoop> outputs;
   for (const ScheduleStep& step : plan_.first_point.front()) outputs.emplace_back(std::get<Call>(step));
   outputs_ = kernel_->schedules.add(outputs);

@@ -26,9 +26,7 @@ System::System(const std::string& resources, Log& log, bool logging, Kind kind, 
     parts_.back()->configure();
   }
   experiment_.start = plan_.start;
-  const std::size_t stepped = parts_.size() + (plan_.ode && !plan_.ode->alone);
-  reports_.resize(stepped);
-  checkpoint_.resize(stepped);
+  reports_.resize(parts_.size() + (plan_.ode && !plan_.ode->alone));
   build_kernel();
 }
 
@@ -37,9 +35,7 @@ System::~System() { release_states(); }
 // Before the parts are freed, to which they belong.
 void System::release_states() noexcept {
   if (kernel_ != nullptr) kernel_->stepper.release();
-  for (Index i = 0; i < parts_.size(); ++i)
-    if (const fmi::State state = std::exchange(checkpoint_[i], nullptr)) parts_[i]->release_state(state);
-  if (component_ != nullptr) component_->forget(checkpoint_.back());
+  checkpoint_.reset();
 }
 
 void System::build_kernel() {
@@ -63,6 +59,7 @@ void System::build_kernel() {
     StepReport* const report = plan_.at_events && plan_.at_events->with_ode ? &reports_.back() : nullptr;
     kernel_->add(kernel_->members.member_of(component_->table(report)));
   }
+  checkpoint_ = std::make_unique<Checkpoint>(parts_, component_.get());
   kernel_->connect(plan_.wires);
   state_tables();
   write(plan_.constants);
@@ -146,24 +143,8 @@ void System::refresh_outputs() {
     if (outputs_of_[part] != none) check(kernel_->schedules.evaluate(outputs_of_[part]), now_);
 }
 
-double System::time_of(std::int64_t point) const noexcept {
-  return experiment_.start + static_cast<double>(point) * plan_.step;
-}
-
-// The last point of the grid that is not after t, but for rounding.
-std::int64_t System::passed(double t) const noexcept {
-  const std::int64_t point = std::llround((t - experiment_.start) / plan_.step);
-  return time_of(point) <= t + close * plan_.step ? point : point - 1;
-}
-
-// A point of the grid that is t but for rounding, or t.
-double System::on_grid(double t) const noexcept {
-  const double point = time_of(passed(t));
-  return std::abs(point - t) <= close * plan_.step ? point : t;
-}
-
 bool System::is_at(double t) const noexcept {
-  return std::abs(t - now_) <= std::max(close * plan_.step, 4 * std::abs(std::nextafter(t, HUGE_VAL) - t));
+  return std::abs(t - now_) <= std::max(grid().moment(), 4 * std::abs(std::nextafter(t, HUGE_VAL) - t));
 }
 
 StepEnd System::step(double t, double h) {
@@ -180,7 +161,7 @@ bool System::asks_to_end() const noexcept {
 
 void System::step_to(double end) {
   settle();
-  end = on_grid(end);
+  end = grid().on_grid(end);
   if (ode_ != nullptr && component_ == nullptr) integrate(end);
   if (steps_end_at_events()) return step_through_events(end);
   follow_inputs(end);
@@ -191,68 +172,28 @@ void System::step_to(double end) {
       continue;
     }
     const double limit = std::min(end, end_of_segment());
-    const std::int64_t point = passed(now_);
-    const std::int64_t whole = now_ == time_of(point) ? whole_until(limit) - point : 0;
-    if (whole > 0)
+    const std::int64_t point = grid().passed(now_);
+    const std::int64_t whole = now_ == grid().time_of(point) ? grid().whole_until(limit) - point : 0;
+    if (whole > 0) {
       whole_steps(point, std::min(whole, most_at_once()));
-    else
-      part_of_a_step(limit);
+    } else {
+      const auto [h, to] = grid().next_step(now_, limit, nullptr);
+      check(steps_->one(now_, h, to), now_);
+      now_ = to;
+    }
     react_of_ode();
   }
   leave_inputs();
 }
 
-// The last point of the grid that whole macro steps may lead to: a time that rounding has put beside one gets a step
-// of its own.
-std::int64_t System::whole_until(double limit) const noexcept {
-  const std::int64_t last = passed(limit);
-  return on_grid(limit) == limit || std::abs(time_of(last) - limit) > close * plan_.step ? last : last - 1;
-}
-
 void System::whole_steps(std::int64_t first, std::int64_t count) {
-  rows_.resize(static_cast<std::size_t>(count));
-  const Outcome outcome = kernel_->programs.run(program_, experiment_.start, plan_.step, first, rows_, count);
+  const Outcome outcome = steps_->whole(grid(), first, count);
   const std::int64_t done = first + outcome.steps;
-  now_ = time_of(done);
+  now_ = grid().time_of(done);
   if (outcome.ok()) return;
-  check(with_rescues(outcome, now_, plan_.step, time_of(done + 1)), now_);
-  now_ = time_of(done + 1);
-}
-
-// The size and the end of the step from t to the next point of the grid, or to an earlier limit. A whole step has the
-// very size of all others, not the difference of two rounded times.
-std::pair<double, double> System::next_step(double t, double limit) const noexcept {
-  const std::int64_t number = passed(t);
-  const double point = time_of(number + 1);
-  bool whole = t == time_of(number);
-  if (point <= limit - close * plan_.step) return {whole ? plan_.step : point - t, point};
-  whole = whole && point == limit;
-  const bool own = communication_step_ && t == communication_step_->from && limit == communication_step_->to;
-  if (own && !whole) return {communication_step_->size, limit};
-  return {whole ? plan_.step : limit - t, limit};
-}
-
-void System::part_of_a_step(double limit) {
-  const auto [h, to] = next_step(now_, limit);
-  const double points[] = {now_, h, to, 0.0};
-  rows_.resize(1);
-  check(with_rescues(kernel_->programs.run_through(program_, {}, points, rows_), now_, h, to), now_);
+  const double to = grid().time_of(done + 1);
+  check(steps_->rescued(outcome, now_, plan_.step, to), now_);
   now_ = to;
-}
-
-// The step that has stopped at a loop: the schedule that has it, with better methods, and what comes after that.
-Outcome System::with_rescues(std::span<const Instruction> program, Outcome outcome, double t, double h, double to) {
-  const double point[] = {t, h, to, 0.0};
-  while (outcome.code == Code::loop) {
-    program = program.subspan(static_cast<std::size_t>(outcome.instruction));
-    if (program.front().op != Op::evaluate) return outcome;
-    const Outcome rescued = kernel_->rescues.evaluate(program.front().argument);
-    if (!rescued.ok()) return rescued;
-    program = program.subspan(1);
-    rows_.resize(1);
-    outcome = kernel_->programs.run_through(program, {}, point, rows_);
-  }
-  return outcome;
 }
 
 // --- the end ---------------------------------------------------------------------------------------------------------

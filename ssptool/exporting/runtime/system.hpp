@@ -7,14 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint.hpp"
 #include "derivatives.hpp"
+#include "macro_steps.hpp"
 #include "ode.hpp"
 #include "state.hpp"
 
 namespace ssptool::runtime {
-
-// Fraction of a macro step within which two times are one.
-inline constexpr double close = 1e-9;
 
 // Macro steps that are done at once.
 inline constexpr std::int64_t at_once = 256;
@@ -100,10 +99,6 @@ class System {
   struct Step {
     bool is_loop;
     Index number;
-  };
-  // A communication step: where it begins and ends, and its size, which may differ from that by rounding.
-  struct CommunicationStep {
-    double from, to, size;
   };
   // A part without an initialization mode, and the inputs that it was initialized with.
   struct Beginning {
@@ -200,21 +195,12 @@ class System {
   void integrate(double end);
   [[nodiscard]] bool is_driven() const noexcept;
 
-  [[nodiscard]] double time_of(std::int64_t point) const noexcept;
-  [[nodiscard]] std::int64_t passed(double t) const noexcept;
-  [[nodiscard]] double on_grid(double t) const noexcept;
-  [[nodiscard]] std::int64_t whole_until(double limit) const noexcept;
-  [[nodiscard]] std::pair<double, double> next_step(double t, double limit) const noexcept;
+  [[nodiscard]] TimeGrid grid() const noexcept { return {experiment_.start, plan_.step}; }
   // One by one where an ODE beside other parts reacts to each.
   [[nodiscard]] std::int64_t most_at_once() const noexcept {
     return component_ != nullptr && component_->takes_event_signals() ? 1 : at_once;
   }
   void whole_steps(std::int64_t first, std::int64_t count);
-  void part_of_a_step(double limit);
-  Outcome with_rescues(Outcome outcome, double t, double h, double to) {
-    return with_rescues(program_, outcome, t, h, to);
-  }
-  Outcome with_rescues(std::span<const Instruction> program, Outcome, double t, double h, double to);
 
   // Parts in event mode: their first event after initialization, and macro steps that end at events.
   void make_events();
@@ -236,14 +222,11 @@ class System {
   void before_steps();
   void step_until(double limit);
   void step_with_events(double limit, bool begun);
-  Outcome attempt(double t, double h, double end);
   [[nodiscard]] std::optional<double> returned_early(double end) const noexcept;
   void go_back(double t, double end, bool all_of_them);
   void leave_event(bool changed, bool first);
   void leave_beside_ode();
   [[nodiscard]] double next_event() const;
-  void keep(Index);
-  void take_back(Index);
   // Events that an importer handles.
   StepEnd step_to_event(double t, double h);
   [[nodiscard]] double end_of_communication_step(double t, double h) const noexcept;
@@ -282,7 +265,7 @@ class System {
   std::vector<Index> loops_of_ode_;        // likewise, of the kernel of an ODE beside other parts
   std::map<Index, Index> loops_at_start_;  // likewise, of initialization mode
   Index everything_ = none;                // the schedule that evaluates all
-  std::vector<Instruction> program_;
+  std::optional<MacroSteps> steps_;
   double now_ = 0.0;
   bool changed_ = false, jumps_ = false;
   GivenValues tuned_;              // those that parts in event mode, or integrated ones, are given at the next event
@@ -291,16 +274,15 @@ class System {
   std::size_t segment_ = 0;        // of tables: so many jumps are done
   std::map<Slot, ToldRates> told_rates_;
   std::map<Slot, double> input_reaches_;  // of inputs that have run over the last step: how far they may be set off
-  std::vector<double> rows_;
-  std::size_t contents_limit_ = 0;  // [bytes]; what the first step leaves is the first measure
+  std::size_t contents_limit_ = 0;        // [bytes]; what the first step leaves is the first measure
 
   // Of parts in event mode.
   std::vector<StepReport> reports_;              // by part; the last is that of an ODE beside them
   std::unique_ptr<EventMembers> events_;         // of an ODE alone, too
   std::unique_ptr<EventMembers> events_of_ode_;  // beside other parts, in its own kernel after initialization mode
   std::optional<ZenoDetector> chatter_;
-  std::vector<fmi::State> checkpoint_;  // likewise: where the present macro step began
-  Index outputs_ = none;                // the schedule that gets all outputs
+  std::unique_ptr<Checkpoint> checkpoint_;
+  Index outputs_ = none;  // the schedule that gets all outputs
   // Where the importer handles events: the present one, and whether it needs no other event iteration; clocks that have
   // ticked inside of a step; the present communication step.
   std::optional<EventIteration> event_;

@@ -1,0 +1,66 @@
+// Macro steps of an exported system in its kernel, and the times at which they end.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "../../engine/kernel/core/kernel.hpp"
+
+namespace ssptool::runtime {
+
+// A communication step: where it begins and ends, and its size, which may differ from that by rounding.
+struct CommunicationStep {
+  double from, to, size;
+};
+
+// The times start + k · step [s].
+struct TimeGrid {
+  double start, step;
+
+  // Times that differ by no more are one [s].
+  [[nodiscard]] double moment() const noexcept { return 1e-9 * step; }
+  [[nodiscard]] double time_of(std::int64_t point) const noexcept { return start + static_cast<double>(point) * step; }
+  // The last point that is not after t, but for rounding.
+  [[nodiscard]] std::int64_t passed(double t) const noexcept;
+  // The point that is t but for rounding, or t.
+  [[nodiscard]] double on_grid(double t) const noexcept;
+  // The last point that whole steps may lead to: a time that rounding has put beside one gets a step of its own.
+  [[nodiscard]] std::int64_t whole_until(double limit) const noexcept;
+  // The size and the end of the step from t to the next point, or to an earlier limit. `own`: a step that an importer
+  // has stated has the size that it says.
+  [[nodiscard]] std::pair<double, double> next_step(double t, double limit,
+                                                    const CommunicationStep* own) const noexcept;
+};
+
+// The program of the plan, done once for each step.
+class MacroSteps {
+ public:
+  MacroSteps(Kernel& kernel, std::vector<Instruction> program);
+
+  // The kernel repeats steps until their inputs agree.
+  [[nodiscard]] bool iterate() const noexcept { return iterate_; }
+
+  // `count` whole steps from this point on; the outcome says how many were done if one could not be.
+  Outcome whole(const TimeGrid&, std::int64_t first, std::int64_t count);
+  // After a step that has stopped at a loop: the schedule that has it, with better methods, and what comes after that.
+  Outcome rescued(Outcome outcome, double t, double h, double to) { return rescued(program_, outcome, t, h, to); }
+  // From t over h to a time which may differ from t + h by rounding.
+  Outcome one(double t, double h, double to) { return done(program_, t, h, to); }
+  // The same, neither accepted nor recorded.
+  Outcome attempt(double t, double h, double to) { return done(attempt_, t, h, to); }
+
+ private:
+  using Program = std::span<const Instruction>;
+
+  Outcome done(Program, double t, double h, double to);
+  Outcome rescued(Program, Outcome, double t, double h, double to);
+
+  Kernel& kernel_;
+  std::vector<Instruction> program_, attempt_;
+  bool iterate_;
+  std::vector<double> rows_;  // which nobody reads
+};
+
+}  // namespace ssptool::runtime
