@@ -14,7 +14,7 @@ import ssptool
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
     ["errors", "foreign_text", "version", "work_in_progress", "working_directory"],
-    ["arguments", "child_processes", "sandbox", "tempfiles"],
+    ["arguments", "child_processes", "confinement", "sandbox", "tempfiles"],
     ["documents"],
     ["fmu"],
     ["network"],

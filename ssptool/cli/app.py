@@ -16,7 +16,7 @@ from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -36,6 +36,7 @@ PANELS = {
         "draw": "Draw a system as a diagram.",
         "explain": "Explain the value of a parameter or connector, step by step.",
         "lsp": "Serve an editor: findings, fixes and names while you type.",
+        "mcp": "Serve a folder to programs that speak MCP.",
     },
     "Run": {
         "plan": "Print the choices of a run, their reasons, and the calls.",
@@ -301,25 +302,35 @@ def _with_notes(what: str, stopped: BaseException | None) -> str:
 
 def _explain(error: Exception) -> int:
     """Print what is wrong and return the exit status that says what kind of trouble it is."""
+    trouble = explained(error)
+    complain(trouble.message, rendered=trouble.rendered)
+    return trouble.status
+
+
+class Trouble(NamedTuple):
+    """A sentence on what is wrong, and the exit status for such a trouble; `rendered` as of `complain`."""
+
+    message: str
+    status: int
+    rendered: bool = False
+
+
+def explained(error: Exception) -> Trouble:
+    """An error as its user reads it."""
     if isinstance(error, WrongUsage):
         # Loaded here, because few calls of the command need it.
         from ssptool.arguments import WrongArgument
 
         if isinstance(error, WrongArgument):
             error = WrongArgument(_as_typed(error.name), error.found, error.expected)
-        complain(_text(error))
-        return 2
+        return Trouble(_text(error), 2)
     if is_own(error):
-        complain(_text(error), rendered=getattr(error, "rendered", False))
-        return 1
+        return Trouble(_text(error), 1, getattr(error, "rendered", False))
     if isinstance(error, OSError) and not _in_package(str(error.filename or "")):
-        complain(sentence(error))
-        return 2
+        return Trouble(sentence(error), 2)
     if isinstance(error, MemoryError):
-        complain(f"there is not enough memory for this{f': {error}' if error.args else ''}")
-        return 1
-    complain(_bug_report(error))
-    return BUG
+        return Trouble(f"there is not enough memory for this{f': {error}' if error.args else ''}", 1)
+    return Trouble(_bug_report(error), BUG)
 
 
 def _text(error: Exception) -> str:

@@ -15,6 +15,7 @@ from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from zlib import error as ZlibError
 
+from ssptool.confinement import require_readable
 from ssptool.documents.uri import unsafe
 from ssptool.errors import WrongUsage
 
@@ -62,6 +63,7 @@ def _kind(mode: int) -> str | None:
 
 def _open(path: str, flags: int) -> int:
     require_file(path)  # opening a device may do something already
+    require_readable(path)
     descriptor = os.open(path, flags | _NO_WAITING)
     if (kind := _kind(os.fstat(descriptor).st_mode)) is not None:  # changed meanwhile
         os.close(descriptor)

@@ -15,9 +15,10 @@ from urllib.parse import quote, unquote
 
 from lxml import etree
 
+from ssptool.confinement import is_outside, require_inside
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.document import Document
-from ssptool.documents.foreign_files import read_bytes
+from ssptool.documents.foreign_files import links_below, read_bytes
 from ssptool.documents.generated import GeneratedEntries, fmu_facts
 from ssptool.documents.vocabulary import SSC, SSD, SSV
 from ssptool.documents.xml_text import quoted
@@ -75,6 +76,7 @@ def system_of_osp(path: Path) -> GeneratedEntries:
         counterpart in SSP (OSP-101).
     """
     file = path / OSP_STRUCTURE if path.is_dir() else path
+    require_inside(file)
     source = read_bytes(file)
     reader = _OspReader(file, Document(file.name, source))
     structure, lines = reader.structure()
@@ -186,11 +188,12 @@ class _OspReader:
         stated = unquote(source.removeprefix("file://"))
         entry = f"resources/{Path(stated).name}"
         place = self.file.parent / stated
+        outside = is_outside(place) or any(map(is_outside, links_below(place)))
         number = 1
         while self.files.get(entry, place) != place or self.missing.get(entry, stated) != stated:
             number += 1
             entry = f"resources/{Path(stated).stem}_{number}{Path(stated).suffix}"
-        if place.exists():
+        if not outside and place.exists():
             self.files[entry] = place
         else:
             self.missing[entry] = stated
@@ -315,7 +318,8 @@ class _OspReader:
         wanted = [f"{name}_{_MODEL}".lower() for name in names if name]
         folders = (self.file.parent, *(() if fmu is None else (fmu.parent,)), self.file.parent / stated.parent)
         for folder in folders:
-            files = {file.name.lower(): file for file in sorted(folder.glob(f"*{_MODEL}"))}
+            found = [] if is_outside(folder) else sorted(folder.glob(f"*{_MODEL}"))
+            files = {file.name.lower(): file for file in found if not is_outside(file)}
             for name in wanted:
                 if name in files:
                     return Path(files[name])

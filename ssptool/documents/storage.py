@@ -14,6 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from ssptool.confinement import is_outside
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.foreign_files import (
     UNREADABLE_ZIP,
@@ -105,7 +106,7 @@ class FolderEntries:
         self.base = absolute(base)
         self._shown = base
         self.lone = lone
-        self._allowed = tuple(os.path.realpath(absolute(path)) for path in allowed)
+        self._allowed = tuple(os.path.realpath(absolute(path)) for path in allowed if not is_outside(path))
 
     def names(self) -> tuple[str, ...]:
         if self.lone is None:
@@ -191,6 +192,8 @@ class SurroundingFiles:
         path = Path(os.path.normpath(self.folder / name))
         if path.is_relative_to(self.folder) and leads_out(str(self.folder.resolve()), str(path)):
             return None  # out of the folder, in again, and out by a link
+        if is_outside(path):
+            return None
         if self._allowed is None or any(path.resolve().is_relative_to(folder) for folder in self._allowed):
             return path
         return None

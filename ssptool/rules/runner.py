@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ssptool.confinement import is_outside
 from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, Severity, error
 from ssptool.documents.document import garbage_collection_paused
@@ -206,7 +207,7 @@ def _is_system(folder: Path) -> bool:
 
 def _search(folder: Path, found: list[Path], *, owned: bool) -> None:
     system = _is_system(folder)
-    entries = sorted(folder.iterdir())
+    entries = sorted(one for one in folder.iterdir() if not is_outside(one))
     if system:
         found.append(folder)
         entries = [one for one in entries if one.is_dir() and one.name not in _PARTS_OF_SYSTEMS]

@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from ssptool.confinement import is_outside
 from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.foreign_files import read_bytes, require_file
@@ -265,7 +266,7 @@ def _nearest(start: Path, left_out: Path | None = None) -> RuleChoice | None:
         if left_out is None or not folder.is_relative_to(left_out):
             for name in (OWN_FILE, PROJECT_FILE):
                 path = folder / name
-                if path.is_file() and (choice := _read(path)) is not None:
+                if not is_outside(path) and path.is_file() and (choice := _read(path)) is not None:
                     return choice
     return None
 

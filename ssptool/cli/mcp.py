@@ -1,0 +1,62 @@
+"""The command `ssptool mcp`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ssptool.errors import WrongUsage
+
+
+class McpUnavailable(ImportError):
+    """The package of the protocol is not installed."""
+
+    def __init__(self) -> None:
+        super().__init__("this server needs the package mcp, version 2 or later: pip install 'ssptool[mcp]'")
+
+
+class NoFolder(WrongUsage):
+    """There is no folder to serve."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder} is not a folder: name the folder with the systems to serve")
+
+
+def mcp_command(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="The folder to serve: nothing outside is read or written.")
+    ] = Path(),
+    allow_edits: Annotated[
+        bool, typer.Option("--allow-edits", help="Let edits be applied; else they are shown as diffs only.")
+    ] = False,
+    results: Annotated[
+        Path | None,
+        typer.Option("--results", metavar="FOLDER", help="Let runs write results here, inside the folder served."),
+    ] = None,
+    sandbox: Annotated[
+        bool,
+        typer.Option(
+            "--sandbox/--no-sandbox",
+            show_default=False,
+            help="Run FMUs in a sandbox (the default, Linux), or in a process of their own with all rights of yours.",
+        ),
+    ] = True,
+) -> None:
+    """Serve a folder to programs that speak MCP.
+
+    The Model Context Protocol, over standard input and output: a client starts this command by itself. Tools check,
+    explain and run the systems of the folder, read results, and show edits as diffs. Results stay in memory, and
+    nothing is written, unless an option allows it.
+
+    For example `ssptool mcp plants`, or `ssptool mcp plants --allow-edits --results plants/results`.
+    """
+    if not folder.is_dir():
+        raise NoFolder(folder)
+    try:
+        import mcp.server.stdio  # noqa: F401
+        import mcp_types  # noqa: F401
+    except ImportError:
+        raise McpUnavailable from None
+    from ssptool.cli.mcp_server.server import serve
+
+    serve(folder, allow_edits=allow_edits, results=results, sandbox=sandbox)

@@ -1,0 +1,52 @@
+"""Arguments of tools: their JSON Schema from the signature of a method, and their check with a plain sentence."""
+
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from ssptool.errors import WrongUsage, similar_names
+
+
+class WrongArguments(WrongUsage):
+    """Arguments of a tool or an edit that are missing, unknown, or of a wrong type; all of them are named."""
+
+    def __init__(self, name: str, problem: ValidationError, known: Collection[str]) -> None:
+        found = (_sentence(name, error, known) for error in problem.errors())
+        super().__init__("\n".join(found))
+
+
+def _sentence(name: str, error: Mapping[str, Any], known: Collection[str]) -> str:
+    argument = ".".join(map(str, error["loc"]))
+    if error["type"] == "extra_forbidden":
+        near = similar_names(argument, known)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"allowed are {', '.join(known)}"
+        return f"{name} has no argument {argument!r}; {hint}"
+    if error["type"] == "missing":
+        return f"{name} needs the argument {argument!r}"
+    message = str(error["msg"])
+    return f"{name}: {argument}: {message[:1].lower()}{message[1:]}; found {str(error['input'])[:80]!r}"
+
+
+def model_of(method: Callable[..., Any]) -> type[BaseModel]:
+    """A model of the arguments of a method; others are refused."""
+    hints = get_type_hints(method, include_extras=True)
+    fields = {
+        one.name: (hints[one.name], ... if one.default is inspect.Parameter.empty else one.default)
+        for one in inspect.signature(method).parameters.values()
+    }
+    config = ConfigDict(extra="forbid")
+    model: type[BaseModel] = create_model(method.__name__, __config__=config, **fields)  # type: ignore[call-overload]
+    return model
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema without titles, which repeat the names, and without defaults that say nothing."""
+    schema = model.model_json_schema()
+    schema.pop("title")
+    for facts in schema.get("properties", {}).values():
+        facts.pop("title", None)
+        if facts.get("default") in ("", [], {}, False):
+            del facts["default"]
+    return schema

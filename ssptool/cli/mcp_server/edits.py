@@ -1,0 +1,171 @@
+"""Tools that edit: dry runs with their diff, and where the server allows it edits that are saved.
+
+The verbs are those of `ssptool.Editor`; their names, arguments and types are read from its methods.
+"""
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+import ssptool
+from ssptool.cli.mcp_server.arguments import WrongArguments
+from ssptool.cli.mcp_server.folder import Folder, NotAllowed, plain_path
+from ssptool.cli.mcp_server.pages import Answer
+from ssptool.cli.mcp_server.tools import System, Variant
+from ssptool.errors import WrongUsage, similar_names
+
+VERBS = (
+    *("add", "add_system", "add_connector", "remove", "rename", "replace", "connect", "disconnect"),
+    *("set", "unset", "set_experiment", "unset_experiment", "bind", "unbind", "map", "unmap", "unmap_all"),
+    *("add_dictionary", "add_signal", "add_reference", "remove_dictionary"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A method of the editor: a model of its arguments, which of them are files, and the one that takes several."""
+
+    name: str
+    model: type[BaseModel]
+    files: frozenset[str]
+    several: str = ""
+
+    def __str__(self) -> str:
+        fields = self.model.model_fields.items()
+        return f"{self.name} ({', '.join(name if one.is_required() else f'{name}?' for name, one in fields)})"
+
+
+@cache
+def verbs() -> Mapping[str, Verb]:
+    return {name: _verb(name) for name in VERBS}
+
+
+def _verb(name: str) -> Verb:
+    method = getattr(ssptool.Editor, name)
+    hints, fields, several = get_type_hints(method), {}, ""
+    parameters = [one for one in inspect.signature(method).parameters.values() if one.name != "self"]
+    for one in parameters:
+        kind, default = hints[one.name], one.default
+        if one.kind is inspect.Parameter.VAR_POSITIONAL:
+            several, kind, default = one.name, list[kind], inspect.Parameter.empty  # type: ignore[valid-type]
+        fields[one.name] = (kind, ... if default is inspect.Parameter.empty else default)
+    model: type[BaseModel] = create_model(name, __config__=ConfigDict(extra="forbid"), **fields)  # type: ignore[call-overload]
+    files = frozenset(one.name for one in parameters if Path in {hints[one.name], *get_args(hints[one.name])})
+    return Verb(name, model, files, several)
+
+
+class UnknownVerb(WrongUsage):
+    """An edit without a verb, or with an unknown one."""
+
+    def __init__(self, name: object) -> None:
+        near = similar_names(str(name), VERBS)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"verbs are {', '.join(VERBS)}"
+        super().__init__(f"{name!r} is not a verb of edits; {hint}")
+
+
+Edits = Annotated[
+    Sequence[Mapping[str, Any]],
+    Field(
+        min_length=1,
+        description='Edits in order: {"verb": "connect", "a": "A.y", "b": "B.u"}. Names are full names; files are '
+        "paths in the folder, or entries of the package. Verbs and their arguments: "
+        f"{'; '.join(map(str, verbs().values()))}.",
+    ),
+]
+Apply = Annotated[
+    bool, Field(description="Save the edits; needs `ssptool mcp --allow-edits`. Default: show them, write nothing.")
+]
+
+
+class EditTools:
+    """The tools that edit systems of a folder."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def edit(
+        self,
+        edits: Edits,
+        system: System = "",
+        variant: Variant = "",
+        apply: Apply = False,
+        shared: Annotated[
+            str,
+            Field(description="For a document that several components use: refuse, edit it for all, or copy it first."),
+        ] = "refuse",
+    ) -> Answer:
+        """Edit a system: add, connect, set, rename, … Answers with the changes and their unified diff. The edited
+        system is checked first: edits that bring new errors are refused, and all edits of a call are saved or none.
+        """
+        self._require_allowed(apply)
+        path = self._folder.system(system)
+        chosen = [_edit_of(one) for one in edits]
+        text = ""
+        try:
+            with ssptool.edit(path, variant=variant or None, shared=shared, save=apply, wait=apply) as editor:
+                for verb, arguments in chosen:
+                    _carry_out(editor, verb, arguments)
+                text = _shown(editor.notes, editor.diff())
+        except ssptool.BrokenEdit as problem:
+            problem.args = (f"{problem}\n{text}",)  # what is not saved is worth seeing even so
+            raise
+        return f"{_conclusion(apply, bool(text))}\n{text}"
+
+    def fix(
+        self,
+        system: System = "",
+        variant: Variant = "",
+        select: Annotated[Sequence[str], Field(description="Only findings of these rules.")] = (),
+        unsafe: Annotated[bool, Field(description="Apply guesses too, such as the nearest known name.")] = False,
+        apply: Apply = False,
+    ) -> Answer:
+        """Fix findings of `validate` that have a certain remedy. Answers with what is fixed and the unified diff."""
+        self._require_allowed(apply)
+        path = self._folder.system(system)
+        mended = ssptool.fix(path, variant=variant or None, select=list(select), unsafe=unsafe, save=apply)
+        notes = [f"fixed {one.code} {one.position}: {one.message}" for one in mended.fixed]
+        left = f"left: {ssptool.report_summary(mended.report)}"
+        return "\n".join([_conclusion(apply, bool(mended.fixed)), _shown([*notes, left], mended.diff)])
+
+    def _require_allowed(self, apply: bool) -> None:
+        if apply and not self._folder.allow_edits:
+            raise NotAllowed("this server shows edits and saves none; start it with `ssptool mcp --allow-edits`")
+
+
+def _conclusion(saved: bool, changed: bool) -> str:
+    if not changed:
+        return "nothing to change"
+    return "saved" if saved else "dry run, nothing is written; the edits bring no new errors"
+
+
+def _shown(notes: Iterable[str], diff: str) -> str:
+    return "\n".join(filter(None, [*notes, diff.rstrip("\n")]))
+
+
+def _edit_of(stated: Mapping[str, Any]) -> tuple[Verb, dict[str, Any]]:
+    """Raises UnknownVerb, WrongArguments, OutsideFolder."""
+    arguments = dict(stated)
+    name = arguments.pop("verb", None)
+    verb = verbs().get(name) if isinstance(name, str) else None
+    if verb is None:
+        raise UnknownVerb(name)
+    try:
+        model = verb.model(**arguments)
+    except ValidationError as problem:
+        raise WrongArguments(verb.name, problem, list(verb.model.model_fields)) from None
+    given = {one: getattr(model, one) for one in model.model_fields_set}
+    for file in verb.files & given.keys():
+        for path in given[file] if file == verb.several else [given[file]]:
+            if path is not None:
+                plain_path(str(path))
+    return verb, given
+
+
+def _carry_out(editor: "ssptool.Editor", verb: Verb, given: dict[str, Any]) -> None:
+    several = given.pop(verb.several, ()) if verb.several else ()
+    getattr(editor, verb.name)(*several, **given)

@@ -1,0 +1,106 @@
+"""The folder that is served: its systems, paths in it, and the runs whose results are kept in memory."""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import ssptool
+from ssptool.confinement import OutsideFolder, is_outside, require_inside
+from ssptool.documents.archive import LONE_SUFFIXES
+from ssptool.errors import WrongUsage, abbreviated
+from ssptool.rules.runner import ROOTS_OF_SYSTEMS, found_in
+
+KEPT_RUNS = 16
+"""Runs whose results stay in memory; the oldest are forgotten."""
+
+
+class NoSystemNamed(WrongUsage):
+    """No system is named, and the folder has none or several."""
+
+    def __init__(self, systems: Sequence[str]) -> None:
+        which = f"name one: {abbreviated(systems, 20)}" if systems else "there is none in this folder"
+        super().__init__(f"the argument system is missing; {which}")
+
+
+class NotAllowed(WrongUsage):
+    """What only an option of the server allows."""
+
+
+class UnknownRun(WrongUsage):
+    """No run of this name is kept, and no result file is called so."""
+
+    def __init__(self, name: str, kept: Sequence[str]) -> None:
+        runs = f"runs in memory are {', '.join(kept)}" if kept else "there is no run in memory yet: call run"
+        super().__init__(f"{name} is neither a run nor a result file of this folder; {runs}")
+
+
+def plain_path(text: str) -> Path:
+    """A path in the folder. Raises OutsideFolder."""
+    require_inside(text)
+    return Path(text)
+
+
+@dataclass
+class Folder:
+    """What a client may use: the working folder of this process, to which it is confined."""
+
+    allow_edits: bool = False
+    results: Path | None = None
+    sandbox: bool = True
+    runs: "OrderedDict[str, ssptool.Result]" = field(default_factory=OrderedDict)
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def systems(self) -> list[str]:
+        """Packages, folders, structures and FMUs."""
+        found = found_in(Path())
+        return [
+            one.as_posix()
+            for one in found
+            if one.suffix.lower() not in LONE_SUFFIXES and (len(found) > 1 or one != Path() or _is_system(one))
+        ]
+
+    def system(self, name: str) -> Path:
+        """The system of this name; without a name, the only one. Raises OutsideFolder, NoSystemNamed."""
+        if name:
+            return plain_path(name)
+        systems = self.systems()
+        if len(systems) != 1:
+            raise NoSystemNamed(systems)
+        return Path(systems[0])
+
+    def output(self, name: str) -> Path | None:
+        """Where a run may write results; None without a name. Raises NotAllowed, OutsideFolder."""
+        if not name:
+            return None
+        if self.results is None:
+            raise NotAllowed(
+                "this server writes no results: leave out output, or start it with `ssptool mcp --results FOLDER`"
+            )
+        path = self.results / name
+        if is_outside(path) or not path.resolve().is_relative_to(self.results.resolve()):
+            raise OutsideFolder(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def keep(self, result: "ssptool.Result") -> str:
+        """The name under which the result of a run can be read from now on."""
+        name = f"run{next(self._numbers)}"
+        self.runs[name] = result
+        while len(self.runs) > KEPT_RUNS:
+            self.runs.popitem(last=False)
+        return name
+
+    def result(self, name: str) -> "ssptool.Result | Path":
+        """A run in memory, or a result file. Raises OutsideFolder, UnknownRun."""
+        if name in self.runs:
+            return self.runs[name]
+        path = plain_path(name)
+        if not path.is_file():
+            raise UnknownRun(name, list(self.runs))
+        return path
+
+
+def _is_system(path: Path) -> bool:
+    return any((path / name).is_file() for name in ROOTS_OF_SYSTEMS)

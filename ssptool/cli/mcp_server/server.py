@@ -1,0 +1,161 @@
+"""The server: tools by name with their schemas, one call at a time, and errors as the command line says them."""
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import anyio
+import anyio.to_thread
+import mcp_types
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from pydantic import BaseModel, Field, ValidationError
+
+import ssptool
+from ssptool.cli.app import explained
+from ssptool.cli.mcp_server.arguments import WrongArguments, model_of, schema_of
+from ssptool.cli.mcp_server.edits import EditTools
+from ssptool.cli.mcp_server.folder import Folder
+from ssptool.cli.mcp_server.pages import LEAST_BYTES, MOST_BYTES, PAGE_BYTES, Answer, Pages
+from ssptool.cli.mcp_server.results import ResultTools
+from ssptool.cli.mcp_server.tools import Tools
+from ssptool.confinement import confine, require_inside
+from ssptool.errors import WrongUsage, similar_names
+from ssptool.foreign_text import indented, readable
+
+INSTRUCTIONS = """\
+Systems of FMUs in the SSP format (SSP 1.0 and 2.0, FMI 1.0 to 3.0): check, understand, run, edit. All paths are \
+relative to the folder of this server. Full names are such as Plant.System1.x1. Begin with info. Options in messages, \
+such as --accept, are arguments of the same name. Long answers come in pages: more reads on."""
+
+
+class NoSuchTool(WrongUsage):
+    """No tool of this name."""
+
+    def __init__(self, name: str, known: list[str]) -> None:
+        near = similar_names(name, known)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"tools are {', '.join(known)}"
+        super().__init__(f"there is no tool {name!r}; {hint}")
+
+
+class ServedTool(NamedTuple):
+    """A method with the model of its arguments; `changes`: it may write files."""
+
+    method: Callable[..., Answer]
+    model: type[BaseModel]
+    changes: bool
+
+    def description(self) -> mcp_types.Tool:
+        name, text = self.method.__name__, self.method.__doc__ or ""
+        schema = schema_of(self.model)
+        schema["properties"]["page_bytes"] = {
+            "type": "integer",
+            "minimum": LEAST_BYTES,
+            "maximum": MOST_BYTES,
+            "description": f"Size of a page of the answer; default: {PAGE_BYTES}.",
+        }
+        hints = mcp_types.ToolAnnotations(read_only_hint=not self.changes, open_world_hint=False)
+        return mcp_types.Tool(name=name, description=" ".join(text.split()), input_schema=schema, annotations=hints)
+
+
+class Desk:
+    """Takes calls of tools, one at a time, and answers with pages of text."""
+
+    def __init__(self, folder: Folder) -> None:
+        reading, results, edits = Tools(folder), ResultTools(folder), EditTools(folder)
+        methods: list[Callable[..., Answer]] = [
+            *(reading.info, reading.validate, reading.rule, reading.explain, reading.graph, reading.plan, reading.run),
+            *(results.results, results.compare, edits.edit, edits.fix),
+        ]
+        changing = {"run": folder.results is not None, "edit": folder.allow_edits, "fix": folder.allow_edits}
+        self.tools = {
+            one.__name__: ServedTool(one, model_of(one), changing.get(one.__name__, False)) for one in methods
+        }
+        self._pages = Pages()
+
+    def descriptions(self) -> list[mcp_types.Tool]:
+        more = ServedTool(self.more, model_of(self.more), False)
+        return [one.description() for one in (*self.tools.values(), more)]
+
+    def more(self, cursor: Annotated[str, Field(description="The cursor that the page before names.")]) -> Answer:
+        """Read the next page of an answer."""
+        return self._pages.next(cursor, PAGE_BYTES)
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> mcp_types.CallToolResult:
+        """Whatever goes wrong reaches the client as a sentence."""
+        size = PAGE_BYTES
+        try:
+            size, given = _page_size(name, arguments)
+            text, failed = self._answer(name, given, size), False
+        except Exception as problem:
+            trouble = explained(problem)
+            message = trouble.message if trouble.rendered else indented(trouble.message)
+            text, failed = self._pages.first(readable(f"error: {message}"), size), True
+        return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text=text)], is_error=failed)
+
+    def _answer(self, name: str, given: Mapping[str, Any], size: int) -> str:
+        if name == "more":
+            return self._pages.next(_checked(name, model_of(self.more), given)["cursor"], size)
+        if name not in self.tools:
+            raise NoSuchTool(name, [*self.tools, "more"])
+        tool = self.tools[name]
+        return self._pages.first(tool.method(**_checked(name, tool.model, given)), size)
+
+
+class _Size(BaseModel):
+    page_bytes: Annotated[int, Field(ge=LEAST_BYTES, le=MOST_BYTES)] = PAGE_BYTES
+
+
+def _page_size(name: str, arguments: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    """The size of a page, and the other arguments."""
+    own = {key: value for key, value in arguments.items() if key != "page_bytes"}
+    try:
+        return _Size(**{key: arguments[key] for key in arguments.keys() - own.keys()}).page_bytes, own
+    except ValidationError as problem:
+        raise WrongArguments(name, problem, ["page_bytes"]) from None
+
+
+def _checked(name: str, model: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        checked = model(**given)
+    except ValidationError as problem:
+        raise WrongArguments(name, problem, [*model.model_fields, "page_bytes"]) from None
+    return {one: getattr(checked, one) for one in checked.model_fields_set}
+
+
+def serve(folder: Path, *, allow_edits: bool, results: Path | None, sandbox: bool) -> None:
+    """Answer a client on standard input and output until it closes them.
+
+    The folder becomes the working folder: names in arguments and messages are relative to it.
+    """
+    written = None if results is None else os.path.relpath(os.path.realpath(results), os.path.realpath(folder))
+    os.chdir(folder)
+    confine(Path())
+    if written is not None:
+        require_inside(written)
+    desk = Desk(Folder(allow_edits, None if written is None else Path(written), sandbox))
+    logging.disable(logging.WARNING)  # libraries tell standard error of each request
+    anyio.run(_serve, desk)
+
+
+async def _serve(desk: Desk) -> None:
+    one_at_a_time = anyio.CapacityLimiter(1)
+
+    async def list_tools(_context: Any, _params: Any) -> mcp_types.ListToolsResult:
+        return mcp_types.ListToolsResult(tools=desk.descriptions())
+
+    async def call_tool(_context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+        arguments = params.arguments or {}
+        return await anyio.to_thread.run_sync(desk.call, params.name, arguments, limiter=one_at_a_time)
+
+    server: Server[Any] = Server(
+        "ssptool",
+        version=ssptool.__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())

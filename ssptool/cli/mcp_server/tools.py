@@ -1,0 +1,185 @@
+"""Tools that read and run systems; each takes what the command of its name takes, and answers what that prints."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field
+
+import ssptool
+from ssptool.cli.mcp_server.folder import Folder, plain_path
+from ssptool.cli.mcp_server.pages import Answer
+from ssptool.cli.run import plan_text, result_text
+from ssptool.cli.settings_options import PLANNED
+
+System = Annotated[
+    str,
+    Field(
+        description="An .ssp, .ssd or .fmu, or an unpacked folder, by its path in the folder. Default: the only one."
+    ),
+]
+Variant = Annotated[str, Field(description="SSD of the package; default: SystemStructure.ssd.")]
+Accept = Annotated[Sequence[str], Field(description="Codes of rules whose errors are accepted, such as SSD-CONN-003.")]
+StartValues = Annotated[
+    Mapping[str, Any],
+    Field(description='Parameters and start values by full name, in the variable\'s unit: {"System1.m1": 2}.'),
+]
+Parameters = Annotated[Sequence[str], Field(description="Parameter sets (.ssv) applied on top; the last wins.")]
+Inputs = Annotated[str, Field(description="CSV file that drives inputs: time first, then full names.")]
+Scenario = Annotated[str, Field(description="Scenario file: overrides, biases and resets at times.")]
+Settings = Annotated[
+    Mapping[str, Any],
+    Field(description=f"Settings of the run, as `ssptool run` has options: {', '.join(PLANNED)}."),
+]
+Patterns = Annotated[Sequence[str], Field(description='Full names or patterns, such as "*.x1".')]
+
+
+NOTHING: Mapping[str, Any] = {}
+
+
+class Tools:
+    """The tools that need nothing but a folder."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+
+    def info(
+        self,
+        system: System = "",
+        component: Annotated[str, Field(description="List the variables of this component, or nested system.")] = "",
+        variables: Annotated[Sequence[str], Field(description='List such variables, e.g. "x*" or "*.x1".')] = (),
+        variant: Variant = "",
+    ) -> Answer:
+        """List components, variants and default experiment of a system, or variables of a component or FMU with type,
+        unit, start value and range. Without a system: the systems of the folder, and the runs in memory.
+        """
+        systems = self._folder.systems()
+        if not system and len(systems) != 1:
+            runs = [f"  {name}  {result!r}" for name, result in self._folder.runs.items()]
+            listed = [f"  {one}" for one in systems] or ["  none"]
+            return "\n".join(["Systems", *listed, *(["", "Runs in memory", *runs] if runs else [])])
+        inventory = ssptool.info(
+            self._folder.system(system), component=component or None, variables=list(variables), variant=variant or None
+        )
+        return ssptool.INVENTORY_RENDERERS["text"](inventory)
+
+    def validate(
+        self,
+        system: System = "",
+        variant: Annotated[str, Field(description="Check this SSD only; default: all of the package.")] = "",
+        select: Annotated[Sequence[str], Field(description="Only these rules: codes, or beginnings of codes.")] = (),
+        ignore: Annotated[Sequence[str], Field(description="All rules but these.")] = (),
+    ) -> Answer:
+        """Check a system, or a document (.ssv, .ssm, .ssb): errors, warnings and infos with file, line, reason and
+        remedy: XML, references, types, units, loops, FMUs. Nothing is run. `rule` explains a code.
+        """
+        report = ssptool.validate(
+            self._folder.system(system), variant=variant or None, select=list(select), ignore=list(ignore)
+        )
+        return ssptool.PLAIN_REPORT_RENDERERS["text"](report)
+
+    def rule(self, code: Annotated[str, Field(description="Code of a finding, such as SSD-CONN-003.")]) -> Answer:
+        """Explain a rule: its demand, its reason, and the remedy."""
+        return ssptool.rule_page(code)
+
+    def explain(
+        self,
+        names: Annotated[
+            Sequence[str], Field(description="Full names of variables or connectors, such as System1.m1.")
+        ],
+        system: System = "",
+        variant: Variant = "",
+        start_values: StartValues = NOTHING,
+        parameters: Parameters = (),
+    ) -> Answer:
+        """Explain values. Of a parameter or start value: where it comes from (binding, prefix, mapping, unit), what it
+        overrides, with file and line. Of a connector: where its signal comes from and goes to, with conversions.
+        """
+        explained = ssptool.explain(
+            self._folder.system(system),
+            *names,
+            variant=variant or None,
+            start_values=dict(start_values),
+            parameters=[plain_path(one) for one in parameters],
+        )
+        return ssptool.EXPLANATION_RENDERERS["text"](explained)
+
+    def graph(self, system: System = "", variant: Variant = "", accept: Accept = ()) -> Answer:
+        """Show components with connectors and units, connections with conversions, component cycles, algebraic loops
+        with the dependencies that close them, and the evaluation order.
+        """
+        shown = ssptool.graph(self._folder.system(system), variant=variant or None, accept=list(accept))
+        return ssptool.GRAPH_RENDERERS["text"](shown)
+
+    def plan(
+        self,
+        system: System = "",
+        variant: Variant = "",
+        settings: Settings = NOTHING,
+        start_values: StartValues = NOTHING,
+        parameters: Parameters = (),
+        inputs: Inputs = "",
+        scenario: Scenario = "",
+        accept: Accept = (),
+    ) -> Answer:
+        """Show the choices of a run (master, step size, solvers) with their reasons, and the sequence of calls. No FMU
+        is loaded.
+        """
+        given = self._given(variant, settings, start_values, parameters, inputs, scenario, accept)
+        return plan_text(ssptool.plan(self._folder.system(system), **given))
+
+    def run(
+        self,
+        system: System = "",
+        variant: Variant = "",
+        settings: Settings = NOTHING,
+        start_values: StartValues = NOTHING,
+        parameters: Parameters = (),
+        inputs: Inputs = "",
+        scenario: Scenario = "",
+        accept: Accept = (),
+        record: Patterns = (),
+        timeout: Annotated[float, Field(description="Wall time after which the run is ended [s].")] = 60.0,
+        memory_limit: Annotated[float, Field(description="Memory that the FMUs may take [MiB].")] = 4096.0,
+        output: Annotated[
+            str, Field(description="Also write results: NAME.csv, .parquet or .mat (needs `ssptool mcp --results`).")
+        ] = "",
+    ) -> Answer:
+        """Initialize and simulate a system. Answers with status, choices, loops, and the name of the run (run1, …), by
+        which `results` and `compare` read it: results stay in memory. FMUs run in a sandbox of their own.
+        """
+        given = self._given(variant, settings, start_values, parameters, inputs, scenario, accept)
+        result = ssptool.simulate(
+            self._folder.system(system),
+            **given,
+            record=list(record),
+            output=self._folder.output(output),
+            isolated=True,
+            timeout=timeout,
+            memory_limit=memory_limit,
+            sandbox=self._folder.sandbox,
+        )
+        return f"{result_text(result).rstrip()}\nin memory       {self._folder.keep(result)}"
+
+    def _given(
+        self,
+        variant: str,
+        settings: Mapping[str, Any],
+        start_values: Mapping[str, Any],
+        parameters: Sequence[str],
+        inputs: str,
+        scenario: str,
+        accept: Sequence[str],
+    ) -> dict[str, Any]:
+        """Keywords of `simulate` and `plan`."""
+        for name in settings:
+            if name not in PLANNED:
+                raise ssptool.UnknownArgument("settings", name, PLANNED)
+        return {
+            "variant": variant or None,
+            "settings": dict(settings),
+            "start_values": dict(start_values),
+            "parameters": [plain_path(one) for one in parameters],
+            "inputs": plain_path(inputs) if inputs else None,
+            "scenario": plain_path(scenario) if scenario else None,
+            "accept": list(accept),
+        }

@@ -1,0 +1,52 @@
+"""Confinement of this process to one folder, for servers: names in documents and arguments that lead out are refused.
+
+Temporary files of ours and the files of the package can be read as before.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+
+from ssptool.errors import WrongUsage
+from ssptool.working_directory import absolute
+
+_PACKAGE = Path(__file__).resolve().parent
+_confined_to: list[Path] = []
+
+
+class OutsideFolder(WrongUsage):
+    """A path leads out of the folder to which this process is confined."""
+
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(f"{path} lies outside the folder of this server: name a file in that folder")
+        self.path = Path(path)
+
+
+def confine(folder: Path) -> None:
+    """From now on, and to its end, this process reads and writes only files in a folder."""
+    _confined_to[:] = [_real(folder)]
+
+
+def is_outside(path: Path | str) -> bool:
+    """Whether a path, all links followed, leads out of the folder; False where the process is not confined."""
+    return bool(_confined_to) and not _real(path).is_relative_to(_confined_to[0])
+
+
+def require_inside(path: Path | str) -> None:
+    """Raises OutsideFolder."""
+    if is_outside(path):
+        raise OutsideFolder(path)
+
+
+def require_readable(path: Path | str) -> None:
+    """Refuse a file outside, but for those of the package and temporary ones of ours. Raises OutsideFolder."""
+    if not is_outside(path):
+        return
+    real, temporary = _real(path), _real(tempfile.gettempdir())
+    ours = real.is_relative_to(temporary) and real.relative_to(temporary).as_posix().startswith("ssptool-")
+    if not ours and not real.is_relative_to(_PACKAGE):
+        raise OutsideFolder(path)
+
+
+def _real(path: Path | str) -> Path:
+    return Path(os.path.realpath(absolute(Path(path))))

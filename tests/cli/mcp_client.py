@@ -1,0 +1,75 @@
+"""The official client of the Model Context Protocol, which starts `ssptool mcp` as its users do."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp import ClientSession, StdioServerParameters, stdio_client
+from mcp_types import CallToolResult, TextContent, Tool
+
+COMMAND = Path(sys.executable).with_name("ssptool")
+PAGE_BYTES = 2_000
+
+
+class McpClient:
+    """A client that waits for each answer. `calls` counts them."""
+
+    def __init__(self, portal: BlockingPortal, session: ClientSession) -> None:
+        self._portal, self._session = portal, session
+        self.calls = 0
+
+    def tools(self) -> dict[str, Tool]:
+        return {one.name: one for one in self._portal.call(self._session.list_tools).tools}
+
+    def ask(self, tool: str, **arguments: Any) -> tuple[str, bool]:
+        """The text of an answer, and whether it is an error. Without a wish for another size, it fits a short page."""
+        self.calls += 1
+        result = self._portal.call(self._session.call_tool, tool, arguments)
+        assert isinstance(result, CallToolResult)
+        (content,) = result.content
+        assert isinstance(content, TextContent)
+        assert len(content.text.encode()) <= max(500, arguments.get("page_bytes", PAGE_BYTES))
+        assert "Traceback" not in content.text
+        return content.text, bool(result.is_error)
+
+    def call(self, tool: str, **arguments: Any) -> str:
+        text, failed = self.ask(tool, **arguments)
+        assert not failed, text
+        return text
+
+    def refused(self, tool: str, **arguments: Any) -> str:
+        text, failed = self.ask(tool, **arguments)
+        assert failed, text
+        return text
+
+    def facts(self, tool: str, **arguments: Any) -> Any:
+        return json.loads(self.call(tool, **arguments))
+
+    def signal(self, run: str, name: str) -> dict[str, Any]:
+        """Statistics of one signal."""
+        (found,) = self.facts("results", run=run, signals=[name])["signals"]
+        return dict(found)
+
+
+@contextmanager
+def serving(folder: Path, *options: str) -> Iterator[McpClient]:
+    """A client of a server that was started elsewhere than in its folder."""
+    arguments = ["mcp", str(folder), *options]
+    server = StdioServerParameters(command=str(COMMAND), args=arguments, env=dict(os.environ), cwd=folder.parent)
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(stdio_client(server)) as (reading, writing),
+        portal.wrap_async_context_manager(ClientSession(reading, writing)) as session,
+    ):
+        portal.call(session.initialize)
+        yield McpClient(portal, session)
+
+
+def run_name(answer: str) -> str:
+    """The name of the run that an answer of `run` ends with."""
+    return answer.split()[-1]
