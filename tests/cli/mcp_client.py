@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import ClientSession, StdioServerParameters, stdio_client
 from mcp_types import CallToolResult, TextContent, Tool
@@ -46,6 +47,16 @@ class McpClient:
         text, failed = self.ask(tool, **arguments)
         assert failed, text
         return text
+
+    def give_up(self, seconds: float, tool: str, **arguments: Any) -> None:
+        """Cancel a call that has no answer after some time."""
+
+        async def waiting() -> bool:
+            with anyio.move_on_after(seconds) as scope:
+                await self._session.call_tool(tool, arguments)
+            return scope.cancelled_caught
+
+        assert self._portal.call(waiting)
 
     def facts(self, tool: str, **arguments: Any) -> Any:
         return json.loads(self.call(tool, **arguments))

@@ -5,10 +5,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
 
+from ssptool.cli.mcp_server.folder import Folder, NotAllowed
+from ssptool.sandbox import missing
 from tests.cli.mcp_client import COMMAND, McpClient, serving
 
 DUAL = Path(__file__).parents[2] / "systems/dual_mass_oscillator"
@@ -69,7 +72,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def client(place: Path) -> Iterator[McpClient]:
     """A read-only server, which leaves every file as it was."""
     before = contents(place)
-    with serving(place / "world") as client:
+    with serving(place / "world", *(["--no-sandbox"] if missing() else [])) as client:
         yield client
     assert contents(place) == before
 
@@ -196,6 +199,32 @@ def test_pages_make_up_the_answer_of_the_command(client, place):
     command = [COMMAND, "info", "plain", "System2", "--variables", "*"]
     done = subprocess.run(command, cwd=place / "world", capture_output=True, text=True, check=False)
     assert lines == done.stdout.rstrip("\n").split("\n")
+
+
+def test_pages_of_json_are_json_and_make_up_the_answer(client):
+    run = client.call("run", system="plain", settings={"stop_time": 0.01}).split()[-1]
+    whole = client.facts("results", run=run, page_bytes=20_000)
+    page = client.facts("results", run=run, page_bytes=700)
+    found = page["signals"]
+    while "more" in page:
+        page = client.facts("more", cursor=page["more"].split("'")[1], page_bytes=700)
+        found += page["signals"]
+    assert found == whole["signals"] and len(found) == 8 and "more" not in whole
+
+
+def test_a_cancelled_run_ends_at_once(client):
+    """It would take minutes, and calls wait for each other."""
+    client.give_up(3.0, "run", system="plain", settings={"stop_time": 3000}, timeout=600)
+    begin = monotonic()
+    assert "3000 s" not in client.call("info")
+    assert monotonic() - begin < 20.0
+
+
+def test_a_system_without_a_sandbox_runs_no_fmu(monkeypatch):
+    monkeypatch.setattr("ssptool.cli.mcp_server.folder.missing", lambda: "the kernel has none")
+    with pytest.raises(NotAllowed, match=r"the kernel has none.*--no-sandbox"):
+        Folder().require_sandbox()
+    Folder(sandbox=False).require_sandbox()
 
 
 def test_tools_say_whether_they_write(client):

@@ -5,12 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from threading import Event
 
 import ssptool
 from ssptool.confinement import OutsideFolder, is_outside, require_inside
 from ssptool.documents.archive import LONE_SUFFIXES
 from ssptool.errors import WrongUsage, abbreviated
 from ssptool.rules.runner import ROOTS_OF_SYSTEMS, found_in
+from ssptool.sandbox import missing
 
 KEPT_RUNS = 16
 """Runs whose results stay in memory; the oldest are forgotten."""
@@ -26,6 +28,13 @@ class NoSystemNamed(WrongUsage):
 
 class NotAllowed(WrongUsage):
     """What only an option of the server allows."""
+
+
+class Cancelled(WrongUsage):
+    """The client has cancelled its call."""
+
+    def __init__(self) -> None:
+        super().__init__("cancelled")
 
 
 class UnknownRun(WrongUsage):
@@ -50,6 +59,8 @@ class Folder:
     results: Path | None = None
     sandbox: bool = True
     runs: "OrderedDict[str, ssptool.Result]" = field(default_factory=OrderedDict)
+    cancelled: Event = field(default_factory=Event)
+    """Set when the client no longer wants the answer to its call."""
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def systems(self) -> list[str]:
@@ -83,6 +94,19 @@ class Folder:
             raise OutsideFolder(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
+
+    def require_sandbox(self) -> None:
+        """Raises NotAllowed where FMUs are to run in a sandbox, and the system has none."""
+        if self.sandbox and (reason := missing()):
+            raise NotAllowed(
+                f"there is no sandbox for FMUs here: {reason}; to run them with all rights of yours, start this "
+                "server with `ssptool mcp --no-sandbox`"
+            )
+
+    def go_on(self, _done: float) -> None:
+        """Called with the progress of a run. Raises Cancelled."""
+        if self.cancelled.is_set():
+            raise Cancelled
 
     def keep(self, result: "ssptool.Result") -> str:
         """The name under which the result of a run can be read from now on."""

@@ -36,7 +36,11 @@ class ResultTools:
             int, Field(ge=0, le=MOST_POINTS, description="Values at so many equidistant times instead of statistics.")
         ] = 0,
         loops: Annotated[
-            bool, Field(description="Algebraic loops at the start instead: solver, residual norm of each iteration.")
+            bool,
+            Field(
+                description="Algebraic loops at the start instead: solver, and the residual norm of each iteration. "
+                "With the setting init fixed-point it changes by the loop gain from one to the next."
+            ),
         ] = False,
     ) -> Answer:
         """Read the results of a run as JSON: of each signal unit, first and final value, minimum and maximum with their

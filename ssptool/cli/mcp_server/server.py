@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Event, Lock
 from typing import Annotated, Any, NamedTuple
 
 import anyio
@@ -73,7 +74,8 @@ class Desk:
         self.tools = {
             one.__name__: ServedTool(one, model_of(one), changing.get(one.__name__, False)) for one in methods
         }
-        self._pages = Pages()
+        self._folder, self._pages = folder, Pages()
+        self._one_at_a_time = Lock()
 
     def descriptions(self) -> list[mcp_types.Tool]:
         more = ServedTool(self.more, model_of(self.more), False)
@@ -83,8 +85,13 @@ class Desk:
         """Read the next page of an answer."""
         return self._pages.next(cursor, PAGE_BYTES)
 
-    def call(self, name: str, arguments: Mapping[str, Any]) -> mcp_types.CallToolResult:
+    def call(self, name: str, arguments: Mapping[str, Any], cancelled: Event) -> mcp_types.CallToolResult:
         """Whatever goes wrong reaches the client as a sentence."""
+        with self._one_at_a_time:
+            self._folder.cancelled = cancelled
+            return self._call(name, arguments)
+
+    def _call(self, name: str, arguments: Mapping[str, Any]) -> mcp_types.CallToolResult:
         size = PAGE_BYTES
         try:
             size, given = _page_size(name, arguments)
@@ -141,14 +148,16 @@ def serve(folder: Path, *, allow_edits: bool, results: Path | None, sandbox: boo
 
 
 async def _serve(desk: Desk) -> None:
-    one_at_a_time = anyio.CapacityLimiter(1)
-
     async def list_tools(_context: Any, _params: Any) -> mcp_types.ListToolsResult:
         return mcp_types.ListToolsResult(tools=desk.descriptions())
 
     async def call_tool(_context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
-        arguments = params.arguments or {}
-        return await anyio.to_thread.run_sync(desk.call, params.name, arguments, limiter=one_at_a_time)
+        cancelled = Event()
+        try:
+            given = params.name, params.arguments or {}, cancelled
+            return await anyio.to_thread.run_sync(desk.call, *given, abandon_on_cancel=True)
+        finally:
+            cancelled.set()
 
     server: Server[Any] = Server(
         "ssptool",

@@ -52,8 +52,7 @@ class Tools:
         """List components, variants and default experiment of a system, or variables of a component or FMU with type,
         unit, start value and range. Without a system: the systems of the folder, and the runs in memory.
         """
-        systems = self._folder.systems()
-        if not system and len(systems) != 1:
+        if not system and len(systems := self._folder.systems()) != 1:
             runs = [f"  {name}  {result!r}" for name, result in self._folder.runs.items()]
             listed = [f"  {one}" for one in systems] or ["  none"]
             return "\n".join(["Systems", *listed, *(["", "Runs in memory", *runs] if runs else [])])
@@ -68,6 +67,7 @@ class Tools:
         variant: Annotated[str, Field(description="Check this SSD only; default: all of the package.")] = "",
         select: Annotated[Sequence[str], Field(description="Only these rules: codes, or beginnings of codes.")] = (),
         ignore: Annotated[Sequence[str], Field(description="All rules but these.")] = (),
+        all: Annotated[bool, Field(description="List findings with the same text one by one.")] = False,
     ) -> Answer:
         """Check a system, or a document (.ssv, .ssm, .ssb): errors, warnings and infos with file, line, reason and
         remedy: XML, references, types, units, loops, FMUs. Nothing is run. `rule` explains a code.
@@ -75,7 +75,7 @@ class Tools:
         report = ssptool.validate(
             self._folder.system(system), variant=variant or None, select=list(select), ignore=list(ignore)
         )
-        return ssptool.PLAIN_REPORT_RENDERERS["text"](report)
+        return ssptool.PLAIN_REPORT_RENDERERS["full text" if all else "text"](report)
 
     def rule(self, code: Annotated[str, Field(description="Code of a finding, such as SSD-CONN-003.")]) -> Answer:
         """Explain a rule: its demand, its reason, and the remedy."""
@@ -145,9 +145,11 @@ class Tools:
         ] = "",
     ) -> Answer:
         """Initialize and simulate a system. Answers with status, choices, loops, and the name of the run (run1, …), by
-        which `results` and `compare` read it: results stay in memory. FMUs run in a sandbox of their own.
+        which `results` and `compare` read it: results stay in memory. FMUs run in a process of their own, in a sandbox
+        unless the server was started without.
         """
         given = self._given(variant, settings, start_values, parameters, inputs, scenario, accept)
+        self._folder.require_sandbox()
         result = ssptool.simulate(
             self._folder.system(system),
             **given,
@@ -157,6 +159,7 @@ class Tools:
             timeout=timeout,
             memory_limit=memory_limit,
             sandbox=self._folder.sandbox,
+            progress=self._folder.go_on,
         )
         return f"{result_text(result).rstrip()}\nin memory       {self._folder.keep(result)}"
 
