@@ -181,6 +181,9 @@ def test_edits_that_bring_errors_are_refused_with_their_diff(client):
         ("results", {"run": "plain/SystemStructure.ssd"}, "error: "),
         ("more", {"cursor": "page9:9"}, "there is no page 'page9:9'"),
         ("info", {"page_bytes": 1}, "page_bytes"),
+        ("info", {"system": "a\0b"}, "cannot be a path"),
+        ("edit", {"system": "plain", "edits": [{"verb": "add", "fmus": ["a\0.fmu"]}]}, "cannot be a path"),
+        ("edit", {"system": "plain", "edits": [{"verb": "remove", "names": ["A"]}], "shared": "x"}, "shared: input"),
     ],
 )
 def test_errors_are_sentences(client, tool, arguments, said):

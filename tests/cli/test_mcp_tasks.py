@@ -243,3 +243,19 @@ def test_results_cannot_be_written_elsewhere(client, folder):
     for output in ("../dual/a.csv", "../../a.csv", "/tmp/a.csv"):
         assert "lies outside" in client.refused("run", system="dual", output=output)
     assert not (folder / "dual/a.csv").exists()
+
+
+def test_edits_that_may_be_saved_cannot_be_saved_elsewhere(client, folder):
+    """Through a link in the place of a folder, and through the name of a parameter set to be made."""
+    outside = folder.parent / "outside"
+    shutil.copytree(folder / "renamed/resources", outside)
+    trap = folder / "trap"
+    trap.mkdir()
+    shutil.copy(folder / "renamed/SystemStructure.ssd", trap)
+    (trap / "resources").symlink_to(outside)
+    before = sorted(outside.iterdir())
+    add = {"verb": "add", "fmus": ["oscillator/resources/Mass.fmu"]}
+    into = {"verb": "set", "name": "System1.m1", "value": 2, "into": "../../outside/new.ssv"}
+    assert "trap" in client.refused("edit", system="trap", edits=[add], apply=True)
+    client.refused("edit", system="renamed", edits=[into], apply=True)
+    assert sorted(outside.iterdir()) == before and not (folder.parent / "new.ssv").exists()

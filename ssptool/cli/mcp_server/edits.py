@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
@@ -95,7 +95,7 @@ class EditTools:
         variant: Variant = "",
         apply: Apply = False,
         shared: Annotated[
-            str,
+            Literal["refuse", "all", "copy"],
             Field(description="For a document that several components use: refuse, edit it for all, or copy it first."),
         ] = "refuse",
     ) -> Answer:

@@ -30,6 +30,13 @@ class NotAllowed(WrongUsage):
     """What only an option of the server allows."""
 
 
+class NoPath(WrongUsage):
+    """A text that cannot be the path of a file."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text!r} cannot be a path: it contains a zero character")
+
+
 class Cancelled(WrongUsage):
     """The client has cancelled its call."""
 
@@ -46,7 +53,9 @@ class UnknownRun(WrongUsage):
 
 
 def plain_path(text: str) -> Path:
-    """A path in the folder. Raises OutsideFolder."""
+    """A path in the folder. Raises OutsideFolder, NoPath."""
+    if "\0" in text:
+        raise NoPath(text)
     require_inside(text)
     return Path(text)
 
@@ -89,7 +98,7 @@ class Folder:
             raise NotAllowed(
                 "this server writes no results: leave out output, or start it with `ssptool mcp --results FOLDER`"
             )
-        path = self.results / name
+        path = self.results / plain_path(name)
         if is_outside(path) or not path.resolve().is_relative_to(self.results.resolve()):
             raise OutsideFolder(name)
         path.parent.mkdir(parents=True, exist_ok=True)

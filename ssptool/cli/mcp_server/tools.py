@@ -84,7 +84,7 @@ class Tools:
     def explain(
         self,
         names: Annotated[
-            Sequence[str], Field(description="Full names of variables or connectors, such as System1.m1.")
+            Sequence[str], Field(description="Full names of variables or connectors: System1.m1. Empty: all.")
         ],
         system: System = "",
         variant: Variant = "",
