@@ -4,16 +4,12 @@
 #include <map>
 #include <stdexcept>
 
-#define JSON_NO_IO
-#include <nlohmann/json.hpp>
-
 #include "files.hpp"
+#include "json.hpp"
 
 namespace ssptool::runtime {
 
 namespace {
-
-using Json = nlohmann::json;
 
 std::string bytes_from(const std::string& digits) {
   std::string bytes;
@@ -22,29 +18,29 @@ std::string bytes_from(const std::string& digits) {
   return bytes;
 }
 
-Value value_from(const Json& json) {
+Value value_from(Json json) {
   if (json.is_string()) return json.get<std::string>();
   if (json.is_object()) return bytes_from(json.at("hex").get<std::string>());
   if (json.is_boolean()) return static_cast<std::int64_t>(json.get<bool>());
-  if (json.is_number_unsigned()) return static_cast<std::int64_t>(json.get<std::uint64_t>());
+  if (json.is_number_unsigned()) return static_cast<std::int64_t>(json.get<std::size_t>());
   if (json.is_number_integer()) return json.get<std::int64_t>();
   return json.get<double>();
 }
 
 template <class T>
-std::vector<T> list(const Json& json, const char* name) {
+std::vector<T> list(Json json, const char* name) {
   return json.contains(name) ? json.at(name).get<std::vector<T>>() : std::vector<T>{};
 }
 
 template <class T, class Read>
-std::vector<T> each(const Json& json, const char* name, const Read& read) {
+std::vector<T> each(Json json, const char* name, const Read& read) {
   std::vector<T> found;
   if (json.contains(name))
-    for (const Json& item : json.at(name)) found.push_back(read(item));
+    for (const Json item : json.at(name)) found.push_back(read(item));
   return found;
 }
 
-Variables variables_from(const Json& json, int fmi_major) {
+Variables variables_from(Json json, int fmi_major) {
   Variables found;
   found.slots = list<Slot>(json, "slots");
   found.references = list<fmi::Reference>(json, "references");
@@ -59,28 +55,28 @@ Variables variables_from(const Json& json, int fmi_major) {
   return found;
 }
 
-VariableSet set_from(const Json& json) {
+VariableSet set_from(Json json) {
   return {json.at("type").get<std::string>(), list<fmi::Reference>(json, "references"),
           each<Value>(json, "values", value_from), list<Slot>(json, "slots")};
 }
 
-PlannedExchange exchange_from(const Json& json) {
+PlannedExchange exchange_from(Json json) {
   return {json.at("states").get<std::size_t>(),      json.at("indicators").get<std::size_t>(),
           json.at("reports_steps").get<bool>(),      json.at("saves_state").get<bool>(),
           list<fmi::Reference>(json, "derivatives"), list<fmi::Reference>(json, "known_states")};
 }
 
-SlotValue slot_value_from(const Json& json) { return {json.at("slot").get<Slot>(), value_from(json.at("value"))}; }
+SlotValue slot_value_from(Json json) { return {json.at("slot").get<Slot>(), value_from(json.at("value"))}; }
 
 // Of a part without an initialization mode.
-void read_beginning(const Json& json, PlannedPart& part) {
+void read_beginning(Json json, PlannedPart& part) {
   part.input_sets = each<VariableSet>(json, "inputs", set_from);
   part.stated = each<SlotValue>(json, "stated", slot_value_from);
   const auto nominal = list<double>(json, "nominal");
   for (std::size_t i = 0; i < nominal.size(); ++i) part.nominal[part.inputs.slots.at(i)] = nominal[i];
 }
 
-PlannedPart part_from(const Json& json) {
+PlannedPart part_from(Json json) {
   PlannedPart part;
   part.name = json.at("name").get<std::string>();
   part.folder = json.at("folder").get<std::string>();
@@ -90,7 +86,7 @@ PlannedPart part_from(const Json& json) {
   part.inputs = variables_from(json.at("inputs"), part.fmi_major);
   part.outputs = variables_from(json.at("outputs"), part.fmi_major);
   if (json.contains("substeps")) {
-    const Json& substeps = json.at("substeps");
+    const Json substeps = json.at("substeps");
     part.substeps = {substeps.at("count").get<std::int64_t>(), substeps.at("follows").get<bool>(),
                      list<Slot>(substeps, "moving"), list<Slot>(substeps, "held")};
   }
@@ -105,15 +101,15 @@ PlannedPart part_from(const Json& json) {
   return part;
 }
 
-Conversion conversion_from(const Json& json) {
+Conversion conversion_from(Json json) {
   Conversion found{json.value("factor", 1.0), json.value("offset", 0.0), {}};
   if (json.contains("table"))
-    for (const Json& pair : json.at("table"))
-      found.table[std::get<std::int64_t>(value_from(pair.at(0)))] = std::get<std::int64_t>(value_from(pair.at(1)));
+    for (const Json pair : json.at("table"))
+      found.table[std::get<std::int64_t>(value_from(pair[0]))] = std::get<std::int64_t>(value_from(pair[1]));
   return found;
 }
 
-Wire wire_from(const Json& json) {
+Wire wire_from(Json json) {
   const Conversion conversion = conversion_from(json);
   Wire wire{json.at("from").get<Slot>(), json.at("to").get<Slot>(), conversion.factor, -0.0, {}};
   // To add −0.0 changes nothing; to add 0.0 changes the sign of a zero.
@@ -122,55 +118,53 @@ Wire wire_from(const Json& json) {
   return wire;
 }
 
-Call call_from(const Json& json) {
-  return {json.at("part").get<Index>(), list<Slot>(json, "set"), list<Slot>(json, "get")};
-}
+Call call_from(Json json) { return {json.at("part").get<Index>(), list<Slot>(json, "set"), list<Slot>(json, "get")}; }
 
-ScheduleStep step_from(const Json& json) {
+ScheduleStep step_from(Json json) {
   if (json.contains("loop")) return json.at("loop").get<Index>();
   return call_from(json);
 }
 
-Schedule schedule_from(const Json& json) {
+Schedule schedule_from(Json json) {
   Schedule found;
-  for (const Json& step : json) found.push_back(step_from(step));
+  for (const Json step : json) found.push_back(step_from(step));
   return found;
 }
 
 // By row, which of so many columns it has.
-Pattern pattern_from(const Json& json, std::size_t columns) {
+Pattern pattern_from(Json json, std::size_t columns) {
   Pattern found(json.size(), columns, false);
   for (std::size_t i = 0; i < found.rows; ++i)
-    for (const Json& j : json.at(i)) found.set(i, j.get<std::size_t>());
+    for (const Json j : json[i]) found.set(i, j.get<std::size_t>());
   return found;
 }
 
-OdePart ode_part_from(const Json& json) {
+OdePart ode_part_from(Json json) {
   return {list<fmi::Reference>(json, "unknowns"), list<fmi::Reference>(json, "knowns"), list<std::size_t>(json, "rows"),
           list<std::size_t>(json, "columns"), pattern_from(json.at("pattern"), json.at("columns").size())};
 }
 
-PlannedOdeJacobian jacobian_from(const Json& json) {
+PlannedOdeJacobian jacobian_from(Json json) {
   PlannedOdeJacobian found;
   found.directional = json.at("directional").get<bool>();
   found.relative_step = json.at("relative_step").get<double>();
-  if (const Json& pattern = json.at("pattern"); !pattern.is_null())
+  if (const Json pattern = json.at("pattern"); !pattern.is_null())
     found.pattern = pattern_from(pattern, pattern.size());
   found.parts = each<OdePart>(json, "parts", ode_part_from);
   found.wires = DenseMatrix(json.at("inputs").get<std::size_t>(), json.at("outputs").get<std::size_t>());
-  for (const Json& wire : json.at("wires"))
-    found.wires(wire.at(0).get<std::size_t>(), wire.at(1).get<std::size_t>()) = wire.at(2).get<double>();
+  for (const Json wire : json.at("wires"))
+    found.wires(wire[0].get<std::size_t>(), wire[1].get<std::size_t>()) = wire[2].get<double>();
   return found;
 }
 
 // JSON has no infinity; null stands for it.
-std::vector<double> bounds(const Json& json, double unbounded) {
+std::vector<double> bounds(Json json, double unbounded) {
   std::vector<double> found;
-  for (const Json& item : json) found.push_back(item.is_null() ? unbounded : item.get<double>());
+  for (const Json item : json) found.push_back(item.is_null() ? unbounded : item.get<double>());
   return found;
 }
 
-PlannedLoop loop_from(const Json& json) {
+PlannedLoop loop_from(Json json) {
   PlannedLoop loop;
   loop.names = list<std::string>(json, "names");
   LoopCalls& calls = loop.calls;
@@ -189,7 +183,7 @@ PlannedLoop loop_from(const Json& json) {
   return loop;
 }
 
-IterateRule rule_from(const Json& json) {
+IterateRule rule_from(Json json) {
   const std::map<std::string, RuleKind> kinds{{"relaxation", RuleKind::relaxation},
                                               {"aitken", RuleKind::aitken},
                                               {"secants", RuleKind::secants},
@@ -204,14 +198,14 @@ IterateRule rule_from(const Json& json) {
   return rule;
 }
 
-MeasureLimit measure_from(const Json& json) {
+MeasureLimit measure_from(Json json) {
   const std::map<std::string, MeasureKind> kinds{{"absolute", MeasureKind::absolute},
                                                  {"relative", MeasureKind::relative},
                                                  {"residual_relative", MeasureKind::residual_relative}};
   return {kinds.at(json.at("kind").get<std::string>()), json.at("limit").get<double>()};
 }
 
-IterationCalls iteration_from(const Json& json) {
+IterationCalls iteration_from(Json json) {
   IterationCalls calls{};
   calls.group = json.at("group").get<Index>();
   calls.following = json.at("following").get<Index>();
@@ -230,8 +224,8 @@ IterationCalls iteration_from(const Json& json) {
   return calls;
 }
 
-PlannedTables tables_from(const Json& json) {
-  const auto column = [](const Json& one) {
+PlannedTables tables_from(Json json) {
+  const auto column = [](Json one) {
     return PlannedColumn{one.at("slot").get<Slot>(), one.at("axis").get<std::size_t>(),
                          each<Value>(one, "values", value_from), one.at("linear").get<bool>()};
   };
@@ -239,28 +233,28 @@ PlannedTables tables_from(const Json& json) {
           list<std::pair<double, double>>(json, "jumps")};
 }
 
-DrivenInput driven_from(const Json& json) {
+DrivenInput driven_from(Json json) {
   const std::map<std::string, DrivenInput::Run> runs{{"held", DrivenInput::Run::held},
                                                      {"following", DrivenInput::Run::following},
                                                      {"middle", DrivenInput::Run::middle}};
   return {json.at("slot").get<Slot>(), runs.at(json.at("runs").get<std::string>())};
 }
 
-Instruction instruction_from(const Json& json) {
-  return {static_cast<Op>(json.at(0).get<int>()), json.at(1).get<Index>(), json.at(2).get<int>()};
+Instruction instruction_from(Json json) {
+  return {static_cast<Op>(json[0].get<int>()), json[1].get<Index>(), json[2].get<int>()};
 }
 
-PartVariable part_variable_from(const Json& json) {
+PartVariable part_variable_from(Json json) {
   return {json.at("part").get<Index>(),        json.at("reference").get<fmi::Reference>(),
           json.at("type").get<std::string>(),  json.value("size", std::size_t{1}),
           list<std::size_t>(json, "elements"), each<Value>(json, "starts", value_from)};
 }
 
-Target target_from(const Json& json) {
+Target target_from(Json json) {
   return {part_variable_from(json), conversion_from(json), list<std::size_t>(json, "own")};
 }
 
-ParameterWire parameter_wire_from(const Json& json) {
+ParameterWire parameter_wire_from(Json json) {
   ParameterWire wire{
       part_variable_from(json.at("from")), part_variable_from(json.at("to")),         conversion_from(json),
       json.value("tunable", false),        json.at("destination").get<std::string>(), {}};
@@ -268,14 +262,14 @@ ParameterWire parameter_wire_from(const Json& json) {
   return wire;
 }
 
-std::optional<Fraction> time_from(const Json& json, const char* name) {
+std::optional<Fraction> time_from(Json json, const char* name) {
   if (!json.contains(name)) return std::nullopt;
-  return Fraction(json.at(name).at(0).get<std::uint64_t>(), json.at(name).at(1).get<std::uint64_t>());
+  return Fraction(json.at(name)[0].get<std::size_t>(), json.at(name)[1].get<std::size_t>());
 }
 
-ClockPlace clock_place_from(const Json& json) { return {json.at(0).get<std::size_t>(), json.at(1).get<std::size_t>()}; }
+ClockPlace clock_place_from(Json json) { return {json[0].get<std::size_t>(), json[1].get<std::size_t>()}; }
 
-SystemClock system_clock_from(const Json& json) {
+SystemClock system_clock_from(Json json) {
   SystemClock clock{interval_variability(json.at("variability").get<std::string>()),
                     time_from(json, "interval"),
                     time_from(json, "shift"),
@@ -285,7 +279,7 @@ SystemClock system_clock_from(const Json& json) {
   return clock;
 }
 
-SystemVariable variable_from(const Json& json) {
+SystemVariable variable_from(Json json) {
   SystemVariable variable;
   variable.name = json.at("name").get<std::string>();
   variable.type = json.at("type").get<std::string>();
@@ -303,7 +297,7 @@ SystemVariable variable_from(const Json& json) {
   return variable;
 }
 
-PlannedClock clock_from(const Json& json) {
+PlannedClock clock_from(Json json) {
   PlannedClock clock{json.at("name").get<std::string>(), json.at("reference").get<fmi::Reference>(),
                      interval_variability(json.at("variability").get<std::string>())};
   clock.interval = time_from(json, "interval");
@@ -314,7 +308,7 @@ PlannedClock clock_from(const Json& json) {
   return clock;
 }
 
-PlannedEventMember event_member_from(const Json& json, const std::vector<PlannedPart>& parts) {
+PlannedEventMember event_member_from(Json json, const std::vector<PlannedPart>& parts) {
   PlannedEventMember member;
   member.instance = json.at("part").get<Index>();
   member.name = parts.at(member.instance).name;
@@ -327,11 +321,11 @@ PlannedEventMember event_member_from(const Json& json, const std::vector<Planned
   member.stepped = !parts[member.instance].exchange;
   member.timed = json.at("timed").get<std::size_t>();
   member.triggered = json.at("triggered").get<std::size_t>();
-  for (const Json& clock : json.at("clocks")) member.shown.push_back(clock.value("slot", none));
+  for (const Json clock : json.at("clocks")) member.shown.push_back(clock.value("slot", none));
   return member;
 }
 
-PlannedEventSteps at_events_from(const Json& json, const Plan& plan) {
+PlannedEventSteps at_events_from(Json json, const Plan& plan) {
   PlannedEventSteps found;
   found.samples = json.at("samples").get<bool>();
   found.rolls_back = json.value("rolls_back", false);
@@ -345,14 +339,14 @@ PlannedEventSteps at_events_from(const Json& json, const Plan& plan) {
   events.inputs = list<Slot>(json, "inputs");
   events.signals = plan.signals;
   for (const std::string& type : plan.types) events.unsigned_values.push_back(type == "UInt64");
-  for (const Json& member : json.at("members")) events.members.push_back(event_member_from(member, plan.parts));
+  for (const Json member : json.at("members")) events.members.push_back(event_member_from(member, plan.parts));
   events.wires = each<Wire>(json, "wires", wire_from);
-  for (const Json& wire : json.at("clock_wires"))
-    events.clock_wires[clock_place_from(wire.at(0))].push_back(clock_place_from(wire.at(1)));
+  for (const Json wire : json.at("clock_wires"))
+    events.clock_wires[clock_place_from(wire[0])].push_back(clock_place_from(wire[1]));
   return found;
 }
 
-PlannedOde ode_from(const Json& json, const Plan& plan) {
+PlannedOde ode_from(Json json, const Plan& plan) {
   PlannedOde ode;
   ode.parts = list<Index>(json, "parts");
   ode.alone = json.at("alone").get<bool>();
@@ -371,7 +365,7 @@ PlannedOde ode_from(const Json& json, const Plan& plan) {
   return ode;
 }
 
-void read_stepping(const Json& json, Plan& plan) {
+void read_stepping(Json json, Plan& plan) {
   plan.groups = list<std::vector<Index>>(json, "groups");
   plan.schedules = each<Schedule>(json, "schedules", schedule_from);
   plan.iterations = each<IterationCalls>(json, "iterations", iteration_from);
@@ -380,7 +374,7 @@ void read_stepping(const Json& json, Plan& plan) {
   plan.program = each<Instruction>(json, "program", instruction_from);
 }
 
-Plan plan_from(const Json& json) {
+Plan plan_from(Json json) {
   if (const int version = json.at("version").get<int>(); version != plan_version)
     throw std::runtime_error("the plan is of version " + std::to_string(version) + ", this runtime reads version " +
                              std::to_string(plan_version));
@@ -427,11 +421,13 @@ Value Conversion::carry(Value value) const {
 }
 
 Plan read_plan(const std::string& file) {
+  Plan plan;
   try {
-    return plan_from(Json::parse(content_of(file)));
-  } catch (const Json::exception& error) {
+    read_json(content_of(file), [&plan](Json json) { plan = plan_from(json); });
+  } catch (const JsonError& error) {
     throw std::runtime_error(file + " is no plan: " + error.what());
   }
+  return plan;
 }
 
 }  // namespace ssptool::runtime

@@ -1,0 +1,71 @@
+// Values of JSON by name, without the templates of the library that reads them: these are made in json.cpp alone, where
+// each file that includes them would take a minute to compile with sanitizers.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <stdexcept>
+#include <string>
+
+namespace ssptool::runtime {
+
+// A text that is no JSON, or a value that is missing or of another type; what() names it.
+struct JsonError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// A view of a value; it lives as long as the text is read (see `read_json`).
+class Json {
+ public:
+  explicit Json(const nlohmann::json& value) noexcept : value_(&value) {}
+
+  // Of an object; `at` names what is missing.
+  [[nodiscard]] bool contains(const char* name) const;
+  [[nodiscard]] Json at(const char* name) const;
+  // Of an array.
+  [[nodiscard]] std::size_t size() const noexcept;
+  [[nodiscard]] Json operator[](std::size_t place) const;
+
+  [[nodiscard]] bool is_null() const noexcept;
+  [[nodiscard]] bool is_string() const noexcept;
+  [[nodiscard]] bool is_object() const noexcept;
+  [[nodiscard]] bool is_boolean() const noexcept;
+  [[nodiscard]] bool is_number_unsigned() const noexcept;
+  [[nodiscard]] bool is_number_integer() const noexcept;
+
+  // Made for the types at the end of json.cpp.
+  template <class T>
+  [[nodiscard]] T get() const;
+  template <class T>
+  [[nodiscard]] T value(const char* name, T otherwise) const {
+    return contains(name) ? at(name).get<T>() : otherwise;
+  }
+
+  class Items;
+  [[nodiscard]] Items begin() const noexcept;
+  [[nodiscard]] Items end() const noexcept;
+
+ private:
+  const nlohmann::json* value_;
+};
+
+class Json::Items {
+ public:
+  Items(Json array, std::size_t place) noexcept : array_(array), place_(place) {}
+  Json operator*() const { return array_[place_]; }
+  Items& operator++() noexcept { return ++place_, *this; }
+  bool operator!=(const Items& other) const noexcept { return place_ != other.place_; }
+
+ private:
+  Json array_;
+  std::size_t place_;
+};
+
+inline Json::Items Json::begin() const noexcept { return {*this, 0}; }
+inline Json::Items Json::end() const noexcept { return {*this, size()}; }
+
+// Gives the value of a text to a function. Throws JsonError, also for what the function asks of the value in vain.
+void read_json(const std::string& text, const std::function<void(Json)>& function);
+
+}  // namespace ssptool::runtime
