@@ -1,5 +1,6 @@
 """The command `ssptool mcp`."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -50,6 +51,8 @@ def mcp_command(
 
     For example `ssptool mcp plants`, or `ssptool mcp plants --allow-edits --results plants/results`.
     """
+    if sys.stdin.isatty():
+        raise typer.BadParameter("a client starts this command, and speaks with it; docs/mcp.md says how")
     if not folder.is_dir():
         raise NoFolder(folder)
     try:

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -239,9 +240,11 @@ def test_tools_say_whether_they_write(client):
 
 
 def test_a_missing_package_and_a_missing_folder_are_named(tmp_path):
+    plain: dict[str, Any] = {"capture_output": True, "text": True, "check": False, "stdin": subprocess.DEVNULL}
+    run = partial(subprocess.run, cwd=tmp_path, **plain)
     lacking = "import sys; sys.modules['mcp'] = None; sys.argv = ['ssptool', 'mcp']"
     code = f"{lacking}; from ssptool.cli.main import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = run([sys.executable, "-c", code])
     assert (done.returncode, "pip install 'ssptool[mcp]'" in done.stderr) == (1, True)
-    done = subprocess.run([COMMAND, "mcp", "nowhere"], capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = run([COMMAND, "mcp", "nowhere"])
     assert (done.returncode, "nowhere is not a folder" in done.stderr) == (2, True)
