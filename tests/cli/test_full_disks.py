@@ -26,7 +26,8 @@ def on_a_full_disk(folder: Path, *arguments: object) -> "subprocess.CompletedPro
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (MOST, MOST))
 
-    command = [sys.executable, "-m", "ssptool", *map(str, arguments)]
+    # Compiled modules would be cut short as well, for everybody.
+    command = [sys.executable, "-B", "-m", "ssptool", *map(str, arguments)]
     return subprocess.run(command, cwd=folder, preexec_fn=limit, capture_output=True, text=True, timeout=100)
 
 
