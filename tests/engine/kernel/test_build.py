@@ -36,6 +36,7 @@ ELSEWHERE = {
     "events",
     "fractions",
     "integration",
+    "ode_component",
     "ode_events",
     "ode_jacobian",
     "ode_system",
