@@ -325,8 +325,6 @@ class OdeOwner(Protocol):
         """Finish the evaluation of a schedule that a loop has ended; the reason if that cannot be done."""
         ...
 
-    def before_event(self) -> None: ...
-
     def row(self, row: Floats) -> None:
         """Keep a row of the trace: of a communication point, or of a side of an event."""
         ...
@@ -358,15 +356,6 @@ class OdeOwner(Protocol):
 
 CauseText = tuple[str, str]
 """Of an event: a component, and what has happened there."""
-
-
-class EventNews(NamedTuple):
-    """After an event: the next time event [s] and whose it is; whether nominal values, states or signals changed."""
-
-    next_time: float
-    timers: Sequence[CauseText]
-    nominals_changed: bool
-    changed: bool
 
 
 class KernelPosition(NamedTuple):

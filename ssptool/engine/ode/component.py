@@ -6,7 +6,7 @@ import contextlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import chain, count
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import SETTLED
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import FLOAT, Floats, Kernel, copy_slots
-from ssptool.engine.kernel.ode import Effort
+from ssptool.engine.kernel.ode import Effort, OdeExchangeCalls
 from ssptool.engine.masters.master import StepBatch, tolerance_of_times
 from ssptool.engine.masters.protocols import SavedState, Updated, part_of, under
 from ssptool.engine.ode.event_rows import EventRow, EventRows, all_points, restore_contents, saved_component, saved_rows
@@ -43,21 +43,38 @@ class Tally:
         return self.told.events - before.events, self.told.effort.evaluations - before.effort.evaluations
 
 
+def exchange_calls(plan: Plan) -> OdeExchangeCalls:
+    """What the ODE of a plan exchanges with other components."""
+    assert plan.ode is not None
+    inputs, numbered = list(plan.ode.inputs), set(plan.numbered)
+    received = [slot for one in plan.integrated for slot in one.input_slots]
+    outputs = (slot for one in plan.integrated for slot in one.output_slots)
+    return OdeExchangeCalls(
+        moving=[plan.types[slot] == FLOAT for slot in inputs],
+        nominal=np.array(plan.nominal)[inputs],
+        received=received,
+        shown=[*received, *outputs, *plan.ode_event_slots],
+        event_signals=plan.ode_event_slots,
+        event_sources=plan.ode_event_sources,
+        contents=plan.numbered,
+        content_columns=[place for place, slot in enumerate(plan.recorded, start=1) if slot in numbered],
+        start=plan.interval.start,
+        macro_step=plan.interval.step,
+        hands_over=plan.event_modes.with_ode,
+    )
+
+
 class OdeExchange:
-    """Exchange between the kernel of the ODE, `inside`, and that of all components, `outside`.
+    """Exchange between the kernel of the ODE, `inside`, and that of all components, `outside`."""
 
-    `inside` is the kernel of the ODE, `outside` that of all components.
-    """
-
-    def __init__(self, plan: Plan, inside: Kernel, outside: Kernel) -> None:
+    def __init__(self, calls: OdeExchangeCalls, inside: Kernel, outside: Kernel) -> None:
         self._inside, self._outside = inside, outside
-        self._numbered = frozenset(plan.numbered)
-        every = chain.from_iterable((*one.input_slots, *one.output_slots) for one in plan.integrated)
-        self._at_events = np.array(plan.ode_event_slots, dtype=np.intp)
-        self._everything = np.array([*every, *self._at_events], dtype=np.intp)
-        self._sources = np.array(plan.ode_event_sources, dtype=np.intp)
-        self._inputs = np.array([slot for one in plan.integrated for slot in one.input_slots], dtype=np.intp)
-        self._columns = [place for place, slot in enumerate(plan.recorded, start=1) if slot in self._numbered]
+        self._numbered = frozenset(calls.contents)
+        self._at_events = np.array(calls.event_signals, dtype=np.intp)
+        self._everything = np.array(calls.shown, dtype=np.intp)
+        self._sources = np.array(calls.event_sources, dtype=np.intp)
+        self._inputs = np.array(calls.received, dtype=np.intp)
+        self._columns = calls.content_columns
 
     @property
     def takes_event_signals(self) -> bool:
@@ -113,7 +130,7 @@ class OdeComponent:
     goes through them with all others.
     """
 
-    def __init__(self, integration: AnyIntegration, assembly: Assembly) -> None:
+    def __init__(self, integration: Integration, assembly: Assembly) -> None:
         ode = assembly.plan.ode
         assert ode is not None
         self.integration = integration
@@ -123,20 +140,20 @@ class OdeComponent:
         self._able = tuple(assembly.instances[index] for index, can in able.items() if can)
         self._unable = tuple(assembly.instances[index] for index, can in able.items() if not can)
         self._inputs = np.array(ode.inputs, dtype=np.intp)
-        self._exchange = OdeExchange(assembly.plan, integration.system.kernel, assembly.kernel)
-        self._nominal = np.array(assembly.plan.nominal)[self._inputs]
-        self._moving = np.array([assembly.plan.types[slot] == FLOAT for slot in ode.inputs], dtype=bool)
+        calls = exchange_calls(assembly.plan)
+        self._exchange = OdeExchange(calls, integration.system.kernel, assembly.kernel)
+        self._nominal, self._moving = calls.nominal, np.array(calls.moving, dtype=bool)
         self._event_rows = EventRows(assembly.plan, ode)
         self._snapshots: dict[int, Snapshot] = {}
         self._numbers = count(1)
         self._events: deque[EventRow] = deque()
         self._signs: Floats = np.empty(0)  # indicators at the end of the last step
-        self._end = assembly.plan.interval.start  # of that step; an event there leaves the integration a little before
+        self._end = calls.start  # of that step; an event there leaves the integration a little before
         self._tally = Tally(integration)
         self._failure: Failure | None = None
         self._updates = Updates(integration.system)
-        self._macro_step = assembly.plan.interval.step
-        integration.hands_over = assembly.plan.event_modes.with_ode
+        self._macro_step = calls.macro_step
+        integration.hands_over = calls.hands_over
         integration.before_event = self._keep_states
 
     # -- what a kernel asks for -----------------------------------------------------------------------------------

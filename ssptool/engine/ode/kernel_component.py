@@ -1,7 +1,6 @@
 """ODE beside co-simulation in the native kernel: the same as `OdeComponent`, stepped without Python in between."""
 
 from collections.abc import Callable
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +10,9 @@ from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.kernel_events import KernelEvents, as_stopped
 from ssptool.engine.assembly.ode_instance import KernelOdeInstance
 from ssptool.engine.failure import Failure, IntegrationStopped
-from ssptool.engine.kernel.interface import FLOAT, Floats
-from ssptool.engine.kernel.ode import OdeExchangeCalls
+from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.protocols import SavedState, Updated
-from ssptool.engine.ode.component import Tally
+from ssptool.engine.ode.component import Tally, exchange_calls
 from ssptool.engine.ode.event_rows import (
     EventRow,
     EventRows,
@@ -25,7 +23,6 @@ from ssptool.engine.ode.event_rows import (
 )
 from ssptool.engine.ode.events import IntegrationState
 from ssptool.engine.ode.kernel_integration import KernelIntegration
-from ssptool.engine.planning.plan import Plan
 from ssptool.fmu.instance import FmiError
 
 if TYPE_CHECKING:
@@ -40,7 +37,7 @@ class KernelOdeComponent:
         self._integration, self._system = integration, integration.system
         self._events = integration.system.events
         self._core: NativeOdeComponent = instance.core
-        self._core.attach(integration.core, _exchange(assembly.plan))
+        self._core.attach(integration.core, exchange_calls(assembly.plan))
         instance.explanation = self._explanation
         self._event_rows = EventRows(assembly.plan, assembly.plan.ode)
         self._tally = Tally(integration)
@@ -117,25 +114,3 @@ class KernelOdeComponent:
         if isinstance(error, FmiError):
             error = self._system.refused(error, self._integration.time)
         return error.failure
-
-
-def _exchange(plan: Plan) -> OdeExchangeCalls:
-    ode = plan.ode
-    assert ode is not None
-    inputs = list(ode.inputs)
-    received = [slot for one in plan.integrated for slot in one.input_slots]
-    outputs = chain.from_iterable(one.output_slots for one in plan.integrated)
-    numbered = set(plan.numbered)
-    return OdeExchangeCalls(
-        moving=[plan.types[slot] == FLOAT for slot in inputs],
-        nominal=np.array(plan.nominal)[inputs],
-        received=received,
-        shown=[*received, *outputs, *plan.ode_event_slots],
-        event_signals=plan.ode_event_slots,
-        event_sources=plan.ode_event_sources,
-        contents=plan.numbered,
-        content_columns=[place for place, slot in enumerate(plan.recorded, start=1) if slot in numbered],
-        start=plan.interval.start,
-        macro_step=plan.interval.step,
-        hands_over=plan.event_modes.with_ode,
-    )

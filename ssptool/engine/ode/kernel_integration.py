@@ -13,8 +13,8 @@ from ssptool.engine.failure import IntegrationStopped
 from ssptool.engine.kernel import native_integration
 from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import Floats, Outcome
-from ssptool.engine.kernel.ode import CauseText, ContinuousCalls, EventNews, KernelPosition, OdeCalls
-from ssptool.engine.ode.events import EventOutcome, IntegrationState
+from ssptool.engine.kernel.ode import CauseText, ContinuousCalls, KernelPosition, OdeCalls
+from ssptool.engine.ode.events import IntegrationState
 from ssptool.engine.ode.integration import WRONG_DERIVATIVES, OdeStatistics, remark_on_coarseness
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.jacobian import jacobian_calls
@@ -32,28 +32,14 @@ class KernelIntegration:
     def __init__(self, system: OdeSystem, plan: Plan, integrator: Integrator) -> None:
         assert isinstance(system.events, KernelEvents)
         self.system, self.rows = system, deque[Floats]()
-        self.before_event: Callable[[], None] = lambda: None
         self._events, self._interval = system.events, plan.interval
         self._core: NativeIntegration = native_integration(
             system.kernel, system.events.core, _calls(system, plan, integrator), _Owner(self)
         )
-        system.lead_to(self._core)
 
     @property
     def core(self) -> "NativeIntegration":
         return self._core
-
-    @property
-    def hands_over(self) -> bool:
-        return self._core.hands_over
-
-    @hands_over.setter
-    def hands_over(self, hands_over: bool) -> None:
-        self._core.hands_over = hands_over
-
-    @property
-    def due(self) -> tuple[Cause, ...]:
-        return _causes(self._core.due)
 
     @property
     def statistics(self) -> OdeStatistics:
@@ -62,10 +48,6 @@ class KernelIntegration:
     @property
     def time(self) -> float:
         return self._core.time
-
-    @property
-    def next_time(self) -> float:
-        return self._core.next_time
 
     def begin(self) -> None:
         remark_on_coarseness(self.system, self._interval)
@@ -102,33 +84,13 @@ class KernelIntegration:
             self._core.go_to(self._within_kernel(position))
 
     def start_over(self, position: IntegrationState) -> None:
-        self.system.input_polynomials = None
         self._restore(position)
         with self._events.explained():
             self._core.start_over(self._within_kernel(position))
 
-    def restart(self, t: float, before: Floats) -> None:
-        with self._events.explained():
-            self._core.restart(t, before)
-
     def intervene(self, action: Callable[[], None]) -> None:
         with self._events.explained():
             self._core.intervene(action)
-
-    def enter(self, within: float = 0.0) -> None:
-        with self._events.explained():
-            self._core.enter(within)
-
-    def leave(self, outcome: EventOutcome, *, first: bool) -> bool:
-        timers = [(cause.component, cause.what) for cause in outcome.timers]
-        with self._events.explained():
-            return self._core.leave(
-                EventNews(outcome.next_time, timers, outcome.nominals_changed, outcome.changed), first
-            )
-
-    def indicators(self) -> Floats:
-        with self._events.explained():
-            return self._core.indicators()
 
     def advance(self, point: float, limit: float) -> bool:
         try:
@@ -185,10 +147,6 @@ class _Owner:
     def rescue(self, schedule: int, t: float) -> Stopped | None:
         failure = self._system.rescue(schedule, t)
         return None if failure is None else as_stopped(failure)
-
-    def before_event(self) -> None:
-        with _stopping():
-            self._integration.before_event()
 
     def row(self, row: Floats) -> None:
         self._integration.rows.append(row)

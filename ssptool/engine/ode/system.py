@@ -22,7 +22,7 @@ from ssptool.fmu.model_exchange import DISCARD, GET_DERIVATIVES, GET_INDICATORS,
 from ssptool.fmu.model_exchange import functions_of_exchange as functions_of_exchange
 
 if TYPE_CHECKING:
-    from ssptool.engine.kernel._kernel import NativeIntegration
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +205,6 @@ class OdeInputPolynomials(NamedTuple):
         return value
 
 
-NO_POLYNOMIALS = OdeInputPolynomials(0.0, np.empty(0), np.empty(0), np.empty(0))
-
-
 BELOW_ZERO = -1e-300
 """Value that replaces an event indicator of exactly zero."""
 
@@ -263,8 +260,7 @@ class OdeSystem:
         self.instances = ode.instances
         self.models = tuple(_model(assembly, index) for index in ode.instances)
         self.kernel = assembly.kernel
-        self._input_polynomials: OdeInputPolynomials | None = None
-        self._native: NativeIntegration | None = None
+        self.input_polynomials: OdeInputPolynomials | None = None
         self.stimuli = stimuli
         self.events = assembly.events_of_ode()
         self.inputs = np.array(ode.inputs, dtype=np.intp)
@@ -288,21 +284,7 @@ class OdeSystem:
         self._views: dict[tuple[int, int], Floats] = {}
         self.last_failure: Failure | None = None
 
-    @property
-    def input_polynomials(self) -> OdeInputPolynomials | None:
-        return self._input_polynomials
-
-    @input_polynomials.setter
-    def input_polynomials(self, input_polynomials: OdeInputPolynomials | None) -> None:
-        self._input_polynomials = input_polynomials
-        if self._native is not None:
-            self._native.input_polynomials(*(input_polynomials or NO_POLYNOMIALS))
-
     # -- what the integrator calls -------------------------------------------------------------------------
-
-    def lead_to(self, native: "NativeIntegration") -> None:
-        """Let the kernel evaluate f with the present polynomials of inputs, from now on."""
-        self._native = native
 
     def slopes(self, t: float, x: int, place: int) -> bool:
         """f: write x' at (t, x); both vectors by address."""

@@ -21,6 +21,12 @@ std::vector<Cause> causes_from(nb::handle causes) {
   return found;
 }
 
+nb::object to_python(const std::vector<Cause>& causes) {
+  nb::list found;
+  for (const Cause& one : causes) found.append(nb::make_tuple(one.component, one.what));
+  return nb::tuple(found);
+}
+
 Pattern pattern_from(nb::handle matrix) {
   const auto cells = nb::cast<nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>>(matrix);
   Pattern found(cells.shape(0), cells.shape(1), false);
@@ -93,12 +99,6 @@ IntegrationState state_from(nb::handle position) {
 
 }  // namespace
 
-nb::object to_python(const std::vector<Cause>& causes) {
-  nb::list found;
-  for (const Cause& one : causes) found.append(nb::make_tuple(one.component, one.what));
-  return nb::tuple(found);
-}
-
 NativeIntegration::NativeIntegration(NativeKernel& kernel, NativeEvents& events, nb::handle calls, nb::object owner)
     : kernel_(kernel),
       everyone_(index(attribute<Number>(calls, "everyone"))),
@@ -122,7 +122,6 @@ NativeIntegration::NativeIntegration(NativeKernel& kernel, NativeEvents& events,
                    solver_from(attribute<int>(calls, "solver"), system_, {system_.size(), system_.indicator_count()},
                                attribute<double>(calls, "rtol"), calls.attr("cvode")),
                    settings_from(calls)) {
-  integration_.before_event = [this] { owner_.call("before_event"); };
   if (jacobian_) jacobian_->on_contradiction = [this] { owner_.call("contradicted"); };
   integration_.on_row = [this](double t, RowOf) { add_row(t); };
   integration_.on_no_row = [this] { owner_.call("no_row"); };
@@ -156,10 +155,6 @@ void NativeIntegration::start_over(nb::handle position) {
   does([&](Integration& core) { core.start_over(state); });
 }
 
-void NativeIntegration::restart(double t, const Vector& before) {
-  does([&](Integration& core) { core.restart(t, span_of(before)); });
-}
-
 void NativeIntegration::intervene(nb::callable action) {
   does([&](Integration& core) {
     core.intervene([&] {
@@ -167,22 +162,6 @@ void NativeIntegration::intervene(nb::callable action) {
       action();
     });
   });
-}
-
-bool NativeIntegration::leave(nb::handle news, bool first) {
-  EventOutcome outcome;
-  outcome.next_time = attribute<double>(news, "next_time");
-  outcome.timers = causes_from(news.attr("timers"));
-  outcome.nominals_changed = attribute<bool>(news, "nominals_changed");
-  outcome.changed = attribute<bool>(news, "changed");
-  return does([&](Integration& core) { return core.leave(outcome, first); });
-}
-
-void NativeIntegration::input_polynomials(double start, const Vector& value, const Vector& first,
-                                          const Vector& second) {
-  const auto vector = [](const Vector& one) { return std::vector<double>(one.data(), one.data() + one.size()); };
-  for (const Vector* one : {&value, &first, &second}) check_size(one->size(), value.size(), "an input polynomial");
-  system_.input_polynomials = {start, vector(value), vector(first), vector(second)};
 }
 
 std::vector<double> NativeIntegration::make_row(double t) {
@@ -219,14 +198,7 @@ void bind_integration(nb::module_& module) {
            "owner"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
            nb::sig("def __init__(self, kernel: NativeKernel, events: NativeEvents, calls: "
                    "ssptool.engine.kernel.ode.OdeCalls, owner: ssptool.engine.kernel.ode.OdeOwner) -> None"))
-      .def_prop_rw(
-          "hands_over", [](Self& self) { return self.core().hands_over; },
-          [](Self& self, bool hands_over) { self.core().hands_over = hands_over; })
-      .def_prop_ro(
-          "due", [](Self& self) { return to_python(self.core().due); },
-          nb::sig("def due(self) -> tuple[tuple[str, str], ...]"))
       .def_prop_ro("time", [](Self& self) { return self.core().time(); })
-      .def_prop_ro("next_time", [](Self& self) { return self.core().next_time(); })
       .def_prop_ro("events", [](Self& self) { return self.core().events(); })
       .def_prop_ro(
           "effort", [](Self& self) { return to_python(self.effort()); },
@@ -245,22 +217,8 @@ void bind_integration(nb::module_& module) {
            nb::sig("def go_to(self, position: ssptool.engine.kernel.ode.KernelPosition) -> None"))
       .def("start_over", &Self::start_over, "position"_a,
            nb::sig("def start_over(self, position: ssptool.engine.kernel.ode.KernelPosition) -> None"))
-      .def("restart", &Self::restart, "t"_a, "before"_a,
-           nb::sig("def restart(self, t: float, before: ssptool.engine.kernel.interface.Floats) -> None"))
       .def("intervene", &Self::intervene, "action"_a,
            nb::sig("def intervene(self, action: collections.abc.Callable[[], None]) -> None"))
-      .def(
-          "enter", [](Self& self, double within) { self.does([&](Integration& core) { core.enter(within); }); },
-          "within"_a)
-      .def("leave", &Self::leave, "news"_a, "first"_a,
-           nb::sig("def leave(self, news: ssptool.engine.kernel.ode.EventNews, first: bool) -> bool"))
-      .def(
-          "indicators",
-          [](Self& self) { return array(self.does([](Integration& core) { return core.indicators(); })); },
-          nb::sig("def indicators(self) -> ssptool.engine.kernel.interface.Floats"))
-      .def("input_polynomials", &Self::input_polynomials, "start"_a, "value"_a, "first"_a, "second"_a,
-           nb::sig("def input_polynomials(self, start: float, value: ssptool.engine.kernel.interface.Floats, first: "
-                   "ssptool.engine.kernel.interface.Floats, second: ssptool.engine.kernel.interface.Floats) -> None"))
       .def("close", &Self::close);
 }
 

@@ -48,8 +48,6 @@ class Owner final : public OdeStimuli {
   nb::object owner_, stopped_;
 };
 
-nb::object to_python(const std::vector<Cause>&);
-
 // It keeps its kernel and the events alive.
 class NativeIntegration {
  public:
@@ -71,10 +69,7 @@ class NativeIntegration {
   nb::object position(double t);
   void go_to(nb::handle position);
   void start_over(nb::handle position);
-  void restart(double t, const Vector& before);
   void intervene(nb::callable action);
-  bool leave(nb::handle news, bool first);
-  void input_polynomials(double start, const Vector& value, const Vector& first, const Vector& second);
   // Time and recorded signals, as they are.
   std::vector<double> make_row(double t);
 
