@@ -1,0 +1,49 @@
+// Starts `ssptool lsp` for SSP documents; all the rest is in that server.
+const vscode = require("vscode");
+const { LanguageClient } = require("vscode-languageclient/node");
+
+let client;
+
+async function start() {
+  const [command, ...args] = vscode.workspace.getConfiguration("ssptool").get("command");
+  const cwd = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath;
+  client = new LanguageClient(
+    "ssptool",
+    "ssptool",
+    { command, args, options: { cwd } },
+    { documentSelector: [{ scheme: "file", language: "ssp" }] },
+  );
+  try {
+    await client.start();
+  } catch {
+    client = undefined;
+    const choice = await vscode.window.showErrorMessage(
+      `The language server cannot be started with: ${[command, ...args].join(" ")}. ` +
+        "Install it with: pip install 'ssptool[lsp]', or set ssptool.command.",
+      "Open settings",
+    );
+    if (choice) {
+      await vscode.commands.executeCommand("workbench.action.openSettings", "ssptool.command");
+    }
+  }
+}
+
+async function stop() {
+  const running = client;
+  client = undefined;
+  await running?.stop();
+}
+
+async function activate(context) {
+  const restart = async () => {
+    await stop();
+    await start();
+  };
+  context.subscriptions.push(
+    vscode.commands.registerCommand("ssptool.restart", restart),
+    vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration("ssptool.command") && restart()),
+  );
+  await start();
+}
+
+module.exports = { activate, deactivate: stop };
