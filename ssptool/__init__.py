@@ -3,7 +3,7 @@
 The layers, each importing only those to its left:
 
     documents ← fmu ← network ← rules, drawing, editing ← engine ← results ← studies ← exporting ← api ←
-    language_server ← cli
+    language_server, studio ← cli
 
 The names in `__init__.pyi` are the public API. They are loaded at first use, so that `import ssptool` costs nothing.
 """

@@ -85,6 +85,14 @@ class LanguageServerUnavailable(ImportError):
         self.package = package
 
 
+class StudioUnavailable(ImportError):
+    """A package of the extra `studio` is not installed."""
+
+    def __init__(self, package: str) -> None:
+        super().__init__(f"the studio needs {package}: pip install 'ssptool[studio]'")
+        self.package = package
+
+
 NEAR_MISSES = 3
 MOST_COMPARED = 2_000_000
 """Pairs of names that are compared at most; with more pairs there are no suggestions."""

@@ -24,7 +24,7 @@ LEVELS = [
     ["studies"],
     ["exporting"],
     ["api"],
-    ["language_server"],
+    ["language_server", "studio"],
     ["cli"],
     ["__main__"],
 ]

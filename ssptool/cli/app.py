@@ -35,6 +35,7 @@ PANELS = {
         "graph": "Show dependencies, component cycles and algebraic loops.",
         "draw": "Draw a system as a diagram.",
         "explain": "Explain the value of a parameter or connector, step by step.",
+        "studio": "Show and edit a system in the browser.",
         "lsp": "Serve an editor: findings, fixes and names while you type.",
         "mcp": "Serve a folder to programs that speak MCP.",
     },

@@ -445,9 +445,7 @@ class Archive:
         try:
             if self._is_new:
                 _require_free(self._place)
-            if changed := tuple(
-                name for name, state in self._seen.items() if FileState.of(self._on_disk(name)) != state
-            ):
+            if changed := self.changed_meanwhile():
                 raise ChangedMeanwhile(self.path, changed)
             yield
             self._is_new = False
@@ -455,6 +453,10 @@ class Archive:
         finally:
             if unlock is not self._unlock:
                 unlock()
+
+    def changed_meanwhile(self) -> tuple[str, ...]:
+        """Files of the system that another program has changed since they were read."""
+        return tuple(name for name, state in self._seen.items() if FileState.of(self._on_disk(name)) != state)
 
     def _see(self, name: str) -> None:
         """Remember the file of an entry as it is before it is read."""

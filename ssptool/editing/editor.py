@@ -22,6 +22,13 @@ from ssptool.editing.replace import Consequence, consequences, replace
 from ssptool.editing.set import set_experiment, set_value, unset_experiment, unset_value
 from ssptool.editing.transformations import Treatment
 
+VERBS = (
+    *("add", "add_system", "add_connector", "remove", "rename", "replace", "connect", "disconnect"),
+    *("set", "unset", "set_experiment", "unset_experiment", "bind", "unbind", "map", "unmap", "unmap_all"),
+    *("add_dictionary", "add_signal", "add_reference", "remove_dictionary"),
+)
+"""Methods of `Editor` that change a system, by which programs name edits."""
+
 
 class Editor:
     """Edits a system structure in memory; each verb gives the editor back, so that verbs can be chained.

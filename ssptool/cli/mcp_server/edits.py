@@ -17,13 +17,8 @@ from ssptool.cli.mcp_server.arguments import WrongArguments
 from ssptool.cli.mcp_server.folder import Folder, NotAllowed, plain_path
 from ssptool.cli.mcp_server.pages import Answer
 from ssptool.cli.mcp_server.tools import System, Variant
+from ssptool.editing.editor import VERBS
 from ssptool.errors import WrongUsage, similar_names
-
-VERBS = (
-    *("add", "add_system", "add_connector", "remove", "rename", "replace", "connect", "disconnect"),
-    *("set", "unset", "set_experiment", "unset_experiment", "bind", "unbind", "map", "unmap", "unmap_all"),
-    *("add_dictionary", "add_signal", "add_reference", "remove_dictionary"),
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,7 @@ def arranged(
     path: ElementPath = (),
     depth: int = 0,
     wires: DrawnWires = DrawnWires.ALL,
+    memory: Memory | None = None,
 ) -> Sheet:
     """The drawing of a system with the content of its elements, up to a number of levels.
 
@@ -124,7 +125,7 @@ def arranged(
     """
     tell("drawing")
     _check_number(sum(path == each[: len(path)] and len(each) <= len(path) + depth for each in stated))
-    return _Arranger(stated, wires).sheet(path, depth)
+    return _Arranger(stated, wires, memory).sheet(path, depth)
 
 
 def all_arranged(

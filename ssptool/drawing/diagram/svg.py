@@ -141,6 +141,8 @@ class _Picture:
             node = self._line(self.root, line, gaps=crossed.get(number, ()))
             for end, element in zip(("from", "to"), line.elements, strict=True):
                 self._identify(node, end, paths[element])
+            if self._link is not None:
+                node.set("data-connections", json_text([one_line(text) for text in line.described]))
             for label in line.labels:
                 self._write(self.root, label)
         for point in branches(sheet.lines):

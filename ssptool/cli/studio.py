@@ -1,0 +1,65 @@
+"""The command `ssptool studio`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ssptool.cli.app import say
+from ssptool.cli.options import Variant
+from ssptool.errors import StudioUnavailable, WrongUsage
+
+
+class WhichSystem(WrongUsage):
+    """No system is named, and the working folder has several."""
+
+    def __init__(self, found: list[str]) -> None:
+        super().__init__(f"there are several systems here; name one: {', '.join(found)}")
+
+
+def studio_command(
+    system: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[SYSTEM]",
+            show_default=False,
+            help="An .ssp, an unpacked folder, an .ssd or an FMU; one that does not exist is made when it is saved. "
+            "Default: the system of the working folder, else a new system.ssp.",
+        ),
+    ] = None,
+    variant: Variant = None,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port on this machine; 0: any that is free.")
+    ] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser; the address is printed.")] = False,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Show the system, and change nothing.")] = False,
+) -> None:
+    """Show and edit a system in the browser.
+
+    A page on this machine shows the diagram, findings with their fixes, values and their origin. Every gesture is one
+    of the commands that edit (`add`, `connect`, `set`, ...); it is shown as a diff, can be undone, and is on disk when
+    you save. The page is reached by the address that is printed and by no other; Ctrl-C ends it. Needs the extra
+    studio: pip install 'ssptool[studio]'.
+
+    For example `ssptool studio plant.ssp`.
+    """
+    try:
+        from ssptool.studio.server import serve
+    except ImportError as missing:
+        raise StudioUnavailable((missing.name or "starlette").partition(".")[0]) from None
+    from ssptool.studio.session import EditSession
+
+    path = _here() if system is None else system
+    session = EditSession(path, variant=variant, read_only="the server was started with --read-only" * read_only)
+    serve(session, port=port, say=lambda address: say(f"{path}: {address}", verbatim=True), browser=not no_browser)
+
+
+def _here() -> Path:
+    """The system of the working folder, or a new one. Raises WhichSystem."""
+    from ssptool.documents.archive import DEFAULT_STRUCTURE  # heavy: `--help` needs it not
+
+    here = Path.cwd()
+    found = [here] if (here / DEFAULT_STRUCTURE).is_file() else sorted(here.glob("*.ssp"))
+    if len(found) > 1:
+        raise WhichSystem([one.name for one in found])
+    return found[0] if found else Path("system.ssp")

@@ -1,0 +1,188 @@
+"""PageCalls that a page makes, by name with arguments, and what they answer. The page holds no model of its own."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from threading import RLock
+from typing import Any
+
+from ssptool.errors import WrongUsage, similar_names
+from ssptool.foreign_text import one_line
+from ssptool.network.tree import dotted
+from ssptool.studio.findings import findings_of
+from ssptool.studio.gestures import Edits, FixFinding, Gesture
+from ssptool.studio.model import SystemModel
+from ssptool.studio.session import DiskNews, EditSession, State
+
+Answer = Any
+Names = Sequence[str]
+
+
+class WrongCall(WrongUsage):
+    """A call that there is not, or arguments that it does not have."""
+
+
+class PageCalls:
+    """The calls on one session. `tell` sends an event to all pages; calls come from several threads, one at a time."""
+
+    def __init__(self, session: EditSession, tell: Callable[[dict[str, Any]], None]) -> None:
+        self._session = session
+        self._tell = tell
+        self._lock = RLock()
+        self._model = SystemModel(session.archive, session.structure)
+        self._version = 0
+        methods = (
+            *(self.model, self.findings, self.sheet, self.about, self.connection, self.find),
+            *(self.edit, self.preview, self.fix, self.undo, self.redo, self.save, self.reload, self.changes),
+        )
+        self._methods = {method.__name__: method for method in methods}
+
+    def call(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+        """Raises WrongCall, and whatever the call raises."""
+        method = self._methods.get(name)
+        if method is None:
+            near = similar_names(name, list(self._methods))
+            raise WrongCall(f"there is no call {name!r}{f'; did you mean {near[0]}?' if near else ''}")
+        try:
+            inspect.signature(method).bind(**arguments)
+        except TypeError as problem:
+            raise WrongCall(f"{name}: {problem}") from None
+        with self._lock:
+            return method(**arguments)
+
+    # -- seeing ----------------------------------------------------------------------------------------------------
+
+    def model(self) -> Answer:
+        """The systems, and what can be done and undone."""
+        session, states = self._session, self._session.states
+        return {
+            "version": self._version,
+            "name": session.structure.structure.name,
+            "file": session.path.name,
+            "readOnly": session.read_only,
+            "unsaved": session.unsaved and not session.read_only,
+            "undo": session.state.label if session.at else "",
+            "redo": states[session.at + 1].label if session.at + 1 < len(states) else "",
+            "conflict": "" if session.conflict is None else str(session.conflict),
+            "systems": self._model.systems(),
+        }
+
+    def findings(self) -> Answer:
+        """Findings of the present documents, and the connections that close algebraic loops."""
+        session, model = self._session, self._model
+        return {
+            "version": self._version,
+            "findings": findings_of(session.archive, session.switches, model.places, session.structure.name),
+            "loops": model.loops(),
+        }
+
+    def sheet(self, path: Names) -> Answer:
+        return self._model.sheet(tuple(path))
+
+    def about(self, element: Names) -> Answer:
+        """An element: its facts, the values of its variables, and its text in the file."""
+        path = tuple(element)
+        block = self._model.block(path)
+        values = self._model.values.get(one_line(dotted(path)), {})
+        return {
+            "title": dotted(path),
+            "facts": [text for text in (block.source, block.described) if text],
+            "pins": [pin.described for pin in block.pins],
+            "values": [{"name": name, "text": text} for name, text in values.items()],
+            "where": f"{block.span.file}:{block.span.first}" if block.span.file else "",
+            "xml": self._model.xml(block.span) if block.span.file else "",
+        }
+
+    def connection(self, sheet: Names, text: str) -> Answer:
+        """A connection by its text in a sheet: the values at its ends, and its text in the file."""
+        for line in self._model.stated[tuple(sheet)].lines if tuple(sheet) in self._model.stated else ():
+            if text in map(one_line, line.described):
+                place = [*map(one_line, line.described)].index(text)
+                around = self._model.system_of(tuple(sheet))
+                names = ((dotted((*around, *filter(None, [end[0]]))), end[1]) for end in (line.start, line.end))
+                values = (self._model.values.get(one_line(owner), {}).get(one_line(name)) for owner, name in names)
+                span = line.spans[place]
+                return {
+                    "title": text,
+                    "values": [{"name": "", "text": value} for value in values if value],
+                    "where": f"{span.file}:{span.first}",
+                    "xml": self._model.xml(span),
+                }
+        raise WrongCall(f"there is no connection {text!r} any more")
+
+    def find(self, words: str) -> Answer:
+        return self._model.find(words)
+
+    def changes(self) -> Answer:
+        """All that saving would write, as a diff, and the gestures that can be undone."""
+        states = self._session.states
+        return {
+            "diff": self._session.diff(),
+            "gestures": [
+                {"label": one.label, "diff": one.diff, "done": number <= self._session.at}
+                for number, one in enumerate(states[1:], 1)
+            ],
+        }
+
+    # -- editing ---------------------------------------------------------------------------------------------------
+
+    def edit(self, edits: Sequence[Mapping[str, Any]]) -> Answer:
+        """Verbs of the editor in order, all or none: `{"verb": "connect", "a": ["A", "y"], "b": ["B", "u"]}`."""
+        return self._perform(Edits.of(edits))
+
+    def preview(self, edits: Sequence[Mapping[str, Any]]) -> Answer:
+        """What edits would do; nothing is changed."""
+        try:
+            return _told(self._session.preview(Edits.of(edits)))
+        finally:
+            self._renew()
+
+    def fix(self, key: str) -> Answer:
+        """Apply the fix of a finding."""
+        return self._perform(FixFinding(key, self._session.switches))
+
+    def undo(self) -> Answer:
+        return self._changed(self._session.undo())
+
+    def redo(self) -> Answer:
+        return self._changed(self._session.redo())
+
+    def save(self) -> Answer:
+        self._session.save()
+        self._renewed()
+        return {"saved": str(self._session.path)}
+
+    def reload(self) -> Answer:
+        self._session.reload()
+        self._renewed()
+        return {}
+
+    def look_at_disk(self) -> None:
+        """See what other programs have changed, and tell the pages."""
+        with self._lock:
+            news: DiskNews | None = self._session.refresh()
+            if news is not None:
+                self._renewed()
+                self._tell({"event": "disk", "text": news.text})
+
+    def _perform(self, gesture: Gesture) -> Answer:
+        try:
+            return self._changed(self._session.perform(gesture))
+        except BaseException:
+            self._renew()  # the documents were read anew
+            raise
+
+    def _changed(self, state: State) -> Answer:
+        self._renewed()
+        return _told(state)
+
+    def _renew(self) -> None:
+        self._model = SystemModel(self._session.archive, self._session.structure, self._model)
+
+    def _renewed(self) -> None:
+        self._renew()
+        self._version += 1
+        self._tell({"event": "model", **self.model()})
+
+
+def _told(state: State) -> Answer:
+    return {"label": state.label, "notes": list(state.notes), "diff": state.diff}

@@ -1,0 +1,74 @@
+"""Findings of the present documents, with the element or connection in the diagram that each concerns."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import Diagnostic
+from ssptool.drawing.diagram.model import Span, StatedSheet
+from ssptool.network.tree import ElementPath
+from ssptool.rules.runner import check_with_fixes
+from ssptool.rules.selection import Switches
+
+
+def key_of(finding: Diagnostic) -> str:
+    """By what a finding is known again in a later check of the same text."""
+    return " ".join([finding.code, finding.position.file, finding.position.address, finding.message])
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnThing:
+    """An element, or a connection by its text, in the sheet of a system."""
+
+    sheet: ElementPath
+    element: ElementPath | None
+    connection: str = ""
+
+    def content(self) -> dict[str, Any]:
+        return {
+            "sheet": list(self.sheet),
+            "element": None if self.element is None else list(self.element),
+            "connection": self.connection,
+        }
+
+
+class DrawnPlaces:
+    """Which line of which file states which drawn thing; the smallest one counts."""
+
+    def __init__(self, sheets: Iterable[StatedSheet]) -> None:
+        found: list[tuple[Span, DrawnThing]] = []
+        for sheet in sheets:
+            found += [(block.span, DrawnThing(sheet.path, block.path)) for block in sheet.blocks if not block.group]
+            found += [
+                (span, DrawnThing(sheet.path, None, text))
+                for line in sheet.lines
+                for span, text in zip(line.spans, line.described, strict=True)
+            ]
+        self._lines: dict[tuple[str, int], DrawnThing] = {}
+        for span, thing in sorted(found, key=lambda one: one[0].first - one[0].last):
+            for line in range(span.first, span.last + 1):
+                self._lines[span.file, line] = thing
+
+    def at(self, file: str, line: int) -> DrawnThing | None:
+        return self._lines.get((file, line))
+
+
+def findings_of(archive: Archive, switches: Switches, places: DrawnPlaces, variant: str | None) -> list[dict[str, Any]]:
+    """The findings of a check for the page, in the order of reports."""
+    checked = check_with_fixes(archive, variant, switches=switches)
+    return [_content(one, places, checked.fixes) for one in checked.report.diagnostics]
+
+
+def _content(finding: Diagnostic, places: DrawnPlaces, fixes: Mapping[Diagnostic, Any]) -> dict[str, Any]:
+    fix, place = fixes.get(finding), places.at(finding.position.file, finding.position.line)
+    return {
+        "key": key_of(finding),
+        "code": finding.code,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "advice": finding.advice,
+        "where": str(finding.position),
+        "place": None if place is None else place.content(),
+        "fix": None if fix is None else {"title": fix.title, "safe": fix.safe},
+    }

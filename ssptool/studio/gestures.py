@@ -1,0 +1,133 @@
+"""Gestures of a page as values: verbs of the editor by name with their arguments, and fixes of findings."""
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ssptool.editing.editor import VERBS, Editor
+from ssptool.errors import WrongUsage, similar_names
+from ssptool.rules.runner import check_with_fixes
+from ssptool.rules.selection import Switches
+from ssptool.studio.findings import key_of
+
+
+class WrongGesture(WrongUsage):
+    """An unknown verb, or arguments that it does not have."""
+
+
+class NoSuchFinding(WrongUsage):
+    """The finding of a fix is there no longer."""
+
+    def __init__(self) -> None:
+        super().__init__("this finding is there no longer, or has no fix")
+
+
+class Gesture(Protocol):
+    """One change of the system, which can be made again on documents that changed meanwhile."""
+
+    @property
+    def label(self) -> str:
+        """A short text on it, for lists of what was done."""
+        ...
+
+    def carry_out(self, editor: Editor) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class VerbCall:
+    """A verb of the editor with its arguments by name."""
+
+    verb: str
+    arguments: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, stated: Mapping[str, Any]) -> "VerbCall":
+        """From `{"verb": "connect", "a": ["A", "y"], "b": "B.u"}`. Raises WrongGesture."""
+        given = dict(stated)
+        verb = given.pop("verb", None)
+        if verb not in VERBS:
+            near = similar_names(str(verb), VERBS)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"verbs are {', '.join(VERBS)}"
+            raise WrongGesture(f"{verb!r} is not a verb of edits; {hint}")
+        parameters = inspect.signature(getattr(Editor, verb)).parameters
+        if unknown := [name for name in given if name not in parameters or name == "self"]:
+            raise WrongGesture(f"{verb} has no argument {unknown[0]!r}")
+        return cls(verb, given)
+
+    @property
+    def label(self) -> str:
+        return " ".join([self.verb.replace("_", " "), *_told(self.arguments)])
+
+    def carry_out(self, editor: Editor) -> None:
+        method = getattr(editor, self.verb)
+        given = {name: _names(value) for name, value in self.arguments.items()}
+        several = next(
+            (
+                one.name
+                for one in inspect.signature(method).parameters.values()
+                if one.kind is inspect.Parameter.VAR_POSITIONAL
+            ),
+            "",
+        )
+        method(*given.pop(several, ()), **given)
+
+
+def _names(value: Any) -> Any:
+    """Names come as lists of their parts, which the editor takes as tuples."""
+    if isinstance(value, list):
+        return tuple(map(_names, value))
+    return value
+
+
+def _told(arguments: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in arguments.items():
+        if isinstance(value, list):
+            yield ".".join(map(str, value)) if all(isinstance(one, str) for one in value) else f"{len(value)} names"
+        elif isinstance(value, bool) or value is None:
+            yield name.replace("_", " ") if value else ""
+        else:
+            yield str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """Verbs in order, which are done all or none."""
+
+    calls: tuple[VerbCall, ...]
+
+    @classmethod
+    def of(cls, stated: Sequence[Mapping[str, Any]]) -> "Edits":
+        """Raises WrongGesture."""
+        if not stated:
+            raise WrongGesture("a gesture has at least one edit")
+        return cls(tuple(map(VerbCall.of, stated)))
+
+    @property
+    def label(self) -> str:
+        more = f" and {len(self.calls) - 1} more" if len(self.calls) > 1 else ""
+        return f"{self.calls[0].label}{more}"
+
+    def carry_out(self, editor: Editor) -> None:
+        for call in self.calls:
+            call.carry_out(editor)
+
+
+@dataclass(frozen=True, slots=True)
+class FixFinding:
+    """The fix of a finding, known again by its key."""
+
+    key: str
+    switches: Switches
+
+    @property
+    def label(self) -> str:
+        return f"fix {self.key.partition(' ')[0]}"
+
+    def carry_out(self, editor: Editor) -> None:
+        checked = check_with_fixes(editor.archive, switches=self.switches)
+        fix = next((fix for finding, fix in checked.fixes.items() if key_of(finding) == self.key), None)
+        if fix is None:
+            raise NoSuchFinding
+        fix.apply()
+        editor.note(fix.title)

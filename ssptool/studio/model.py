@@ -1,0 +1,234 @@
+"""The model that a page shows, derived from the documents as they are now: systems, sheets, connections, loops."""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from lxml import etree
+
+from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.documents.document import Document
+from ssptool.documents.element import Element
+from ssptool.drawing.diagram.arrange import DrawnWires, arranged
+from ssptool.drawing.diagram.drawing import Values, values_of
+from ssptool.drawing.diagram.groups import members_of, with_groups
+from ssptool.drawing.diagram.memory import Memory
+from ssptool.drawing.diagram.model import Sheet, Span, StatedBlock, StatedLine, StatedPin, StatedSheet
+from ssptool.drawing.diagram.read import stated_sheets
+from ssptool.drawing.diagram.svg import sheet_svg
+from ssptool.errors import WrongUsage
+from ssptool.foreign_text import one_line
+from ssptool.network.dependencies import analyze
+from ssptool.network.explanation import explain_all
+from ssptool.network.flatten import build_network
+from ssptool.network.network import IDENTITY, Leg, Network, Port, Signal
+from ssptool.network.tree import ElementPath, dotted
+from ssptool.studio.findings import DrawnPlaces
+
+MOST_FOUND = 50
+"""Elements that a search lists."""
+
+
+class NoSuchSheet(WrongUsage):
+    """A system that is there no longer."""
+
+    def __init__(self, path: ElementPath) -> None:
+        super().__init__(f"there is no system {dotted(path)!r} any more")
+
+
+class SystemModel:
+    """Everything that is derived from one state of the documents, each part when it is first asked for.
+
+    Elements and lines keep their places from `before`, as far as they are the same.
+    """
+
+    def __init__(self, archive: Archive, structure: Document, before: "SystemModel | None" = None) -> None:
+        self.archive = archive
+        self.structure = structure
+        self._memory = Memory() if before is None else before._remembered()
+
+    @cached_property
+    def stated(self) -> Mapping[ElementPath, StatedSheet]:
+        """The systems as their documents state them, and groups of the elements of large ones."""
+        return with_groups(stated_sheets(self.archive, self.structure), self._memory.members)
+
+    @cached_property
+    def places(self) -> DrawnPlaces:
+        return DrawnPlaces(self.stated.values())
+
+    @cached_property
+    def network(self) -> Network | None:
+        """The flat network; None if it cannot be made, of which findings say why."""
+        try:
+            return build_network(self.archive, self.structure)
+        except InvalidDocument:
+            return None
+
+    @cached_property
+    def ports(self) -> Mapping[Signal, Port]:
+        if (network := self.network) is None:
+            return {}
+        parts = (network.ports, network.boundaries, *(one.ports for one in network.components.values()))
+        return {port.signal: port for ports in parts for port in ports}
+
+    @cached_property
+    def legs(self) -> Mapping[tuple[Signal, Signal], tuple[Leg, Signal]]:
+        """Steps of wires by their ends, with the signal that begins the wire."""
+        if self.network is None:
+            return {}
+        wires = (*self.network.wires, *self.network.dangling)
+        return {(leg.source, leg.destination): (leg, wire.source) for wire in wires for leg in wire.legs}
+
+    @cached_property
+    def values(self) -> Values:
+        """Texts on the values of all variables and connectors."""
+        return {} if self.network is None else values_of(explain_all(self.network))
+
+    def _remembered(self) -> Memory:
+        members = members_of(self.stated)
+        kept = Memory.of_content(self._memory.content(members))
+        kept.known = self._memory.known | kept.known
+        return kept
+
+    # -- for the page ----------------------------------------------------------------------------------------------
+
+    def systems(self) -> list[dict[str, Any]]:
+        """The tree of systems: each sheet with its elements."""
+        return [
+            {
+                "path": list(sheet.path),
+                "name": sheet.name,
+                "elements": [_entry(block) for block in sheet.blocks],
+            }
+            for sheet in self.stated.values()
+        ]
+
+    def sheet(self, path: ElementPath) -> dict[str, Any]:
+        """One system as a picture, and what the page has to know of the things in it."""
+        stated, sheet = self._sheet(path), self.arranged(path)
+        return {
+            "path": list(path),
+            "name": stated.name,
+            "svg": sheet_svg(sheet, {}, link=_no_address),
+            "blocks": {key_of(block.path): _block(block) for block in stated.blocks},
+            "pins": [_pin(pin) for pin in stated.pins],
+            "connections": {one_line(line.described[0]): self._connection(path, line) for line in _single(stated)},
+        }
+
+    def arranged(self, path: ElementPath) -> Sheet:
+        return arranged(self.stated, path, 0, DrawnWires.BUNDLED, self._memory)
+
+    def _sheet(self, path: ElementPath) -> StatedSheet:
+        if path not in self.stated:
+            raise NoSuchSheet(path)
+        return self.stated[path]
+
+    def block(self, path: ElementPath) -> StatedBlock:
+        """An element by its path. Raises NoSuchSheet."""
+        for sheet in self.stated.values():
+            for block in sheet.blocks:
+                if block.path == path:
+                    return block
+        raise NoSuchSheet(path)
+
+    def system_of(self, path: ElementPath) -> ElementPath:
+        """The system whose elements a sheet shows: that of a group is the one around it."""
+        groups = {block.path for sheet in self.stated.values() for block in sheet.blocks if block.group}
+        return next(path[:end] for end in range(len(path), -1, -1) if path[:end] not in groups)
+
+    def loops(self) -> list[list[str]]:
+        """The connections in algebraic loops, as pairs of full names."""
+        if self.network is None:
+            return []
+        found, names = (loop for cycle in analyze(self.network).cycles for loop in cycle.loops), set[tuple[str, str]]()
+        looped = {signal: number for number, loop in enumerate(found) for signal in loop.block.signals}
+        for wire in self.network.wires:
+            if wire.source in looped and looped[wire.source] == looped.get(wire.destination):
+                names |= {(str(leg.source), str(leg.destination)) for leg in wire.legs}
+        return sorted(map(list, names))
+
+    def find(self, words: str) -> list[dict[str, Any]]:
+        """Elements whose names, files, descriptions or connectors have all of the words; by their names first."""
+        wanted = words.lower().split()
+        found = []
+        for sheet in self.stated.values():
+            for block in sheet.blocks:
+                name = dotted(block.path).lower()
+                text = "\n".join([name, block.source, block.described, *(pin.described for pin in block.pins)]).lower()
+                if not block.group and all(word in text for word in wanted):
+                    apart = 0 if all(word in name for word in wanted) else 1
+                    found.append((apart, len(name), {"sheet": list(sheet.path), **_entry(block)}))
+        found.sort(key=lambda one: one[:2])
+        return [one for _, _, one in found[:MOST_FOUND]] if wanted else []
+
+    def xml(self, span: Span) -> str:
+        """The text of the element that a span states, with its children."""
+        try:
+            document = self.archive.document(span.file)
+        except (InvalidDocument, LookupError):
+            return ""
+        node = next(
+            (one for one in document.root.iter("*") if isinstance(one, Element) and one.line == span.first), None
+        )
+        return "" if node is None else xml_of(document, node)
+
+    def _connection(self, sheet: ElementPath, line: StatedLine) -> dict[str, Any]:
+        around = self.system_of(sheet)
+        ends = [Signal(dotted((*around, *filter(None, [element]))), name) for element, name in (line.start, line.end)]
+        found = self.legs.get((ends[0], ends[1])) or self.legs.get((ends[1], ends[0]))
+        ports = [self.ports.get(end) for end in ends]
+        if found is not None and found[0].source == ends[1]:
+            ends, ports = ends[::-1], ports[::-1]
+        leg, origin = found or (None, ends[0])
+        return {
+            "ends": [[*around, *filter(None, end)] for end in (line.start, line.end)],
+            "names": [str(end) for end in ends],
+            "type": next((port.type for port in ports if port is not None), ""),
+            "units": [port.unit or "" if port is not None else "" for port in ports],
+            "conversion": "" if leg is None or leg.conversion == IDENTITY else leg.conversion.formula("v"),
+            "signal": str(origin),
+            "where": f"{line.spans[0].file}:{line.spans[0].first}",
+        }
+
+
+def key_of(path: ElementPath) -> str:
+    """By what the picture names an element."""
+    return one_line("/".join(path))
+
+
+def xml_of(document: Document, node: etree._Element) -> str:
+    """The text of a node as the file has it, moved to the left."""
+    start, end = document.text.extent(node)
+    text = document.source[start:end].decode("utf-8", "replace")
+    first, *rest = text.splitlines() or [""]
+    indent = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
+    return "\n".join([first, *(line[indent:] for line in rest)])
+
+
+def _no_address(path: ElementPath) -> str:
+    """The page opens systems itself."""
+    return "#" + key_of(path)
+
+
+def _single(stated: StatedSheet) -> Iterator[StatedLine]:
+    return (line for line in stated.lines if len(line.described) == 1)
+
+
+def _entry(block: StatedBlock) -> dict[str, Any]:
+    return {"path": list(block.path), "name": block.name, "source": block.source, "opens": block.opens}
+
+
+def _block(block: StatedBlock) -> dict[str, Any]:
+    return {
+        **_entry(block),
+        "group": block.group,
+        "described": block.described,
+        "placed": block.extent is not None,
+        "where": f"{block.span.file}:{block.span.first}" if block.span.file else "",
+        "pins": [_pin(pin) for pin in block.pins],
+    }
+
+
+def _pin(pin: StatedPin) -> dict[str, str]:
+    return {"name": pin.name, "kind": pin.kind, "described": pin.described}

@@ -1,0 +1,54 @@
+// <ssp-details>: what is selected, with its findings, values and their origin, and its text in the file.
+
+import { button, dotted, make } from './elements.js';
+
+const HINT = 'Select an element, a connector or a line to see what it is, where its values come from, and its XML.';
+
+class Details extends HTMLElement {
+  connectedCallback() { this.clear(); }
+
+  clear() { this.replaceChildren(make('p', { class: 'quiet' }, HINT)); }
+
+  /** `about` is the answer of the server, `findings` those of this thing, `actions` are buttons. */
+  show(about, findings, actions, only = null) {
+    const values = only ? about.values.filter(one => only.includes(one.name)) : about.values;
+    this.replaceChildren(...[
+      make('h2', {}, only ? `${about.title}.${only.join(', ')}` : about.title),
+      about.where ? make('p', { class: 'place' }, about.where) : null,
+      ...(about.facts || []).map(text => make('p', {}, text)),
+      actions.length ? make('div', { class: 'actions' }, ...actions) : null,
+      ...findings,
+      section('Values and their origin', values.map(({ text }) => folded(text, Boolean(only) || values.length < 3))),
+      section('Connectors', (only ? [] : about.pins || []).map(text => make('p', {}, text))),
+      about.xml ? make('details', { class: 'xml', open: true }, make('summary', {}, 'XML'),
+        make('pre', { tabindex: '0', 'aria-label': `XML of ${about.title}` }, about.xml)) : '',
+    ].filter(Boolean));
+  }
+}
+
+function section(title, items) {
+  return items.length ? make('section', {}, make('h3', {}, title), ...items) : '';
+}
+
+/** The text of `ssptool explain`: its first line says the value, the others how it comes about. */
+function folded(text, open) {
+  const [first, ...rest] = text.split('\n');
+  return make('details', { open }, make('summary', {}, first), make('pre', {}, rest.join('\n').replace(/^  /gm, '')));
+}
+
+/** A finding as a card, with its fix. `go` shows its place, `fix` applies the remedy. */
+export function card(finding, { go = null, fix = null } = {}) {
+  const remedy = finding.fix && fix
+    ? button(finding.fix.title + (finding.fix.safe ? '' : ' (a guess)'), () => fix(finding), 'Apply this fix', { class: 'fix' }) : null;
+  const place = go && finding.place
+    ? button(placeText(finding), () => go(finding), 'Show it in the diagram', { class: 'link' })
+    : make('span', { class: 'place' }, finding.where);
+  return make('article', { class: `finding ${finding.severity}` },
+    make('p', {}, make('strong', {}, finding.severity), ' ', make('code', {}, finding.code), ' ', place),
+    make('p', {}, finding.message), finding.advice ? make('p', { class: 'quiet' }, finding.advice) : null, remedy);
+}
+function placeText({ place, where }) {
+  return `${place.connection || dotted(place.element)} · ${where}`;
+}
+
+customElements.define('ssp-details', Details);

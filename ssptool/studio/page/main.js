@@ -1,0 +1,175 @@
+// The page: which system is shown and what is selected. All else is in the parts that it wires up.
+
+import './diagram.js';
+import './outline.js';
+import './details.js';
+import { card } from './details.js';
+import { button, dotted, make, same } from './elements.js';
+import { call, on } from './server.js';
+import { panels } from './panels.js';
+
+const get = id => document.getElementById(id);
+const diagram = document.querySelector('ssp-diagram'), outline = document.querySelector('ssp-outline');
+const details = document.querySelector('ssp-details');
+let model = null, findings = [], shown = [];
+
+// -- messages
+
+function complain(problem, remedy = null) {
+  const close = button('×', () => note.remove(), '', { 'aria-label': 'Close the message' });
+  const note = make('div', { class: 'message' }, make('p', {}, problem.message || String(problem)), remedy || '', close);
+  get('messages').replaceChildren(note);
+}
+/** Call the server; if it refuses, say why. */
+async function ask(name, args) {
+  try {
+    return await call(name, args);
+  } catch (problem) {
+    complain(problem);
+    return null;
+  }
+}
+
+// -- what is shown
+
+async function renew(news) {
+  const names = news.systems.map(system => dotted(system.path));
+  model = news;
+  while (!names.includes(dotted(shown))) shown = shown.slice(0, -1);
+  get('title').textContent = model.name;
+  document.title = `${model.unsaved ? '• ' : ''}${model.name} – ssptool studio`;
+  get('state').textContent = [model.file, model.readOnly ? 'read only' : model.unsaved ? 'not saved' : 'saved'].join(' · ');
+  get('state').title = model.readOnly || '';
+  tools();
+  outline.show(model.systems, shown);
+  await Promise.all([draw(), check(), changes()]);
+}
+async function draw() {
+  const sheet = await ask('sheet', { path: shown });
+  if (!sheet) return;
+  trail();
+  diagram.show(sheet);
+  diagram.toggleAttribute('empty', Object.keys(sheet.blocks).length === 0);
+  await describe(diagram.selected);
+}
+/** Which buttons can be used, and what they would do. */
+function tools() {
+  get('undo').disabled = !model.undo;
+  get('redo').disabled = !model.redo;
+  get('save').disabled = !model.unsaved || Boolean(model.conflict);
+  get('undo').title = model.undo ? `Undo: ${model.undo} (Ctrl-Z)` : 'Undo (Ctrl-Z)';
+  get('redo').title = model.redo ? `Redo: ${model.redo} (Ctrl-Shift-Z)` : 'Redo (Ctrl-Shift-Z)';
+  for (const id of ['undo', 'redo', 'save']) get(id).hidden = Boolean(model.readOnly);
+  if (model.conflict) conflict();
+}
+function conflict() {
+  const take = button('Take the files on disk', () => { get('messages').replaceChildren(); ask('reload'); }, '', { class: 'primary' });
+  complain(model.conflict, take);
+}
+async function changes() {
+  const news = await ask('changes');
+  if (news) panels.changes.show(news);
+}
+async function check() {
+  const version = model.version, news = await ask('findings');
+  if (!news || news.version < version) return;
+  findings = news.findings;
+  diagram.setFindings(findings, news.loops);
+  panels.findings.show(findings, { go, fix: model.readOnly ? null : fix });
+}
+function trail() {
+  const parts = [[], ...shown.map((_, depth) => shown.slice(0, depth + 1))];
+  const names = parts.map(path => (path.length ? path[path.length - 1] : model.name));
+  get('trail').replaceChildren(...parts.flatMap((path, k) => [
+    k ? ' › ' : '',
+    k === parts.length - 1 ? make('span', { 'aria-current': 'page' }, names[k]) : button(names[k], () => open(path), '', { class: 'link' }),
+  ]));
+}
+async function open(path, key = null) {
+  if (!same(path, shown)) diagram.selected = null;
+  shown = path;
+  outline.show(model.systems, shown);
+  await draw();
+  if (key !== null) {
+    diagram.reveal(key);
+    diagram.select({ kind: 'element', key });
+  }
+}
+/** Show an element wherever it is. */
+async function show(path) {
+  const sheet = model.systems.find(one => one.elements.some(element => same(element.path, path)));
+  if (sheet) await open(sheet.path, path.join('/'));
+}
+
+// -- what is selected
+
+async function describe(thing) {
+  const known = thing && thing.key != null ? diagram.sheet.blocks[thing.key] : null;
+  if (!thing || (thing.key != null && !known) || (thing.kind === 'connector' && !known)) { details.clear(); outline.select(null); return; }
+  const connection = thing.kind === 'connection' ? thing.texts[0] : null;
+  outline.select(known ? known.path : null);
+  const about = connection === null
+    ? await ask('about', { element: known.path }) : await ask('connection', { sheet: shown, text: connection });
+  if (!about || diagram.selected !== thing) return;
+  const own = findings.filter(({ place }) => place && (connection === null
+    ? same(place.element, known.path) : place.connection === connection && same(place.sheet, shown)));
+  details.show(about, own.map(one => card(one, { fix: model.readOnly ? null : fix })), [], thing.kind === 'connector' ? thing.names : null);
+}
+async function go(finding) {
+  if (finding.place.element) await show(finding.place.element);
+  else {
+    await open(finding.place.sheet);
+    diagram.select({ kind: 'connection', texts: [finding.place.connection] });
+  }
+}
+async function fix(finding) { await ask('fix', { key: finding.key }); }
+
+diagram.addEventListener('select', event => describe(event.detail));
+diagram.addEventListener('open', event => open(event.detail));
+outline.addEventListener('open', event => open(event.detail));
+outline.addEventListener('select', event => show(event.detail));
+
+// -- finding elements
+
+async function search() {
+  const list = get('found'), words = get('find').value;
+  const found = words.trim() ? await ask('find', { words }) : [];
+  list.hidden = !words.trim();
+  list.replaceChildren(...(found || []).map(one => make('li', {},
+    button(dotted(one.path), () => { list.hidden = true; show(one.path); }, one.source))));
+  if (!list.hidden && !list.children.length) list.append(make('li', { class: 'quiet' }, 'nothing found'));
+}
+get('find').addEventListener('input', search);
+get('find').addEventListener('keydown', event => {
+  const first = get('found').querySelector('button');
+  if (event.key === 'Enter' && first) first.click();
+  if (event.key === 'ArrowDown' && first) { first.focus(); event.preventDefault(); }
+  if (event.key === 'Escape') { get('found').hidden = true; get('find').blur(); }
+});
+
+// -- keys and buttons of the diagram
+
+get('zoom-in').onclick = () => diagram.zoom(.8);
+get('zoom-out').onclick = () => diagram.zoom(1.25);
+get('fit').onclick = () => diagram.fit();
+get('units').onchange = event => { diagram.units = event.target.checked; diagram.label(); };
+for (const id of ['undo', 'redo', 'save']) get(id).onclick = () => ask(id);
+const COMMANDS = { z: 'undo', Z: 'redo', y: 'redo', s: 'save' };
+addEventListener('keydown', event => {
+  const command = (event.ctrlKey || event.metaKey) && COMMANDS[event.key];
+  if (!command || event.target.matches('input, textarea')) return;
+  event.preventDefault();
+  if (!get(command).disabled) get(command).click();
+});
+addEventListener('beforeunload', event => { if (model && model.unsaved) event.preventDefault(); });
+addEventListener('keydown', event => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, textarea, select')) return;
+  const keys = { '/': () => get('find').focus(), '+': () => diagram.zoom(.8), '-': () => diagram.zoom(1.25), 0: () => diagram.fit(),
+    Escape: () => diagram.select(null) };
+  if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
+});
+
+on('model', renew);
+on('disk', event => complain(event.text));
+on('closed', () => complain('the server has ended; start ssptool studio again'));
+renew(await call('model'));

@@ -1,0 +1,228 @@
+"""The server of the studio: pages, their calls over a web socket, and files that are dropped on them.
+
+It listens on the loopback interface only. All addresses begin with a secret token, and requests whose Host or Origin is
+another are refused, so that neither other machines nor other pages of the browser reach it.
+"""
+
+import asyncio
+import json
+import re
+import secrets
+import socket
+import webbrowser
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing, suppress
+from functools import partial
+from importlib.resources import files
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from ssptool.drawing.plot import dark_style
+from ssptool.errors import is_own
+from ssptool.foreign_text import json_text
+from ssptool.studio.calls import PageCalls
+from ssptool.studio.session import EditSession
+from ssptool.tempfiles import TemporaryFolder
+
+LOOPBACK = "127.0.0.1"
+DISK_SECONDS = 1.0
+"""Between two looks at the files on disk [s]."""
+TYPES = {".js": "text/javascript", ".css": "text/css"}
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+}
+
+
+class Guard:
+    """Lets through what comes from our own page: of our host, of our origin, and with the token in the address."""
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        self._app = app
+        self._token = token
+        self._hosts = {f"{name}:{port}" for name in (LOOPBACK, "localhost")}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or self._lets_through(scope):
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 4403, "reason": "refused"})
+        else:
+            await Response("refused\n", status_code=403, headers=HEADERS)(scope, receive, send)
+
+    def _lets_through(self, scope: Scope) -> bool:
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        host, origin = headers.get("host", ""), headers.get("origin")
+        given = scope["path"].lstrip("/").partition("/")[0]
+        own = host in self._hosts and (f"http://{host}" == origin if self._needs_origin(scope) else True)
+        foreign = origin is not None and origin != f"http://{host}"
+        return own and not foreign and secrets.compare_digest(given.encode(), self._token.encode())
+
+    def _needs_origin(self, scope: Scope) -> bool:
+        """Whoever sends something says from which page."""
+        return scope["type"] == "websocket" or scope.get("method") not in ("GET", "HEAD")
+
+
+class Studio:
+    """The pages that are open, and the calls that they make."""
+
+    def __init__(self, session: EditSession, scratch: Path) -> None:
+        self._pages: dict[WebSocket, asyncio.Queue[dict[str, Any]]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._scratch = scratch
+        self._numbers = count(1)
+        self.calls = PageCalls(session, self.tell)
+
+    def app(self, token: str) -> Starlette:
+        routes = [
+            Route("/", self._page),
+            Route("/page/{name}", _resource),
+            Route("/files", self._upload, methods=["POST"]),
+            WebSocketRoute("/calls", self._serve),
+        ]
+        return Starlette(routes=[Mount(f"/{token}", routes=routes)], lifespan=self._lifespan)
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """Send an event to all pages, from any thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._tell, event)
+
+    def _tell(self, event: dict[str, Any]) -> None:
+        for queue in self._pages.values():
+            queue.put_nowait(event)
+
+    @asynccontextmanager
+    async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        self._loop = asyncio.get_running_loop()
+        watch = asyncio.create_task(self._watch())
+        yield
+        watch.cancel()
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(DISK_SECONDS)
+            if self._pages:
+                await run_in_threadpool(self.calls.look_at_disk)
+
+    async def _page(self, request: Request) -> Response:
+        if not request.url.path.endswith("/"):
+            return Response(status_code=404)
+        return HTMLResponse(_text("index.html"), headers=HEADERS)
+
+    async def _upload(self, request: Request) -> Response:
+        """A file that was dropped on a page; the answer is its path, which edits name."""
+        name = Path(request.query_params.get("name", "")).name
+        if not name or name.startswith("."):
+            return JSONResponse({"error": "a file needs a name"}, status_code=400, headers=HEADERS)
+        folder = self._scratch / str(next(self._numbers))
+        folder.mkdir()
+        with (folder / name).open("wb") as file:
+            async for part in request.stream():
+                file.write(part)
+        return JSONResponse({"path": str(folder / name)}, headers=HEADERS)
+
+    async def _serve(self, socket: WebSocket) -> None:
+        await socket.accept()
+        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._pages[socket] = queue
+        sender = asyncio.create_task(_send_all(socket, queue))
+        running: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                task = asyncio.create_task(self._answer(await socket.receive_text(), queue))
+                running.add(task)
+                task.add_done_callback(running.discard)
+        except WebSocketDisconnect:
+            pass
+        finally:
+            del self._pages[socket]
+            sender.cancel()
+
+    async def _answer(self, message: str, queue: "asyncio.Queue[dict[str, Any]]") -> None:
+        """Carry out a call in a thread; whatever goes wrong reaches the page as a sentence."""
+        try:
+            stated = json.loads(message)
+            number, name, arguments = stated["id"], stated["call"], stated.get("arguments", {})
+        except (ValueError, KeyError, TypeError):
+            return
+        try:
+            answer = await run_in_threadpool(partial(self.calls.call, name, arguments))
+            queue.put_nowait({"id": number, "answer": answer})
+        except Exception as problem:
+            queue.put_nowait({"id": number, "error": sentence(problem)})
+
+
+async def _send_all(socket: WebSocket, queue: "asyncio.Queue[dict[str, Any]]") -> None:
+    while True:
+        await socket.send_text(json_text(await queue.get(), separators=(",", ":")))
+
+
+def sentence(problem: Exception) -> str:
+    """An error as the user of a page reads it: of options of the command line nothing is said."""
+    if is_own(problem) or isinstance(problem, OSError | ValueError):
+        return str(problem.args[0]) if isinstance(problem, KeyError) and problem.args else str(problem)
+    return f"internal error: {type(problem).__name__}: {problem}. This is a bug of ssptool, please report it"
+
+
+async def _resource(request: Request) -> Response:
+    """A script or style sheet of the page."""
+    name = request.path_params["name"]
+    if re.fullmatch(r"[a-z_]+\.(js|css)", name) is None or not (_folder() / name).is_file():
+        return Response(status_code=404, headers=HEADERS)
+    text = _text(name) + (dark_style() if name == "style.css" else "")
+    return Response(text, media_type=TYPES[Path(name).suffix], headers=HEADERS)
+
+
+def _folder() -> Any:
+    return files("ssptool.studio") / "page"
+
+
+def _text(name: str) -> str:
+    text: str = (_folder() / name).read_text(encoding="utf-8")
+    return text
+
+
+def serve(session: EditSession, *, port: int, say: Callable[[str], None], browser: bool) -> None:
+    """Serve pages until the program is interrupted. `say` is given the address. Raises OSError: the port is taken."""
+    with socket.create_server((LOOPBACK, port)) as listening, TemporaryFolder() as scratch, closing(session):
+        port, token = listening.getsockname()[1], secrets.token_urlsafe(24)
+        address = f"http://{LOOPBACK}:{port}/{token}/"
+        studio = Studio(session, Path(scratch))
+        guarded = Guard(studio.app(token), token, port)
+        config = uvicorn.Config(
+            guarded,
+            log_level="error",
+            access_log=False,
+            ws="websockets-sansio",
+            lifespan="on",
+            timeout_graceful_shutdown=1,
+        )
+        say(address)
+        if browser:
+            webbrowser.open(address)
+        with suppress(KeyboardInterrupt):
+            uvicorn.Server(config).run(sockets=[listening])

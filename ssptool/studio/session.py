@@ -1,0 +1,274 @@
+"""A system that pages see and edit: its documents as they are now, and the states before and after.
+
+A state is what differs from the files on disk. A gesture makes a new one; undo and redo choose another; saving writes
+the present one with the archive's own atomic save.
+"""
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ssptool.api.check import switches_of
+from ssptool.documents.archive import Archive
+from ssptool.documents.document import Document
+from ssptool.editing.changes import EditError, FileEdit, unified_diff
+from ssptool.editing.draft import empty_structure
+from ssptool.editing.editor import Editor
+from ssptool.errors import WrongUsage, is_own
+from ssptool.rules.runner import open_checked
+from ssptool.studio.gestures import Gesture
+
+Files = Mapping[str, bytes | None]
+"""Entries that differ from those on disk; None: taken away."""
+
+
+class ReadOnly(WrongUsage):
+    """The system is shown and cannot be changed."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"this system cannot be changed here: {reason}")
+
+
+class Conflict(WrongUsage):
+    """Another program has changed what the unsaved edits concern."""
+
+    def __init__(self, files: tuple[str, ...], problem: str) -> None:
+        super().__init__(
+            f"another program has changed {', '.join(files)}, and your unsaved edits do not fit any more: {problem}. "
+            "Nothing is written over. Take the files as they are on disk, or undo your edits"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Documents after a gesture. `diff` is that of the gesture alone, `notes` say what it did."""
+
+    files: Files = field(default_factory=dict)
+    gesture: Gesture | None = None
+    diff: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return "" if self.gesture is None else self.gesture.label
+
+
+@dataclass(frozen=True, slots=True)
+class DiskNews:
+    """Files that another program has changed, and what became of them here."""
+
+    files: tuple[str, ...]
+    text: str
+
+
+class EditSession:
+    """One system, opened for as long as pages show it. `path` may be that of a system that is still to be made."""
+
+    def __init__(self, path: Path, *, variant: str | None = None, read_only: str = "") -> None:
+        self.path = path
+        self.read_only = read_only
+        self._variant = variant
+        self.switches = switches_of(path)
+        self.states = [State()]
+        self.at = 0
+        self._saved = 0
+        self.conflict: Conflict | None = None
+        self.archive = self._opened()
+        if self.archive.is_generated:
+            self.read_only = f"it is made of {path.name}; `ssptool convert` makes a system of it"
+
+    def close(self) -> None:
+        self.archive.close()
+
+    @property
+    def state(self) -> State:
+        return self.states[self.at]
+
+    @property
+    def structure(self) -> Document:
+        return self.archive.structure(self._variant)
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether `save` would write something."""
+        return self.at != self._saved or not self.path.exists()
+
+    def diff(self) -> str:
+        """All that `save` writes, as a unified diff."""
+        return self._diff({}, self.state.files)
+
+    # -- changes ---------------------------------------------------------------------------------------------------
+
+    def perform(self, gesture: Gesture) -> State:
+        """Carry out a gesture, all of it or nothing. The state is the same if nothing differs after it.
+
+        Raises
+        ------
+        ReadOnly, EditError
+            It cannot be done.
+        """
+        self._require_editable()
+        made = self._made_by(gesture)
+        if made.files == self.state.files:
+            return replace(made, diff="")
+        self.states[self.at + 1 :] = [made]
+        if self._saved > self.at:
+            self._saved = -1  # what is on disk is among the states no longer
+        self.at += 1
+        self._take(made.files)
+        return made
+
+    def preview(self, gesture: Gesture) -> State:
+        """The state that a gesture would make; nothing is changed."""
+        self._require_editable()
+        try:
+            return self._made_by(gesture)
+        finally:
+            self._open()
+
+    def undo(self) -> State:
+        """Go back to the state before the last gesture; gives the one that was left."""
+        left = self.state
+        self._go_to(self.at - 1, "there is nothing to undo")
+        return left
+
+    def redo(self) -> State:
+        """Do again what was undone last."""
+        self._go_to(self.at + 1, "there is nothing to do again")
+        return self.state
+
+    def save(self) -> None:
+        """Write the present state, all files or none.
+
+        Raises
+        ------
+        ReadOnly, Conflict, ChangedMeanwhile
+            Nothing was written.
+        """
+        self._require_editable()
+        self.refresh()
+        if self.conflict is not None:
+            raise self.conflict
+        if not self.unsaved:
+            return
+        before = {name: self._on_disk(name) for name in self.state.files}
+        self.archive.require_links_inside()
+        self.archive.save()
+        written = self.state.files
+        self.states = [replace(one, files=_since(one.files, before, written)) for one in self.states]
+        self._saved = self.at
+        self._open()
+
+    # -- changes by other programs ---------------------------------------------------------------------------------
+
+    def refresh(self) -> DiskNews | None:
+        """See what other programs have changed: the unsaved gestures are made again on top of it.
+
+        Where that is impossible, `conflict` says why, nothing is saved, and everything stays as it is here.
+        """
+        changed = self.archive.changed_meanwhile() if self.conflict is None else ()
+        if not changed:
+            return None
+        try:
+            self._rebase()
+        except Exception as problem:
+            if not is_own(problem) and not isinstance(problem, OSError | EditError):
+                raise
+            self.conflict = Conflict(changed, str(problem))
+            return DiskNews(changed, str(self.conflict))
+        merged = "; your unsaved edits are made again on top" if self.at else ""
+        return DiskNews(changed, f"another program has changed {', '.join(changed)}{merged}")
+
+    def reload(self) -> None:
+        """Take the files as they are on disk, without the unsaved edits."""
+        self.states, self.at, self._saved, self.conflict = [State()], 0, 0, None
+        self._open()
+
+    def _rebase(self) -> None:
+        """Make the unsaved gestures again, on the files as they are on disk now."""
+        if not 0 <= self._saved <= self.at:
+            raise WrongUsage("what was saved before is undone here")
+        gestures = [one.gesture for one in self.states[self._saved + 1 : self.at + 1] if one.gesture is not None]
+        kept = self.states, self.at, self._saved
+        try:
+            self.states, self.at, self._saved = [State()], 0, 0
+            self._open()
+            for gesture in gestures:
+                self.perform(gesture)
+        except BaseException:
+            self.states, self.at, self._saved = kept
+            self._open()
+            raise
+
+    # -- documents -------------------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Open the system anew, with the files of the present state."""
+        self.archive.close()
+        self.archive = self._opened()
+        self._take(self.state.files)
+
+    def _opened(self) -> Archive:
+        if self.path.exists():
+            return open_checked(self.path, self.switches.outside, inside=True)
+        return Archive.create(self.path, empty_structure(self.path.stem, "1.0", None, None))
+
+    def _take(self, files: Files) -> None:
+        """Put entries into the archive, so that its documents are read anew with the lines that they will have."""
+        for name, content in files.items():
+            if content is not None:
+                self.archive.put(name, content)
+            elif self.archive.has(name):
+                self.archive.remove(name)
+
+    def _made_by(self, gesture: Gesture) -> State:
+        try:
+            with closing(Editor(self.archive, self.structure)) as editor:
+                gesture.carry_out(editor)
+                files = self._files()
+                return State(files, gesture, self._diff(self.state.files, files), editor.notes)
+        except BaseException:
+            self._open()  # without what was done before it failed
+            raise
+
+    def _files(self) -> dict[str, bytes | None]:
+        """What differs from the files on disk now."""
+        found: dict[str, bytes | None] = {}
+        for edit in self.archive.edits():
+            content = self.archive.content(edit.name) if edit.exists else None
+            if content != self._on_disk(edit.name):
+                found[edit.name] = content
+        return found
+
+    def _on_disk(self, name: str) -> bytes | None:
+        """The bytes of an entry as they are on disk; None if it is not there."""
+        known = next((edit for edit in self.archive.edits() if edit.name == name), None)
+        if known is None:
+            return self.archive.content(name) if self.archive.has(name) else None
+        return self.archive.before(name) if known.existed else None
+
+    def _diff(self, before: Files, after: Files) -> str:
+        names = sorted({*before, *after})
+        sides = (
+            FileEdit(name, *(one[name] if name in one else self._on_disk(name) for one in (before, after)))
+            for name in names
+        )
+        return unified_diff(side for side in sides if side.before != side.after)
+
+    def _go_to(self, at: int, otherwise: str) -> None:
+        self._require_editable()
+        if not 0 <= at < len(self.states):
+            raise WrongUsage(otherwise)
+        self.at = at
+        self._open()
+
+    def _require_editable(self) -> None:
+        if self.read_only:
+            raise ReadOnly(self.read_only)
+
+
+def _since(files: Files, before: Files, written: Files) -> dict[str, bytes | None]:
+    """What differs from the files on disk after others were written there."""
+    whole = {**before, **files}
+    return {name: content for name, content in whole.items() if name not in written or written[name] != content}

@@ -1,0 +1,61 @@
+"""A studio in a process of its own, and a page of headless Chromium that shows it."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.browser import CHROMIUM
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+
+
+def copy_of(name: str, folder: Path) -> Path:
+    """One of the example systems, to be edited."""
+    return Path(shutil.copytree(SYSTEMS / name, folder / name))
+
+
+@pytest.fixture(scope="module")
+def studio() -> Iterator[Callable[..., str]]:
+    """Start `ssptool studio` with arguments; gives the address that it prints."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: object, cwd: Path | None = None) -> str:
+        command = [sys.executable, "-m", "ssptool", "studio", *map(str, arguments), "--no-browser"]
+        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=cwd))
+        assert started[-1].stdout is not None
+        found = re.search(r"http://\S+", started[-1].stdout.readline())
+        assert found is not None
+        return found[0]
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.communicate(timeout=10)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """Opens pages at an address, which collect errors of their scripts and foreign requests in `page.errors`."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as engines:
+        browser = engines.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+
+        def opened(address: str) -> Any:
+            page: Any = browser.new_page(viewport={"width": 1280, "height": 720})
+            page.errors = []
+            page.on("pageerror", lambda error: page.errors.append(str(error)))
+            page.on("request", lambda one: address in one.url or page.errors.append(one.url))
+            page.set_default_timeout(10000)
+            page.goto(address)
+            page.locator("ssp-diagram svg").wait_for()
+            return page
+
+        yield opened
+        browser.close()
