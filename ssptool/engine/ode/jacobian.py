@@ -30,8 +30,18 @@ EXACT_STEP = 1.5e-8
 LOOP_STEP = 1e-6
 """The same where f is accurate to 1e-12 only, because loops in it are solved to that."""
 
-NOISE = 100
+COARSER = 1000
+"""Times the step that is taken next where f is noise over a step."""
+
+COARSEST = 1e-2
+"""Relative step over which f is noise or not."""
+
+ROUNDING = 100
 """Rounding of a derivative, in squares of the relative step."""
+
+FAR = -1000.0
+NEAR = (1.0, 4.0, 16.0)
+"""Where differences are checked, in their steps."""
 
 KEPT_FOR = 20
 """Number of integrator starts that may use one Jacobian."""
@@ -52,13 +62,20 @@ class OdeJacobian(Protocol):
         """Fill (n, n) at (t, x), the latter by address; False where that cannot be done."""
         ...
 
+    def forget(self) -> None:
+        """Forget what was learned about f."""
+        ...
+
 
 class Differences:
     """One-sided differences of f, one evaluation per colour of its pattern (n, n; None: full).
 
-    Where a difference crosses a jump of f, of which no event indicator tells, it is the jump divided by a tiny step,
-    and any step of an integrator would seem converged. The one to the other side does not cross it: of both, the
-    smaller ones are taken.
+    A difference that crosses a jump of f, of which no event indicator tells, is the jump divided by a tiny step; one of
+    noise in f, as of a solver inside an FMU that stops early, is the noise divided by it. With either in the Jacobian
+    any step of an integrator would seem converged, and its error small. So they must tell how f changes far to the
+    other side, or else near to one side (f may be curved). Where they do not, the differences to both sides are
+    calculated and the smaller ones taken, which do not cross a jump; where these do not either, f is noise over such
+    steps, and greater ones are taken.
 
     `relative_step` is that of the larger of a state and its nominal value (n,).
     """
@@ -66,29 +83,37 @@ class Differences:
     name = "finite differences"
 
     def __init__(self, system: OdeSystem, nominal: Floats, pattern: Pattern | None, relative_step: float) -> None:
-        self._system, self._nominal, self._step = system, nominal, relative_step
+        self._system, self._nominal = system, nominal
+        self._finest = self._step = relative_step
         self._pattern = np.ones((system.size, system.size), dtype=bool) if pattern is None else pattern
         self._colours = colours(self._pattern)
         self._moved, self._value, self._changed = (np.empty(system.size) for _ in range(3))
         self.evaluations = 0
 
-    def steps(self, point: Floats) -> Floats:
-        """Step of each state (n,) for the differences."""
-        return np.asarray(self._step * np.maximum(np.abs(point), self._nominal))
+    def forget(self) -> None:
+        """Forget over which steps f is noise."""
+        self._step = self._finest
 
     def __call__(self, t: float, x: int, matrix: Floats) -> bool:
         point = self._system.vector(x)
-        if not self._slopes(t, x, self._value):
+        if not self._slopes(t, x, self._value) or not self._to_one_side(t, point, self._steps(point), matrix):
             return False
-        steps = self.steps(point)
-        if not self._to_one_side(t, point, steps, matrix):
-            return False
-        if self._hold_before(t, point, steps, matrix):
-            return True
-        before = np.empty_like(matrix)
-        if self._to_one_side(t, point, -steps, before):
-            np.copyto(matrix, before, where=np.abs(before) < np.abs(matrix))
+        while not self._told_far(t, point, matrix) and not self._told_near(t, point, matrix):
+            other = np.empty_like(matrix)
+            if self._to_one_side(t, point, -self._steps(point), other):
+                np.copyto(matrix, other, where=np.abs(other) < np.abs(matrix))
+            if self._step == COARSEST or self._told_near(t, point, matrix):
+                break
+            self._step = _coarser(self._step)
+            if self._to_one_side(t, point, self._steps(point), other):
+                matrix[:] = other
         return True
+
+    def _steps(self, point: Floats) -> Floats:
+        return self._step * self._sizes(point)
+
+    def _sizes(self, point: Floats) -> Floats:
+        return np.maximum(np.abs(point), self._nominal)
 
     def _to_one_side(self, t: float, point: Floats, steps: Floats, matrix: Floats) -> bool:
         matrix[:] = 0.0
@@ -104,27 +129,43 @@ class Differences:
                 matrix[rows, column] = change[rows] / (self._moved[column] - point[column])
         return True
 
-    def _hold_before(self, t: float, point: Floats, steps: Floats, matrix: Floats) -> bool:
-        """True if f changes as the matrix predicts, to the other side than its differences, or cannot be evaluated."""
-        self._moved[:] = point - steps
-        beside = self._slopes(t, self._moved.ctypes.data, self._changed)
-        return not beside or self._predicts(matrix, self._moved - point)
+    def _told_far(self, t: float, point: Floats, matrix: Floats) -> bool:
+        return self._step < COARSEST and self._tells(t, point, FAR * self._steps(point), matrix)
+
+    def _told_near(self, t: float, point: Floats, matrix: Floats) -> bool:
+        steps = self._steps(point)
+        return any(all(self._tells(t, point, side * far * steps, matrix) for far in NEAR) for side in (1.0, -1.0))
 
     def fits(self, t: float, x: int, matrix: Floats) -> bool:
-        """True if f changes as a matrix at (t, x) predicts, along one direction, or cannot be evaluated."""
-        point = self._system.vector(x)
-        self._moved[:] = point + probe(self.steps(point))
-        beside = self._slopes(t, self._moved.ctypes.data, self._changed)
-        return not self._slopes(t, x, self._value) or not beside or self._predicts(matrix, self._moved - point)
+        """True if f changes as a matrix at (t, x) tells, along one direction, or cannot be evaluated.
 
-    def _predicts(self, matrix: Floats, step: Floats) -> bool:
-        """Of a step from where f has its value to where it is changed."""
-        noise = NOISE * self._step**2 * np.abs(self._value)
-        return not contradicted(matrix, step, self._changed - self._value, noise)
+        Where f is noise over a step, a greater one shows it.
+        """
+        point = self._system.vector(x)
+        if not self._slopes(t, x, self._value):
+            return True
+        relative = self._step
+        while not self._tells(t, point, probe(relative * self._sizes(point)), matrix):
+            if relative == COARSEST:
+                return False
+            relative = _coarser(relative)
+        return True
+
+    def _tells(self, t: float, point: Floats, steps: Floats, matrix: Floats) -> bool:
+        """True if f changes from its value as the matrix predicts, or cannot be evaluated there."""
+        self._moved[:] = point + steps
+        if not self._slopes(t, self._moved.ctypes.data, self._changed):
+            return True
+        rounding = ROUNDING * self._finest * self._finest * np.abs(self._value)
+        return not contradicted(matrix, self._moved - point, self._changed - self._value, rounding)
 
     def _slopes(self, t: float, x: int, found: Floats) -> bool:
         self.evaluations += 1
         return self._system.slopes(t, x, found.ctypes.data)
+
+
+def _coarser(relative_step: float) -> float:
+    return min(COARSER * relative_step, COARSEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +256,9 @@ class Checked:
     def evaluations(self) -> int:
         return self._differences.evaluations
 
+    def forget(self) -> None:
+        self._differences.forget()
+
     def __call__(self, t: float, x: int, matrix: Floats) -> bool:
         if self._trusted and self._exact(t, x, matrix) and self._differences.fits(t, x, matrix):
             return True
@@ -253,6 +297,7 @@ class ReusedJacobian:
 
     def forget(self) -> None:
         self._kept = None
+        self._base.forget()
 
     def __call__(self, t: float, x: int, matrix: Floats) -> bool:
         if self._kept is not None and not self._asked and self._times < self._kept_for:

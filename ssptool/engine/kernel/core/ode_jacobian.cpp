@@ -1,6 +1,7 @@
 #include "ode_jacobian.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -8,8 +9,22 @@ namespace ssptool {
 
 namespace {
 
+// Where f is noise over a step, one that is so many times as great is taken next, up to this relative one.
+constexpr double coarser_by = 1000.0, coarsest = 1e-2;
+
 // Rounding of a derivative, in squares of the relative step.
-constexpr double noise = 100.0;
+constexpr double rounding_squares = 100.0;
+
+// Where differences are checked, in their steps.
+constexpr double far = -1000.0;
+constexpr std::array near = {1.0, 4.0, 16.0};
+
+std::vector<double> multiple(double factor, std::vector<double> vector) {
+  for (double& one : vector) one *= factor;
+  return vector;
+}
+
+double coarser(double relative_step) { return std::min(coarser_by * relative_step, coarsest); }
 
 std::vector<double> column(const DenseMatrix& matrix, std::size_t j, std::size_t first, std::size_t end) {
   std::vector<double> found;
@@ -24,6 +39,7 @@ OdeJacobian::OdeJacobian(OdeSystem& system, PlannedOdeJacobian plan)
       plan_(std::move(plan)),
       pattern_(plan_.pattern.value_or(Pattern(system.size(), system.size(), true))),
       colours_(colours(pattern_)),
+      relative_step_(plan_.relative_step),
       nominal_(system.size(), 1.0),
       moved_(system.size()),
       value_(system.size()),
@@ -67,26 +83,38 @@ bool OdeJacobian::slopes(double t, const std::vector<double>& x, std::vector<dou
   return system_.slopes(t, x.data(), found.data());
 }
 
-// Where a difference crosses a jump of f, of which no event indicator tells, it is the jump divided by a tiny step, and
-// any step of an integrator would seem converged. The one to the other side does not cross it: of both, the smaller
-// ones.
+void OdeJacobian::forget() noexcept {
+  kept_.clear();
+  relative_step_ = plan_.relative_step;
+}
+
+// A difference that crosses a jump of f, of which no event indicator tells, is the jump divided by a tiny step; one of
+// noise in f, as of a solver inside an FMU that stops early, is the noise divided by it. With either in the Jacobian
+// any step of an integrator would seem converged, and its error small. So differences must tell how f changes far to
+// the other side, or else near to one side (f may be curved). Where they do not, those to both sides are calculated and
+// the smaller ones taken, which do not cross a jump; where these do not either, f is noise over such steps, and greater
+// ones are taken.
 bool OdeJacobian::differences(double t, const double* x) {
-  const std::size_t n = matrix_.rows;
-  moved_.assign(x, x + n);
+  moved_.assign(x, x + matrix_.rows);
   if (!slopes(t, moved_, value_) || !differences_to(1.0, t, x)) return false;
-  if (hold_before(t, x)) return true;
-  const std::vector<double> ahead = matrix_.elements;
   std::vector<double>& elements = matrix_.elements;
-  const bool done = differences_to(-1.0, t, x);
-  for (std::size_t k = 0; k < elements.size(); ++k)
-    if (!done || !(std::abs(elements[k]) < std::abs(ahead[k]))) elements[k] = ahead[k];
+  while (!tells_far(t, x) && !tells_near(t, x)) {
+    std::vector<double> one = elements;
+    if (differences_to(-1.0, t, x))
+      for (std::size_t k = 0; k < one.size(); ++k)
+        if (std::abs(elements[k]) < std::abs(one[k])) one[k] = elements[k];
+    elements = one;
+    if (relative_step_ == coarsest || tells_near(t, x)) break;
+    relative_step_ = coarser(relative_step_);
+    if (!differences_to(1.0, t, x)) elements = one;
+  }
   return true;
 }
 
 // One-sided differences of f from its value, one evaluation per colour of its pattern.
 bool OdeJacobian::differences_to(double side, double t, const double* x) {
   const std::size_t n = matrix_.rows;
-  const std::vector<double> wanted = steps(x);
+  const std::vector<double> wanted = steps(relative_step_, x);
   std::ranges::fill(matrix_.elements, 0.0);
   for (const Columns& columns : colours_) {
     moved_.assign(x, x + n);
@@ -101,47 +129,50 @@ bool OdeJacobian::differences_to(double side, double t, const double* x) {
   return true;
 }
 
-std::vector<double> OdeJacobian::steps(const double* x) const {
+std::vector<double> OdeJacobian::steps(double relative, const double* x) const {
   std::vector<double> found(matrix_.rows);
-  for (std::size_t j = 0; j < found.size(); ++j) found[j] = plan_.relative_step * std::max(std::abs(x[j]), nominal_[j]);
+  for (std::size_t j = 0; j < found.size(); ++j) found[j] = relative * std::max(std::abs(x[j]), nominal_[j]);
   return found;
 }
 
-// Moves away from x; returns the steps after rounding.
-std::vector<double> OdeJacobian::moved_by(const std::vector<double>& wanted, const double* x) {
-  std::vector<double> done(wanted.size());
-  for (std::size_t j = 0; j < wanted.size(); ++j) {
-    moved_[j] = x[j] + wanted[j];
-    done[j] = moved_[j] - x[j];
-  }
-  return done;
+bool OdeJacobian::tells_far(double t, const double* x) {
+  return relative_step_ < coarsest && tells(t, x, multiple(far, steps(relative_step_, x)));
 }
 
-// Whether f changes as the matrix predicts, to the other side than its differences, or cannot be evaluated there.
-bool OdeJacobian::hold_before(double t, const double* x) {
-  std::vector<double> back = steps(x);
-  for (double& step : back) step = -step;
-  const std::vector<double> step = moved_by(back, x);
-  return !slopes(t, moved_, changed_) || predicts(step);
+bool OdeJacobian::tells_near(double t, const double* x) {
+  const std::vector<double> step = steps(relative_step_, x);
+  for (const double side : {1.0, -1.0})
+    if (std::ranges::all_of(near, [&](double times) { return tells(t, x, multiple(side * times, step)); })) return true;
+  return false;
 }
 
-// Whether f changes as the matrix at (t, x) predicts, along one direction, or cannot be evaluated.
+// Whether f changes as the matrix at (t, x) tells, along one direction, or cannot be evaluated. Where f is noise over a
+// step, a greater one shows it.
 bool OdeJacobian::fits(double t, const double* x) {
-  const std::vector<double> step = moved_by(probe(steps(x)), x);
-  const bool beside = slopes(t, moved_, changed_);
   moved_.assign(x, x + matrix_.rows);
-  return !slopes(t, moved_, value_) || !beside || predicts(step);
+  if (!slopes(t, moved_, value_)) return true;
+  double relative = relative_step_;
+  while (!tells(t, x, probe(steps(relative, x)))) {
+    if (relative == coarsest) return false;
+    relative = coarser(relative);
+  }
+  return true;
 }
 
-// Of a step from where f has its value to where it is changed.
-bool OdeJacobian::predicts(const std::vector<double>& step) const {
+// Whether f changes from its value as the matrix predicts, or cannot be evaluated there.
+bool OdeJacobian::tells(double t, const double* x, const std::vector<double>& wanted) {
   const std::size_t n = matrix_.rows;
-  std::vector<double> change(n), rounding(n);
+  std::vector<double> step(n), change(n), rounding(n);
+  for (std::size_t j = 0; j < n; ++j) {
+    moved_[j] = x[j] + wanted[j];
+    step[j] = moved_[j] - x[j];
+  }
+  if (!slopes(t, moved_, changed_)) return true;
   for (std::size_t i = 0; i < n; ++i) {
     change[i] = changed_[i] - value_[i];
-    rounding[i] = noise * plan_.relative_step * plan_.relative_step * std::abs(value_[i]);
+    rounding[i] = rounding_squares * plan_.relative_step * plan_.relative_step * std::abs(value_[i]);
   }
-  return !ssptool::contradicted(matrix_, step, change, rounding);
+  return !contradicted(matrix_, step, change, rounding);
 }
 
 // With x' = A x + B u, y = C x + D u and u = W y, df/dx = A + B (1 − W D)⁻¹ W C, which is exact with algebraic loops

@@ -26,7 +26,8 @@ struct OdePart {
 
 struct PlannedOdeJacobian {
   bool directional = false;  // else by differences alone
-  // Accuracy of f: of differences the step of the larger of a state and its nominal value, relative.
+  // Accuracy of f: of differences the step of the larger of a state and its nominal value, relative, unless f turns out
+  // to be noise over it.
   double relative_step = 0.0;
   int kept_for = 0;                // starts of an integrator that may use one Jacobian
   std::optional<Pattern> pattern;  // which derivative may depend on which state; none: each on each
@@ -54,8 +55,8 @@ class OdeJacobian {
   void sizes(std::span<const double> nominal) { nominal_.assign(nominal.begin(), nominal.end()); }
   // The integrator starts again.
   void start() noexcept { asked_ = false; }
-  // What is kept is of no use any more.
-  void forget() noexcept { kept_.clear(); }
+  // What is kept, and what was learned about f, is of no use any more.
+  void forget() noexcept;
 
   [[nodiscard]] std::int64_t evaluations() const noexcept { return evaluations_; }  // of f
 
@@ -65,14 +66,14 @@ class OdeJacobian {
   bool calculate(double t, const double* x);
   bool differences(double t, const double* x);
   bool differences_to(double side, double t, const double* x);
-  [[nodiscard]] std::vector<double> steps(const double* x) const;
-  std::vector<double> moved_by(const std::vector<double>& wanted, const double* x);
-  bool hold_before(double t, const double* x);
+  [[nodiscard]] std::vector<double> steps(double relative, const double* x) const;
+  bool tells_far(double t, const double* x);
+  bool tells_near(double t, const double* x);
+  bool tells(double t, const double* x, const std::vector<double>& wanted);
   bool derivatives(double t, const double* x);
   bool derivatives_of(std::size_t model, double t);
   bool through_wires();
   bool fits(double t, const double* x);
-  [[nodiscard]] bool predicts(const std::vector<double>& step) const;
   bool slopes(double t, const std::vector<double>& x, std::vector<double>& found);
 
   OdeSystem& system_;
@@ -80,6 +81,7 @@ class OdeJacobian {
   Pattern pattern_;
   std::vector<Columns> colours_;
   std::vector<std::vector<Columns>> colours_of_parts_;
+  double relative_step_;
   std::vector<double> nominal_, moved_, value_, changed_;
   DenseMatrix whole_;   // A, B, C and D
   DenseMatrix matrix_;  // the last one

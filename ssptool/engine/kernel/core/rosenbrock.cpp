@@ -62,6 +62,8 @@ constexpr std::array<std::array<double, stages>, 3> dense_weights{{
 constexpr double relative_difference = 0x1p-26;    // √ε: balances truncation and rounding of a one-sided difference
 constexpr double time_difference = 0x1p-13;        // of a step; the difference over two of them is of second order
 constexpr double least_time_difference = 0x1p-48;  // of the present time: 16 units in the last place
+constexpr double noise = 0.5;                      // of the change of a derivative: how far it may be off a line
+constexpr double rounding = 0x1p-33;               // of a derivative
 
 void add_multiple(std::vector<double>& to, double factor, const std::vector<double>& of) noexcept {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * of[i];
@@ -138,20 +140,47 @@ bool Rosenbrock::differences(const StepStart& start) {
 }
 
 // From f at two later times within the step, by differences of the times that f was asked for. Where f has the same
-// values at the first of them, it does not depend on time.
+// values at the first of them, it does not depend on time. Where it is noise over such times, it is not over the whole
+// step.
 bool Rosenbrock::time_derivative(const StepStart& start, double h) {
   const double now = evaluation_.absolute(start.t);
-  const double step = std::min(std::max(time_difference * h, least_time_difference * std::abs(now)), 0.5 * h);
+  double step = std::min(std::max(time_difference * h, least_time_difference * std::abs(now)), 0.5 * h);
   std::fill(in_time_.begin(), in_time_.end(), 0.0);
   if (!evaluation_.slopes(start.t + step, start.x, slopes_)) return false;
-  const double first = evaluation_.absolute(start.t + step) - now;
-  const double second = evaluation_.absolute(start.t + 2.0 * step) - now;
-  if (std::equal(slopes_.begin(), slopes_.end(), start.slopes.begin()) || !(0.0 < first && first < second)) return true;
-  if (!evaluation_.slopes(start.t + 2.0 * step, start.x, right_)) return false;
+  if (std::equal(slopes_.begin(), slopes_.end(), start.slopes.begin())) return true;
+  if (!second_time(start, step)) return false;
+  if (step < 0.5 * h && noise_in_time(start, step)) {
+    step = 0.5 * h;
+    if (!evaluation_.slopes(start.t + step, start.x, slopes_) || !second_time(start, step)) return false;
+  }
+  const auto [first, second] = times(start, step);
+  if (!(0.0 < first && first < second)) return true;
   const double near = second / first, far = first / second, span = second - first;
   for (std::size_t i = 0; i < in_time_.size(); ++i)
     in_time_[i] = (near * (slopes_[i] - start.slopes[i]) - far * (right_[i] - start.slopes[i])) / span;
   return finite(in_time_);
+}
+
+bool Rosenbrock::second_time(const StepStart& start, double step) {
+  return evaluation_.slopes(start.t + 2.0 * step, start.x, right_);
+}
+
+// Distances of both times [s].
+std::pair<double, double> Rosenbrock::times(const StepStart& start, double step) const {
+  const double now = evaluation_.absolute(start.t);
+  return {evaluation_.absolute(start.t + step) - now, evaluation_.absolute(start.t + 2.0 * step) - now};
+}
+
+// Whether the changes of f do not lie on a line.
+bool Rosenbrock::noise_in_time(const StepStart& start, double step) const {
+  const auto [first, second] = times(start, step);
+  for (std::size_t i = 0; i < in_time_.size(); ++i) {
+    const double near = second * (slopes_[i] - start.slopes[i]), far = first * (right_[i] - start.slopes[i]);
+    const double allowed =
+        noise * std::max(std::abs(near), std::abs(far)) + rounding * second * std::abs(start.slopes[i]);
+    if (std::abs(near - far) > allowed) return true;
+  }
+  return false;
 }
 
 std::optional<PartialPivotLu> Rosenbrock::factorized(double h) const {

@@ -5,6 +5,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "dense.hpp"
@@ -29,6 +30,9 @@ class Rosenbrock final : public StepFormula {
   bool jacobian(const StepStart&);
   bool differences(const StepStart&);
   bool time_derivative(const StepStart&, double h);
+  bool second_time(const StepStart&, double step);
+  [[nodiscard]] std::pair<double, double> times(const StepStart&, double step) const;
+  [[nodiscard]] bool noise_in_time(const StepStart&, double step) const;
   [[nodiscard]] std::optional<PartialPivotLu> factorized(double h) const;
 
   OdeEvaluation& evaluation_;

@@ -109,6 +109,8 @@ DENSE_WEIGHTS: tuple[tuple[float, ...], ...] = (
 _RELATIVE_DIFFERENCE = 2.0**-26  # √ε: balances truncation and rounding of a one-sided difference
 _TIME_DIFFERENCE = 2.0**-13  # of a step; the difference over two of them is of second order
 _LEAST_TIME_DIFFERENCE = 2.0**-48  # of the present time: 16 units in the last place
+_NOISE = 0.5  # of the change of a derivative: how far it may be off a line
+_ROUNDING = 2.0**-33  # of a derivative
 
 
 class Rosenbrock:
@@ -195,20 +197,41 @@ class Rosenbrock:
 
     def _time_derivative(self, start: StepStart, h: float) -> bool:
         """From f at two later times within the step, by differences of the times that f was asked for. Where f has the
-        same values at the first of them, it does not depend on time.
+        same values at the first of them, it does not depend on time. Where it is noise over such times, it is not over
+        the whole step.
         """
-        evaluation = self._evaluation
-        now = evaluation.absolute(start.t)
+        now = self._evaluation.absolute(start.t)
         step = min(max(_TIME_DIFFERENCE * h, _LEAST_TIME_DIFFERENCE * abs(now)), 0.5 * h)
         self._in_time[:] = 0.0
-        if not evaluation.slopes(start.t + step, start.x, self._other):
+        if not self._evaluation.slopes(start.t + step, start.x, self._other):
             return False
-        first = evaluation.absolute(start.t + step) - now
-        second = evaluation.absolute(start.t + 2.0 * step) - now
-        if np.array_equal(self._other, start.slopes) or not 0.0 < first < second:
+        if np.array_equal(self._other, start.slopes):
             return True
-        if not evaluation.slopes(start.t + 2.0 * step, start.x, self._right):
+        if not self._second_time(start, step):
             return False
+        if step < 0.5 * h and self._noise_in_time(start, step):
+            step = 0.5 * h
+            if not self._evaluation.slopes(start.t + step, start.x, self._other) or not self._second_time(start, step):
+                return False
+        first, second = self._times(start, step)
+        if not 0.0 < first < second:
+            return True
         near, far, span = second / first, first / second, second - first
         self._in_time[:] = (near * (self._other - start.slopes) - far * (self._right - start.slopes)) / span
         return bool(np.isfinite(self._in_time).all())
+
+    def _second_time(self, start: StepStart, step: float) -> bool:
+        return self._evaluation.slopes(start.t + 2.0 * step, start.x, self._right)
+
+    def _times(self, start: StepStart, step: float) -> tuple[float, float]:
+        """Distances of both times [s]."""
+        absolute = self._evaluation.absolute
+        now = absolute(start.t)
+        return absolute(start.t + step) - now, absolute(start.t + 2.0 * step) - now
+
+    def _noise_in_time(self, start: StepStart, step: float) -> bool:
+        """True if the changes of f do not lie on a line."""
+        first, second = self._times(start, step)
+        near, far = second * (self._other - start.slopes), first * (self._right - start.slopes)
+        allowed = _NOISE * np.maximum(np.abs(near), np.abs(far)) + _ROUNDING * second * np.abs(start.slopes)
+        return bool(np.any(np.abs(near - far) > allowed))
