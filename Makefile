@@ -93,6 +93,7 @@ bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios 
 	$(BIN)/python benchmarks/processes.py
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/documents.py
+	$(BIN)/python benchmarks/while_typing.py
 	$(BIN)/python benchmarks/diagram.py
 	$(BIN)/python benchmarks/study.py
 	$(BIN)/python benchmarks/start.py

@@ -8,7 +8,7 @@ or none.
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -223,6 +223,10 @@ class Archive:
         if self._unlock is not None:
             self._unlock()
 
+    def looked_up_once(self) -> AbstractContextManager[None]:
+        """For reading much, without writing; see `FolderEntries.looked_up_once`."""
+        return self._entries.looked_up_once() if isinstance(self._entries, FolderEntries) else nullcontext()
+
     def names(self) -> tuple[str, ...]:
         """All entries except folders, in the order of the zip, or sorted."""
         return self._now.names()
@@ -258,6 +262,15 @@ class Archive:
     def zip_facts(self) -> ZipFacts | None:
         """Facts from the directory of the zip on disk; None for a folder or a lone `.ssd`."""
         return self._entries.facts if isinstance(self._entries, ZipEntries) else None
+
+    def state_on_disk(self, name: str) -> FileState | None:
+        """By what a later change of an unpacked file shows; None for what is packed, edited, no file, or outside.
+
+        Raises InvalidDocument (PKG-101) for a link that leads out of the folder.
+        """
+        if not isinstance(self._entries, FolderEntries) or name in self._now.added or not self._entries.has(name):
+            return None
+        return FileState.of(self._entries.local_path(name))
 
     def put(self, name: str, content: EntryContent) -> None:
         """Add an entry, or replace one; `content` is bytes, or a file to be copied. On disk at `save`.
@@ -299,6 +312,16 @@ class Archive:
         if name not in self._documents:
             self._documents[name] = Document(name, self.read(name))
         return self._documents[name]
+
+    def adopt(self, document: Document | None) -> bool:
+        """Take the document of another archive, so that equal bytes are not parsed again; whether that was done.
+
+        It is not if the bytes differ, or if the document of this name has been opened here. Raises as `read`.
+        """
+        if document is None or document.name in self._documents or self.read(document.name) != document.source:
+            return False
+        self._documents[document.name] = document
+        return True
 
     def variants(self) -> tuple[Document, ...]:
         """All SSDs at the root, the default first; or the lone `.ssd`."""

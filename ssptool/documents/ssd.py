@@ -255,9 +255,10 @@ class Component(SystemElement, tag="ssd:Component"):
     @property
     def media_type(self) -> str:
         """The normalized `type`; for a CSV file without a type, that of tables."""
-        if self.get("type") is None and (self.source or "").lower().endswith(".csv"):
-            return TABLE
-        return media_type(self.type)
+        stated = self.get("type")
+        if stated is None:
+            return TABLE if (self.source or "").lower().endswith(".csv") else FMU
+        return media_type(stated)
 
     @property
     def is_table(self) -> bool:

@@ -9,6 +9,7 @@ import os
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -107,6 +108,23 @@ class FolderEntries:
         self._shown = base
         self.lone = lone
         self._allowed = tuple(os.path.realpath(absolute(path)) for path in allowed if not is_outside(path))
+        self._known: dict[str, bool] | None = None
+        self._folders: dict[str, str | None] = {}
+
+    @contextmanager
+    def looked_up_once(self) -> Iterator[None]:
+        """Inside, what is a file and where folders lead is asked once of the file system: for many questions on files
+        that are not written meanwhile.
+        """
+        if self._known is not None:
+            yield
+            return
+        self._known = {}
+        try:
+            yield
+        finally:
+            self._known = None
+            self._folders.clear()
 
     def names(self) -> tuple[str, ...]:
         if self.lone is None:
@@ -115,6 +133,13 @@ class FolderEntries:
         return (self.lone, *sorted(below))
 
     def has(self, name: str) -> bool:
+        if self._known is None:
+            return self._is_file(name)
+        if name not in self._known:
+            self._known[name] = self._is_file(name)
+        return self._known[name]
+
+    def _is_file(self, name: str) -> bool:
         return unsafe(name) is None and os.path.isfile(f"{self.base}/{name}")  # noqa: PTH113 (a hundred thousand times)
 
     def read(self, name: str) -> bytes:
@@ -149,8 +174,23 @@ class FolderEntries:
             raise InvalidDocument(link.diagnostic())
 
     def _link_out(self, name: str) -> LinkOut | None:
-        target = leads_out(os.path.realpath(self.base), f"{self.base}/{name}", self._allowed)
+        path = f"{self.base}/{name}"
+        if os.path.islink(path):  # noqa: PTH114 (a thousand times)
+            target = leads_out(os.path.realpath(self.base), path, self._allowed)
+        else:
+            folder, _, last = name.rpartition("/")
+            target = self._folder_out(folder)
+            target = None if target is None else f"{target}/{last}"
         return None if target is None else LinkOut(name, Path(target))
+
+    def _folder_out(self, folder: str) -> str | None:
+        """The real path of a folder whose links lead out; None if they do not."""
+        if folder in self._folders:
+            return self._folders[folder]
+        found = leads_out(os.path.realpath(self.base), f"{self.base}/{folder}", self._allowed)
+        if self._known is not None:
+            self._folders[folder] = found
+        return found
 
     def _below(self, folder: str) -> Iterator[str]:
         """Names of the files in a folder, recursively; links to folders are not followed."""

@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from urllib.parse import unquote
 
 _REFERENCE = re.compile(r"(?:(?P<scheme>[^:/?#]+):)?(?P<authority>//[^/?#]*)?(?P<path>[^?#]*)(?P<query>\?[^#]*)?")
@@ -80,6 +81,7 @@ def _other_spelling(name: str, spelled: dict[str, str]) -> str | None:
 UP = "../"
 
 
+@lru_cache(maxsize=8192)  # of all components, again in each check while somebody types
 def resolve(base: str, uri: str, *, upwards: bool = False) -> str:
     """Resolve `uri` in the document `base` to the name of an entry.
 

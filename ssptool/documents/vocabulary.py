@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 SSC = "http://ssp-standard.org/SSP1/SystemStructureCommon"
@@ -39,6 +40,7 @@ TABLES = (TABLE, "application/table")
 """Types of tables, with the one of older versions of OMSimulator."""
 
 
+@lru_cache(maxsize=256)
 def media_type(stated: str) -> str:
     """A media type without parameters, in lower case (RFC 2045 §5.1)."""
     return stated.partition(";")[0].strip().lower()

@@ -1,9 +1,11 @@
 """Findings of a system as diagnostics of the protocol, by file."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 
+import attrs
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 
@@ -11,6 +13,7 @@ from ssptool.documents.diagnostics import Diagnostic, Severity
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.language_server.systems import is_document
 from ssptool.rules.report import Report
+from ssptool.rules.runner import over_whole
 from ssptool.rules.selection import InvalidSettings
 
 SEVERITIES = {
@@ -51,6 +54,32 @@ def unread(report: Report) -> bool:
 
 def judged_files(report: Report) -> set[Path]:
     return {Path(report.on_disk(file)) for file in report.files}
+
+
+def moved(found: Iterable[types.Diagnostic], before: str, now: str) -> Iterator[types.Diagnostic]:
+    """The diagnostics of a text where its lines are now, as editors move them while somebody types."""
+    old, new = before.split("\n"), now.split("\n")
+    same = _equal(old, new)
+    behind = len(old) - _equal(old[same:][::-1], new[same:][::-1])
+    for one in found:
+        shift = len(new) - len(old) if one.range.start.line >= behind else 0
+        start, end = one.range.start, one.range.end
+        if start.line + shift < len(new):
+            place = types.Range(
+                types.Position(start.line + shift, start.character), types.Position(end.line + shift, end.character)
+            )
+            yield attrs.evolve(one, range=place)
+
+
+def _equal(one: list[str], other: list[str]) -> int:
+    """The number of lines at the start that are equal."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def is_over_whole(diagnostic: types.Diagnostic) -> bool:
+    """Whether a finding is of a rule over structures and packages, or in a package inside."""
+    data = diagnostic.data if isinstance(diagnostic.data, dict) else {}
+    return over_whole(str(diagnostic.code)) or NESTING_MARK in str(data.get("file", ""))
 
 
 def settings_finding(problem: InvalidSettings) -> Listed:

@@ -23,14 +23,23 @@ from ssptool.documents.document import Document
 from ssptool.documents.saving import LinkLeadsOut
 from ssptool.editing.changes import EditError
 from ssptool.language_server.completion import completions_in
-from ssptool.language_server.findings import Listed, diagnostics_by_file, judged_files, settings_finding, unread
+from ssptool.language_server.findings import (
+    Listed,
+    diagnostics_by_file,
+    is_over_whole,
+    judged_files,
+    moved,
+    settings_finding,
+    unread,
+)
 from ssptool.language_server.fixes import FIX_ALL, edit_of_all, edit_of_fix, quick_fixes
 from ssptool.language_server.navigation import definitions, folding, hover, references, symbols
 from ssptool.language_server.places import Places, path_of, uri_of
 from ssptool.language_server.renaming import edit_of_renaming, renamed_at
 from ssptool.language_server.snapshot import ShownDescriptions, SystemSnapshot
 from ssptool.language_server.systems import Buffers, check_system, is_document, system_of
-from ssptool.rules.runner import CheckedArchive
+from ssptool.rules.kept import Kept
+from ssptool.rules.runner import CheckedArchive, over_whole
 from ssptool.rules.selection import InvalidSettings
 from ssptool.version import __version__
 
@@ -47,7 +56,9 @@ class OpenSystem:
 
     path: Path
     checked: CheckedArchive | None = None
+    kept: Kept = field(default_factory=Kept)
     shown: Listed = field(default_factory=dict)
+    shown_in: Buffers = field(default_factory=dict)
     settings: Listed = field(default_factory=dict)
     waiting: asyncio.Task[None] | None = None
     changes: int = 0
@@ -120,19 +131,44 @@ class SspLanguageServer(LanguageServer):
                 seen = system.changes
                 await asyncio.sleep(self.rest)
             async with self._one_at_a_time:
-                buffers = self.buffers()
-                try:
-                    checked = await asyncio.to_thread(check_system, system.path, buffers)
-                except InvalidSettings as problem:
-                    self._show_settings(system, settings_finding(problem))
-                    continue
-                except OSError:
-                    checked = None
-            if seen == system.changes:
-                self._show_settings(system, {})
-                self._show(system, checked)
+                await self._check(system, seen)
 
-    def _show(self, system: OpenSystem, checked: CheckedArchive | None) -> None:
+    async def _check(self, system: OpenSystem, seen: int) -> None:
+        buffers, loop = self.buffers(), asyncio.get_running_loop()
+
+        def early(checked: CheckedArchive) -> bool:
+            wanted = seen == system.changes
+            if wanted:
+                loop.call_soon_threadsafe(self._show_early, system, checked, buffers)
+            return wanted
+
+        try:
+            checked = await asyncio.to_thread(check_system, system.path, buffers, system.kept, early)
+        except InvalidSettings as problem:
+            self._show_settings(system, settings_finding(problem))
+            return
+        except OSError:
+            checked = None
+        if seen == system.changes:
+            self._show_settings(system, {})
+            self._show(system, checked, buffers)
+
+    def _show_early(self, system: OpenSystem, checked: CheckedArchive, buffers: Buffers) -> None:
+        """Send what is found in files and elements; what was found in whole systems before stays for the moment."""
+        if unread(checked.report) or system.checked is None:
+            return
+        stay_fixes = {one: fix for one, fix in system.checked.fixes.items() if over_whole(one.code)}
+        system.checked = CheckedArchive(checked.report, {**stay_fixes, **checked.fixes})
+        listed = dict(diagnostics_by_file(checked.report, system.main, self.codec))
+        for file, found in system.shown.items():
+            stay = [one for one in found if is_over_whole(one)]
+            now, before = buffers.get(file), system.shown_in.get(file)
+            in_place = stay if now is None or before is None else moved(stay, before, now)
+            listed[file] = (*listed.get(file, ()), *in_place)
+        self._publish(system.shown, listed)
+        system.shown, system.shown_in = listed, buffers
+
+    def _show(self, system: OpenSystem, checked: CheckedArchive | None, buffers: Buffers) -> None:
         """Send what is new; where a document could not be read, what was found in others before stays."""
         system.checked = checked
         listed: dict[Path, tuple[types.Diagnostic, ...]] = {}
@@ -142,7 +178,7 @@ class SspLanguageServer(LanguageServer):
             listed.update(dict.fromkeys(judged_files(checked.report), ()))
             listed.update(diagnostics_by_file(checked.report, system.main, self.codec))
         self._publish(system.shown, listed)
-        system.shown = listed
+        system.shown, system.shown_in = listed, buffers
 
     def _show_settings(self, system: OpenSystem, listed: Listed) -> None:
         self._publish(system.settings, listed)

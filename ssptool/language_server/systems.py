@@ -5,13 +5,14 @@ an `.ssv`, `.ssm` or `.ssb` belongs to an `.ssd` in its folder, or in one above,
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from ssptool.api.check import switches_of
 from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.storage import STANDARD_FOLDERS
+from ssptool.rules.kept import Kept
 from ssptool.rules.load import load
 from ssptool.rules.runner import CheckedArchive, check_with_fixes, open_checked, report_of_unreadable
 from ssptool.rules.selection import Switches
@@ -80,8 +81,10 @@ def without_mark(content: bytes) -> bytes:
     return content.removeprefix(b"\xef\xbb\xbf")
 
 
-def check_system(system: Path, buffers: Buffers) -> CheckedArchive:
-    """Check a system with the unsaved texts of an editor.
+def check_system(
+    system: Path, buffers: Buffers, kept: Kept | None = None, early: Callable[[CheckedArchive], bool] | None = None
+) -> CheckedArchive:
+    """Check a system with the unsaved texts of an editor; `kept` and `early` are those of `check_with_fixes`.
 
     Raises
     ------
@@ -96,4 +99,4 @@ def check_system(system: Path, buffers: Buffers) -> CheckedArchive:
     except InvalidDocument as problem:
         return CheckedArchive(report_of_unreadable(system, problem, switches=switches), {})
     with archive:
-        return check_with_fixes(archive, switches=switches)
+        return check_with_fixes(archive, switches=switches, kept=kept, early=early)

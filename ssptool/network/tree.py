@@ -148,8 +148,7 @@ def fmu_entry(archive: Archive, entry: str) -> str:
 
 def has_fmu(archive: Archive, entry: str) -> bool:
     """Whether an FMU exists, as a file or unpacked."""
-    found = fmu_entry(archive, entry)
-    return found != entry or archive.has(entry) or archive.has(f"{entry}/{MODEL_DESCRIPTION}")
+    return archive.has(entry) or fmu_entry(archive, entry) != entry or archive.has(f"{entry}/{MODEL_DESCRIPTION}")
 
 
 def fmu_path(archive: Archive, entry: str) -> Path:

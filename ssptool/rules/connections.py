@@ -13,7 +13,7 @@ from ssptool.documents.vocabulary import media_type
 from ssptool.fmu.description import Causality, FmuDescription
 from ssptool.network.connectors import Owner, leads_forward
 from ssptool.network.conversion import Relation, Verdict, relation, verdict
-from ssptool.network.graph_algorithms import between_cycles, cyclic_components
+from ssptool.network.graph_algorithms import cyclic_components
 from ssptool.rules.bindings import uses
 from ssptool.rules.catalogue import (
     DERIVED,
@@ -43,15 +43,16 @@ from ssptool.rules.links import (
     by_name,
     carried_by,
     connections,
+    coupled,
+    declared,
     indexed,
     instance_of,
     interface,
     links,
     loose,
-    signal_flow,
     vertex_of,
 )
-from ssptool.rules.subjects import Structure, around
+from ssptool.rules.subjects import Structure, around, pool
 
 CONNECTIONS = Chapter("Connections (SSP 2.0 §5.3.2)", section="SSP 2.0 §5.3.2")
 ANY_BYTES = "application/octet-stream"
@@ -340,15 +341,15 @@ def connected_inputs(system: ssd.System, structure: Structure) -> Iterator[Findi
     met = {end for stated in connections(system, structure) for end in (stated.start, stated.end)}
     elements = system.elements
     for element in elements if len(elements) > 1 else ():
-        for declared in by_name(element, structure).values():
-            if declared.says.kind is not Kind.INPUT or (element.name, declared.name) in met:
+        for one in by_name(element, structure).values():
+            if one.says.kind is not Kind.INPUT or (element.name, one.name) in met:
                 continue
-            carried = carried_by(declared, element, structure)
+            carried = carried_by(one, element, structure)
             if carried.type != "Clock":
-                advice = _connecting(system, element, declared.name, carried, structure)
-                severity = WARNING if _lacks_start(element, declared.name, structure) else None
-                message = f"the input '{declared.name}' of '{element.name}' is not connected"
-                yield Finding(declared.connector, message, advice, "name", severity)
+                advice = _connecting(system, element, one.name, carried, structure)
+                severity = WARNING if _lacks_start(element, one.name, structure) else None
+                message = f"the input '{one.name}' of '{element.name}' is not connected"
+                yield Finding(one.connector, message, advice, "name", severity)
 
 
 def _lacks_start(element: ssd.SystemElement, name: str, structure: Structure) -> bool:
@@ -512,7 +513,7 @@ def _dependencies(
     needs: Needs = {}
     wires = {}
     # Only mutually coupled parts can have loops; the rest is left out.
-    near = between_cycles(signal_flow(structure))
+    near = coupled(structure)
     for system in structure.root.systems() if near else ():
         for link in links(system, structure):
             if link.flow is not None and any(vertex_of(end, structure) in near for end in link.flow):
@@ -522,7 +523,7 @@ def _dependencies(
         for component in system.elements:
             description = structure.fmu_of(component) if component in near else None
             if description is not None:
-                _add_feedthrough(needs, component, description)
+                _add_feedthrough(needs, component, description, structure)
     return needs, wires
 
 
@@ -531,15 +532,31 @@ def _add(needs: Needs, signal: ElementConnector, needed: ElementConnector) -> No
     needs.setdefault(needed, {})
 
 
-def _add_feedthrough(needs: Needs, component: ssd.SystemElement, description: FmuDescription) -> None:
-    names = dict.fromkeys(connector.name for connector in component.connectors)
+def _add_feedthrough(
+    needs: Needs, component: ssd.SystemElement, description: FmuDescription, structure: Structure
+) -> None:
+    names = tuple(connector.name for connector in declared(component, structure))
+    known, key = pool(_Feedthrough, structure), (id(description), names)
+    feedthrough = known.get(key)
+    if feedthrough is None:
+        feedthrough = known[key] = _Feedthrough(_feedthrough(description, names))
+    for output, name in feedthrough:
+        _add(needs, (component, output), (component, name))
+
+
+class _Feedthrough(tuple[tuple[str, str], ...]):
+    """Outputs, each with an input that it directly depends on; the same for all components of an FMU with the same
+    connectors."""
+
+
+def _feedthrough(description: FmuDescription, connectors: Iterable[str]) -> Iterator[tuple[str, str]]:
+    names = dict.fromkeys(connectors)
     inputs = {name: place for place, name in enumerate(names) if _is(description, name, Causality.INPUT)}
     for output in names:
         if _is(description, output, Causality.OUTPUT):
-            declared = description.outputs.get(output)
-            needed = inputs if declared is None else sorted(declared & inputs.keys(), key=inputs.__getitem__)
-            for name in needed:
-                _add(needs, (component, output), (component, name))
+            stated = description.outputs.get(output)
+            needed = inputs if stated is None else sorted(stated & inputs.keys(), key=inputs.__getitem__)
+            yield from ((output, name) for name in needed)
 
 
 def _is(description: FmuDescription, name: str, causality: Causality) -> bool:

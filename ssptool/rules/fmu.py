@@ -1,12 +1,11 @@
 """Rules on FMUs: components against their variables, and FMUs themselves against FMI and this platform."""
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
-from zipfile import BadZipFile
 
 from ssptool.documents import ssc, ssd
-from ssptool.documents.diagnostics import InvalidDocument, Position, Severity
+from ssptool.documents.diagnostics import Position, Severity
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.fmu.description import (
@@ -20,20 +19,11 @@ from ssptool.fmu.description import (
     fixed_shape,
     unsupported_of_fmi1,
 )
-from ssptool.fmu.model_description_xml import (
-    MODEL_DESCRIPTION,
-    fmu_entries,
-    library_entry,
-    misnamed_library,
-    platforms,
-    this_platform,
-)
-from ssptool.fmu.read_description import description_problems
-from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals, read_terminals
+from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION, this_platform
+from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals
 from ssptool.fmu.units import named, stated_or_own
 from ssptool.network.conversion import canonical, convertible
 from ssptool.network.graph_algorithms import cyclic_components
-from ssptool.network.tree import fmu_path
 from ssptool.rules.catalogue import (
     DERIVED,
     ERROR,
@@ -48,6 +38,7 @@ from ssptool.rules.catalogue import (
     near,
     rewritten,
 )
+from ssptool.rules.fmu_files import FmuFile
 from ssptool.rules.links import Declared, Statement, declared, signal_flow, stated_by
 from ssptool.rules.subjects import Reach, Structure, first, found_once, is_fmu, remembered
 from ssptool.work_in_progress import one_by_one
@@ -397,17 +388,13 @@ def valid_descriptions(structure: Structure) -> Iterator[Finding]:
 
     Fix: export the FMU again with a newer version of the tool, or with another tool.
     """
-    for entry, description in one_by_one("checking FMU", list(structure.fmus.items())):
-        if isinstance(description, FmuDescription):
-            try:
-                problems = description_problems(fmu_path(structure.archive, entry))
-            except (UnreadableFmu, InvalidDocument):
-                continue  # FMU-001
+    for entry, fmu in one_by_one("checking FMU", list(structure.fmu_files.items())):
+        if isinstance(fmu.description, FmuDescription):
             file = f"{entry}{NESTING_MARK}{MODEL_DESCRIPTION}"
-            for problem in problems[:MOST_SHOWN]:
+            for problem in fmu.problems[:MOST_SHOWN]:
                 yield Finding(Position(file, problem.line), problem.message)
-            if len(problems) > MOST_SHOWN:
-                yield Finding(Position(file), f"there are {len(problems) - MOST_SHOWN} more problems")
+            if len(fmu.problems) > MOST_SHOWN:
+                yield Finding(Position(file), f"there are {len(fmu.problems) - MOST_SHOWN} more problems")
 
 
 @FMUS.rule("FMU-102", severity=WARNING, basis=POLICY, source="FMI 2.0.4 §2.3, FMI 3.0 §2.5")
@@ -418,9 +405,9 @@ def binary_for_this_machine(component: ssd.Component, structure: Structure) -> I
 
     Fix: export the FMU for this platform as well; or use `--ignore FMU-102` if the system is only checked.
     """
-    for path, description, offered in _offered(component, structure):
+    for fmu, description, offered in _offered(component, structure):
         here = this_platform(description.fmi_major)
-        there = frozenset().union(*(_platforms((path, interface), structure) for interface in offered))
+        there = frozenset().union(*(fmu.platforms[kind] for kind in offered))
         if here not in there:
             others = ", ".join(sorted(there)) or "no binaries at all"
             yield Finding(component, f"the FMU has no binary for {here}", f"it has {others}", "source")
@@ -434,14 +421,11 @@ def named_library(component: ssd.Component, structure: Structure) -> Iterator[Fi
 
     Fix: export the FMU again, or rename the library.
     """
-    for path, description, offered in _offered(component, structure):
-        for identifier in sorted({interface.model_identifier for interface in offered}):
-            wanted = Path(library_entry(description.fmi_major, identifier))
-            found = misnamed_library(_entries(path, structure), wanted.as_posix())
-            if found is not None:
-                folder = wanted.parent.as_posix()
-                message = f"the library in {folder} must be called {wanted.name}; found {Path(found).name}"
-                yield Finding(component, message, "export the FMU again, or rename the library", "source")
+    for fmu, _, offered in _offered(component, structure):
+        for wanted, found in sorted({fmu.misnamed[kind] for kind in offered if kind in fmu.misnamed}):
+            folder, _, name = wanted.rpartition("/")
+            message = f"the library in {folder} must be called {name}; found {found.rpartition('/')[2]}"
+            yield Finding(component, message, "export the FMU again, or rename the library", "source")
 
 
 @FMUS.rule("FMU-103", severity=INFO, basis=POLICY, source="FMI 2.0.4 §4.3.1, FMI 3.0 §2.4.8")
@@ -451,7 +435,7 @@ def self_contained(component: ssd.Component, structure: Structure) -> Iterator[F
     Fix: install the tool by which it was exported; or export it without `needsExecutionTool`.
     """
     for _, _, offered in _offered(component, structure):
-        if all(interface.needs_tool for interface in offered):
+        if all(interface.needs_tool for interface in offered.values()):
             yield Finding(component, "the FMU works only on machines with the tool that exported it", "", "source")
 
 
@@ -463,18 +447,15 @@ def valid_terminals(structure: Structure) -> Iterator[Finding]:
 
     Fix: export the FMU again.
     """
-    for entry, description in structure.fmus.items():
+    for entry, fmu in structure.fmu_files.items():
+        description = fmu.description
         if not isinstance(description, FmuDescription):
             continue
         file = Position(f"{entry}{NESTING_MARK}{TERMINALS}")
-        try:
-            terminals = read_terminals(fmu_path(structure.archive, entry))
-        except UnreadableTerminals as problem:
-            yield Finding(file, problem.reason)
+        if isinstance(fmu.terminals, UnreadableTerminals):
+            yield Finding(file, fmu.terminals.reason)
             continue
-        except InvalidDocument:
-            continue  # FMU-001
-        for terminal in terminals.values():
+        for terminal in fmu.terminals.values():
             for member in terminal.members:
                 if member.variable not in description.variables:
                     message = f"the member '{member.name}' of '{terminal.name}' is the variable '{member.variable}'"
@@ -515,7 +496,7 @@ def repeatable_steps(structure: Structure) -> Iterator[Finding]:
     for cycle in _cycles(structure):
         names = ", ".join(f"'{component.name}'" for component in cycle)
         for component in cycle:
-            offered = [interface for _, _, kinds in _offered(component, structure) for interface in kinds]
+            offered = [interface for _, _, kinds in _offered(component, structure) for interface in kinds.values()]
             if offered and not any(interface.saves_state or interface.rejects_steps for interface in offered):
                 message = f"{names} are mutually coupled, but the FMU of '{component.name}' cannot save its state"
                 advice = "steps cannot be repeated, so `--master iterated` is not available"
@@ -533,9 +514,9 @@ def one_instance_per_process(structure: Structure) -> Iterator[Finding]:
     """
     first: dict[Path, ssd.Component] = {}
     for component in structure.all(ssd.Component):
-        for path, _, offered in _offered(component, structure):
-            other = first.setdefault(path, component)
-            if other is not component and all(interface.once_per_process for interface in offered):
+        for fmu, _, offered in _offered(component, structure):
+            other = first.setdefault(fmu.path, component)
+            if other is not component and all(interface.once_per_process for interface in offered.values()):
                 message = f"the FMU can be instantiated only once per process, and '{other.name}' has the same FMU"
                 yield Finding(component, message, f"see line {structure.line_of(other)}", "source")
 
@@ -550,34 +531,16 @@ def _cycles(structure: Structure) -> Iterator[list[ssd.Component]]:
             yield sorted(components, key=lambda component: order[component])
 
 
-Offer = tuple[Path, FmuDescription, list[Interface]]
+Offer = tuple[FmuFile, FmuDescription, Mapping[InterfaceType, Interface]]
 
 
 @remembered
 def _offered(component: ssd.Component, structure: Structure) -> tuple[Offer, ...]:
     """The FMU of a component, and its interfaces that the component can use; empty without any."""
     description = structure.fmu_of(component)
-    reference = structure.reference(component, component.source or "")
-    if description is None or reference.reach is not Reach.INSIDE:
+    if description is None:
         return ()
     kinds = [kind for kind in InterfaceType if component.implementation in (ssd.Implementation.ANY, kind.value)]
-    offered = [interface for kind in kinds if (interface := description.interface(kind)) is not None]
-    if not offered:
-        return ()
-    try:
-        return ((fmu_path(structure.archive, reference.entry), description, offered),)
-    except InvalidDocument:
-        return ()  # FMU-001
-
-
-@remembered
-def _entries(path: Path, structure: Structure) -> Set[str]:
-    try:
-        return fmu_entries(path)
-    except (OSError, BadZipFile, NotImplementedError, ValueError):
-        return frozenset()  # FMU-001
-
-
-@remembered
-def _platforms(binary: tuple[Path, Interface], structure: Structure) -> frozenset[str]:
-    return platforms(*binary)
+    offered = {kind: interface for kind in kinds if (interface := description.interface(kind)) is not None}
+    fmu = structure.fmu_files[structure.reference(component, component.source or "").entry]
+    return ((fmu, description, offered),) if offered else ()

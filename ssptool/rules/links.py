@@ -14,6 +14,7 @@ from ssptool.fmu.description import FmuDescription, Variable, fixed_shape
 from ssptool.fmu.units import PhysicalUnit, named, stated_or_own
 from ssptool.network.connectors import Owner, leads_forward
 from ssptool.network.conversion import canonical, is_float
+from ssptool.network.graph_algorithms import between_cycles
 from ssptool.rules.subjects import Instance, Structure, around, first, found_once, pool, remembered
 
 
@@ -468,6 +469,12 @@ def signal_flow(structure: Structure) -> Mapping[Hashable, Collection[Hashable]]
         fed.setdefault(start, {})[end] = None
         fed.setdefault(end, {})
     return fed
+
+
+@found_once
+def coupled(structure: Structure) -> Collection[Hashable]:
+    """The vertices of the signal flow on cycles and between them."""
+    return between_cycles(signal_flow(structure))
 
 
 def vertex_of(end: LinkEnd, structure: Structure) -> Hashable:

@@ -9,9 +9,9 @@ from ssptool.documents.element import Element
 from ssptool.documents.schema import SchemaFinding, schema_findings
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET, SIGNAL_DICTIONARY
-from ssptool.fmu.description import FmuDescription, UnreadableFmu
-from ssptool.fmu.read_description import read_and_check
 from ssptool.network.tree import fmu_path, has_fmu
+from ssptool.rules.fmu_files import FmuFile, UnreachableFmu
+from ssptool.rules.kept import Kept
 from ssptool.rules.subjects import (
     File,
     LoneDocument,
@@ -28,24 +28,25 @@ from ssptool.rules.subjects import (
 )
 from ssptool.work_in_progress import one_by_one
 
-Fmu = FmuDescription | UnreadableFmu
 _Naming = ssd.ParameterBinding | ssd.ParameterMapping | ssd.SignalDictionary
 
 
-def load(archive: Archive, variant: str | None = None) -> Package:
+def load(archive: Archive, variant: str | None = None, kept: Kept | None = None) -> Package:
     """Load everything that rules apply to; unreadable files become problems.
 
     Parameters
     ----------
     variant
         The only structure to load; None: all structures at the root, and everything that they refer to.
+    kept
+        What an earlier check has left; used, and completed.
 
     Raises
     ------
     UnknownVariant
         The archive has no such variant.
     """
-    reader = _Reader(archive)
+    reader = _Reader(archive, kept or Kept())
     if (alone := _lone_root(archive)) is not None:
         if variant is not None:
             raise UnknownVariant(variant, ())
@@ -105,10 +106,11 @@ def _find(reader: "_Reader", variant: str) -> str:
 class _Reader:
     """Reads each file of an archive once."""
 
-    def __init__(self, archive: Archive) -> None:
+    def __init__(self, archive: Archive, kept: Kept) -> None:
         self.archive = archive
+        self.kept = kept
         self.files: dict[str, File] = {}
-        self._fmus: dict[str, Fmu] = {}
+        self._fmus: dict[str, FmuFile] = {}
         self._structures: dict[str, Structure] = {}
 
     def file(self, name: str, expected: type[ssc.TopLevel]) -> File:
@@ -117,22 +119,29 @@ class _Reader:
         return self.files[name]
 
     def _read(self, name: str, expected: type[ssc.TopLevel]) -> File:
+        known = self.kept.files.get(name)
         try:
+            if known is not None and known.expected is expected and self.archive.adopt(known.document):
+                return known
             document = self.archive.document(name)
         except InvalidDocument as problem:
             return File(name, expected, None, problem.diagnostics)
-        return File(name, expected, document, (), _violations(document.root, document.version))
+        file = File(name, expected, document, (), _violations(document.root, document.version))
+        self.kept.files[name] = file
+        return file
 
-    def fmu(self, name: str) -> Fmu:
+    def fmu(self, name: str) -> FmuFile:
         if name not in self._fmus:
-            try:
-                self._fmus[name] = read_and_check(fmu_path(self.archive, name))
-            except UnreadableFmu as problem:
-                self._fmus[name] = problem
-            except InvalidDocument as problem:
-                reason = "; ".join(diagnostic.message for diagnostic in problem.diagnostics)
-                self._fmus[name] = UnreadableFmu(self.archive.path / name, reason)
+            self._fmus[name] = self._fmu(name)
         return self._fmus[name]
+
+    def _fmu(self, name: str) -> FmuFile:
+        try:
+            state = self.archive.state_on_disk(name)
+            return self.kept.fmu(name, state) or self.kept.keep_fmu(name, state, FmuFile(fmu_path(self.archive, name)))
+        except InvalidDocument as problem:
+            reason = "; ".join(diagnostic.message for diagnostic in problem.diagnostics)
+            return UnreachableFmu(self.archive.path / name, reason)
 
     def structure(self, name: str) -> Structure:
         if name not in self._structures:
@@ -146,7 +155,10 @@ class _Reader:
         users = tuple(every(file.document.structure, *_USERS))
         files = {entry: self.file(entry, kind) for entry, kind in self._named(users, name)}
         entries = list(self._entries(_fmu_sources(users), name))
-        fmus = {entry: self.fmu(entry) for entry in one_by_one("reading FMU", entries)}
+        fmus = {}
+        for entry in one_by_one("reading FMU", entries):
+            fmus[entry] = self.fmu(entry)
+            _ = fmus[entry].description  # read now, while its number is told
         inner = {entry: self.file(entry, ssd.SystemStructureDescription) for entry in self._inner(users, name)}
         return Structure(self.archive, file, files, fmus, inner, self.structure)
 

@@ -4,6 +4,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from hashlib import sha3_256
+from typing import cast
+
+from lxml import etree
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Position
@@ -508,14 +511,21 @@ def _whole(package: Package) -> Position:
     return Position(package.archive.path.name)
 
 
+_WITH_URIS = etree.XPath("descendant-or-self::*[@source or @iconSource]")
+
+
 def _referenced(package: Package) -> Iterator[str]:
     """The entries to which any URI of a checked document leads."""
+    structures = {structure.file.name: structure for structure in package.structures}
     for file in package.files:
-        if file.document is not None:
-            elements = (element for element in file.document.root.iter("*") if isinstance(element, Element))
-            for element in elements:
-                for attribute in ("source", "iconSource"):
-                    if uri := element.get(attribute):
+        structure = structures.get(file.name)
+        found = [] if file.document is None else cast(list[Element], _WITH_URIS(file.document.root))
+        for element in found:
+            for attribute in ("source", "iconSource"):
+                if isinstance(element, Element) and (uri := element.get(attribute)):
+                    if structure is not None and isinstance(element, ssd.Component):
+                        reference = structure.reference(element, uri)
+                    else:
                         reference = refer(element, uri, file.name, package.archive)
-                        if reference.reach is Reach.INSIDE:
-                            yield reference.entry
+                    if reference.reach is Reach.INSIDE:
+                        yield reference.entry

@@ -1,13 +1,14 @@
 """Apply rules to files, packages and structures, and apply the fixes of findings."""
 
 import codecs
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ssptool.confinement import is_outside
+from ssptool.documents import ssc, ssd
 from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, Severity, error
 from ssptool.documents.document import garbage_collection_paused
@@ -16,6 +17,7 @@ from ssptool.documents.foreign_files import ArchiveLimits
 from ssptool.documents.storage import NESTING_MARK, RemainingLimits
 from ssptool.rules.catalogue import RULES, TOOLS, VERSIONS, Finding, Fix, Rule, rules_over
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete
+from ssptool.rules.kept import Kept
 from ssptool.rules.load import load
 from ssptool.rules.report import Excerpt, Report, Skipped, excerpt, in_order
 from ssptool.rules.selection import EVERYTHING, Switches
@@ -31,53 +33,84 @@ class ValidationRun:
     """One pass over a package.
 
     `unguarded`: an exception in a rule is raised, for tests; else it becomes a finding and the other rules are applied.
-    `tools` are the tools whose limits are checked.
+    `tools` are the tools whose limits are checked; `kept` is what earlier passes over the package have left.
     """
 
-    def __init__(self, *, unguarded: bool, tools: Collection[str] = ()) -> None:
+    def __init__(self, *, unguarded: bool, tools: Collection[str] = (), kept: Kept | None = None) -> None:
         self._unguarded = unguarded
         self._tools = tools
+        self._kept = kept or Kept()
+        self._selected: dict[tuple[type, str], tuple[Rule, ...]] = {}
         self._files: dict[str, File] = {}
         self.fixes: dict[Diagnostic, Fix] = {}
         """Automatic fixes of findings."""
 
-    def package(self, package: Package) -> set[Diagnostic]:
+    def parts(self, package: Package) -> set[Diagnostic]:
+        """Findings of the rules over files and elements."""
         self._files = {file.name: file for file in package.files}
-        return set(self._package(package))
+        return set(self._parts(package))
+
+    def wholes(self, package: Package) -> set[Diagnostic]:
+        """Findings of the rules over structures and packages; to be asked after `parts`."""
+        return set(self._wholes(package))
 
     def unreadable(self, unreadable: Unreadable) -> Iterator[Diagnostic]:
         """Problems that kept a file from being opened; unchanged if no rule has their code."""
-        yield from self._apply(rules_over(Unreadable), "", unreadable)
+        yield from self._apply(Unreadable, "", unreadable)
         yield from (problem for problem in unreadable.problems if problem.code not in RULES)
 
-    def _package(self, package: Package) -> Iterator[Diagnostic]:
-        versions = [structure.version for structure in package.structures if structure.file.valid]
-        if not package.alone:
-            yield from self._apply(rules_over(Package), max(versions, default=""), package)
+    def _parts(self, package: Package) -> Iterator[Diagnostic]:
         for file in package.files:
             if file.problems:
                 yield from self.unreadable(Unreadable(file.problems, package.archive, file.name))
             else:
-                yield from self._apply(rules_over(File), file.version, file)
+                yield from self._apply(File, file.version, file)
         for structure in package.structures:
-            if structure.file.valid:
-                yield from self._structure(structure)
+            for root in structure.roots() if structure.file.valid else ():
+                yield from self._document(root, structure)
 
-    def _structure(self, structure: Structure) -> Iterator[Diagnostic]:
-        if not isinstance(structure, LoneDocument):
-            yield from self._apply(rules_over(Structure), structure.version, structure)
-        tell("checking rules")  # after the FMUs
-        for root in structure.roots():
-            version = root.get("version", "")
-            foreign = foreign_elements(root)
-            for element in root.iter(*_judged()):
-                kind = Element if element in foreign else type(element)
-                yield from self._apply(rules_over(kind), version, element, structure)
+    def _wholes(self, package: Package) -> Iterator[Diagnostic]:
+        structures = [structure for structure in package.structures if structure.file.valid]
+        if not package.alone:
+            versions = [structure.version for structure in structures]
+            yield from self._apply(Package, max(versions, default=""), package)
+        for structure in structures:
+            if not isinstance(structure, LoneDocument):
+                yield from self._apply(Structure, structure.version, structure)
+            tell("checking rules")  # after the FMUs
 
-    def _apply(self, rules: Iterable[Rule], version: str, subject: Any, *context: Structure) -> Iterator[Diagnostic]:
-        for rule in rules:
-            if (version in VERSIONS and version not in rule.severity) or not self._concerns(rule):
+    def _document(self, root: ssc.TopLevel, structure: Structure) -> Iterator[Diagnostic]:
+        version, foreign = root.get("version", ""), foreign_elements(root)
+        tags = tuple(self._judged(version))
+
+        def judge(element: Element) -> Iterator[Diagnostic]:
+            kind = Element if element in foreign else type(element)
+            return self._apply(kind, version, element, structure)
+
+        clean = self._kept.clean_components(structure, self._tools)
+        component: Element | None = None
+        for element in cast(Iterator[Element], root.iter(*tags)):
+            if component is not None and component in element.iterancestors(component.tag):
                 continue
+            if not isinstance(element, ssd.Component) or element in foreign:
+                yield from judge(element)
+                continue
+            component, key = element, clean.key(element, structure)
+            if key not in clean:
+                found = [one for inner in component.iter(*tags) for one in judge(cast(Element, inner))]
+                yield from found
+                if key is not None and not found:
+                    clean.add(key)
+
+    def _judged(self, version: str, kind: type[Element] = Element) -> Iterator[str]:
+        """Tags of the elements that rules apply to."""
+        for below in kind.__subclasses__():
+            if below.qualified_name and self._rules(below, version):
+                yield below.qualified_name
+            yield from self._judged(version, below)
+
+    def _apply(self, kind: type, version: str, subject: Any, *context: Structure) -> Iterator[Diagnostic]:
+        for rule in self._rules(kind, version):
             try:
                 for finding in rule.find(subject, *context):
                     diagnostic = self._stamped(rule, version, finding)
@@ -88,6 +121,13 @@ class ValidationRun:
                 if self._unguarded:
                     raise
                 yield _internal(rule, subject, problem)
+
+    def _rules(self, kind: type, version: str) -> tuple[Rule, ...]:
+        """The rules over values of a kind that concern a version of SSP, and the tools."""
+        if (kind, version) not in self._selected:
+            rules = (rule for rule in rules_over(kind) if version not in VERSIONS or version in rule.severity)
+            self._selected[kind, version] = tuple(filter(self._concerns, rules))
+        return self._selected[kind, version]
 
     def _concerns(self, rule: Rule) -> bool:
         return not rule.tools or not rule.tools.keys().isdisjoint(self._tools)
@@ -109,12 +149,9 @@ class ValidationRun:
         return Position(position.file, line, address)
 
 
-def _judged(kind: type[Element] = Element) -> Iterator[str]:
-    """Tags of the elements that rules apply to."""
-    for below in kind.__subclasses__():
-        if below.qualified_name and rules_over(below):
-            yield below.qualified_name
-        yield from _judged(below)
+def over_whole(code: str) -> bool:
+    """Whether the rule of a finding judges structures or packages as a whole."""
+    return code in RULES and RULES[code].subject in (Structure, Package)
 
 
 def _weight(severity: Severity) -> int:
@@ -243,26 +280,36 @@ class CheckedArchive(NamedTuple):
 
 
 def check_with_fixes(
-    archive: Archive, variant: str | None = None, *, switches: Switches = EVERYTHING, unguarded: bool = False
+    archive: Archive,
+    variant: str | None = None,
+    *,
+    switches: Switches = EVERYTHING,
+    unguarded: bool = False,
+    kept: Kept | None = None,
+    early: Callable[[CheckedArchive], bool] | None = None,
 ) -> CheckedArchive:
-    """Check an open archive, and keep the fixes."""
+    """Check an open archive, and keep the fixes.
+
+    `kept` is what earlier checks of this system have left: what has not changed is not judged again. The documents of
+    an archive that is checked so must not be edited by these fixes; open it again for that.
+
+    `early` gets the findings of the rules over files and elements, before the others are applied (`over_whole`), and
+    tells whether these are still wanted.
+    """
+
+    def enough(found: "Found") -> bool:
+        return early is not None and not early(_judged(archive, found, switches))
+
     with garbage_collection_paused():
-        found = examine(archive, variant, unguarded=unguarded, tools=switches.tools)
-    listed, withheld, unaccepted = switches.apply(_sorted(found.diagnostics))
-    shown = {one.position for one in listed}
-    fixes = fixes_of(listed, found.fixes)
-    report = Report(
-        str(archive.path),
-        listed,
-        found.files,
-        found.skipped,
-        MappingProxyType({position: line for position, line in found.excerpts.items() if position in shown}),
-        withheld,
-        MappingProxyType({one: fix.safe for one, fix in fixes.items()}),
-        _folder(archive.path),
-        unaccepted=unaccepted,
-    )
-    return CheckedArchive(report, fixes)
+        found = examine(
+            archive,
+            variant,
+            unguarded=unguarded,
+            tools=switches.tools,
+            kept=kept,
+            enough=None if early is None else enough,
+        )
+    return _judged(archive, found, switches)
 
 
 def fixes_of(listed: Iterable[Diagnostic], fixes: Mapping[Diagnostic, Fix]) -> dict[Diagnostic, Fix]:
@@ -286,6 +333,24 @@ class Found:
     fixes: Mapping[Diagnostic, Fix] = field(default_factory=dict)
 
 
+def _judged(archive: Archive, found: Found, switches: Switches) -> CheckedArchive:
+    listed, withheld, unaccepted = switches.apply(_sorted(found.diagnostics))
+    shown = {one.position for one in listed}
+    fixes = fixes_of(listed, found.fixes)
+    report = Report(
+        str(archive.path),
+        listed,
+        found.files,
+        found.skipped,
+        MappingProxyType({position: line for position, line in found.excerpts.items() if position in shown}),
+        withheld,
+        MappingProxyType({one: fix.safe for one, fix in fixes.items()}),
+        _folder(archive.path),
+        unaccepted=unaccepted,
+    )
+    return CheckedArchive(report, fixes)
+
+
 def examine(
     archive: Archive,
     variant: str | None,
@@ -293,24 +358,37 @@ def examine(
     unguarded: bool = False,
     tools: Collection[str] = (),
     allowance: RemainingLimits | None = None,
+    kept: Kept | None = None,
+    enough: Callable[[Found], bool] | None = None,
 ) -> Found:
-    """Apply the rules to an archive and to the packages inside it, as far as limits allow."""
-    allowance = allowance or RemainingLimits(ArchiveLimits())
+    """Apply the rules to an archive and to the packages inside it, as far as limits allow.
+
+    `enough` is asked after the rules over files and elements.
+    """
+    allowance, kept = allowance or RemainingLimits(ArchiveLimits()), kept or Kept()
     archive.count_against(allowance)
-    tell("reading")
-    package = load(archive, variant)
-    tell("checking rules")
-    run = ValidationRun(unguarded=unguarded, tools=tools)
-    diagnostics = run.package(package)
-    own = Found(
+    with archive.looked_up_once():
+        tell("reading")
+        package = load(archive, variant, kept)
+        tell("checking rules")
+        run = ValidationRun(unguarded=unguarded, tools=tools, kept=kept)
+        diagnostics = run.parts(package)
+        if enough is not None and enough(_found(package, run, diagnostics)):
+            return _found(package, run, diagnostics)
+        diagnostics |= run.wholes(package)
+    kept.finish(package)
+    inner = [_inside(archive, name, unguarded, tools, allowance) for name in package.packages]
+    return _joined([_found(package, run, diagnostics), *inner])
+
+
+def _found(package: Package, run: ValidationRun, diagnostics: set[Diagnostic]) -> Found:
+    return Found(
         diagnostics,
         tuple(file.name for file in package.files),
         tuple(_skipped(package)),
         _excerpts(package, diagnostics),
-        editable(run.fixes, archive),
+        editable(run.fixes, package.archive),
     )
-    inner = [_inside(archive, name, unguarded, tools, allowance) for name in package.packages]
-    return _joined([own, *inner])
 
 
 def editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagnostic, Fix]:

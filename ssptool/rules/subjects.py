@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 from urllib.parse import unquote
 
 from lxml import etree
@@ -33,6 +33,7 @@ from ssptool.fmu.description import FmuDescription, UnreadableFmu
 from ssptool.fmu.units import PhysicalUnit, named
 from ssptool.network.conversion import document_units
 from ssptool.rules.catalogue import Finding, repaired
+from ssptool.rules.fmu_files import FmuFile
 
 E = TypeVar("E", bound=Element)
 
@@ -216,19 +217,22 @@ class File:
         )
 
 
+_UNKNOWN = object()
+
+
 @dataclass(frozen=True, eq=False)
 class Structure:
     """One (schema-valid) SSD with everything that it refers to.
 
-    `files` are the parameter sets, mappings and dictionaries it names, `fmus` the model descriptions of its components
-    or why there is none, `inner` the SSDs that components are made of, those in packages inside the archive included;
-    all by their path in the archive. `opened` returns such an SSD as a structure.
+    `files` are the parameter sets, mappings and dictionaries it names, `fmu_files` the FMUs of its components, `inner`
+    the SSDs that components are made of, those in packages inside the archive included; all by their path in the
+    archive. `opened` returns such an SSD as a structure.
     """
 
     archive: Archive
     file: File
     files: Mapping[str, File]
-    fmus: Mapping[str, FmuDescription | UnreadableFmu]
+    fmu_files: Mapping[str, FmuFile]
     inner: Mapping[str, File]
     opened: "Callable[[str], Structure]"
     _components: dict[Element, FmuDescription | None] = field(default_factory=dict, repr=False)
@@ -247,6 +251,11 @@ class Structure:
     @property
     def version(self) -> str:
         return self.file.version
+
+    @cached_property
+    def fmus(self) -> Mapping[str, FmuDescription | UnreadableFmu]:
+        """The model descriptions of the FMUs, or why there is none."""
+        return {entry: fmu.description for entry, fmu in self.fmu_files.items()}
 
     def all(self, kind: type[R]) -> tuple[R, ...]:
         """The elements of a kind in the SSD, those of inline content included, in document order."""
@@ -309,12 +318,13 @@ class Structure:
         """The model description of a component; None if it is not an FMU, or cannot be read."""
         if not isinstance(element, ssd.Component):
             return None
-        if element not in self._components:
+        known = self._components.get(element, _UNKNOWN)
+        if known is _UNKNOWN:
             reference = self.reference(element, element.source or "")
             packed = is_fmu(element) and reference.reach is Reach.INSIDE
             description = self.fmus.get(reference.entry) if packed else None
-            self._components[element] = description if isinstance(description, FmuDescription) else None
-        return self._components[element]
+            known = self._components[element] = description if isinstance(description, FmuDescription) else None
+        return cast("FmuDescription | None", known)
 
     def instance(self, element: Element | None) -> "Instance | None":
         """The system that a component refers to; None for an FMU or an unreadable system."""

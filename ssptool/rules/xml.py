@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache, lru_cache
+from typing import cast
+
+from lxml import etree
 
 from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.document import in_utf8, with_prefixes
@@ -243,6 +246,9 @@ def components_have_sources(file: File) -> Iterator[Finding]:
     yield from _violations(file, "SSD-COMP-001")
 
 
+_WITH_IDS = etree.XPath("descendant-or-self::*[@id]")
+
+
 @FILES.rule("ID-002", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.1")
 def ids_across_inline_content(structure: Structure) -> Iterator[Finding]:
     """Ids are unique in the whole file, inline content of other formats and versions included.
@@ -253,7 +259,7 @@ def ids_across_inline_content(structure: Structure) -> Iterator[Finding]:
     """
     first: dict[str, Element] = {}
     foreign = foreign_elements(structure.root)
-    for element in structure.root.iter("*"):
+    for element in cast(list[Element], _WITH_IDS(structure.root)):
         if isinstance(element, ssc.Base) and element.id is not None and element not in foreign:
             other = first.setdefault(element.id, element)
             if other is not element:

@@ -7,6 +7,7 @@ import pytest
 from lsprotocol import types
 
 import ssptool
+from ssptool.language_server.findings import moved
 from tests.language_server.conftest import ROOT, Author, position
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -113,3 +114,12 @@ async def test_findings_go_when_the_folder_goes(author: Author, oscillator: Path
     shutil.rmtree(oscillator)
     author.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([]))
     await author.sees(structure)
+
+
+@pytest.mark.parametrize(
+    ("now", "lines"), [("a\nx\nb\nc\nd", [0, 2, 3, 4]), ("a\nd", [0, 1, 1]), ("a\nb\nx\nd", [0, 1, 2, 3])]
+)
+async def test_a_finding_stays_at_its_line_while_lines_come_and_go_before_it(now: str, lines: list[int]):
+    before = "a\nb\nc\nd"
+    found = [types.Diagnostic(types.Range(types.Position(line, 0), types.Position(line, 1)), "") for line in range(4)]
+    assert [one.range.start.line for one in moved(found, before, now)] == lines
