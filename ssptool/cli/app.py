@@ -64,6 +64,7 @@ PANELS = {
         "unmap": "Remove entries of a parameter mapping. The inverse of `map`.",
         "dictionary": "Edit signal dictionaries: signals that elements share by name.",
         "rename": "Rename an element or a connector, with all references to it.",
+        "place": "Give an element a place in the diagram.",
         "replace": "Replace the FMU of a component.",
     },
     "Packages, variants and versions": {
@@ -86,7 +87,7 @@ FAMILIES = {
     "understand": ("rule", "info", "graph", "draw", "explain"),
     "run": ("plan", "run"),
     "results": ("plot", "compare", "report", "reproduce"),
-    "edit": ("new", "add", "remove", "connect", "disconnect", "dictionary", "rename", "replace"),
+    "edit": ("new", "add", "remove", "connect", "disconnect", "dictionary", "rename", "place", "replace"),
     "edit_parameters": ("set", "unset", "bind", "unbind", "map", "unmap"),
     "package": ("pack", "unpack", "convert", "export", "variant", "upgrade", "downgrade", "diff"),
 }

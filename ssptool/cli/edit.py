@@ -296,6 +296,31 @@ def rename_command(
 
 
 @bundled(how=editing_from)
+def place_command(
+    system: SystemPath,
+    how: Editing,
+    element: Annotated[str, typer.Argument(metavar="ELEMENT", help="By its full name.")],
+    at: Annotated[
+        tuple[float, float],
+        typer.Option("--at", metavar="X Y", help="Its lower left corner: to the right and upwards [mm]."),
+    ],
+    size: Annotated[
+        tuple[float, float] | None,
+        typer.Option("--size", metavar="WIDTH HEIGHT", show_default=False, help="Else as it is, or 40 x 40 [mm]."),
+    ] = None,
+) -> None:
+    """Give an element a place in the diagram of its system.
+
+    Lines to it lose their way points, and a stated canvas grows to hold it.
+
+    For example `ssptool place plant Drive.Motor --at 10 40 --size 40 60`.
+    """
+    width, height = size or (None, None)
+    with edited(system, how) as editor:
+        editor.place(element, *at, width, height)
+
+
+@bundled(how=editing_from)
 def replace_command(
     system: SystemPath,
     how: Editing,

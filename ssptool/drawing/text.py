@@ -223,10 +223,11 @@ def _row(explained: Explained) -> tuple[str, str, str, str, str]:
         return explained.name, "–", "", f"no such variable, set at {explained.position}{near}", ""
     value = "" if explained.value is None else quantity(explained.value, explained.unit, explained.item)
     during = "; changed during a run" if explained.during and explained.origin is not Origin.TABLE else ""
-    return str(explained.signal), explained.kind, value, f"{_short(explained)}{during}", explained.description
+    return str(explained.signal), explained.kind, value, f"{origin_text(explained)}{during}", explained.description
 
 
-def _short(explanation: Explanation) -> str:
+def origin_text(explanation: Explanation) -> str:
+    """Where a value comes from, in a few words."""
     match explanation.origin:
         case Origin.CONNECTION:
             assert explanation.arriving is not None

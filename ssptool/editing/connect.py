@@ -89,8 +89,19 @@ def fits(draft: Draft, pair: NewConnection, treatment: Treatment = AS_IT_IS) -> 
             if source == pair.start:
                 return "they are connected already; use --factor, --offset or --map to transform the value"
             return f"{pair.destination} already has a source, {source}; disconnect that first"
+    return incompatible(draft, pair, treatment)
+
+
+def incompatible(draft: Draft, pair: NewConnection, treatment: Treatment = AS_IT_IS) -> str | None:
+    """Reason against a connection in the types, units or sizes of its ends."""
     units = None if treatment.suppress_unit_conversion else _units(draft, pair)
     return _types(draft, pair, bool(treatment.table)) or units or _shapes(pair)
+
+
+def end_unit(draft: Draft, side: ConnectorPlace) -> str:
+    """Name of the unit of a connector, or else of its variable; empty without one."""
+    unit = _unit(draft, side)
+    return "" if unit is None else unit.name
 
 
 def by_name(draft: Draft, first: Place, second: Place) -> tuple[list[NewConnection], list[str]]:

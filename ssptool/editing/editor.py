@@ -15,15 +15,17 @@ from ssptool.editing.changes import EditError, unified_diff
 from ssptool.editing.connect import connect, disconnect
 from ssptool.editing.dictionaries import add_dictionary, add_entry, add_reference, remove_dictionary
 from ssptool.editing.draft import Draft
+from ssptool.editing.geometry import place_at
 from ssptool.editing.names import Name, Sharing, reach
 from ssptool.editing.remove import remove
 from ssptool.editing.rename import rename
 from ssptool.editing.replace import Consequence, consequences, replace
 from ssptool.editing.set import set_experiment, set_value, unset_experiment, unset_value
+from ssptool.editing.targets import LegalTarget, Suggestion, legal_targets, suggestions
 from ssptool.editing.transformations import Treatment
 
 VERBS = (
-    *("add", "add_system", "add_connector", "remove", "rename", "replace", "connect", "disconnect"),
+    *("add", "add_system", "add_connector", "remove", "rename", "replace", "connect", "disconnect", "place"),
     *("set", "unset", "set_experiment", "unset_experiment", "bind", "unbind", "map", "unmap", "unmap_all"),
     *("add_dictionary", "add_signal", "add_reference", "remove_dictionary"),
 )
@@ -207,6 +209,15 @@ class Editor:
             rename(draft, name, new)
         return self
 
+    def place(self, name: Name, x: float, y: float, width: float | None = None, height: float | None = None) -> Self:
+        """Give an element a place in the diagram: its lower left corner, and its size, else the one it has [mm].
+
+        Lines to it lose their way points, and a stated canvas grows to hold it.
+        """
+        with self._at(name) as (draft, (element,)):
+            place_at(draft, element, x, y, width, height)
+        return self
+
     def set(self, name: Name, value: object, unit: str | None = None, into: str | None = None) -> Self:
         """Set a parameter or start value where its value in force comes from, or in a set where it will be in force.
 
@@ -296,3 +307,13 @@ class Editor:
         """Consequences of `replace`; nothing is changed."""
         with self._at(component) as (draft, (name,)):
             return consequences(draft, name, fmu)
+
+    def targets(self, connector: Name) -> tuple[LegalTarget, ...]:
+        """The connectors to which `connect` would connect one, by their full paths; nothing is changed."""
+        with self._at(connector) as (draft, (name,)):
+            return tuple(legal_targets(draft, name))
+
+    def suggestions(self, system: Name = "") -> tuple[Suggestion, ...]:
+        """The connectors in a system that have no source, with those that could be it; nothing is changed."""
+        with self._at(system, inside=True) as (draft, (name,)):
+            return tuple(suggestions(draft, name))

@@ -5,13 +5,16 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
 from typing import Any
 
+from ssptool.editing.names import Sharing
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.foreign_text import one_line
 from ssptool.network.tree import dotted
 from ssptool.studio.findings import findings_of
 from ssptool.studio.gestures import Edits, FixFinding, Gesture
 from ssptool.studio.model import SystemModel
+from ssptool.studio.placing import moves
 from ssptool.studio.session import DiskNews, EditSession, State
+from ssptool.studio.values import parameter_rows
 
 Answer = Any
 Names = Sequence[str]
@@ -32,6 +35,7 @@ class PageCalls:
         self._version = 0
         methods = (
             *(self.model, self.findings, self.sheet, self.about, self.connection, self.find),
+            *(self.targets, self.suggestions, self.parameters, self.move, self.consequences),
             *(self.edit, self.preview, self.fix, self.undo, self.redo, self.save, self.reload, self.changes),
         )
         self._methods = {method.__name__: method for method in methods}
@@ -123,11 +127,49 @@ class PageCalls:
             ],
         }
 
+    # -- before editing --------------------------------------------------------------------------------------------
+
+    def targets(self, owner: Names, names: Names) -> Answer:
+        """The connectors to which connectors of an element can be connected."""
+        with self._session.editor() as editor:
+            return [
+                {"from": name, "owner": target.path[:-1], "name": target.path[-1], "units": target.units}
+                for name in names
+                for target in editor.targets((*owner, name))
+            ]
+
+    def suggestions(self, system: Names) -> Answer:
+        """Connectors of a system without a source, and what they could be connected to."""
+        with self._session.editor() as editor:
+            return [
+                {
+                    "destination": one.destination,
+                    "sources": [{"path": each.path, "units": each.units} for each in one.sources],
+                }
+                for one in editor.suggestions(tuple(system))
+            ]
+
+    def parameters(self) -> Answer:
+        """Parameters and other values that can be set, of all components."""
+        return list(parameter_rows(self._model))
+
+    def consequences(self, component: Names, fmu: str) -> Answer:
+        """What replacing the FMU of a component would break or change."""
+        with self._session.editor() as editor:
+            return [
+                {"weight": str(one.weight), "text": f"{one.name}: {one.message}"}
+                for one in editor.consequences(tuple(component), fmu)
+            ]
+
     # -- editing ---------------------------------------------------------------------------------------------------
 
-    def edit(self, edits: Sequence[Mapping[str, Any]]) -> Answer:
+    def edit(self, edits: Sequence[Mapping[str, Any]], shared: str = Sharing.REFUSE.value) -> Answer:
         """Verbs of the editor in order, all or none: `{"verb": "connect", "a": ["A", "y"], "b": ["B", "u"]}`."""
-        return self._perform(Edits.of(edits))
+        return self._perform(Edits.of(edits, Sharing(shared)))
+
+    def move(self, sheet: Names, elements: Sequence[Names], dx: float, dy: float) -> Answer:
+        """Move elements of a sheet [mm, upwards]. Elements that have no place get the one where they are drawn."""
+        return self._perform(Edits.of(moves(self._model, tuple(sheet), [*map(tuple, elements)], dx, dy)))
 
     def preview(self, edits: Sequence[Mapping[str, Any]]) -> Answer:
         """What edits would do; nothing is changed."""

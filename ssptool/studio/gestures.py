@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ssptool.editing.editor import VERBS, Editor
+from ssptool.editing.names import Sharing
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.rules.runner import check_with_fixes
 from ssptool.rules.selection import Switches
@@ -30,6 +31,9 @@ class Gesture(Protocol):
     def label(self) -> str:
         """A short text on it, for lists of what was done."""
         ...
+
+    @property
+    def sharing(self) -> Sharing: ...
 
     def carry_out(self, editor: Editor) -> None: ...
 
@@ -95,13 +99,14 @@ class Edits:
     """Verbs in order, which are done all or none."""
 
     calls: tuple[VerbCall, ...]
+    sharing: Sharing = Sharing.REFUSE
 
     @classmethod
-    def of(cls, stated: Sequence[Mapping[str, Any]]) -> "Edits":
+    def of(cls, stated: Sequence[Mapping[str, Any]], sharing: Sharing = Sharing.REFUSE) -> "Edits":
         """Raises WrongGesture."""
         if not stated:
             raise WrongGesture("a gesture has at least one edit")
-        return cls(tuple(map(VerbCall.of, stated)))
+        return cls(tuple(map(VerbCall.of, stated)), sharing)
 
     @property
     def label(self) -> str:
@@ -119,6 +124,7 @@ class FixFinding:
 
     key: str
     switches: Switches
+    sharing: Sharing = Sharing.REFUSE
 
     @property
     def label(self) -> str:

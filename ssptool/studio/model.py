@@ -1,6 +1,6 @@
 """The model that a page shows, derived from the documents as they are now: systems, sheets, connections, loops."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from ssptool.drawing.diagram.svg import sheet_svg
 from ssptool.errors import WrongUsage
 from ssptool.foreign_text import one_line
 from ssptool.network.dependencies import analyze
-from ssptool.network.explanation import explain_all
+from ssptool.network.explanation import Explained, explain_all
 from ssptool.network.flatten import build_network
 from ssptool.network.network import IDENTITY, Leg, Network, Port, Signal
 from ssptool.network.tree import ElementPath, dotted
@@ -81,15 +81,17 @@ class SystemModel:
         return {(leg.source, leg.destination): (leg, wire.source) for wire in wires for leg in wire.legs}
 
     @cached_property
+    def explained(self) -> Sequence[Explained]:
+        """The origin of all values; nothing where the system cannot be flattened."""
+        return () if self.network is None else explain_all(self.network)
+
+    @cached_property
     def values(self) -> Values:
         """Texts on the values of all variables and connectors."""
-        return {} if self.network is None else values_of(explain_all(self.network))
+        return values_of(self.explained)
 
     def _remembered(self) -> Memory:
-        members = members_of(self.stated)
-        kept = Memory.of_content(self._memory.content(members))
-        kept.known = self._memory.known | kept.known
-        return kept
+        return self._memory.followed(members_of(self.stated))
 
     # -- for the page ----------------------------------------------------------------------------------------------
 

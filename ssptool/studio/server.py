@@ -28,6 +28,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ssptool.drawing.plot import dark_style
+from ssptool.editing.names import SharedStructure
 from ssptool.errors import is_own
 from ssptool.foreign_text import json_text
 from ssptool.studio.calls import PageCalls
@@ -173,7 +174,8 @@ class Studio:
             answer = await run_in_threadpool(partial(self.calls.call, name, arguments))
             queue.put_nowait({"id": number, "answer": answer})
         except Exception as problem:
-            queue.put_nowait({"id": number, "error": sentence(problem)})
+            shared = isinstance(problem, SharedStructure)
+            queue.put_nowait({"id": number, "error": sentence(problem), "shared": shared})
 
 
 async def _send_all(socket: WebSocket, queue: "asyncio.Queue[dict[str, Any]]") -> None:

@@ -4,8 +4,8 @@ A state is what differs from the files on disk. A gesture makes a new one; undo 
 the present one with the archive's own atomic save.
 """
 
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from ssptool.documents.document import Document
 from ssptool.editing.changes import EditError, FileEdit, unified_diff
 from ssptool.editing.draft import empty_structure
 from ssptool.editing.editor import Editor
+from ssptool.editing.names import Sharing
 from ssptool.errors import WrongUsage, is_own
 from ssptool.rules.runner import open_checked
 from ssptool.studio.gestures import Gesture
@@ -97,6 +98,12 @@ class EditSession:
     def diff(self) -> str:
         """All that `save` writes, as a unified diff."""
         return self._diff({}, self.state.files)
+
+    @contextmanager
+    def editor(self) -> Iterator[Editor]:
+        """An editor to ask what could be edited; whoever takes it changes nothing."""
+        with closing(Editor(self.archive, self.structure, Sharing.ALL)) as editor:
+            yield editor
 
     # -- changes ---------------------------------------------------------------------------------------------------
 
@@ -224,7 +231,7 @@ class EditSession:
 
     def _made_by(self, gesture: Gesture) -> State:
         try:
-            with closing(Editor(self.archive, self.structure)) as editor:
+            with closing(Editor(self.archive, self.structure, gesture.sharing)) as editor:
                 gesture.carry_out(editor)
                 files = self._files()
                 return State(files, gesture, self._diff(self.state.files, files), editor.notes)

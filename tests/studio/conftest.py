@@ -59,3 +59,20 @@ def chromium() -> Iterator[Any]:
 
         yield opened
         browser.close()
+
+
+def connector_at(page: Any, element: str, name: str) -> tuple[float, float]:
+    """The middle of a connector on the screen."""
+    found = page.locator(f".block[data-of='{element}'] .connector[data-pins='[\"{name}\"]'] .pin").bounding_box()
+    return found["x"] + found["width"] / 2, found["y"] + found["height"] / 2
+
+
+def drag(page: Any, start: tuple[float, float], end: tuple[float, float], lit: str = "") -> None:
+    """Press, move and release the mouse; `lit` is what has to be there before the end."""
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move((start[0] + end[0]) / 2, (start[1] + end[1]) / 2, steps=2)
+    if lit:
+        page.locator(lit).first.wait_for(state="attached")
+    page.mouse.move(*end, steps=2)
+    page.mouse.up()

@@ -73,9 +73,14 @@ class Memory:
         """The layout as it was, as far as all of this is as it was."""
         if name not in self.used:
             known = self.known.get(name)
-            kept = amended(known, boxes, edges, spacing, first, last) if known is not None else None
+            kept = amended(known, boxes, edges, spacing, first, last) if known is not None and boxes else None
             self.used[name] = boxes, kept or lay_out(boxes, edges, spacing, first, last, folds=folds)
         return self.used[name][1]
+
+    def followed(self, members: Members) -> "Memory":
+        """The memory for a later drawing of the same program: with the layouts that were used here."""
+        used = {name: _as_earlier(boxes, layout) for name, (boxes, layout) in self.used.items()}
+        return Memory(members, {**self.known, **used})
 
     def content(self, members: Members) -> dict[str, Any]:
         """What a page keeps of the layouts that were used, and of the groups."""
@@ -91,6 +96,11 @@ class Memory:
                 for name, (boxes, layout) in self.used.items()
             ],
         }
+
+
+def _as_earlier(boxes: Sequence[LayoutBox], layout: Layout) -> EarlierLayout:
+    extents = {box.name: _extent(layout.corners[box.name], Point(box.width, box.height)) for box in boxes}
+    return EarlierLayout(extents, {(way[0], way[-1]): tuple(way) for way in layout.ways.values()})
 
 
 def _path(names: Any) -> ElementPath:

@@ -11,9 +11,9 @@ class Details extends HTMLElement {
 
   /** `about` is the answer of the server, `findings` those of this thing, `actions` are buttons. */
   show(about, findings, actions, only = null) {
-    const values = only ? about.values.filter(one => only.includes(one.name)) : about.values;
+    const values = only && about.pins ? about.values.filter(one => only.includes(one.name)) : about.values;
     this.replaceChildren(...[
-      make('h2', {}, only ? `${about.title}.${only.join(', ')}` : about.title),
+      make('h2', {}, only && about.pins ? `${about.title}.${only.join(', ')}` : about.title),
       about.where ? make('p', { class: 'place' }, about.where) : null,
       ...(about.facts || []).map(text => make('p', {}, text)),
       actions.length ? make('div', { class: 'actions' }, ...actions) : null,

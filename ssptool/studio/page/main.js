@@ -4,31 +4,18 @@ import './diagram.js';
 import './outline.js';
 import './details.js';
 import { card } from './details.js';
+import { addFiles, ask, asked, complain, dropped, edit, quiet } from './edits.js';
 import { button, dotted, make, same } from './elements.js';
 import { call, on } from './server.js';
 import { panels } from './panels.js';
+import { connectTable, parameterTable } from './tables.js';
+import { connectButtons, enableEditing, ownerOf } from './wiring.js';
 
 const get = id => document.getElementById(id);
 const diagram = document.querySelector('ssp-diagram'), outline = document.querySelector('ssp-outline');
 const details = document.querySelector('ssp-details');
 let model = null, findings = [], shown = [];
-
-// -- messages
-
-function complain(problem, remedy = null) {
-  const close = button('×', () => note.remove(), '', { 'aria-label': 'Close the message' });
-  const note = make('div', { class: 'message' }, make('p', {}, problem.message || String(problem)), remedy || '', close);
-  get('messages').replaceChildren(note);
-}
-/** Call the server; if it refuses, say why. */
-async function ask(name, args) {
-  try {
-    return await call(name, args);
-  } catch (problem) {
-    complain(problem);
-    return null;
-  }
-}
+const editable = () => model !== null && !model.readOnly;
 
 // -- what is shown
 
@@ -42,7 +29,7 @@ async function renew(news) {
   get('state').title = model.readOnly || '';
   tools();
   outline.show(model.systems, shown);
-  await Promise.all([draw(), check(), changes()]);
+  await Promise.all([draw(), check(), changes(), parameters.renew(), connections.renew()]);
 }
 async function draw() {
   const sheet = await ask('sheet', { path: shown });
@@ -59,11 +46,11 @@ function tools() {
   get('save').disabled = !model.unsaved || Boolean(model.conflict);
   get('undo').title = model.undo ? `Undo: ${model.undo} (Ctrl-Z)` : 'Undo (Ctrl-Z)';
   get('redo').title = model.redo ? `Redo: ${model.redo} (Ctrl-Shift-Z)` : 'Redo (Ctrl-Shift-Z)';
-  for (const id of ['undo', 'redo', 'save']) get(id).hidden = Boolean(model.readOnly);
+  get('edit').hidden = !editable();
   if (model.conflict) conflict();
 }
 function conflict() {
-  const take = button('Take the files on disk', () => { get('messages').replaceChildren(); ask('reload'); }, '', { class: 'primary' });
+  const take = button('Take the files on disk', () => { quiet(); ask('reload'); }, '', { class: 'primary' });
   complain(model.conflict, take);
 }
 async function changes() {
@@ -75,7 +62,7 @@ async function check() {
   if (!news || news.version < version) return;
   findings = news.findings;
   diagram.setFindings(findings, news.loops);
-  panels.findings.show(findings, { go, fix: model.readOnly ? null : fix });
+  panels.findings.show(findings, { go, fix: editable() ? fix : null });
 }
 function trail() {
   const parts = [[], ...shown.map((_, depth) => shown.slice(0, depth + 1))];
@@ -113,7 +100,31 @@ async function describe(thing) {
   if (!about || diagram.selected !== thing) return;
   const own = findings.filter(({ place }) => place && (connection === null
     ? same(place.element, known.path) : place.connection === connection && same(place.sheet, shown)));
-  details.show(about, own.map(one => card(one, { fix: model.readOnly ? null : fix })), [], thing.kind === 'connector' ? thing.names : null);
+  details.show(about, own.map(one => card(one, { fix: editable() ? fix : null })),
+    editable() ? await actions(thing, known) : [], thing.kind === 'connector' ? thing.names : null);
+}
+/** What can be done with a thing. */
+async function actions(thing, known) {
+  if (thing.kind === 'connection') {
+    const ends = diagram.sheet.connections[thing.texts[0]];
+    return ends ? [button('Disconnect', remove, 'Remove this connection (Delete)')] : [];
+  }
+  if (known && known.group) return [];
+  const path = ownerOf(diagram, thing);
+  if (thing.kind === 'connector') return connectButtons(path, thing.names);
+  return [button('Rename', () => rename(path), 'With all references to it (F2)'), button('Remove', remove, 'With its connections (Delete)')];
+}
+async function rename(path) {
+  const answer = await asked(`Rename ${dotted(path)}`, { name: { label: 'New name', value: path.at(-1) } }, 'Rename');
+  if (!answer || !answer.name || answer.name === path.at(-1)) return;
+  if (await edit({ verb: 'rename', old: path, new: answer.name })) diagram.select({ kind: 'element', key: [...path.slice(0, -1), answer.name].join('/') });
+}
+async function remove() {
+  const thing = diagram.selected, known = thing && thing.key != null && diagram.sheet.blocks[thing.key];
+  if (!thing || !editable() || thing.kind === 'connector' || (known && known.group)) return;
+  const cut = text => ({ verb: 'disconnect', a: diagram.sheet.connections[text].ends[0], b: diagram.sheet.connections[text].ends[1] });
+  diagram.select(null);
+  await edit(...(known ? [{ verb: 'remove', names: [known.path] }] : thing.texts.map(cut)));
 }
 async function go(finding) {
   if (finding.place.element) await show(finding.place.element);
@@ -128,6 +139,33 @@ diagram.addEventListener('select', event => describe(event.detail));
 diagram.addEventListener('open', event => open(event.detail));
 outline.addEventListener('open', event => open(event.detail));
 outline.addEventListener('select', event => show(event.detail));
+
+// -- editing
+
+enableEditing(diagram, editable);
+const parameters = parameterTable(editable, one => details.show({ title: one.name, values: [{ name: one.name, text: one.text }] }, [], [], [one.name]));
+const connections = connectTable(editable, () => shown);
+
+get('add').onclick = () => get('files').click();
+get('files').onchange = async event => {
+  await addFiles(event.target.files, shown);
+  event.target.value = '';
+};
+get('add-system').onclick = async () => {
+  const answer = await asked('New system', { name: { label: 'Name' } }, 'Make it');
+  if (answer && answer.name) edit({ verb: 'add_system', name: answer.name, into: shown });
+};
+get('add-connector').onclick = async () => {
+  const answer = await asked(`New connector of ${shown.length ? dotted(shown) : model.name}`, { name: { label: 'Name' },
+    kind: { label: 'Kind', value: 'input', options: ['input', 'output', 'parameter'] }, type: { label: 'Type', value: 'Real' },
+    unit: { label: 'Unit' } }, 'Make it');
+  if (answer && answer.name) edit({ verb: 'add_connector', ...answer, unit: answer.unit || null, of: shown });
+};
+diagram.addEventListener('dragover', event => { if (editable()) event.preventDefault(); });
+diagram.addEventListener('drop', async event => {
+  event.preventDefault();
+  if (editable()) addFiles(await dropped(event.dataTransfer), shown);
+});
 
 // -- finding elements
 
@@ -165,7 +203,8 @@ addEventListener('beforeunload', event => { if (model && model.unsaved) event.pr
 addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, textarea, select')) return;
   const keys = { '/': () => get('find').focus(), '+': () => diagram.zoom(.8), '-': () => diagram.zoom(1.25), 0: () => diagram.fit(),
-    Escape: () => diagram.select(null) };
+    Escape: () => diagram.select(null), Delete: remove, Backspace: remove,
+    F2: () => { if (diagram.selected && diagram.selected.kind === 'element' && editable()) rename(ownerOf(diagram, diagram.selected)); } };
   if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
 });
 

@@ -26,7 +26,7 @@ function receive(message) {
   const call = waiting.get(message.id);
   waiting.delete(message.id);
   if (message.error === undefined) call.resolve(message.answer);
-  else call.refuse(new Error(message.error));
+  else call.refuse(Object.assign(new Error(message.error), { shared: message.shared }));
 }
 
 function tell(event) {

@@ -1,0 +1,129 @@
+"""Connectors to which a connector could be connected, for programs that let somebody choose."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from ssptool.documents import ssd
+from ssptool.editing.changes import EditError
+from ssptool.editing.connect import end_unit, flow, incompatible
+from ssptool.editing.draft import ConnectorPlace, Draft, Place
+from ssptool.editing.names import Name, find, find_system
+from ssptool.network.connectors import ConnectionEnd, direct
+
+
+@dataclass(frozen=True, slots=True)
+class LegalTarget:
+    """A connector by its path. `units`: those between which the value is converted on its way, if they differ."""
+
+    path: tuple[str, ...]
+    units: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A connector without a source, and connectors that could be its source, those of equal name first."""
+
+    destination: tuple[str, ...]
+    sources: tuple[LegalTarget, ...]
+
+
+def legal_targets(draft: Draft, name: Name) -> Iterator[LegalTarget]:
+    """The connectors to which `connect` would connect one.
+
+    Raises
+    ------
+    UnknownName, AmbiguousName, EditError
+        There is no connector of that name.
+    """
+    first = find(draft.system, name)
+    if not isinstance(first, ConnectorPlace):
+        raise EditError(f"{first} is an element: name one of its connectors")
+    for place in _around(first.owner):
+        ends = _SystemEnds(draft, place)
+        own = ends.of(first)
+        for second in ends.known.values():
+            directed = direct(own.end, second.end, draft.version)
+            if directed is not None and _reference(directed[1]) not in ends.taken:
+                yield from _target(draft, own.side, second.side)
+
+
+def suggestions(draft: Draft, system: Name) -> Iterator[Suggestion]:
+    """The connectors in a system that have no source, with those that could be it."""
+    place, _ = find_system(draft.system, system)
+    ends = _SystemEnds(draft, place)
+    sources = [one for one in ends.known.values() if one.end.kind == _kind_of(one, "output", "input")]
+    for reference, one in ends.known.items():
+        if one.end.kind == _kind_of(one, "input", "output") and reference not in ends.taken:
+            others = sorted(sources, key=lambda source: source.end.connector != one.end.connector)
+            apart = (source for source in others if source.end.element != one.end.element)
+            found = (target for source in islice(apart, MOST_TRIED) for target in _target(draft, one.side, source.side))
+            path = (*draft.path, *one.side.owner.path, one.side.connector.name)
+            yield Suggestion(path, tuple(islice(found, MOST_SUGGESTED)))
+
+
+MOST_TRIED, MOST_SUGGESTED = 200, 20
+"""Sources of one connector that are looked at, and that are named."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _KnownEnd:
+    end: ConnectionEnd
+    side: ConnectorPlace
+
+
+class _SystemEnds:
+    """The connectors that connections of a system can name, and which of them have a source."""
+
+    def __init__(self, draft: Draft, place: Place) -> None:
+        assert isinstance(place.element, ssd.System)
+        self._system = place.element
+        self.known = dict(_ends(place, place.element))
+        self.taken = set(self._destinations(draft.version))
+
+    def of(self, side: ConnectorPlace) -> _KnownEnd:
+        return self.known[side.seen_from(self._system)]
+
+    def _destinations(self, version: str) -> Iterator[ssd.ConnectorRef]:
+        for connection in self._system.connections:
+            start, end = (self.known.get(one) for one in connection.ends)
+            directed = None if start is None or end is None else direct(start.end, end.end, version)
+            yield connection.end if directed is None else _reference(directed[1])
+
+
+def _ends(place: Place, system: ssd.System) -> Iterator[tuple[ssd.ConnectorRef, _KnownEnd]]:
+    inside = (Place((*place.path, one.name), one, (*place.around, system)) for one in system.elements)
+    for owner in (place, *inside):
+        name = "" if owner is place else owner.path[-1]
+        for connector in owner.element.connectors:
+            end = ConnectionEnd(name, connector.name, connector.kind)
+            yield _reference(end), _KnownEnd(end, ConnectorPlace(owner, connector))
+
+
+def _reference(end: ConnectionEnd) -> ssd.ConnectorRef:
+    return ssd.ConnectorRef(end.element, end.connector)
+
+
+def _kind_of(one: _KnownEnd, of_elements: str, of_the_system: str) -> str:
+    return of_elements if one.end.element else of_the_system
+
+
+def _around(owner: Place) -> Iterator[Place]:
+    """The system around an element, and the system that it is itself."""
+    if owner.around:
+        yield Place(owner.path[:-1], owner.around[-1], owner.around[:-1])
+    if isinstance(owner.element, ssd.System):
+        yield owner
+
+
+def _target(draft: Draft, first: ConnectorPlace, second: ConnectorPlace) -> Iterator[LegalTarget]:
+    """The second connector, if it goes together with the first."""
+    try:
+        pair = flow(draft, first, second)
+    except EditError:
+        return
+    if incompatible(draft, pair) is None:
+        source, destination = (end_unit(draft, side) for side in (pair.source, pair.destination))
+        differ = bool(source and destination and source != destination)
+        path = (*draft.path, *second.owner.path, second.connector.name)
+        yield LegalTarget(path, (source, destination) if differ else None)

@@ -1,0 +1,92 @@
+// Edits: a gesture is a list of verbs that the server carries out; messages where it refuses; small dialogs.
+
+import { button, make } from './elements.js';
+import { call, upload } from './server.js';
+
+const messages = document.getElementById('messages');
+
+export function complain(problem, ...remedies) {
+  const note = make('div', { class: 'message' }, make('p', {}, problem.message || String(problem)), ...remedies,
+    button('×', () => note.remove(), '', { 'aria-label': 'Close the message' }));
+  messages.replaceChildren(note);
+}
+export function quiet() { messages.replaceChildren(); }
+
+/** Call the server; if it refuses, say why. */
+export async function ask(name, args) {
+  try {
+    return await call(name, args);
+  } catch (problem) {
+    complain(problem);
+    return null;
+  }
+}
+
+/** Carry out verbs, all or none. A document that several components use is edited as the user chooses. */
+export async function edit(...edits) {
+  return attempt(edits, 'refuse');
+}
+async function attempt(edits, shared) {
+  try {
+    const answer = await call('edit', { edits, shared });
+    quiet();
+    return answer;
+  } catch (problem) {
+    const again = how => () => { quiet(); attempt(edits, how); };
+    if (problem.shared) complain(problem, button('Edit it for all', again('all')), button('Copy it first', again('copy')));
+    else complain(problem);
+    return null;
+  }
+}
+
+/** Add files to a system: FMUs, packages, tables. */
+export async function addFiles(files, into) {
+  const wanted = [...files].filter(file => /\.(fmu|ssp|csv)$/i.test(file.name));
+  if (!wanted.length) { complain('only .fmu, .ssp and .csv files can be added'); return; }
+  try {
+    const paths = await Promise.all(wanted.map(upload));
+    await edit({ verb: 'add', fmus: paths, into });
+  } catch (problem) {
+    complain(problem);
+  }
+}
+
+/** The files of a drop; those of folders too. */
+export async function dropped(transfer) {
+  const entries = [...transfer.items].map(item => item.webkitGetAsEntry && item.webkitGetAsEntry()).filter(Boolean);
+  const found = await Promise.all(entries.map(filesOf));
+  return found.length ? found.flat() : [...transfer.files];
+}
+async function filesOf(entry) {
+  if (entry.isFile) return [await new Promise((resolve, refuse) => entry.file(resolve, refuse))];
+  const reader = entry.createReader(), inside = [];
+  for (let some = [null]; some.length;) {
+    some = await new Promise((resolve, refuse) => reader.readEntries(resolve, refuse));
+    inside.push(...some);
+  }
+  return (await Promise.all(inside.map(filesOf))).flat();
+}
+
+/**
+ * Ask for texts in a dialog; gives them by name, or null. `fields`: name → {label, value, options, hint}.
+ */
+export function asked(title, fields, action = 'OK') {
+  return new Promise(resolve => {
+    const inputs = Object.entries(fields).map(([name, { label, value = '', options = null }]) => {
+      const input = options
+        ? make('select', { name, id: `ask-${name}` }, ...options.map(one => make('option', { value: one, selected: one === value }, one)))
+        : make('input', { name, id: `ask-${name}`, type: 'text', value, autocomplete: 'off' });
+      return make('div', { class: 'field' }, make('label', { for: `ask-${name}` }, label), input);
+    });
+    const form = make('form', { method: 'dialog' }, make('h2', { id: 'ask-title' }, title), ...inputs, make('div', { class: 'actions' },
+      make('button', { value: 'ok', class: 'primary' }, action), button('Cancel', () => dialog.close(''))));
+    const dialog = make('dialog', { 'aria-labelledby': 'ask-title', onclose: () => {
+      dialog.remove();
+      resolve(dialog.returnValue === 'ok' ? Object.fromEntries(new FormData(form)) : null);
+    } }, form);
+    document.body.append(dialog);
+    dialog.showModal();
+    const first = form.querySelector('input, select');
+    if (first && first.select) first.select();
+  });
+}

@@ -1,0 +1,59 @@
+"""What could be connected is what `connect` takes; elements are placed and keep mirrored corners."""
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+import ssptool
+from ssptool.editing.changes import EditError
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+
+
+@pytest.mark.parametrize("name", ["dual_mass_oscillator", "mass_spring_damper", "flyball_governor"])
+def test_legal_targets_are_those_that_connect_takes(name):
+    with ssptool.edit(SYSTEMS / name, save=False, force=True, shared="all") as editor:
+        system = editor.system
+        for connection in system.connections[::2]:
+            connection.delete()
+        ends = [(one.name, each.name) for one in system.elements for each in one.connectors]
+        found = {(end, target.path) for end in ends for target in editor.targets(end)}
+    for a, b in product(ends, ends):
+        with ssptool.edit(SYSTEMS / name, save=False, force=True, shared="all") as editor:
+            for connection in editor.system.connections[::2]:
+                connection.delete()
+            if a[0] == ends[0][0]:  # of one element: each pair takes a reading of the system
+                assert ((a, b) in found) is _connects(editor, a, b), (a, b)
+
+
+def _connects(editor, a, b) -> bool:
+    try:
+        editor.connect(a, b)
+    except EditError:
+        return False
+    return True
+
+
+def test_suggestions_name_sources_of_equal_name_first():
+    with ssptool.edit(SYSTEMS / "dual_mass_oscillator", save=False, force=True) as editor:
+        editor.disconnect("System1", "System2")
+        found = {one.destination: [each.path for each in one.sources] for one in editor.suggestions()}
+    assert found == {
+        ("System1", "F"): [("System2", "F")],
+        ("System2", "x1"): [("System1", "x1")],
+        ("System2", "v1"): [("System1", "v1")],
+        ("System2", "a1"): [("System1", "a1")],
+    }
+
+
+def test_a_place_keeps_size_and_mirror_and_grows_the_canvas():
+    with ssptool.edit(SYSTEMS / "dual_mass_oscillator", save=False) as editor:
+        before = editor.system.elements[0].geometry
+        before.set("x1", before.get("x2")), before.set("x2", "10")
+        editor.place("System1", -20, 30)
+        after, canvas = editor.system.elements[0].geometry, editor.system.system_geometry
+        assert (after.x1, after.y1, after.x2, after.y2) == (20, 30, -20, 70)
+        assert (canvas.x1, canvas.y1, canvas.x2, canvas.y2) == (-20, 0, 140, 70)
+        editor.place("System1", 0, 0, 30, 20)
+        assert (after.x1, after.y1, after.x2, after.y2) == (30, 0, 0, 20)

@@ -1,0 +1,147 @@
+"""The page edits a system by mouse and keyboard, with the edits of the command line."""
+
+import pytest
+
+import ssptool
+from tests.cli.browser import browser, violations
+from tests.studio.conftest import connector_at, copy_of, drag
+
+SSD = "SystemStructure.ssd"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """An oscillator without connections, and the same one for the command line."""
+    folder = tmp_path_factory.mktemp("editing")
+    for name in ("page", "command"):
+        with ssptool.edit(copy_of("dual_mass_oscillator", folder / name), force=True) as editor:
+            editor.disconnect("System1", "System2")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(studio, chromium, folder):
+    return chromium(studio(folder / "page" / "dual_mass_oscillator"))
+
+
+def saved(page, folder, name: str = SSD) -> tuple[str, str]:
+    """The document that the page saves, and that of the command line."""
+    page.keyboard.press("Control+s")
+    page.get_by_text("dual_mass_oscillator · saved").wait_for()
+    return tuple((folder / one / "dual_mass_oscillator" / name).read_text() for one in ("page", "command"))
+
+
+@browser
+def test_a_line_is_drawn_to_a_connector_that_is_lit(page, folder):
+    start, end = connector_at(page, "System1", "x1"), connector_at(page, "System2", "x1")
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(start[0] + 40, start[1] + 5, steps=3)
+    page.locator("#hint", has_text="lit").wait_for()
+    page.locator(".block[data-of=System2] .lit").wait_for()
+    lit = page.locator(".lit").evaluate_all("nodes => nodes.map(n => [n.closest('.block').dataset.of, n.dataset.pins])")
+    assert lit == [["System1", '["x1"]'], ["System2", '["x1"]']], "v1 and a1 have other units, F is an output"
+    page.mouse.move(*end, steps=3)
+    assert page.locator("#hint").inner_text() == "System1.x1 → System2.x1"
+    page.mouse.up()
+    page.locator('.wire[data-connections*="System1.x1 – System2.x1"]').wait_for(state="attached")
+    with ssptool.edit(folder / "command" / "dual_mass_oscillator", force=True) as editor:
+        editor.connect("System1.x1", "System2.x1")
+    ours, theirs = saved(page, folder)
+    assert ours == theirs
+
+
+@browser
+def test_the_keyboard_connects_and_removes(page):
+    page.evaluate("document.querySelector('ssp-diagram').select({kind: 'connector', key: 'System1', names: ['v1']})")
+    page.get_by_role("button", name="Connect to System2.v1").press("Enter")
+    wire = page.locator('.wire[data-connections*="System1.v1 – System2.v1"]')
+    wire.wait_for(state="attached")
+    page.evaluate(
+        "document.querySelector('ssp-diagram').select({kind: 'connection', texts: ['System1.v1 – System2.v1']})"
+    )
+    page.keyboard.press("Delete")
+    wire.wait_for(state="detached")
+    page.keyboard.press("Control+z")
+    wire.wait_for(state="attached")
+    page.keyboard.press("Control+z")
+    wire.wait_for(state="detached")
+    page.get_by_text("dual_mass_oscillator · saved").wait_for()
+
+
+@browser
+def test_many_connectors_are_connected_in_a_table(page, folder):
+    page.get_by_role("tab", name="Connect").click()
+    page.get_by_text("3 of 3 chosen").wait_for()
+    page.get_by_role("button", name="Preview").click()
+    page.locator("#panel-connect .diff").wait_for()
+    assert page.locator("#panel-connect .diff .added").count() == 4, "three connections, and the name of the file"
+    assert page.locator("ssp-diagram .wire[data-connections]").count() == 1
+    page.locator("#panel-connect").get_by_role("button", name="Connect", exact=True).click()
+    page.get_by_text("every input has a source").wait_for()
+    with ssptool.edit(folder / "command" / "dual_mass_oscillator") as editor:
+        editor.connect("System2.F", "System1.F").connect("System1.v1", "System2.v1").connect("System1.a1", "System2.a1")
+    ours, theirs = saved(page, folder)
+    assert ours == theirs
+
+
+@browser
+def test_values_are_set_where_they_come_from(page, folder):
+    page.get_by_role("tab", name="Parameters").click()
+    field = page.get_by_label("Value of System1.m1")
+    field.fill("3.5")
+    field.press("Enter")
+    page.get_by_role("tab", name="Changes (", exact=False).click()
+    page.locator("details[open] .diff .added", has_text='value="3.5"').wait_for()
+    with ssptool.edit(folder / "command" / "dual_mass_oscillator") as editor:
+        editor.set("System1.m1", 3.5)
+    ours, theirs = saved(page, folder, "resources/dual_mass_oscillator.ssv")
+    assert ours == theirs
+    page.get_by_role("tab", name="Parameters").click()
+    field.fill("heavy")
+    field.press("Enter")
+    page.get_by_role("alert").get_by_text("expected a number").wait_for()
+    assert field.input_value() == "3.5"
+    page.get_by_role("button", name="Close the message").click()
+
+
+@browser
+def test_an_element_is_moved(page, folder):
+    frame = page.locator(".block[data-of=System2] .frame").bounding_box()
+    at = frame["x"] + frame["width"] / 2, frame["y"] + 15
+    drag(page, at, (at[0] + 40, at[1] + 30))
+    page.get_by_text("dual_mass_oscillator · not saved").wait_for()
+    with ssptool.edit(folder / "page" / "dual_mass_oscillator", save=False) as editor:
+        before = editor.document.structure.system.elements[1].geometry
+        corner = before.x1, before.y1
+    ours, _ = saved(page, folder)
+    with ssptool.edit(folder / "page" / "dual_mass_oscillator", save=False) as editor:
+        after = editor.document.structure.system.elements[1].geometry
+        x, y = after.x1, after.y1
+    assert x > corner[0] and y < corner[1], "the page's y points down, that of the document up"
+    with ssptool.edit(folder / "command" / "dual_mass_oscillator") as editor:
+        editor.place("System2", x, y)
+    assert ours == (folder / "command" / "dual_mass_oscillator" / SSD).read_text()
+
+
+@browser
+def test_an_element_is_renamed_in_a_dialog(page):
+    page.locator(".block[data-of=System1] .frame").click()
+    page.keyboard.press("F2")
+    page.get_by_label("New name").fill("Left")
+    assert violations(page) == []
+    page.keyboard.press("Enter")
+    page.locator(".block.selected[data-of=Left]").wait_for()
+    page.get_by_role("button", name="Undo").click()
+    page.locator(".block[data-of=System1]").wait_for()
+
+
+@browser
+def test_what_another_program_changes_appears(page, folder):
+    with ssptool.edit(folder / "page" / "dual_mass_oscillator") as editor:
+        editor.rename("System2", "Other")
+    page.locator(".block[data-of=Other]").wait_for()
+    page.get_by_role("alert").get_by_text("another program has changed").wait_for()
+    page.get_by_role("button", name="Close the message").click()
+    assert page.errors == []
+    assert violations(page) == []
