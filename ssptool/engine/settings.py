@@ -581,12 +581,15 @@ class Limits:
         Memory of the child process and of those of its FMUs, without shared pages (Linux only).
     sandbox
         The child process has no network, reads the system's libraries and its FMUs, and writes a temporary folder.
+    go_on
+        Called every few milliseconds, also while an FMU calculates; it ends the run by raising an exception.
     """
 
     seconds: float | None = None
     step_seconds: float | None = None
     memory: int | None = None
     sandbox: bool = False
+    go_on: Callable[[], None] | None = None
 
     def __post_init__(self) -> None:
         limits = {"timeout": self.seconds, "timeout of a step": self.step_seconds, "memory limit": self.memory}

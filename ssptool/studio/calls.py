@@ -6,6 +6,7 @@ from threading import RLock
 from typing import Any
 
 from ssptool.editing.names import Sharing
+from ssptool.engine.method_names import registered
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.foreign_text import one_line
 from ssptool.network.tree import dotted
@@ -13,6 +14,7 @@ from ssptool.studio.findings import findings_of
 from ssptool.studio.gestures import Edits, FixFinding, Gesture
 from ssptool.studio.model import SystemModel
 from ssptool.studio.placing import moves
+from ssptool.studio.runs import StudioRuns, plan_content, plan_of
 from ssptool.studio.session import DiskNews, EditSession, State
 from ssptool.studio.values import parameter_rows
 
@@ -32,10 +34,12 @@ class PageCalls:
         self._tell = tell
         self._lock = RLock()
         self._model = SystemModel(session.archive, session.structure)
+        self._runs = StudioRuns(tell)
         self._version = 0
         methods = (
             *(self.model, self.findings, self.sheet, self.about, self.connection, self.find),
             *(self.targets, self.suggestions, self.parameters, self.move, self.consequences),
+            *(self.plan, self.run, self.cancel, self.runs, self.plot, self.signals, self.values, self.differences),
             *(self.edit, self.preview, self.fix, self.undo, self.redo, self.save, self.reload, self.changes),
         )
         self._methods = {method.__name__: method for method in methods}
@@ -52,6 +56,11 @@ class PageCalls:
             raise WrongCall(f"{name}: {problem}") from None
         with self._lock:
             return method(**arguments)
+
+    def close(self) -> None:
+        """End the run that goes on, and close the system."""
+        self._runs.close()
+        self._session.close()
 
     # -- seeing ----------------------------------------------------------------------------------------------------
 
@@ -197,6 +206,37 @@ class PageCalls:
         self._session.reload()
         self._renewed()
         return {}
+
+    # -- runs ------------------------------------------------------------------------------------------------------
+
+    def plan(self, settings: Mapping[str, Any]) -> Answer:
+        """Choices of a run with their reasons, and its calls; nothing is loaded."""
+        with self._session.copy() as copy:
+            return plan_content(plan_of(copy, settings))
+
+    def run(self, settings: Mapping[str, Any]) -> Answer:
+        """Begin a run of the documents as they are now, saved or not."""
+        return self._runs.start(self._session, settings)
+
+    def cancel(self) -> Answer:
+        self._runs.cancel()
+        return {}
+
+    def runs(self) -> Answer:
+        """All runs, and the names of masters."""
+        return {"runs": self._runs.all(), "masters": ["auto", *(one.name for one in registered())]}
+
+    def plot(self, runs: Sequence[int], signals: Sequence[str]) -> Answer:
+        return self._runs.plot(runs, signals)
+
+    def signals(self, run: int) -> Answer:
+        return self._runs.signals(run)
+
+    def values(self, run: int, time: float) -> Answer:
+        return self._runs.values(run, time)
+
+    def differences(self, run: int, reference: int) -> Answer:
+        return self._runs.differences(run, reference)
 
     def look_at_disk(self) -> None:
         """See what other programs have changed, and tell the pages."""

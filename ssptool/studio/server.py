@@ -102,6 +102,7 @@ class Studio:
         routes = [
             Route("/", self._page),
             Route("/page/{name}", _resource),
+            Route("/plotly.js", _plotly),
             Route("/files", self._upload, methods=["POST"]),
             WebSocketRoute("/calls", self._serve),
         ]
@@ -199,6 +200,13 @@ async def _resource(request: Request) -> Response:
     return Response(text, media_type=TYPES[Path(name).suffix], headers=HEADERS)
 
 
+async def _plotly(_request: Request) -> Response:
+    """The library that draws plots, from its package; it stays the same as long as the server lives."""
+    from plotly.offline import get_plotlyjs  # type: ignore[import-untyped, unused-ignore]  # heavy
+
+    return Response(get_plotlyjs(), media_type=TYPES[".js"], headers={**HEADERS, "Cache-Control": "max-age=86400"})
+
+
 def _folder() -> Any:
     return files("ssptool.studio") / "page"
 
@@ -210,7 +218,7 @@ def _text(name: str) -> str:
 
 def serve(session: EditSession, *, port: int, say: Callable[[str], None], browser: bool) -> None:
     """Serve pages until the program is interrupted. `say` is given the address. Raises OSError: the port is taken."""
-    with socket.create_server((LOOPBACK, port)) as listening, TemporaryFolder() as scratch, closing(session):
+    with socket.create_server((LOOPBACK, port)) as listening, TemporaryFolder() as scratch:
         port, token = listening.getsockname()[1], secrets.token_urlsafe(24)
         address = f"http://{LOOPBACK}:{port}/{token}/"
         studio = Studio(session, Path(scratch))
@@ -226,5 +234,5 @@ def serve(session: EditSession, *, port: int, say: Callable[[str], None], browse
         say(address)
         if browser:
             webbrowser.open(address)
-        with suppress(KeyboardInterrupt):
+        with suppress(KeyboardInterrupt), closing(studio.calls):
             uvicorn.Server(config).run(sockets=[listening])

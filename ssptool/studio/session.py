@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 from ssptool.api.check import switches_of
 from ssptool.documents.archive import Archive
@@ -18,6 +19,7 @@ from ssptool.editing.editor import Editor
 from ssptool.editing.names import Sharing
 from ssptool.errors import WrongUsage, is_own
 from ssptool.rules.runner import open_checked
+from ssptool.rules.selection import Switches
 from ssptool.studio.gestures import Gesture
 
 Files = Mapping[str, bytes | None]
@@ -63,6 +65,24 @@ class DiskNews:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class SystemCopy:
+    """The documents at one moment, in an archive of their own that later edits leave alone; close it."""
+
+    archive: Archive
+    structure: Document
+    switches: Switches
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.archive.close()
+
+
 class EditSession:
     """One system, opened for as long as pages show it. `path` may be that of a system that is still to be made."""
 
@@ -104,6 +124,12 @@ class EditSession:
         """An editor to ask what could be edited; whoever takes it changes nothing."""
         with closing(Editor(self.archive, self.structure, Sharing.ALL)) as editor:
             yield editor
+
+    def copy(self) -> SystemCopy:
+        """The present documents, for a run that goes on while they are edited."""
+        archive = self._opened()
+        _put(archive, self.state.files)
+        return SystemCopy(archive, archive.structure(self._variant), self.switches)
 
     # -- changes ---------------------------------------------------------------------------------------------------
 
@@ -223,11 +249,7 @@ class EditSession:
 
     def _take(self, files: Files) -> None:
         """Put entries into the archive, so that its documents are read anew with the lines that they will have."""
-        for name, content in files.items():
-            if content is not None:
-                self.archive.put(name, content)
-            elif self.archive.has(name):
-                self.archive.remove(name)
+        _put(self.archive, files)
 
     def _made_by(self, gesture: Gesture) -> State:
         try:
@@ -273,6 +295,14 @@ class EditSession:
     def _require_editable(self) -> None:
         if self.read_only:
             raise ReadOnly(self.read_only)
+
+
+def _put(archive: Archive, files: Files) -> None:
+    for name, content in files.items():
+        if content is not None:
+            archive.put(name, content)
+        elif archive.has(name):
+            archive.remove(name)
 
 
 def _since(files: Files, before: Files, written: Files) -> dict[str, bytes | None]:

@@ -20,8 +20,9 @@ def system(tmp_path):
 @pytest.fixture
 def calls(system):
     session = EditSession(system)
-    yield PageCalls(session, lambda _: None)
-    session.close()
+    calls = PageCalls(session, lambda _: None)
+    yield calls
+    calls.close()
 
 
 def edit(calls, verb, **arguments):
@@ -107,7 +108,7 @@ def test_a_new_system_is_made_when_it_is_saved(tmp_path):
     calls.call("undo", {})
     calls.call("redo", {})
     calls.call("save", {})
-    session.close()
+    calls.close()
     with ssptool.new(tmp_path / "other" / "new.ssp", fmu):
         (tmp_path / "other").mkdir()
     assert (tmp_path / "new.ssp").read_bytes() == (tmp_path / "other" / "new.ssp").read_bytes()
@@ -143,4 +144,4 @@ def test_an_fmu_is_shown_and_cannot_be_edited(tmp_path):
     assert "ssptool convert" in calls.call("model", {})["readOnly"]
     with pytest.raises(ReadOnly, match="cannot be changed"):
         edit(calls, "rename", old="System1", new="Left")
-    session.close()
+    calls.close()

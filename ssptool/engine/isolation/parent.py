@@ -80,7 +80,7 @@ class LimitWatch:
     def patience(self) -> float | None:
         """Time to wait for a message before limits are checked [s]."""
         limits = self._limits
-        if limits.memory is not None or limits.step_seconds is not None:
+        if limits.memory is not None or limits.step_seconds is not None or limits.go_on is not None:
             return LOOK_SECONDS
         if limits.seconds is not None:
             # The operating system accepts no infinite timeout, and none above 24 days.
@@ -95,6 +95,8 @@ class LimitWatch:
         Overdue
         """
         limits, now = self._limits, time.monotonic()
+        if limits.go_on is not None:
+            limits.go_on()
         if limits.seconds is not None and now - self._began >= limits.seconds:
             what = f"the run exceeds its time limit of {limits.seconds:g} s"
             raise Overdue(Ending.TIMEOUT, what, "raise --timeout, or use fewer or larger steps")

@@ -13,7 +13,8 @@ class Diagram extends HTMLElement {
   units = true;
   findings = [];
   loops = new Set();
-  labels = new Map();  // text of a connection → label that is shown instead of its unit
+  values = new Map();  // signal → its value, which is shown at its lines instead of the unit
+  failure = '';  // the component at which a run failed
 
   connectedCallback() {
     this.addEventListener('wheel', event => {
@@ -184,6 +185,7 @@ class Diagram extends HTMLElement {
     for (const node of this.querySelectorAll('.block, [data-connections]')) node.classList.remove(...STRENGTH);
     const found = this.found();
     for (const block of this.querySelectorAll('.block')) {
+      block.classList.toggle('failed', this.hasFailed(block));
       const there = found.get(block.dataset.of);
       if (!there) continue;
       const worst = STRENGTH.find(one => there.some(finding => finding.severity === one));
@@ -191,6 +193,11 @@ class Diagram extends HTMLElement {
       this.badge(block, worst, there);
     }
     for (const wire of this.querySelectorAll('[data-connections]')) this.markWire(wire);
+  }
+  /** Whether a run failed in an element, or in one inside. */
+  hasFailed(block) {
+    const name = this.sheet.blocks[block.dataset.of].path.join('.');
+    return this.failure === name || this.failure.startsWith(`${name}.`);
   }
   /** Findings by the key of the element of this sheet in which they are, however deep. */
   found() {
@@ -236,8 +243,9 @@ class Diagram extends HTMLElement {
     for (const wire of this.querySelectorAll('[data-connections]')) {
       const [text, ...more] = JSON.parse(wire.dataset.connections);
       const known = this.sheet.connections[text];
-      const label = more.length || !known ? '' : this.labels.get(text) ?? (this.units ? unitText(known) : '');
-      if (label) this.write(wire, label, this.labels.has(text));
+      const value = known && this.values.get(known.signal);
+      const label = more.length || !known ? '' : value ?? (this.units ? unitText(known) : '');
+      if (label) this.write(wire, label, value !== undefined);
     }
   }
   write(wire, label, value) {

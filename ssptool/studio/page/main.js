@@ -8,6 +8,7 @@ import { addFiles, ask, asked, complain, dropped, edit, quiet } from './edits.js
 import { button, dotted, make, same } from './elements.js';
 import { call, on } from './server.js';
 import { panels } from './panels.js';
+import { enableRuns } from './run.js';
 import { connectTable, parameterTable } from './tables.js';
 import { connectButtons, enableEditing, ownerOf } from './wiring.js';
 
@@ -21,6 +22,7 @@ const editable = () => model !== null && !model.readOnly;
 
 async function renew(news) {
   const names = news.systems.map(system => dotted(system.path));
+  if (model && model.version !== news.version) diagram.values = new Map();  // they were those of another system
   model = news;
   while (!names.includes(dotted(shown))) shown = shown.slice(0, -1);
   get('title').textContent = model.name;
@@ -145,6 +147,11 @@ outline.addEventListener('select', event => show(event.detail));
 enableEditing(diagram, editable);
 const parameters = parameterTable(editable, one => details.show({ title: one.name, values: [{ name: one.name, text: one.text }] }, [], [], [one.name]));
 const connections = connectTable(editable, () => shown);
+
+enableRuns({
+  labels: values => { diagram.values = values; diagram.label(); },
+  failure: failure => { diagram.failure = failure ? failure.component : ''; diagram.mark(); },
+});
 
 get('add').onclick = () => get('files').click();
 get('files').onchange = async event => {

@@ -16,6 +16,7 @@ export function panel(name, title) {
   return { body, tab };
 }
 export function open(name) {
+  document.body.dataset.panel = name;
   for (const tab of tabs.children) tab.setAttribute('aria-selected', String(tab.id === `tab-${name}`));
   for (const body of place.children) body.hidden = body.id !== `panel-${name}`;
 }

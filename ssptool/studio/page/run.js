@@ -1,0 +1,163 @@
+// The panel of runs: settings, plan, progress, plots while a run goes on, values on the lines at the time of a slider.
+
+import { button, make } from './elements.js';
+import { ask } from './edits.js';
+import { panel } from './panels.js';
+import { call, on } from './server.js';
+
+const REDRAW = 400;  // ms between two pictures of a run that goes on
+const { body, tab } = panel('runs', 'Run');
+const settings = {
+  stop_time: field('Stop time', 'text', 'default'),
+  step_size: field('Step size', 'text', 'automatic'),
+  master: make('select', { id: 'run-master' }, make('option', {}, 'auto')),
+};
+const start = button('Run', () => begin(), 'Run the system as it is here, saved or not', { class: 'primary', id: 'run' });
+const stop = button('Cancel', () => ask('cancel'), 'End the run', { hidden: true });
+const bar = make('progress', { max: 1, value: 0, hidden: true, 'aria-label': 'Progress of the run' });
+const told = make('div', { class: 'told', role: 'status' }), list = make('ul', { class: 'runs', 'aria-label': 'Runs' });
+const filter = make('input', { type: 'search', id: 'signals', list: 'known-signals', placeholder: 'Signals: System1.*, *.F', 'aria-label': 'Signals to plot',
+  onchange: () => draw() });
+const known = make('datalist', { id: 'known-signals' });
+const plot = make('div', { id: 'plot', 'aria-label': 'Plot of the run', role: 'img' });
+const slider = make('input', { type: 'range', min: 0, max: 1, step: 'any', id: 'time', 'aria-label': 'Time of the values on the lines', oninput: () => values() });
+const clock = make('output', { for: 'time' });
+const timeline = make('div', { class: 'bar', hidden: true }, make('label', { for: 'time' }, 'Values on the lines at'), slider, clock);
+const outcome = make('div');
+let runs = [], chosen = new Set(), drawn = 0, pending = 0, show = () => {}, failed = () => {};
+
+body.append(
+  make('div', { class: 'bar settings' }, labelled('Stop time', settings.stop_time), labelled('Step size', settings.step_size),
+    make('label', { for: 'run-master' }, 'Master'), settings.master, button('Plan', () => plan(), 'Choices and calls of a run; nothing is loaded'),
+    make('span', { class: 'grow' }), bar, stop, start),
+  make('div', { class: 'split' }, make('div', { class: 'side' }, filter, known, list, told), make('div', { class: 'wide' }, timeline, outcome, plot)));
+
+function field(label, type, placeholder) {
+  return make('input', { type, placeholder, id: `run-${label.toLowerCase().replace(' ', '-')}`, autocomplete: 'off', size: 8 });
+}
+function labelled(text, input) { return make('span', {}, make('label', { for: input.id }, text), ' ', input); }
+function given() {
+  return Object.fromEntries(Object.entries(settings).map(([name, input]) => [name, input.value.trim()]).filter(([name, value]) => value && !(name === 'master' && value === 'auto')));
+}
+
+/** `labels` shows values on the lines of the diagram, `failure` marks the component at which a run failed. */
+export function enableRuns({ labels, failure }) {
+  show = labels;
+  failed = failure;
+  tab.addEventListener('click', renew);
+  on('run', event => { take(event); });
+}
+async function renew() {
+  const answer = await ask('runs');
+  if (!answer) return;
+  runs = answer.runs;
+  const now = settings.master.value;
+  settings.master.replaceChildren(...answer.masters.map(name => make('option', { selected: name === now }, name)));
+  tell();
+}
+
+// -- a run
+
+async function begin() {
+  outcome.replaceChildren();
+  const run = await ask('run', { settings: given() });
+  if (!run) return;
+  chosen = new Set([run.number]);
+  failed(null);
+  take(run);
+}
+async function plan() {
+  const made = await ask('plan', { settings: given() });
+  if (!made) return;
+  const rows = made.choices.map(one => make('tr', {}, make('th', { scope: 'row' }, one.setting), make('td', {}, one.value), make('td', { class: 'quiet' }, one.reason)));
+  outcome.replaceChildren(make('details', { open: true }, make('summary', {}, 'Plan'), make('table', {}, make('tbody', {}, ...rows)),
+    make('h3', {}, 'Calls'), make('pre', { tabindex: '0' }, made.calls.join('\n')), ...made.notes.map(text => make('p', { class: 'quiet' }, text))));
+}
+/** What the server tells of a run. */
+function take(run) {
+  const place = runs.findIndex(one => one.number === run.number);
+  if (place < 0) runs.push(run);
+  else if (runs[place].status === 'running' || run.status !== 'running') runs[place] = run;
+  tell();
+  if (!chosen.has(run.number)) return;
+  if (run.status !== 'running') {
+    failed(run.failure);
+    finish(run);
+  } else if (Date.now() - drawn > REDRAW) draw();
+}
+async function finish(run) {
+  if (run.times) {
+    slider.min = run.times[0];
+    slider.max = run.times[1];
+    slider.value = run.times[1];
+    known.replaceChildren(...(await ask('signals', { run: run.number }) || []).map(name => make('option', { value: name })));
+  }
+  timeline.hidden = !run.times;
+  await draw();
+  await values();
+}
+function tell() {
+  const going = runs.find(one => one.status === 'running');
+  start.hidden = Boolean(going);
+  stop.hidden = bar.hidden = !going;
+  if (going) bar.value = going.fraction;
+  tab.textContent = going ? `Run (${Math.round(100 * going.fraction)} %)` : 'Run';
+  list.replaceChildren(...runs.toReversed().map(entry));
+  const last = runs.filter(one => chosen.has(one.number)).at(-1);
+  told.replaceChildren(...(last ? summary(last) : [make('p', { class: 'quiet' }, 'No run yet.')]));
+}
+function entry(run) {
+  const tick = make('input', { type: 'checkbox', checked: chosen.has(run.number), onchange: event => {
+    if (event.target.checked) chosen.add(run.number); else chosen.delete(run.number);
+    tell();
+    draw();
+  } });
+  const how = Object.entries(run.settings).map(([name, value]) => `${name.replace('_', ' ')} ${value}`).join(', ');
+  return make('li', {}, make('label', { class: 'toggle' }, tick, `${run.name}: ${run.status}`), how ? make('span', { class: 'quiet' }, how) : null);
+}
+function summary(run) {
+  const trouble = run.failure ? `${run.failure.component ? run.failure.component + ': ' : ''}${run.failure.message}; ${run.failure.advice}` : run.message;
+  return [...(trouble ? [make('p', { class: 'finding error' }, trouble)] : []), ...(run.facts.length
+    ? [make('details', {}, make('summary', {}, 'About this run'), ...run.facts.map(text => make('p', { class: 'quiet' }, text)))] : [])];
+}
+
+// -- pictures and values
+
+const numbers = () => [...chosen].sort((a, b) => a - b);
+const patterns = () => filter.value.split(',').map(text => text.trim()).filter(Boolean);
+
+async function draw() {
+  const turn = ++pending;
+  drawn = Date.now();
+  const figure = chosen.size ? await ask('plot', { runs: numbers(), signals: patterns() }) : null;
+  if (turn !== pending) return;
+  const Plotly = await plotly();
+  if (!figure) { Plotly.purge(plot); return; }
+  await Plotly.react(plot, figure.data, { ...figure.layout, autosize: true }, { responsive: true, displaylogo: false });
+  if (chosen.size === 2) await compared();
+  else if (outcome.querySelector('.differences')) outcome.replaceChildren();
+}
+async function compared() {
+  const [reference, run] = numbers(), done = runs.filter(one => chosen.has(one.number) && one.rows && one.status !== 'running');
+  if (done.length < 2) return;
+  const [heads, ...rows] = await ask('differences', { run, reference }) || [[]];
+  outcome.replaceChildren(make('details', { class: 'differences' }, make('summary', {}, `run ${run} compared with run ${reference}`),
+    make('table', {}, make('thead', {}, make('tr', {}, ...heads.map(head => make('th', { scope: 'col' }, head)))),
+      make('tbody', {}, ...rows.map(cells => make('tr', {}, ...cells.map(cell => make('td', {}, cell))))))));
+}
+let loading = null;
+/** The library that draws, loaded when the first picture needs it. */
+function plotly() {
+  loading ??= new Promise((resolve, refuse) => {
+    document.head.append(make('script', { src: 'plotly.js', onload: () => resolve(window.Plotly), onerror: refuse }));
+  });
+  return loading;
+}
+async function values() {
+  const run = numbers().at(-1);
+  if (!run || timeline.hidden) { show(new Map()); return; }
+  clock.textContent = `${Number(slider.value).toPrecision(4)} s`;
+  try {
+    show(new Map(Object.entries(await call('values', { run, time: Number(slider.value) }))));
+  } catch { show(new Map()); }
+}
