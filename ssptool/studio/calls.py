@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
 from typing import Any
 
+from ssptool.drawing.diagram.model import Span
 from ssptool.editing.names import Sharing
 from ssptool.engine.method_names import registered
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.foreign_text import one_line
 from ssptool.network.tree import dotted
 from ssptool.studio.findings import findings_of
-from ssptool.studio.gestures import Edits, FixFinding, Gesture
+from ssptool.studio.gestures import Edits, FixFinding, Gesture, RewriteXml
 from ssptool.studio.model import SystemModel
 from ssptool.studio.placing import moves
 from ssptool.studio.runs import StudioRuns, plan_content, plan_of
@@ -40,7 +41,17 @@ class PageCalls:
             *(self.model, self.findings, self.sheet, self.about, self.connection, self.find),
             *(self.targets, self.suggestions, self.parameters, self.move, self.consequences),
             *(self.plan, self.run, self.cancel, self.runs, self.plot, self.signals, self.values, self.differences),
-            *(self.edit, self.preview, self.fix, self.undo, self.redo, self.save, self.reload, self.changes),
+            *(
+                self.edit,
+                self.preview,
+                self.fix,
+                self.rewrite,
+                self.undo,
+                self.redo,
+                self.save,
+                self.reload,
+                self.changes,
+            ),
         )
         self._methods = {method.__name__: method for method in methods}
 
@@ -101,8 +112,7 @@ class PageCalls:
             "facts": [text for text in (block.source, block.described) if text],
             "pins": [pin.described for pin in block.pins],
             "values": [{"name": name, "text": text} for name, text in values.items()],
-            "where": f"{block.span.file}:{block.span.first}" if block.span.file else "",
-            "xml": self._model.xml(block.span) if block.span.file else "",
+            **self._text(block.span),
         }
 
     def connection(self, sheet: Names, text: str) -> Answer:
@@ -117,10 +127,19 @@ class PageCalls:
                 return {
                     "title": text,
                     "values": [{"name": "", "text": value} for value in values if value],
-                    "where": f"{span.file}:{span.first}",
-                    "xml": self._model.xml(span),
+                    **self._text(span),
                 }
         raise WrongCall(f"there is no connection {text!r} any more")
+
+    def _text(self, span: Span) -> Answer:
+        """File, line and XML of a thing; a group of a drawing has none."""
+        xml = self._model.xml(span.file, span.first) if span.file else None
+        return {
+            "where": f"{span.file}:{span.first}" if span.file else "",
+            "file": span.file,
+            "line": span.first,
+            "xml": "" if xml is None else xml.shown,
+        }
 
     def find(self, words: str) -> Answer:
         return self._model.find(words)
@@ -190,6 +209,13 @@ class PageCalls:
     def fix(self, key: str) -> Answer:
         """Apply the fix of a finding."""
         return self._perform(FixFinding(key, self._session.switches))
+
+    def rewrite(self, file: str, line: int, before: str, after: str) -> Answer:
+        """Replace the XML of the element at a line by another text; `before` is that which the page has shown."""
+        xml = self._model.xml(file, line)
+        if xml is None or xml.shown != before:
+            raise WrongCall(f"{file}:{line} has changed meanwhile; look at it again")
+        return self._perform(RewriteXml(file, xml.raw, xml.indented(after)))
 
     def undo(self) -> Answer:
         return self._changed(self._session.undo())

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ssptool.documents.document import Document
+from ssptool.documents.storage import NESTING_MARK
 from ssptool.editing.editor import VERBS, Editor
 from ssptool.editing.names import Sharing
-from ssptool.errors import WrongUsage, similar_names
+from ssptool.errors import WrongUsage, counted, similar_names
 from ssptool.rules.runner import check_with_fixes
 from ssptool.rules.selection import Switches
 from ssptool.studio.findings import key_of
@@ -137,3 +139,29 @@ class FixFinding:
             raise NoSuchFinding
         fix.apply()
         editor.note(fix.title)
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteXml:
+    """The text of an element in a file, replaced by another; the file stays well-formed."""
+
+    file: str
+    before: str
+    after: str
+    sharing: Sharing = Sharing.REFUSE
+
+    @property
+    def label(self) -> str:
+        return f"edit the XML of {self.file}"
+
+    def carry_out(self, editor: Editor) -> None:
+        archive, old = editor.archive, self.before.encode()
+        content = archive.content(self.file)
+        if not archive.has(self.file) or NESTING_MARK in self.file:
+            raise WrongGesture(f"{self.file} is inside a package: open that package to edit its XML")
+        if content.count(old) != 1:
+            raise WrongGesture(f"the text to replace is there {counted(content.count(old), 'time')} in {self.file}")
+        new = content.replace(old, self.after.encode())
+        Document(self.file, new)  # raises InvalidDocument
+        archive.put(self.file, new)
+        editor.note(f"edited the XML of {self.file}")

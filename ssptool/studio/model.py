@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from lxml import etree
 
@@ -14,7 +14,7 @@ from ssptool.drawing.diagram.arrange import DrawnWires, arranged
 from ssptool.drawing.diagram.drawing import Values, values_of
 from ssptool.drawing.diagram.groups import members_of, with_groups
 from ssptool.drawing.diagram.memory import Memory
-from ssptool.drawing.diagram.model import Sheet, Span, StatedBlock, StatedLine, StatedPin, StatedSheet
+from ssptool.drawing.diagram.model import Sheet, StatedBlock, StatedLine, StatedPin, StatedSheet
 from ssptool.drawing.diagram.read import stated_sheets
 from ssptool.drawing.diagram.svg import sheet_svg
 from ssptool.errors import WrongUsage
@@ -164,16 +164,15 @@ class SystemModel:
         found.sort(key=lambda one: one[:2])
         return [one for _, _, one in found[:MOST_FOUND]] if wanted else []
 
-    def xml(self, span: Span) -> str:
-        """The text of the element that a span states, with its children."""
+    def xml(self, file: str, line: int) -> "XmlText | None":
+        """The text of the element that begins at a line of a file, with its children."""
         try:
-            document = self.archive.document(span.file)
+            document = self.archive.document(file)
         except (InvalidDocument, LookupError):
-            return ""
-        node = next(
-            (one for one in document.root.iter("*") if isinstance(one, Element) and one.line == span.first), None
-        )
-        return "" if node is None else xml_of(document, node)
+            return None
+        elements = (one for one in document.root.iter("*") if isinstance(one, Element))
+        node = next((one for one in elements if one.line == line), None)
+        return None if node is None else XmlText.of(document, node)
 
     def _connection(self, sheet: ElementPath, line: StatedLine) -> dict[str, Any]:
         around = self.system_of(sheet)
@@ -199,13 +198,29 @@ def key_of(path: ElementPath) -> str:
     return one_line("/".join(path))
 
 
-def xml_of(document: Document, node: etree._Element) -> str:
-    """The text of a node as the file has it, moved to the left."""
-    start, end = document.text.extent(node)
-    text = document.source[start:end].decode("utf-8", "replace")
-    first, *rest = text.splitlines() or [""]
-    indent = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
-    return "\n".join([first, *(line[indent:] for line in rest)])
+class XmlText(NamedTuple):
+    """The text of an element in its file, and by how much its lines after the first are indented there."""
+
+    raw: str
+    indent: str
+
+    @classmethod
+    def of(cls, document: Document, node: etree._Element) -> Self:
+        start, end = document.text.extent(node)
+        raw = document.source[start:end].decode("utf-8", "replace")
+        rest = [line for line in raw.splitlines()[1:] if line.strip()]
+        return cls(raw, min((line[: len(line) - len(line.lstrip())] for line in rest), key=len, default=""))
+
+    @property
+    def shown(self) -> str:
+        """Moved to the left."""
+        return "\n".join(line.removeprefix(self.indent) for line in self.raw.splitlines())
+
+    def indented(self, shown: str) -> str:
+        """A text like `shown` as it stands in the file."""
+        end = "\r\n" if "\r\n" in self.raw else "\n"
+        first, *rest = shown.strip().splitlines() or [""]
+        return end.join([first, *(f"{self.indent}{line}" if line.strip() else line for line in rest)])
 
 
 def _no_address(path: ElementPath) -> str:

@@ -9,8 +9,8 @@ class Details extends HTMLElement {
 
   clear() { this.replaceChildren(make('p', { class: 'quiet' }, HINT)); }
 
-  /** `about` is the answer of the server, `findings` those of this thing, `actions` are buttons. */
-  show(about, findings, actions, only = null) {
+  /** `about` is the answer of the server, `findings` those of this thing, `actions` are buttons; `rewrite` takes another XML. */
+  show(about, findings, actions, { only = null, rewrite = null } = {}) {
     const values = only && about.pins ? about.values.filter(one => only.includes(one.name)) : about.values;
     this.replaceChildren(...[
       make('h2', {}, only && about.pins ? `${about.title}.${only.join(', ')}` : about.title),
@@ -20,10 +20,25 @@ class Details extends HTMLElement {
       ...findings,
       section('Values and their origin', values.map(({ text }) => folded(text, Boolean(only) || values.length < 3))),
       section('Connectors', (only ? [] : about.pins || []).map(text => make('p', {}, text))),
-      about.xml ? make('details', { class: 'xml', open: true }, make('summary', {}, 'XML'),
-        make('pre', { tabindex: '0', 'aria-label': `XML of ${about.title}` }, about.xml)) : '',
+      about.xml ? source(about, rewrite) : '',
     ].filter(Boolean));
   }
+}
+
+/** The XML of a thing, which can be edited in place. */
+function source(about, rewrite) {
+  const label = `XML of ${about.title}`, text = make('pre', { tabindex: '0', 'aria-label': label }, about.xml);
+  const change = rewrite ? button('Edit XML', () => {
+    const area = make('textarea', { 'aria-label': label, spellcheck: 'false', rows: Math.min(18, about.xml.split('\n').length + 2) });
+    area.value = about.xml;
+    const actions = make('div', { class: 'actions' },
+      button('Apply', () => rewrite(about, area.value), 'Replace the text in the file', { class: 'primary' }),
+      button('Cancel', () => { area.replaceWith(text); actions.replaceWith(change); }));
+    text.replaceWith(area);
+    change.replaceWith(actions);
+    area.focus();
+  }) : '';
+  return make('details', { class: 'xml', open: true }, make('summary', {}, 'XML'), text, change);
 }
 
 function section(title, items) {

@@ -53,9 +53,10 @@ export async function addFiles(files, into) {
 
 /** The files of a drop; those of folders too. */
 export async function dropped(transfer) {
+  const files = [...transfer.files];  // both are empty after the event
   const entries = [...transfer.items].map(item => item.webkitGetAsEntry && item.webkitGetAsEntry()).filter(Boolean);
   const found = await Promise.all(entries.map(filesOf));
-  return found.length ? found.flat() : [...transfer.files];
+  return found.length ? found.flat() : files;
 }
 async function filesOf(entry) {
   if (entry.isFile) return [await new Promise((resolve, refuse) => entry.file(resolve, refuse))];

@@ -103,7 +103,8 @@ async function describe(thing) {
   const own = findings.filter(({ place }) => place && (connection === null
     ? same(place.element, known.path) : place.connection === connection && same(place.sheet, shown)));
   details.show(about, own.map(one => card(one, { fix: editable() ? fix : null })),
-    editable() ? await actions(thing, known) : [], thing.kind === 'connector' ? thing.names : null);
+    editable() ? await actions(thing, known) : [], {
+      only: thing.kind === 'connector' ? thing.names : null, rewrite: editable() ? rewrite : null });
 }
 /** What can be done with a thing. */
 async function actions(thing, known) {
@@ -128,6 +129,9 @@ async function remove() {
   diagram.select(null);
   await edit(...(known ? [{ verb: 'remove', names: [known.path] }] : thing.texts.map(cut)));
 }
+async function rewrite({ file, line, xml }, text) {
+  if (await ask('rewrite', { file, line, before: xml, after: text })) quiet();
+}
 async function go(finding) {
   if (finding.place.element) await show(finding.place.element);
   else {
@@ -145,7 +149,7 @@ outline.addEventListener('select', event => show(event.detail));
 // -- editing
 
 enableEditing(diagram, editable);
-const parameters = parameterTable(editable, one => details.show({ title: one.name, values: [{ name: one.name, text: one.text }] }, [], [], [one.name]));
+const parameters = parameterTable(editable, one => details.show({ title: one.name, values: [{ name: one.name, text: one.text }] }, [], [], { only: [one.name] }));
 const connections = connectTable(editable, () => shown);
 
 enableRuns({

@@ -19,7 +19,7 @@ const told = make('div', { class: 'told', role: 'status' }), list = make('ul', {
 const filter = make('input', { type: 'search', id: 'signals', list: 'known-signals', placeholder: 'Signals: System1.*, *.F', 'aria-label': 'Signals to plot',
   onchange: () => draw() });
 const known = make('datalist', { id: 'known-signals' });
-const plot = make('div', { id: 'plot', 'aria-label': 'Plot of the run', role: 'img' });
+const plot = make('div', { id: 'plot', 'aria-label': 'Plot of the run', role: 'group' });
 const slider = make('input', { type: 'range', min: 0, max: 1, step: 'any', id: 'time', 'aria-label': 'Time of the values on the lines', oninput: () => values() });
 const clock = make('output', { for: 'time' });
 const timeline = make('div', { class: 'bar', hidden: true }, make('label', { for: 'time' }, 'Values on the lines at'), slider, clock);
