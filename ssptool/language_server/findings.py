@@ -7,11 +7,13 @@ from pathlib import Path
 
 import attrs
 from lsprotocol import types
+from lxml import etree
 from pygls.workspace import PositionCodec
 
 from ssptool.documents.diagnostics import Diagnostic, Severity
+from ssptool.documents.element import PARSER
 from ssptool.documents.storage import NESTING_MARK
-from ssptool.language_server.systems import is_document
+from ssptool.language_server.systems import Buffers, is_document
 from ssptool.rules.report import Report
 from ssptool.rules.runner import over_whole
 from ssptool.rules.selection import InvalidSettings
@@ -22,6 +24,7 @@ SEVERITIES = {
     Severity.INFO: types.DiagnosticSeverity.Information,
 }
 SOURCE = "ssptool"
+NOT_WELL_FORMED = "XML-001"
 
 Listed = Mapping[Path, tuple[types.Diagnostic, ...]]
 """File → its diagnostics; `data` of each is that of `key`."""
@@ -37,13 +40,16 @@ def key(finding: Diagnostic) -> dict[str, str]:
     }
 
 
-def diagnostics_by_file(report: Report, main: Path, codec: PositionCodec) -> Listed:
+def diagnostics_by_file(report: Report, main: Path, buffers: Buffers, codec: PositionCodec) -> Listed:
     """The listed findings of a report; those about files that no editor shows are on the `main` document."""
     listed: dict[Path, list[types.Diagnostic]] = defaultdict(list)
     for finding in report.diagnostics:
         file = Path(report.on_disk(finding.position.file)) if finding.position.file else main
         shown = is_document(file) and NESTING_MARK not in finding.position.file
-        listed[file if shown else main].append(_diagnostic(finding, report, codec, elsewhere=not shown))
+        found = _diagnostic(finding, report, codec, elsewhere=not shown)
+        if finding.code == NOT_WELL_FORMED and shown and file in buffers:
+            found = attrs.evolve(found, range=_behind_error(buffers[file], codec))
+        listed[file if shown else main].append(found)
     return {file: tuple(found) for file, found in listed.items()}
 
 
@@ -101,6 +107,21 @@ def _diagnostic(finding: Diagnostic, report: Report, codec: PositionCodec, *, el
         source=SOURCE,
         data=key(finding),
     )
+
+
+def _behind_error(text: str, codec: PositionCodec) -> types.Range:
+    """From the place where a reader of XML gives up to the end of that line; of text that can be read, its begin."""
+    try:
+        etree.fromstring(text.encode(), PARSER)
+    except etree.XMLSyntaxError as problem:
+        number, column = problem.position
+        lines = text.split("\n")
+        line = lines[number - 1].encode() if 0 < number <= len(lines) else b""
+        before = line[: max(column - 1, 0)].decode(errors="replace")
+        start, end = codec.client_num_units(before), codec.client_num_units(line.decode().rstrip("\r"))
+        place = min(max(number, 1), len(lines)) - 1
+        return types.Range(types.Position(place, min(start, end)), types.Position(place, max(end, start)))
+    return types.Range(types.Position(0, 0), types.Position(0, 0))
 
 
 def _range(finding: Diagnostic, report: Report, codec: PositionCodec) -> types.Range:

@@ -109,7 +109,7 @@ def definitions(
     found: list[types.Location] = []
     for named in _named(snapshot, spot):
         defining = [one for one in _definitions(snapshot, named) if spot is None or one.element is not spot.element]
-        found += [_location(snapshot, mention) for mention in defining]
+        found += [location(snapshot, mention) for mention in defining]
         if named.kind in (NameKind.VARIABLE, NameKind.FILE) and not defining:
             found += _in_fmu(snapshot, named, shown)
     return found
@@ -152,10 +152,10 @@ def references(
         for mention in snapshot.names.of.get(named, ())
         if mention.attribute and (declaration or not mention.defines)
     }
-    return [_location(snapshot, mention) for mention in mentions.values()]
+    return [location(snapshot, mention) for mention in mentions.values()]
 
 
-def _location(snapshot: SystemSnapshot, mention: Mention) -> types.Location:
+def location(snapshot: SystemSnapshot, mention: Mention) -> types.Location:
     start, end = snapshot.extent(mention.document, mention.element, mention.attribute)
     place = snapshot.places(mention.document).range(start, end)
     return types.Location(uri_of(snapshot.path(mention.document.name)), place)

@@ -1,30 +1,44 @@
-"""Rename what is named at a place by the edit verb: with connections, parameters and mappings that refer to it."""
+"""Rename what is named at a place: with connections, parameters and mappings that refer to it.
+
+Elements and connectors are renamed by the edit verb; a parameter together with the entries of mappings that name it.
+"""
 
 from pathlib import Path
 from typing import NamedTuple
+from xml.sax.saxutils import escape
 
 from lsprotocol import types
 
 from ssptool.api.check import switches_of
 from ssptool.api.edit import new_errors
-from ssptool.documents import ssd
+from ssptool.documents import ssd, ssv
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.editing.changes import EditError
 from ssptool.editing.editor import Editor
 from ssptool.editing.names import Sharing
 from ssptool.language_server.fixes import PlacesOf, VersionOf, edit_of
-from ssptool.language_server.names import NameKind
+from ssptool.language_server.names import Named, NameKind
+from ssptool.language_server.navigation import location
+from ssptool.language_server.places import path_of
 from ssptool.language_server.snapshot import SystemSnapshot
 from ssptool.language_server.systems import Buffers, open_system
+from ssptool.rules.bindings import uses
+from ssptool.rules.subjects import container
 
 
 class Renamed(NamedTuple):
-    """What can be renamed at a place: its document, its names from the root system down, and the place of the last."""
+    """What can be renamed at a place: its document, its names from the root system down, and the place of the last.
+
+    Of a parameter the name alone, and `mentions`: the places that mean it.
+    """
 
     document: str
     path: tuple[str, ...]
     range: types.Range
+    mentions: tuple[types.Location, ...] = ()
+    taken: frozenset[str] = frozenset()
+    """Names of other parameters of the set."""
 
 
 def renamed_at(snapshot: SystemSnapshot, document: Document, at: types.Position) -> Renamed | None:
@@ -38,7 +52,49 @@ def renamed_at(snapshot: SystemSnapshot, document: Document, at: types.Position)
         if named.kind in (NameKind.ELEMENT, NameKind.CONNECTOR) and isinstance(named.scope, Element):
             path = (*_path(named.scope), named.name)
             return Renamed(document.name, path, places.range(spot.start, spot.end))
+        if named.kind is NameKind.PARAMETER and isinstance(named.scope, ssv.ParameterSet):
+            return _parameter(snapshot, document, named, places.range(spot.start, spot.end))
     return None
+
+
+def _parameter(snapshot: SystemSnapshot, document: Document, named: Named, place: types.Range) -> Renamed:
+    """A parameter, if a mapping gives its value to variables wherever it is used.
+
+    Raises
+    ------
+    EditError
+        Somewhere the name of the parameter is the name of what it sets.
+    """
+    for structure in snapshot.package.structures:
+        for use in uses(structure) if structure.file.valid else ():
+            if container(use.parameter) is named.scope and use.parameter.name == named.name:
+                if use.entry is None:
+                    raise EditError(f"'{named.name}' is the name of what it sets: rename that")
+                if use.binding.prefix:
+                    raise EditError(f"'{named.name}' has a prefix in its binding: rename it by hand")
+    found = snapshot.names.of.get(named, ())
+    taken = {one.name for one in named.scope.every(ssv.Parameter)} if isinstance(named.scope, ssv.ParameterSet) else ()
+    locations = tuple(location(snapshot, mention) for mention in found)
+    return Renamed(document.name, (named.name,), place, locations, frozenset(taken))
+
+
+def _edit_of_mentions(renamed: Renamed, new: str, version: VersionOf) -> types.WorkspaceEdit:
+    """Raises EditError if the name is taken."""
+    if new in renamed.taken or not new.strip():
+        raise EditError(f"the parameter set has a parameter '{new}' already" if new.strip() else "the name is empty")
+    edits: dict[str, list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit]] = {}
+    for one in renamed.mentions:
+        edits.setdefault(one.uri, []).append(types.TextEdit(one.range, escape(new, {'"': "&quot;", "'": "&apos;"})))
+    changes = [
+        types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(uri, _version(uri, version)), found)
+        for uri, found in edits.items()
+    ]
+    return types.WorkspaceEdit(document_changes=changes)
+
+
+def _version(uri: str, version: VersionOf) -> int | None:
+    path = path_of(uri)
+    return None if path is None else version(path)
 
 
 def _path(element: Element) -> tuple[str, ...]:
@@ -58,6 +114,8 @@ def edit_of_renaming(
     EditError
         The name is taken, something cannot follow, or an error would be new.
     """
+    if renamed.mentions:
+        return _edit_of_mentions(renamed, new, version)
     with open_system(system, buffers, switches_of(system)) as archive:
         archive.require_links_inside()
         before = {name: archive.content(name) for name in archive.names() if name.lower().endswith((".ssp", ".fmu"))}

@@ -6,11 +6,12 @@ A system is checked in a thread when its texts have been at rest for a moment; r
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import closing, redirect_stdout
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
+from uuid import uuid4
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
@@ -21,7 +22,8 @@ from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.saving import LinkLeadsOut
-from ssptool.editing.changes import EditError
+from ssptool.editing.changes import EditError, text_changes
+from ssptool.language_server.commands import VERBS, SystemCommand, Workshop, lenses
 from ssptool.language_server.completion import completions_in
 from ssptool.language_server.findings import (
     Listed,
@@ -33,11 +35,14 @@ from ssptool.language_server.findings import (
     unread,
 )
 from ssptool.language_server.fixes import FIX_ALL, edit_of_all, edit_of_fix, quick_fixes
+from ssptool.language_server.formatting import formatted
+from ssptool.language_server.hints import hints
 from ssptool.language_server.navigation import definitions, folding, hover, references, symbols
 from ssptool.language_server.places import Places, path_of, uri_of
 from ssptool.language_server.renaming import edit_of_renaming, renamed_at
 from ssptool.language_server.snapshot import ShownDescriptions, SystemSnapshot
 from ssptool.language_server.systems import Buffers, check_system, is_document, system_of
+from ssptool.language_server.tokens import LEGEND, tokens
 from ssptool.rules.kept import Kept
 from ssptool.rules.runner import CheckedArchive, over_whole
 from ssptool.rules.selection import InvalidSettings
@@ -83,6 +88,7 @@ class SspLanguageServer(LanguageServer):
         self._one_at_a_time = asyncio.Lock()
         self.one_answer_at_a_time = asyncio.Lock()
         self.shown_descriptions = ShownDescriptions()
+        self.workshop = Workshop()
 
     @property
     def codec(self) -> PositionCodec:
@@ -159,7 +165,7 @@ class SspLanguageServer(LanguageServer):
             return
         stay_fixes = {one: fix for one, fix in system.checked.fixes.items() if over_whole(one.code)}
         system.checked = CheckedArchive(checked.report, {**stay_fixes, **checked.fixes})
-        listed = dict(diagnostics_by_file(checked.report, system.main, self.codec))
+        listed = dict(diagnostics_by_file(checked.report, system.main, buffers, self.codec))
         for file, found in system.shown.items():
             stay = [one for one in found if is_over_whole(one)]
             now, before = buffers.get(file), system.shown_in.get(file)
@@ -176,7 +182,7 @@ class SspLanguageServer(LanguageServer):
             if unread(checked.report):
                 listed.update(system.shown)
             listed.update(dict.fromkeys(judged_files(checked.report), ()))
-            listed.update(diagnostics_by_file(checked.report, system.main, self.codec))
+            listed.update(diagnostics_by_file(checked.report, system.main, buffers, self.codec))
         self._publish(system.shown, listed)
         system.shown, system.shown_in = listed, buffers
 
@@ -218,8 +224,47 @@ class SspLanguageServer(LanguageServer):
                 return None
         return system.snapshot
 
+    async def carry_out(self, verb: SystemCommand, structure: Path) -> None:
+        """Run, plan or draw a system, and show what comes of it."""
+        system = self.system(uri_of(structure))
+        if system is None:
+            raise JsonRpcInvalidParams(f"{structure.name} is no document of SSP")
+        unsaved = [path.name for path, text in self.buffers().items() if Places(text, self.codec).text != _saved(path)]
+        with self._progress(f"{verb.title} {structure.parent.name}/{structure.name}"):
+            made = await self.workshop.carry_out(verb, system.path, structure)
+        if made.file is None:
+            self._tell(made.problem, types.MessageType.Error)
+            return
+        if unsaved:
+            self._tell(f"{verb.title}: of the files as they are saved, without changes of {', '.join(unsaved)}")
+        window = self.client_capabilities.window
+        if window is not None and window.show_document is not None and window.show_document.support:
+            page = made.file.suffix == ".html"
+            await self.window_show_document_async(types.ShowDocumentParams(uri_of(made.file), external=page))
+        else:
+            self._tell(f"{verb.title}: {made.file}")
+
+    @contextmanager
+    def _progress(self, title: str) -> Iterator[None]:
+        """Show that something goes on, where the client can."""
+        window = self.client_capabilities.window
+        if window is None or not window.work_done_progress:
+            yield
+            return
+        token = str(uuid4())
+        self.work_done_progress.create(token)
+        self.work_done_progress.begin(token, types.WorkDoneProgressBegin(title))
+        try:
+            yield
+        finally:
+            self.work_done_progress.end(token, types.WorkDoneProgressEnd())
+
+    def _tell(self, text: str, kind: types.MessageType = types.MessageType.Info) -> None:
+        self.window_show_message(types.ShowMessageParams(kind, text))
+
     def close(self) -> None:
-        """Remove what was unpacked."""
+        """Remove what was unpacked or made."""
+        self.workshop.close()
         for system in self.systems.values():
             if system.snapshot is not None:
                 system.snapshot.close()
@@ -239,6 +284,8 @@ def make_server(rest: float = REST) -> SspLanguageServer:
     _offer_fixes(server)
     _answer_questions(server)
     _help_typing(server)
+    _annotate(server)
+    _offer_commands(server)
     return server
 
 
@@ -367,24 +414,69 @@ def _help_typing(server: SspLanguageServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_PREPARE_RENAME)
     async def rename_here(params: types.PrepareRenameParams) -> types.Range | None:
-        renamed = await server.ask(
-            params.text_document.uri, lambda one, document: renamed_at(one, document, params.position)
-        )
+        try:
+            renamed = await server.ask(
+                params.text_document.uri, lambda one, document: renamed_at(one, document, params.position)
+            )
+        except EditError as problem:
+            raise JsonRpcInvalidParams(str(problem)) from None
         return None if renamed is None else renamed.range
 
     @server.feature(types.TEXT_DOCUMENT_RENAME, types.RenameOptions(prepare_provider=True))
     async def rename(params: types.RenameParams) -> types.WorkspaceEdit:
         uri, system = params.text_document.uri, server.system(params.text_document.uri)
-        renamed = await server.ask(uri, lambda one, document: renamed_at(one, document, params.position))
-        if system is None or renamed is None:
-            raise JsonRpcInvalidParams("only elements and connectors can be renamed, in text that is well-formed")
         buffers, places, version = server.buffers(), server.places, server.version_of
         try:
+            renamed = await server.ask(uri, lambda one, document: renamed_at(one, document, params.position))
+            if system is None or renamed is None:
+                raise JsonRpcInvalidParams(
+                    "only elements, connectors and parameters can be renamed, in text that is well-formed"
+                )
             return await asyncio.to_thread(
                 edit_of_renaming, system.path, buffers, renamed, params.new_name, places, version
             )
         except (EditError, LinkLeadsOut) as problem:
             raise JsonRpcInvalidParams(str(problem)) from None
+
+
+def _annotate(server: SspLanguageServer) -> None:
+    @server.feature(types.TEXT_DOCUMENT_INLAY_HINT)
+    async def inlay(params: types.InlayHintParams) -> list[types.InlayHint] | None:
+        return await server.ask(params.text_document.uri, lambda one, document: hints(one, document, params.range))
+
+    @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, LEGEND)
+    async def all_tokens(params: types.SemanticTokensParams) -> types.SemanticTokens | None:
+        return await server.ask(params.text_document.uri, tokens)
+
+    @server.feature(types.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, LEGEND)
+    async def some_tokens(params: types.SemanticTokensRangeParams) -> types.SemanticTokens | None:
+        return await server.ask(params.text_document.uri, lambda one, document: tokens(one, document, params.range))
+
+    @server.feature(types.TEXT_DOCUMENT_FORMATTING)
+    async def format_document(params: types.DocumentFormattingParams) -> list[types.TextEdit] | None:
+        def edits(snapshot: SystemSnapshot, document: Document) -> list[types.TextEdit]:
+            places = snapshot.places(document)
+            return places.edits(text_changes(places.text, formatted(document)))
+
+        return await server.ask(params.text_document.uri, edits)
+
+
+def _offer_commands(server: SspLanguageServer) -> None:
+    @server.feature(types.TEXT_DOCUMENT_CODE_LENS)
+    async def lens(params: types.CodeLensParams) -> list[types.CodeLens] | None:
+        return await server.ask(params.text_document.uri, lenses)
+
+    def offer(name: str, verb: SystemCommand) -> None:
+        @server.command(name)
+        async def carry_out(file: str) -> None:
+            await server.carry_out(verb, Path(file))
+
+    for name, verb in VERBS.items():
+        offer(name, verb)
+
+
+def _saved(path: Path) -> str:
+    return path.read_bytes().decode("utf-8-sig", errors="replace") if path.is_file() else ""
 
 
 def _touch(one: types.Range, other: types.Range) -> bool:

@@ -124,6 +124,7 @@ NOT_COMPARED = {
     "cost            ": "times of the machine, and components in their order: tests/cli/test_statistics.py",
     "pip install": "changes the installation; the commands below it run a study: tests/cli/test_report.py",
     "make run": "builds the project",
+    "cd editors/vscode": "builds the extension: editors/vscode/README.md",
     "page (ssptool/studio/page)": "a drawing",
 }
 """Examples on pages, by their beginning, whose output no test of this file compares, each with the reason."""

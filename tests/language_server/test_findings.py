@@ -51,6 +51,7 @@ async def test_findings_in_other_files_stay_while_the_structure_is_half_typed(au
     text = author.texts[structure]
     typed = position(text, text.index("<ssd:Connections><ssd:Conn")).line
     assert typed <= found.range.start.line <= typed + 1
+    assert found.range.start.character > 0
     assert [one.code for one in author.faults(values)] == ["SSD-PAR-023"]
     author.type(structure, "<ssd:Connections><ssd:Conn", "<ssd:Connections>")
     await author.sees(structure)

@@ -118,3 +118,31 @@ async def test_every_prefix_of_a_document_has_a_place():
         typing_place(text, offset)
     place = typing_place(text, len(text))
     assert ([tag.name for tag in place.around], place.attribute, place.typed) == (["a"], "f", "g")
+
+
+async def test_a_parameter_is_renamed_with_the_mapping_that_names_it_but_not_where_it_is_a_name_itself(
+    author: Author, oscillator: Path
+):
+    structure, values = oscillator / "SystemStructure.ssd", oscillator / "resources" / "dual_mass_oscillator.ssv"
+    text = author.open(values)
+    document, at = types.TextDocumentIdentifier(uri_of(values)), begin(text, "System1.m1", 2).start
+    with pytest.raises(Exception, match="the name of what it sets"):
+        await author.client.text_document_rename_async(types.RenameParams(document, at, "mass"))
+    mapping = oscillator / "resources" / "names.ssm"
+    mapping.write_text(
+        '<ssm:ParameterMapping version="1.0"\n'
+        '    xmlns:ssm="http://ssp-standard.org/SSP1/SystemStructureParameterMapping">\n'
+        '<ssm:MappingEntry source="System1.m1" target="System1.m1"/>\n</ssm:ParameterMapping>\n',
+        encoding="utf-8",
+    )
+    bound = '<ssd:ParameterBinding source="resources/dual_mass_oscillator.ssv"/>'
+    renaming = f'{bound[:-2]}><ssd:ParameterMapping source="resources/names.ssm"/></ssd:ParameterBinding>'
+    author.open(structure)
+    author.type(structure, bound, renaming)
+    edit = await author.client.text_document_rename_async(types.RenameParams(document, at, "a & b"))
+    assert edit is not None
+    assert author.take(edit) == ["a &amp; b", "a &amp; b"]
+    assert 'source="a &amp; b" target="System1.m1"' in author.texts[mapping]
+    assert '<ssv:Parameter name="a &amp; b"' in author.texts[values]
+    with pytest.raises(Exception, match="already"):
+        await author.client.text_document_rename_async(types.RenameParams(document, at, "System1.k1"))

@@ -1,0 +1,106 @@
+"""Code lenses above a system, and their commands: run, plan and draw it as the command line does.
+
+A command works on the files as they are saved, in a process of its own, and its result opens in the editor or browser.
+"""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from lsprotocol import types
+
+from ssptool.documents import ssd
+from ssptool.documents.document import Document
+from ssptool.language_server.snapshot import SystemSnapshot
+from ssptool.tempfiles import TemporaryFolder
+
+
+class SystemCommand(NamedTuple):
+    """A command of ssptool: its title, its steps, and the file that they make; "" for what they print.
+
+    In the steps, `{system}` and `{folder}` stand for the system and a folder of its own.
+    """
+
+    title: str
+    steps: tuple[tuple[str, ...], ...]
+    made: str
+
+
+VERBS: Mapping[str, SystemCommand] = {
+    "ssptool.run": SystemCommand(
+        "Run",
+        (
+            ("run", "{system}", "--output", "{folder}/results.csv"),
+            ("report", "{system}", "{folder}/results.csv", "--output", "{folder}/report.html"),
+        ),
+        "report.html",
+    ),
+    "ssptool.plan": SystemCommand("Plan", (("plan", "{system}"),), ""),
+    "ssptool.draw": SystemCommand("Draw", (("draw", "{system}", "--output", "{folder}/diagram.html"),), "diagram.html"),
+}
+
+
+def lenses(snapshot: SystemSnapshot, document: Document) -> list[types.CodeLens]:
+    """One lens for each command, at the root of a system structure."""
+    if not isinstance(document.root, ssd.SystemStructureDescription):
+        return []
+    place = snapshot.places(document).range(*snapshot.extent(document, document.root))
+    here = types.Range(place.start, place.start)
+    file = str(snapshot.path(document.name))
+    return [types.CodeLens(here, types.Command(verb.title, name, arguments=[file])) for name, verb in VERBS.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a command has made: a file to look at; or what went wrong, in its words."""
+
+    file: Path | None
+    problem: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Workshop:
+    """Carries out commands, and keeps what they make for as long as the server lives."""
+
+    _folder: TemporaryFolder | None = None
+    _number: int = 0
+
+    async def carry_out(self, verb: SystemCommand, system: Path, structure: Path) -> Made:
+        """`structure` is the document whose lens was chosen: in a system with several, the variant."""
+        if self._folder is None:
+            self._folder = TemporaryFolder()
+        self._number += 1
+        folder = Path(self._folder.name, str(self._number))
+        folder.mkdir()
+        variant = ["--variant", structure.name] if system.is_dir() else []
+        printed = ""
+        for step in verb.steps:
+            words = [one.format(system=system, folder=folder) for one in step]
+            status, printed, problem = await _ssptool(*words, *variant)
+            if status != 0:
+                return Made(None, problem or printed)
+        if verb.made:
+            return Made(folder / verb.made)
+        told = folder / f"{verb.title.lower()}.txt"
+        told.write_text(printed, encoding="utf-8")
+        return Made(told)
+
+    def close(self) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+async def _ssptool(*words: str) -> tuple[int, str, str]:
+    """Exit status, and what is printed to standard output and error."""
+    pipe = asyncio.subprocess.PIPE
+    command = (sys.executable, "-m", "ssptool", *words)
+    process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+    try:
+        printed, problem = await process.communicate()
+    except asyncio.CancelledError:
+        process.terminate()
+        raise
+    return process.returncode or 0, printed.decode(errors="replace"), problem.decode(errors="replace").strip()

@@ -1,0 +1,113 @@
+"""Formatting: mend indentation that differs from that of the rest of a document, and change nothing else.
+
+The style is the author's: for each kind of element, how much further its children, and its end tag, are indented than
+itself, as most of them are. A document that keeps its own style is left as it is, byte for byte. The further lines of
+a start tag or comment move with its first one; annotations are left as they are.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from ssptool.documents import ssc
+from ssptool.documents.document import Document
+from ssptool.documents.xml_text import SourceText
+
+_BLANKS = b" \t"
+_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+
+
+class _Line(NamedTuple):
+    """The begin of a line before a node, or before its end tag, and the blanks there."""
+
+    start: int
+    indent: bytes
+
+
+def formatted(document: Document) -> str:
+    """The text of a document with its indentation mended, without a byte order mark."""
+    source = document.source
+    for start, end, indent in sorted(_Indentation(document.text).mended(), reverse=True):
+        source = source[:start] + indent + source[end:]
+    return source.decode("utf-8-sig")
+
+
+class _Indentation:
+    """The lines that begin with a tag, by the number of its node and whether it is an end tag."""
+
+    def __init__(self, text: SourceText) -> None:
+        self.text = text
+        self.tags = text.tags
+        self.lines: dict[tuple[int, bool], _Line] = {}
+        for node in range(len(text.nodes)):
+            self._add(node, False, self.tags.start[node])
+            if self.tags.close_start[node] < self.tags.end[node]:
+                self._add(node, True, self.tags.close_start[node])
+        self.styles = self._styles()
+
+    def _add(self, node: int, closes: bool, at: int) -> None:
+        start = self.text.bytes.rfind(b"\n", 0, at) + 1
+        indent = self.text.bytes[start:at]
+        if not indent.strip(_BLANKS):
+            self.lines[node, closes] = _Line(start, indent)
+
+    def _styles(self) -> dict[tuple[str, bool], bytes]:
+        """By the tag of an element, the indentation of its children or of its end tag beyond its own.
+
+        What stands in the document once is no style by itself: the usual indentation counts, which is that of "".
+        """
+        found: dict[tuple[str, bool], Counter[bytes]] = defaultdict(Counter)
+        for (node, closes), line in self.lines.items():
+            owner = node if closes else self.tags.parent[node]
+            around = self.lines.get((owner, False))
+            if around is not None and self._is_judged(node) and line.indent.startswith(around.indent):
+                for kind in ("", self._kind(owner)):
+                    found[kind, closes][line.indent[len(around.indent) :]] += 1
+        return {
+            (kind, closes): max(counts, key=lambda indent: (counts[indent], found["", closes][indent]))
+            for (kind, closes), counts in found.items()
+            if counts.total() > 1 or not kind
+        }
+
+    def _kind(self, node: int) -> str:
+        return str(self.text.nodes[node].tag)
+
+    def mended(self) -> Iterator[tuple[int, int, bytes]]:
+        """Places in the bytes, and the blanks that belong there."""
+        right: dict[int, bytes] = {}
+        for node in range(len(self.text.nodes)):
+            line = self.lines.get((node, False))
+            if line is not None:
+                right[node] = self._wanted(node, False, self.tags.parent[node], right)
+                if right[node] != line.indent:
+                    yield line.start, line.start + len(line.indent), right[node]
+                    yield from self._continued(node, line, right[node])
+        for (node, closes), line in self.lines.items():
+            wanted = self._wanted(node, True, node, right) if closes else line.indent
+            if wanted != line.indent:
+                yield line.start, line.start + len(line.indent), wanted
+
+    def _wanted(self, node: int, closes: bool, owner: int, right: dict[int, bytes]) -> bytes:
+        """The indentation of a line that begins with a tag; as it is where the author has no style."""
+        stated = self.lines[node, closes].indent
+        style = None
+        if owner >= 0:
+            style = self.styles.get((self._kind(owner), closes), self.styles.get(("", closes)))
+        if style is None or owner not in right or not self._is_judged(node):
+            return stated
+        return right[owner] + style
+
+    def _continued(self, node: int, line: _Line, wanted: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """The further lines of a start tag or comment, which keep their distance from its first line."""
+        at, end = line.start, self.tags.open_end[node]
+        while (at := self.text.bytes.find(b"\n", at, end) + 1) > 0:
+            rest = self.text.bytes[at:end]
+            indent = rest[: len(rest) - len(rest.lstrip(_BLANKS))]
+            if indent.startswith(line.indent):
+                yield at, at + len(indent), wanted + indent[len(line.indent) :]
+
+    def _is_judged(self, node: int) -> bool:
+        """Whether nothing but SSP is around a node: blanks may mean something to others."""
+        around = list(self.text.nodes[node].iterancestors())
+        foreign = any(isinstance(one, ssc.Annotation | ssc.Content) for one in around)
+        return bool(around) and not foreign and all(one.get(_SPACE) != "preserve" for one in around)
