@@ -51,46 +51,34 @@ _PACKAGES = {
 }
 
 
-class StudiesUnavailable(ImportError):
-    """A package of the extra `study` is not installed."""
+_NEEDS = {
+    "lsp": "the language server needs {}",
+    "mcp": "this server needs the package {}, version 2 or later",
+    "plot": "this is drawn with {}, which is not installed",
+    "studio": "the studio needs {}",
+    "study": "studies need {}",
+}
 
-    def __init__(self, package: str) -> None:
-        super().__init__(f"studies need {package}: pip install 'ssptool[study]'")
+
+class MissingExtra(ImportError):
+    """A package of an extra is not installed: for studies, formats of results, drawing (matplotlib, plotly, plotille,
+    resvg_py, jinja2), or one of the servers.
+    """
+
+    def __init__(self, extra: str, package: str, user: str = "", otherwise: str = "") -> None:
+        """`user` needs the package, if it is not always the same; `otherwise` goes without."""
+        needs = f"{user} needs {package}" if user else _NEEDS[extra].format(package)
+        super().__init__(f"{needs}: pip install 'ssptool[{extra}]'" + (f", or {otherwise}" if otherwise else ""))
+        self.extra = extra
         self.package = package
 
 
 def studies_need(module: str) -> Any:
-    """The module, loaded when it is needed. Raises StudiesUnavailable."""
+    """The module, loaded when it is needed. Raises MissingExtra."""
     try:
         return import_module(module)
     except ImportError:
-        raise StudiesUnavailable(_PACKAGES[module.split(".")[0]]) from None
-
-
-class PlotUnavailable(Exception):
-    """The library that draws is not installed: matplotlib (plots), plotly (plots that zoom), plotille (plots in a
-    terminal), resvg_py (diagrams as PNG) or jinja2 (reports).
-    """
-
-    def __init__(self, library: str) -> None:
-        super().__init__(f"this is drawn with {library}, which is not installed: pip install 'ssptool[plot]'")
-        self.library = library
-
-
-class LanguageServerUnavailable(ImportError):
-    """A package of the extra `lsp` is not installed."""
-
-    def __init__(self, package: str) -> None:
-        super().__init__(f"the language server needs {package}: pip install 'ssptool[lsp]'")
-        self.package = package
-
-
-class StudioUnavailable(ImportError):
-    """A package of the extra `studio` is not installed."""
-
-    def __init__(self, package: str) -> None:
-        super().__init__(f"the studio needs {package}: pip install 'ssptool[studio]'")
-        self.package = package
+        raise MissingExtra("study", _PACKAGES[module.split(".")[0]]) from None
 
 
 NEAR_MISSES = 3

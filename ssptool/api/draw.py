@@ -83,7 +83,7 @@ def draw(
         There is no nested system of this name.
     TooManySystems
         A picture or page would show more than 1 000 systems.
-    PlotUnavailable
+    MissingExtra
         A library that draws is not installed.
     """
     if output is not None:

@@ -57,7 +57,7 @@ def report(
     ------
     WrongValue
         The page is not to be called .html, a pattern fits no signal, or the results are those of another system.
-    PlotUnavailable
+    MissingExtra
         A library of the extra `plot` is not installed.
     UnreadableTrace
         The results are not a trace.
@@ -202,7 +202,7 @@ def report_study(
         The folder has none.
     WrongValue
         The page is not to be called .html.
-    PlotUnavailable
+    MissingExtra
         A library of the extra `plot` is not installed.
     """
     if output is not None:

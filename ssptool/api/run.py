@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, TypeVar, Unpack
 
 from ssptool.api.check import DEFAULTS, Codes, SystemOptions, parameter_files, refuse_unknown, shows, valid
 from ssptool.arguments import WrongArgument, count, flag, number, path, seconds, start_value_texts, texts
@@ -77,6 +77,7 @@ def simulate(
     realtime: float | None = None,
     statistics: bool = False,
     progress: Callable[[float], None] | None = None,
+    go_on: Callable[[], None] | None = None,
     compile: bool = False,
     env: str | list[str] | tuple[str, ...] = (),
     **options: Unpack[RunOptions],
@@ -134,6 +135,9 @@ def simulate(
         Count and time all calls of FMUs, for `Result.statistics`.
     progress
         Called with the fraction 0 … 1 of the interval that is done.
+    go_on
+        Called every few milliseconds, also while an FMU calculates; an exception that it raises ends the run. The FMUs
+        run in a child process then.
     compile
         Compile FMUs that bring C or C++ sources and no library for this platform, with the compiler of this machine
         (CC and CXX name others), into the cache of the user (SSPTOOL_CACHE names another). The FMUs stay as they are.
@@ -174,7 +178,11 @@ def simulate(
         count("every", every),
         None if output_step is None else seconds("output_step", output_step),
     )
-    limits = replace(_limits(timeout, step_timeout, memory_limit), sandbox=flag("sandbox", sandbox))
+    limits = replace(
+        _limits(timeout, step_timeout, memory_limit),
+        sandbox=flag("sandbox", sandbox),
+        go_on=_callable("go_on", go_on, "a function without arguments"),
+    )
     if isolated is not None and not flag("isolated", isolated) and limits != Limits():
         raise WrongArgument("isolated", isolated, "True or left out where limits or a sandbox are given")
     apart = limits != Limits() if isolated is None else isolated
@@ -312,9 +320,14 @@ def _limits(timeout: object, step_timeout: object, memory_limit: object) -> Limi
     )
 
 
-def _callable(name: str, value: Callable[[float], None] | None) -> Callable[[float], None] | None:
+Function = TypeVar("Function", bound=Callable[..., None])
+
+
+def _callable(
+    name: str, value: Function | None, expected: str = "a function that takes the fraction 0 … 1 that is done"
+) -> Function | None:
     if value is not None and not callable(value):
-        raise WrongArgument(name, value, "a function that takes the fraction 0 … 1 that is done")
+        raise WrongArgument(name, value, expected)
     return value
 
 

@@ -92,7 +92,7 @@ def study(
         The folder has results of a study that differs in more than its points.
     InsecureScheduler
         The address of the scheduler is none of TLS.
-    StudiesUnavailable
+    MissingExtra
         The packages of the extra `study` are not installed.
     NoScheduler, LostScheduler, LostWorkers, Interrupted
         It could not begin, or was stopped; what has finished is kept.
@@ -295,7 +295,7 @@ def plot_study(
         The name has another ending, or there are too many panels.
     NotResults
         There is nothing to draw, or nothing of this kind.
-    PlotUnavailable
+    MissingExtra
         The library that draws is not installed.
     """
     path = file_path("output", output)

@@ -6,14 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ssptool.errors import WrongUsage
-
-
-class McpUnavailable(ImportError):
-    """The package of the protocol is not installed."""
-
-    def __init__(self) -> None:
-        super().__init__("this server needs the package mcp, version 2 or later: pip install 'ssptool[mcp]'")
+from ssptool.errors import MissingExtra, WrongUsage
 
 
 class NoFolder(WrongUsage):
@@ -59,7 +52,7 @@ def mcp_command(
         import mcp.server.stdio  # noqa: F401
         import mcp_types  # noqa: F401
     except ImportError:
-        raise McpUnavailable from None
+        raise MissingExtra("mcp", "mcp") from None
     from ssptool.cli.mcp_server.server import serve
 
     serve(folder, allow_edits=allow_edits, results=results, sandbox=sandbox)

@@ -30,7 +30,7 @@ from ssptool.cli.settings_options import LOGS, PLANNED, settings_options
 from ssptool.cli.terminal import busy, progress_bar
 from ssptool.documents.foreign_files import own_output
 from ssptool.engine.settings import INSIGHT
-from ssptool.errors import PlotUnavailable, abbreviated, counted
+from ssptool.errors import MissingExtra, abbreviated, counted
 from ssptool.foreign_text import indented, joined_lines, json_text
 from ssptool.sandbox import check_sandbox
 
@@ -468,7 +468,7 @@ def _draw(result: "Result", path: Path) -> bool:
     """Whether there is a plot; where there is none, the summary of the run counts all the more."""
     try:
         ssptool.plot(result.trace, path, title=result.name)
-    except (ValueError, OSError, PlotUnavailable) as problem:
+    except (ValueError, OSError, MissingExtra) as problem:
         reason = sentence(problem) if isinstance(problem, OSError) else problem
         complain(f"{path} was not drawn: {reason}")
         return False

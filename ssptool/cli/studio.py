@@ -7,7 +7,7 @@ import typer
 
 from ssptool.cli.app import say
 from ssptool.cli.options import Variant
-from ssptool.errors import StudioUnavailable, WrongUsage
+from ssptool.errors import MissingExtra, WrongUsage
 
 
 class WhichSystem(WrongUsage):
@@ -46,7 +46,7 @@ def studio_command(
     try:
         from ssptool.studio.server import serve
     except ImportError as missing:
-        raise StudioUnavailable((missing.name or "starlette").partition(".")[0]) from None
+        raise MissingExtra("studio", (missing.name or "starlette").partition(".")[0]) from None
     from ssptool.studio.session import EditSession
 
     path = _here() if system is None else system

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ssptool.documents.saving import save_file
 from ssptool.drawing.plot_model import FORMATS, PAGES, PICTURES, Curve, Panel, Size, Styled, check_plot_name, panels
-from ssptool.errors import PlotUnavailable, WrongValue
+from ssptool.errors import MissingExtra, WrongValue
 from ssptool.foreign_text import html_text, one_line, several_lines
 
 _DASHES: Sequence[Any] = ("-", "--", ":", "-.")
@@ -62,7 +62,7 @@ def plot_style(size: Size | None = None, **more: Any) -> Any:
     try:
         import matplotlib  # heavy and optional
     except ImportError as error:
-        raise PlotUnavailable("matplotlib") from error
+        raise MissingExtra("plot", "matplotlib") from error
     style: Any = {"svg.fonttype": "path", "svg.hashsalt": "ssptool", "pdf.fonttype": 42}
     if size is not None:
         style |= {"font.size": 8.0, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6}
@@ -108,13 +108,13 @@ def new_figure(panels: int, size: Size | None = None, rows_of_legends: int = 0) 
 
     Raises
     ------
-    PlotUnavailable
+    MissingExtra
         matplotlib is not installed.
     """
     try:
         from matplotlib.figure import Figure  # heavy and optional
     except ImportError as error:
-        raise PlotUnavailable("matplotlib") from error
+        raise MissingExtra("plot", "matplotlib") from error
     size = size or Size(_WIDTH, 1.2 + 2.1 * panels + _ROW * max(0, rows_of_legends - panels))
     return Figure(figsize=(size.width, size.height), dpi=120, layout="constrained")
 
@@ -333,13 +333,13 @@ def page_figure(panels: Sequence[Panel]) -> Any:
 
     Raises
     ------
-    PlotUnavailable
+    MissingExtra
         plotly is not installed.
     """
     try:
         from plotly.subplots import make_subplots  # type: ignore[import-untyped, unused-ignore]  # heavy and optional
     except ImportError as error:
-        raise PlotUnavailable("plotly") from error
+        raise MissingExtra("plot", "plotly") from error
     above = all(_rows_of_page_legend(panel) <= _LEGEND_ROWS for panel in panels)
     gap = _GAP + (_LEGEND if above else 0)
     height = _HEIGHT * len(panels) + gap * (len(panels) - 1)
@@ -411,7 +411,7 @@ def plot_signals(curves: Sequence[Curve], path: Path, title: str = "", size: Siz
 
     Raises
     ------
-    PlotUnavailable
+    MissingExtra
         The drawing library is not installed.
     WrongValue
         The file name has another ending, no curve has a point, or a size is given for a page.

@@ -492,7 +492,7 @@ def trace_html(trace: "Trace") -> str:
     # Only notebooks draw a trace at once.
     from ssptool.drawing.plot import picture_svg
     from ssptool.drawing.plot_model import Curve, panels, thinned
-    from ssptool.errors import PlotUnavailable
+    from ssptool.errors import MissingExtra
 
     span = f"{trace.t[0]:g} … {trace.t[-1]:g} s, " if len(trace) else ""
     told = f"<p>{span}{counted(len(trace), 'row')}, {counted(len(trace.columns), 'signal')}</p>"
@@ -505,5 +505,5 @@ def trace_html(trace: "Trace") -> str:
     ]
     try:
         return told + picture_svg(panels(curves))
-    except PlotUnavailable as problem:
+    except MissingExtra as problem:
         return told + f"<p>{html_text(str(problem))}</p>"

@@ -58,6 +58,21 @@ class McpClient:
 
         assert self._portal.call(waiting)
 
+    def progress(self, tool: str, **arguments: Any) -> list[float]:
+        """What a call tells of its progress."""
+        told: list[float] = []
+
+        async def note(done: float, total: float | None, message: str | None) -> None:
+            told.append(done)
+
+        async def calling() -> None:
+            result = await self._session.call_tool(tool, arguments, progress_callback=note)
+            assert not result.is_error, result
+            await self._session.send_ping()  # what was told before has arrived then
+
+        self._portal.call(calling)
+        return told
+
     def facts(self, tool: str, **arguments: Any) -> Any:
         return json.loads(self.call(tool, **arguments))
 

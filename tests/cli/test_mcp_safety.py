@@ -1,5 +1,6 @@
 """The folder of `ssptool mcp` is its world: no way out of it, nothing written without leave, errors in sentences."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -11,9 +12,11 @@ from typing import Any
 
 import pytest
 
+import ssptool
 from ssptool.cli.mcp_server.folder import Folder, NotAllowed
 from ssptool.sandbox import missing
 from tests.cli.mcp_client import COMMAND, McpClient, serving
+from tests.fmus import build as misbehaving
 
 DUAL = Path(__file__).parents[2] / "systems/dual_mass_oscillator"
 SECRET = "98765.4321"
@@ -221,6 +224,41 @@ def test_a_cancelled_run_ends_at_once(client):
     client.give_up(3.0, "run", system="plain", settings={"stop_time": 3000}, timeout=600)
     begin = monotonic()
     assert "3000 s" not in client.call("info")
+    assert monotonic() - begin < 20.0
+
+
+def test_a_run_tells_of_its_progress(client):
+    told = client.progress("run", system="plain", settings={"stop_time": 2})
+    assert told == sorted(told)
+    assert 0.0 <= told[0] < 1.0
+
+
+def test_a_run_ends_when_the_client_is_gone_even_if_its_fmu_answers_no_more(tmp_path):
+    folder = tmp_path / "plants"
+    folder.mkdir()
+    with ssptool.new(folder / "hangs.ssp") as made:
+        made.add(misbehaving.build() / "fmi2" / "Misbehaving.fmu", name="M")
+        made.set("M.what", misbehaving.HANG)
+        made.set("M.when", 0.5)
+    server = subprocess.Popen(
+        [COMMAND, "mcp", folder, "--no-sandbox"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, text=True
+    )
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    call = {"name": "run", "arguments": {"settings": {"stop_time": 1}, "timeout": 600}, "_meta": {"progressToken": 1}}
+    assert server.stdin is not None
+    assert server.stdout is not None
+    for message in (
+        {"id": 1, "method": "initialize", "params": client},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": call},
+    ):
+        server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        server.stdin.flush()
+    server.stdout.readline()
+    assert "notifications/progress" in server.stdout.readline()  # its FMU has begun
+    server.stdin.close()
+    begin = monotonic()
+    assert server.wait(60) == 0
     assert monotonic() - begin < 20.0
 
 

@@ -108,6 +108,7 @@ def test_which_loop_there_is_and_its_gain(client):
     (loop,) = client.facts("results", run=run, loops=True)["loops"]
     assert loop["torn"] == ["System1.a1"]
     norms = loop["residual_norms"]
+    assert loop["loop_gain"] == pytest.approx(2.0)
     assert [after / before for before, after in pairwise(norms)] == pytest.approx([2.0] * 20)
 
 

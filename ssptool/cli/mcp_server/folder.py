@@ -1,7 +1,7 @@
 """The folder that is served: its systems, paths in it, and the runs whose results are kept in memory."""
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -60,6 +60,10 @@ def plain_path(text: str) -> Path:
     return Path(text)
 
 
+def nobody(_done: float) -> None:
+    """Nobody wants to know."""
+
+
 @dataclass
 class Folder:
     """What a client may use: the working folder of this process, to which it is confined."""
@@ -70,6 +74,8 @@ class Folder:
     runs: "OrderedDict[str, ssptool.Result]" = field(default_factory=OrderedDict)
     cancelled: Event = field(default_factory=Event)
     """Set when the client no longer wants the answer to its call."""
+    tell: Callable[[float], None] = nobody
+    """Tells the client the fraction of its call that is done."""
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def systems(self) -> list[str]:
@@ -112,8 +118,8 @@ class Folder:
                 "server with `ssptool mcp --no-sandbox`"
             )
 
-    def go_on(self, _done: float) -> None:
-        """Called with the progress of a run. Raises Cancelled."""
+    def go_on(self) -> None:
+        """Raises Cancelled."""
         if self.cancelled.is_set():
             raise Cancelled
 

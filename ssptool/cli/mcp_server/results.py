@@ -14,9 +14,12 @@ from ssptool.cli.mcp_server.folder import Folder
 from ssptool.cli.mcp_server.pages import Answer, PagedItems
 from ssptool.cli.mcp_server.tools import Patterns
 from ssptool.engine.recording.patterns import check_patterns, fits_any
+from ssptool.engine.run.loops import LoopReport
 from ssptool.engine.trace import NUMBERED, Column, Trace
 
 MOST_POINTS = 1_000
+_PLAIN = "fixed point"
+"""The solver without relaxation, as reports name it."""
 
 Run = Annotated[str, Field(description="A run in memory, such as run1, or a result file (.csv, .parquet, .mat).")]
 
@@ -38,8 +41,8 @@ class ResultTools:
         loops: Annotated[
             bool,
             Field(
-                description="Algebraic loops at the start instead: solver, and the residual norm of each iteration. "
-                "With the setting init fixed-point it changes by the loop gain from one to the next."
+                description="Algebraic loops at the start instead: solver, and the residual norm of each iteration; "
+                "with the setting init fixed-point also the magnitude of the loop gain, the ratio of the last two."
             ),
         ] = False,
     ) -> Answer:
@@ -96,10 +99,18 @@ def _loops(run: str, found: "ssptool.Result | Path") -> PagedItems:
             **loop.facts(),
             "values": {str(signal): _number(value) for signal, value in loop.values.items()},
             "residual_norms": list(map(_number, loop.solution.history)),
+            **_gain(loop),
         }
         for loop in reports
     ]
     return PagedItems({"run": run}, "loops", items)
+
+
+def _gain(loop: LoopReport) -> Mapping[str, Any]:
+    """Plain iteration multiplies the residual by the loop gain; other solvers do not show it."""
+    *_, last_but_one, last = (0.0, 0.0, *loop.solution.history)
+    plain = loop.solution.solver == _PLAIN and last_but_one > 0.0
+    return {"loop_gain": _number(last / last_but_one)} if plain else {}
 
 
 def _chosen(trace: Trace, patterns: Sequence[str]) -> Trace:

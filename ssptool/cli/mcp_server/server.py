@@ -5,9 +5,11 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Event, Lock
+from time import monotonic
 from typing import Annotated, Any, NamedTuple
 
 import anyio
+import anyio.from_thread
 import anyio.to_thread
 import mcp_types
 from mcp.server.lowlevel import Server
@@ -85,10 +87,12 @@ class Desk:
         """Read the next page of an answer."""
         return self._pages.next(cursor, PAGE_BYTES)
 
-    def call(self, name: str, arguments: Mapping[str, Any], cancelled: Event) -> mcp_types.CallToolResult:
+    def call(
+        self, name: str, arguments: Mapping[str, Any], cancelled: Event, tell: Callable[[float], None]
+    ) -> mcp_types.CallToolResult:
         """Whatever goes wrong reaches the client as a sentence."""
         with self._one_at_a_time:
-            self._folder.cancelled = cancelled
+            self._folder.cancelled, self._folder.tell = cancelled, tell
             return self._call(name, arguments)
 
     def _call(self, name: str, arguments: Mapping[str, Any]) -> mcp_types.CallToolResult:
@@ -147,14 +151,32 @@ def serve(folder: Path, *, allow_edits: bool, results: Path | None, sandbox: boo
     anyio.run(_serve, desk)
 
 
+TELL_SECONDS = 0.5
+"""Between two notifications of progress."""
+
+
+def _teller(context: Any, cancelled: Event) -> Callable[[float], None]:
+    """Tells the client of a call, from the thread that works on it, what is done, where the client asks for that."""
+    told = -TELL_SECONDS
+
+    def tell(done: float) -> None:
+        nonlocal told
+        now = monotonic()
+        if now - told >= TELL_SECONDS and not cancelled.is_set():
+            told = now
+            anyio.from_thread.run(context.session.report_progress, done, 1.0)
+
+    return tell
+
+
 async def _serve(desk: Desk) -> None:
     async def list_tools(_context: Any, _params: Any) -> mcp_types.ListToolsResult:
         return mcp_types.ListToolsResult(tools=desk.descriptions())
 
-    async def call_tool(_context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+    async def call_tool(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
         cancelled = Event()
         try:
-            given = params.name, params.arguments or {}, cancelled
+            given = params.name, params.arguments or {}, cancelled, _teller(context, cancelled)
             return await anyio.to_thread.run_sync(desk.call, *given, abandon_on_cancel=True)
         finally:
             cancelled.set()

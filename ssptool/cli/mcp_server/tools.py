@@ -159,7 +159,8 @@ class Tools:
             timeout=timeout,
             memory_limit=memory_limit,
             sandbox=self._folder.sandbox,
-            progress=self._folder.go_on,
+            progress=self._folder.tell,
+            go_on=self._folder.go_on,
         )
         return f"{result_text(result).rstrip()}\nin memory       {self._folder.keep(result)}"
 

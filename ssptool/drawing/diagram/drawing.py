@@ -31,7 +31,7 @@ from ssptool.drawing.diagram.svg import Remarks, sheet_svg
 from ssptool.drawing.plot import content_policy, dark_style
 from ssptool.drawing.plot_model import check_plot_name
 from ssptool.drawing.text import explanations_text
-from ssptool.errors import PlotUnavailable, counted
+from ssptool.errors import MissingExtra, counted
 from ssptool.foreign_text import html_text, json_text, one_line
 from ssptool.network.arrays import connected
 from ssptool.network.dependencies import SystemGraph, loop_edges
@@ -51,13 +51,13 @@ def png(svg: str) -> bytes:
 
     Raises
     ------
-    PlotUnavailable
+    MissingExtra
         resvg, which draws it, is not installed.
     """
     try:
         import resvg_py  # optional
     except ImportError as error:
-        raise PlotUnavailable("resvg_py") from error
+        raise MissingExtra("plot", "resvg_py") from error
     root = etree.fromstring(svg.encode())
     side = max(float(root.get(name, "1")) for name in ("width", "height"))
     scale = min(SCALE, LARGEST / side)
@@ -223,7 +223,7 @@ class Drawing:
         ------
         ValueError
             The file name has another ending.
-        PlotUnavailable
+        MissingExtra
             The library for PNG is not installed.
         TooManySystems
             The page would have more of them than a person can look at.

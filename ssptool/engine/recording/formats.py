@@ -14,7 +14,7 @@ from ssptool.documents.csv_columns import sidecar
 from ssptool.documents.foreign_files import read_text
 from ssptool.engine.recording.writer import Tail, UnreadableTrace, Writer
 from ssptool.engine.trace import Column, Floats, StringTable, Trace
-from ssptool.errors import WrongUsage, disk_trouble
+from ssptool.errors import MissingExtra, WrongUsage, disk_trouble
 from ssptool.foreign_text import json_content
 from ssptool.working_directory import absolute
 
@@ -91,18 +91,6 @@ class UnknownFormat(WrongUsage, ValueError):
         self.path = path
 
 
-class MissingExtra(Exception):
-    """A format needs a package that is not installed."""
-
-    def __init__(self, path: Path, package: str, extra: str) -> None:
-        super().__init__(
-            f"{path.name} needs {package}: pip install 'ssptool[{extra}]', or choose another format (.csv)"
-        )
-        self.path = path
-        self.package = package
-        self.extra = extra
-
-
 class NotFollowed(WrongUsage, ValueError):
     """A file of results that nobody can read while a run writes it."""
 
@@ -127,9 +115,12 @@ class _Format(NamedTuple):
     tail: str = ""
     package: str = ""
 
+    def missing(self, path: Path) -> MissingExtra:
+        return MissingExtra(self.module, self.package, path.name, "choose another format (.csv)")
+
     def load(self, path: Path, name: str) -> Callable[..., Any]:
         if self.package and find_spec(self.package) is None:
-            raise MissingExtra(path, self.package, self.module)
+            raise self.missing(path)
         function: Callable[..., Any] = getattr(import_module(f"ssptool.engine.recording.{self.module}"), name)
         return function
 
@@ -157,7 +148,7 @@ def check_output(path: Path) -> None:
     """
     format, place = _format(path), absolute(path)
     if format.package and find_spec(format.package) is None:
-        raise MissingExtra(path, format.package, format.module)
+        raise format.missing(path)
     if not place.parent.is_dir():
         raise FileNotFoundError(f"{path.parent}: no such folder for the results; make it, or choose another --output")
     if place.is_dir():

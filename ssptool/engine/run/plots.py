@@ -30,7 +30,7 @@ class Plot:
         ------
         ValueError
             The name has another ending, or there is nothing to draw.
-        PlotUnavailable
+        MissingExtra
             The library that draws is not installed.
         """
         plot_signals(self.curves, file_path("output", output), self.title, self.size)

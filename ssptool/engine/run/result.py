@@ -286,7 +286,7 @@ def plot(
     ------
     ValueError
         The name has another ending, a pattern fits no signal, there is nothing to draw, or the size is none.
-    PlotUnavailable
+    MissingExtra
         The library that draws is not installed.
 
     Examples

@@ -36,7 +36,7 @@ def failed_iteration_content(iteration: Mapping[str, Any] | None) -> FailedItera
 
     Raises
     ------
-    PlotUnavailable
+    MissingExtra
         Matplotlib is not installed.
     """
     if iteration is None:
