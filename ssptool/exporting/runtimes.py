@@ -4,7 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
@@ -42,8 +42,8 @@ PLATFORMS = {
         TargetPlatform("linux64", "x86_64-linux-gnu.2.17", "linux64", "x86_64-linux", ".so"),
         TargetPlatform("aarch64-linux", "aarch64-linux-gnu.2.17", "aarch64-linux", "aarch64-linux", ".so"),
         TargetPlatform("win64", "x86_64-windows-gnu", "win64", "x86_64-windows", ".dll"),
-        TargetPlatform("darwin64", "x86_64-macos", "darwin64", "x86_64-darwin", ".dylib"),
-        TargetPlatform("aarch64-darwin", "aarch64-macos", "aarch64-darwin", "aarch64-darwin", ".dylib"),
+        TargetPlatform("darwin64", "x86_64-macos.10.15", "darwin64", "x86_64-darwin", ".dylib"),
+        TargetPlatform("aarch64-darwin", "aarch64-macos.11.0", "aarch64-darwin", "aarch64-darwin", ".dylib"),
     )
 }
 
@@ -54,12 +54,24 @@ _OPTIONS = (
     *("-std=c++20", "-Os", "-DNDEBUG", "-shared", "-s", "-ffunction-sections", "-fdata-sections"),
     "-ffp-contract=off",  # multiply-adds would round differently from platform to platform
     *("-fvisibility=hidden", "-fvisibility-inlines-hidden"),
+    *("-Xclang", "-fmerge-functions"),  # templates make the same instructions for many types
 )
 _LONG = "-" * 2  # of options of a linker, which are none of ours
 _HERE = Path(__file__).parent
+_INSTALLED = Path(str(files("ssptool.exporting").joinpath("platforms")))
 _SOURCES = (_HERE.parent / "engine" / "kernel" / "core", _HERE / "runtime")
 _EXPORTED = _HERE / "runtime" / "exported.map"
-_LINKED = {".so": (f"-Wl,{_LONG}gc-sections",), ".dylib": ("-Wl,-dead_strip,-x,-install_name,@rpath/runtime.dylib",)}
+_OF_PLATFORM = {
+    # Functions that throw nothing need no table for the unwinder.
+    ".so": ("-fno-unwind-tables", f"-Wl,{_LONG}gc-sections"),
+    ".dll": (),
+    # Frames that have no pointer, or are unwound at any instruction, need tables that are a sixth of the library.
+    ".dylib": (
+        *("-fno-omit-frame-pointer", "-fno-asynchronous-unwind-tables"),
+        *("-DSSPTOOL_OWN_ALLOCATION", "-fvisibility-global-new-delete=force-hidden"),
+        "-Wl,-dead_strip,-x,-install_name,@rpath/runtime.dylib",
+    ),
+}
 
 
 class RuntimeMissing(ImportError):
@@ -112,15 +124,17 @@ def choose_platforms(plan: Plan, sources: Sources, asked: Sequence[str]) -> Chos
     if own is not None and own not in common:
         for one in plan.instances:
             _require(one, own, sources)
-    others = [one for one in common if one != own]
-    if not others or can_build():
+    lacking = [] if can_build() else [one for one in common if one != own and _installed(one) is None]
+    if not lacking:
         return ChosenPlatforms(tuple(common))
-    names = ", ".join(one.name for one in others)
+    chosen = tuple(one for one in common if one not in lacking)
+    on = ", ".join(one.name for one in chosen) if chosen else "this platform"
+    names = ", ".join(one.name for one in lacking)
     note = (
-        f"the FMU runs on {own.name if own else 'this platform'} only; its components also run on {names}: "
+        f"the FMU runs on {on} only; its components also run on {names}: "
         "pip install 'ssptool[export]', and export again"
     )
-    return ChosenPlatforms((own,) if own is not None else (), (note,))
+    return ChosenPlatforms(chosen, (note,))
 
 
 def own_platform() -> TargetPlatform | None:
@@ -148,7 +162,7 @@ def _require(one: PlannedInstance, platform: TargetPlatform, sources: Sources) -
 
 
 def runtime_library(platform: TargetPlatform) -> Path:
-    """The library of a platform, built if it is another one and not in the cache of the user.
+    """The library of a platform: the one that the package brings, else that in the cache of the user, else a new one.
 
     Raises
     ------
@@ -157,12 +171,27 @@ def runtime_library(platform: TargetPlatform) -> Path:
     RuntimeNotBuilt
         The packages that build others are not installed, or fail.
     """
+    if (installed := _installed(platform)) is not None:
+        return installed
     if platform == own_platform():
         path = Path(str(files("ssptool.exporting").joinpath(f"runtime{platform.ending}")))
         if not path.is_file():
             raise RuntimeMissing
         return path
     return _built(platform)
+
+
+def _installed(platform: TargetPlatform) -> Path | None:
+    """The library that a package with those of all platforms brings."""
+    path = _INSTALLED / f"{platform.name}{platform.ending}"
+    return path if path.is_file() else None
+
+
+def save_all(folder: Path) -> None:
+    """Build the libraries of all platforms, for a package that brings them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in PLATFORMS.values():
+        save_file(folder / f"{one.name}{one.ending}", _built(one).read_bytes())
 
 
 def can_build() -> bool:
@@ -173,9 +202,8 @@ def can_build() -> bool:
 def _built(platform: TargetPlatform) -> Path:
     if not can_build():
         raise RuntimeNotBuilt(f"the runtime for {platform.name} is built with zig: pip install 'ssptool[export]'")
-    code = [file for folder in _SOURCES for file in sorted(folder.glob("*.?pp"))]
-    digest = hashlib.sha256(f"{platform.target} {_OPTIONS} {_LINKED} {_zig_version()}".encode())
-    for file in (*code, _EXPORTED):
+    digest = hashlib.sha256(f"{platform.target} {_OPTIONS} {_OF_PLATFORM} {_zig_version()}".encode())
+    for file in (*code(), _EXPORTED):
         digest.update(file.read_bytes())
     kept = _kept()
     target = kept / f"{platform.name}-{digest.hexdigest()[:16]}{platform.ending}"
@@ -185,7 +213,9 @@ def _built(platform: TargetPlatform) -> Path:
         kept.mkdir(parents=True, exist_ok=True)
         with TemporaryFolder() as place:
             made = Path(place) / f"runtime{platform.ending}"
-            _compile(platform, [file for file in code if file.suffix == ".cpp"], made)
+            whole = Path(place) / "runtime.cpp"
+            whole.write_text(one_unit(file for file in code() if file.suffix == ".cpp"), encoding="utf-8")
+            _compile(platform, whole, made)
             save_file(target, made.read_bytes())
     except OSError as error:
         raise RuntimeNotBuilt(
@@ -193,6 +223,16 @@ def _built(platform: TargetPlatform) -> Path:
             "free some space, or name another folder in the environment variable SSPTOOL_CACHE"
         ) from error
     return target
+
+
+def code() -> list[Path]:
+    """Files of the runtime, as the package brings them."""
+    return [file for folder in _SOURCES for file in sorted(folder.glob("*.?pp"))]
+
+
+def one_unit(files: Iterable[Path]) -> str:
+    """All files as one: headers are read once, and functions that are equal in several files exist once."""
+    return "".join(f'#include "{file.as_posix()}"\n' for file in files)
 
 
 def _kept() -> Path:
@@ -205,13 +245,12 @@ def zig_environment() -> dict[str, str]:
     return {"ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache, **os.environ}
 
 
-def _compile(platform: TargetPlatform, code: Sequence[Path], made: Path) -> None:
+def _compile(platform: TargetPlatform, source: Path, made: Path) -> None:
     command = [
         *(sys.executable, "-m", "ziglang", "c++", "-target", platform.target, *_OPTIONS),
-        *_LINKED.get(platform.ending, ()),
+        *_OF_PLATFORM[platform.ending],
         *([f"-Wl,{_LONG}version-script={_EXPORTED}"] if platform.ending == ".so" else []),
-        *("-isystem", _json_headers(), "-o", str(made)),
-        *map(str, code),
+        *("-isystem", _json_headers(), "-o", str(made), str(source)),
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=zig_environment())
     if done.returncode or not made.is_file():

@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import shutil
 import struct
 import subprocess
 import time
@@ -96,7 +97,7 @@ def test_parts_come_with_libraries_for_the_platforms_of_the_fmu_alone(for_all, t
 def without_zig(tmp_path, monkeypatch):
     """Runtimes of other platforms take no compiler, but some time; the cache is an empty folder."""
 
-    def build(platform, code, made):
+    def build(platform, source, made):
         for piece in (b"first", b"second"):
             with made.open("ab") as file:
                 file.write(piece)
@@ -106,6 +107,57 @@ def without_zig(tmp_path, monkeypatch):
     monkeypatch.setattr(runtimes, "can_build", lambda: True)
     monkeypatch.setattr(runtimes, "_compile", build)
     return runtimes.PLATFORMS["win64"]
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A package with a library for each of two platforms, of which one is this."""
+    folder = tmp_path / "platforms"
+    folder.mkdir()
+    monkeypatch.setattr(runtimes, "_INSTALLED", folder)
+    for name in ("linux64", "win64"):
+        (folder / f"{name}{runtimes.PLATFORMS[name].ending}").write_bytes(name.encode())
+    return folder
+
+
+def test_a_library_that_the_package_brings_is_taken_first(without_zig, installed, tmp_path):
+    for name, ending in (("linux64", ".so"), ("win64", ".dll")):
+        assert runtimes.runtime_library(runtimes.PLATFORMS[name]) == installed / f"{name}{ending}"
+    assert not (tmp_path / "cache").exists()
+    built = runtimes.runtime_library(runtimes.PLATFORMS["darwin64"])
+    assert built.parent == tmp_path / "cache" / "runtimes"
+    assert runtimes.runtime_library(runtimes.PLATFORMS["darwin64"]) == built
+
+
+def test_libraries_that_the_package_brings_need_no_zig(for_all, installed, tmp_path, monkeypatch):
+    monkeypatch.setattr(runtimes, "can_build", lambda: False)
+    made = ssptool.export(for_all, tmp_path / "x.fmu")
+    assert made.platforms == ("linux64", "win64")
+    (note,) = made.notes
+    assert note.startswith("the FMU runs on linux64, win64 only; its components also run on aarch64-linux, darwin64, ")
+    with zipfile.ZipFile(made.path) as fmu:
+        assert fmu.read("binaries/win64/OneDofOscillator.dll") == b"win64"
+
+
+def test_libraries_of_all_platforms_are_saved_for_a_package(without_zig, tmp_path, monkeypatch):
+    folder = tmp_path / "build" / "platforms"
+    runtimes.save_all(folder)
+    monkeypatch.setattr(runtimes, "_INSTALLED", folder)
+    for one in runtimes.PLATFORMS.values():
+        assert runtimes.runtime_library(one).parent == folder
+    assert len(list(folder.iterdir())) == len(runtimes.PLATFORMS)
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="there is no compiler")
+@pytest.mark.skipif("SSPTOOL_RUNTIME" in os.environ, reason="the same files as without sanitizers")
+def test_all_files_of_the_runtime_are_one_unit(tmp_path):
+    """As zig gets them: no two files give one name to two things, also where nobody else sees it."""
+    whole = tmp_path / "runtime.cpp"
+    whole.write_text(runtimes.one_unit(file for file in runtimes.code() if file.suffix == ".cpp"))
+    command = ["c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
+    command += ["-isystem", runtimes._json_headers(), str(whole)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:4000]
 
 
 def test_two_that_build_at_once_get_the_same_whole_library(without_zig, tmp_path):

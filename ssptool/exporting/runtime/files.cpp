@@ -9,6 +9,9 @@
 #include <string_view>
 
 #ifdef _WIN32
+// Without names such as interface and min.
+#define WIN32_LEAN_AND_MEAN
+#define NOMINMAX
 #include <windows.h>
 #else
 #include <dlfcn.h>

@@ -39,7 +39,7 @@ class Fmi2Importer final : public Importer {
 };
 
 // FMI 2.0 knows four types for those of FMI 3.0 that the plan states; enumerations are integers.
-bool carries(const std::string& own, const char* type) {
+bool carries_in_fmi2(const std::string& own, const char* type) {
   if (std::strcmp(type, "Real") == 0) return own.rfind("Float", 0) == 0;
   if (std::strcmp(type, "Integer") == 0)
     return own.rfind("Int", 0) == 0 || own.rfind("UInt", 0) == 0 || own == "Enumeration";
@@ -93,22 +93,23 @@ SSPTOOL_EXPORT int fmi2Reset(void* c) { return reset(c, "fmi2Reset"); }
 // fmi2GetReal and its like; `in_c` is the type of FMI's headers.
 #define SSPTOOL_ACCESS(type, in_c)                                                                                     \
   SSPTOOL_EXPORT int fmi2Get##type(void* c, const fmi::Reference* references, std::size_t count, in_c* values) {       \
-    return get(c, {"fmi2Get" #type, #type, carries, readable}, {references, count}, values, count);                    \
+    return get(c, {"fmi2Get" #type, #type, carries_in_fmi2, readable}, {references, count}, values, count);            \
   }                                                                                                                    \
   SSPTOOL_EXPORT int fmi2Set##type(void* c, const fmi::Reference* references, std::size_t count, const in_c* values) { \
-    return set(c, {"fmi2Set" #type, #type, carries, settable}, {references, count}, values, count);                    \
+    return set(c, {"fmi2Set" #type, #type, carries_in_fmi2, settable}, {references, count}, values, count);            \
   }
 
 SSPTOOL_ACCESS(Real, double)
 SSPTOOL_ACCESS(Integer, int)
 SSPTOOL_ACCESS(Boolean, int)
+#undef SSPTOOL_ACCESS
 
 SSPTOOL_EXPORT int fmi2GetString(void* c, const fmi::Reference* references, std::size_t count, const char** values) {
-  return get_texts(c, {"fmi2GetString", "String", carries, readable}, {references, count}, values, count);
+  return get_texts(c, {"fmi2GetString", "String", carries_in_fmi2, readable}, {references, count}, values, count);
 }
 SSPTOOL_EXPORT int fmi2SetString(void* c, const fmi::Reference* references, std::size_t count,
                                  const char* const* values) {
-  return set_texts(c, {"fmi2SetString", "String", carries, settable}, {references, count}, values, count);
+  return set_texts(c, {"fmi2SetString", "String", carries_in_fmi2, settable}, {references, count}, values, count);
 }
 
 SSPTOOL_EXPORT int fmi2DoStep(void* c, double t, double h, int) { return do_step(c, "fmi2DoStep", t, h); }

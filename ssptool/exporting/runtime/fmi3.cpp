@@ -26,7 +26,7 @@ class Fmi3Importer final : public Importer {
 };
 
 // Enumerations are got and set as 64-bit integers (FMI 3.0, 2.2.6.2).
-bool carries(const std::string& own, const char* type) {
+bool carries_in_fmi3(const std::string& own, const char* type) {
   return own == type || (own == "Enumeration" && std::strcmp(type, "Int64") == 0);
 }
 
@@ -112,11 +112,11 @@ SSPTOOL_EXPORT int fmi3DoStep(void* c, double t, double h, bool, bool* event, bo
 #define SSPTOOL_ACCESS(type, in_c)                                                                                   \
   SSPTOOL_EXPORT int fmi3Get##type(void* c, const fmi::Reference* references, std::size_t count, in_c* values,       \
                                    std::size_t size) {                                                               \
-    return get(c, {"fmi3Get" #type, #type, carries, readable_in_fmi3}, {references, count}, values, size);           \
+    return get(c, {"fmi3Get" #type, #type, carries_in_fmi3, readable_in_fmi3}, {references, count}, values, size);   \
   }                                                                                                                  \
   SSPTOOL_EXPORT int fmi3Set##type(void* c, const fmi::Reference* references, std::size_t count, const in_c* values, \
                                    std::size_t size) {                                                               \
-    return set(c, {"fmi3Set" #type, #type, carries, settable}, {references, count}, values, size);                   \
+    return set(c, {"fmi3Set" #type, #type, carries_in_fmi3, settable}, {references, count}, values, size);           \
   }
 
 SSPTOOL_ACCESS(Float64, double)
@@ -130,24 +130,27 @@ SSPTOOL_ACCESS(UInt32, std::uint32_t)
 SSPTOOL_ACCESS(Int64, std::int64_t)
 SSPTOOL_ACCESS(UInt64, std::uint64_t)
 SSPTOOL_ACCESS(Boolean, bool)
+#undef SSPTOOL_ACCESS
 
 SSPTOOL_EXPORT int fmi3GetString(void* c, const fmi::Reference* references, std::size_t count, const char** values,
                                  std::size_t size) {
-  return get_texts(c, {"fmi3GetString", "String", carries, readable_in_fmi3}, {references, count}, values, size);
+  return get_texts(c, {"fmi3GetString", "String", carries_in_fmi3, readable_in_fmi3}, {references, count}, values,
+                   size);
 }
 SSPTOOL_EXPORT int fmi3SetString(void* c, const fmi::Reference* references, std::size_t count,
                                  const char* const* values, std::size_t size) {
-  return set_texts(c, {"fmi3SetString", "String", carries, settable}, {references, count}, values, size);
+  return set_texts(c, {"fmi3SetString", "String", carries_in_fmi3, settable}, {references, count}, values, size);
 }
 
 SSPTOOL_EXPORT int fmi3GetBinary(void* c, const fmi::Reference* references, std::size_t count, std::size_t* sizes,
                                  const std::uint8_t** values, std::size_t size) {
-  return get_binaries(c, {"fmi3GetBinary", "Binary", carries, readable_in_fmi3}, {references, count}, sizes, values,
-                      size);
+  return get_binaries(c, {"fmi3GetBinary", "Binary", carries_in_fmi3, readable_in_fmi3}, {references, count}, sizes,
+                      values, size);
 }
 SSPTOOL_EXPORT int fmi3SetBinary(void* c, const fmi::Reference* references, std::size_t count, const std::size_t* sizes,
                                  const std::uint8_t* const* values, std::size_t size) {
-  return set_binaries(c, {"fmi3SetBinary", "Binary", carries, settable}, {references, count}, sizes, values, size);
+  return set_binaries(c, {"fmi3SetBinary", "Binary", carries_in_fmi3, settable}, {references, count}, sizes, values,
+                      size);
 }
 
 // --- saved states and derivatives ------------------------------------------------------------------------------------

@@ -1,24 +1,26 @@
-// Values of JSON by name, without the templates of the library that reads them: these are made in json.cpp alone, where
-// each file that includes them would take a minute to compile with sanitizers.
+// Values of JSON by name, without the templates of the library that reads them: each file that includes them would take
+// a minute to compile with sanitizers. Its parser alone is used, not its tree: that is 43 kB larger than this one, and
+// the runtime is in every exported FMU once for each platform.
 #pragma once
 
 #include <cstddef>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
 #include <string>
 
 namespace ssptool::runtime {
 
-// A text that is no JSON, or a value that is missing or of another type; what() names it.
+// A text that is no JSON, with the line of what is wrong, or a value that is missing or of another type.
 struct JsonError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+struct JsonNode;
+
 // A view of a value; it lives as long as the text is read (see `read_json`).
 class Json {
  public:
-  explicit Json(const nlohmann::json& value) noexcept : value_(&value) {}
+  explicit Json(const JsonNode& value) noexcept : value_(&value) {}
 
   // Of an object; `at` names what is missing.
   [[nodiscard]] bool contains(const char* name) const;
@@ -31,8 +33,7 @@ class Json {
   [[nodiscard]] bool is_string() const noexcept;
   [[nodiscard]] bool is_object() const noexcept;
   [[nodiscard]] bool is_boolean() const noexcept;
-  [[nodiscard]] bool is_number_unsigned() const noexcept;
-  [[nodiscard]] bool is_number_integer() const noexcept;
+  [[nodiscard]] bool is_integer() const noexcept;
 
   // Made for the types at the end of json.cpp.
   template <class T>
@@ -47,7 +48,7 @@ class Json {
   [[nodiscard]] Items end() const noexcept;
 
  private:
-  const nlohmann::json* value_;
+  const JsonNode* value_;
 };
 
 class Json::Items {

@@ -44,15 +44,15 @@ Recipients& recipients() {
 }
 
 extern "C" {
-using Logger = void(void* component, const char* instance, int status, const char* category, const char* message, ...);
-struct Callbacks {
-  Logger* logger;
+using Logger1 = void(void* component, const char* instance, int status, const char* category, const char* message, ...);
+struct Callbacks1 {
+  Logger1* logger;
   void* (*allocate)(std::size_t, std::size_t);
   void (*release)(void*);
   void (*step_finished)(void*, int);
 };
 
-static void forward_message(void* component, const char*, int status, const char* category, const char* message, ...) {
+static void forward_message1(void* component, const char*, int status, const char* category, const char* message, ...) {
   const Part* const part = recipients().find(component);
   if (part == nullptr) return;
   va_list arguments;
@@ -75,12 +75,12 @@ class Fmi1Part final : public Part {
 
   void instantiate(const std::string& folder, bool logging) override {
     using Instantiate =
-        void*(const char*, const char*, const char*, const char*, double timeout, char, char, Callbacks, char);
+        void*(const char*, const char*, const char*, const char*, double timeout, char, char, Callbacks1, char);
     logging_ = logging;
     Recipients::being_made = this;
     component_ = functions_.find<Instantiate>("fmiInstantiateSlave")(
         plan_.name.c_str(), plan_.token.c_str(), uri_of(folder).c_str(), "application/x-fmu-sharedlibrary", 0.0, no, no,
-        {&forward_message, &std::calloc, &std::free, nullptr}, logging ? yes : no);
+        {&forward_message1, &std::calloc, &std::free, nullptr}, logging ? yes : no);
     Recipients::being_made = nullptr;
     if (component_ == nullptr) throw Refused(Status::error, "component " + plan_.name + ": fmiInstantiateSlave failed");
     recipients().add(component_, this);

@@ -22,8 +22,7 @@ Value value_from(Json json) {
   if (json.is_string()) return json.get<std::string>();
   if (json.is_object()) return bytes_from(json.at("hex").get<std::string>());
   if (json.is_boolean()) return static_cast<std::int64_t>(json.get<bool>());
-  if (json.is_number_unsigned()) return static_cast<std::int64_t>(json.get<std::size_t>());
-  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_integer()) return json.get<std::int64_t>();
   return json.get<double>();
 }
 

@@ -8,7 +8,7 @@ namespace ssptool {
 
 namespace {
 
-Fraction checked(const EventMode& mode, const PlannedClock& clock, Fraction interval, double t) {
+Fraction checked_interval(const EventMode& mode, const PlannedClock& clock, Fraction interval, double t) {
   if (interval.positive()) return interval;
   char found[32];
   std::snprintf(found, sizeof found, "%g", interval.number());
@@ -51,7 +51,7 @@ void ClockSchedule::begin(Timer& timer, const EventMode& mode, double t) const {
   const PlannedClock& clock = *timer.clock;
   if (clock.variability <= IntervalVariability::tunable) {  // periodic
     mode.tell(clock);
-    timer.interval = clock.interval ? *clock.interval : checked(mode, clock, mode.interval(clock).first, t);
+    timer.interval = clock.interval ? *clock.interval : checked_interval(mode, clock, mode.interval(clock).first, t);
     timer.next = clock.shift;
     if (!clock.shift) timer.next = clock.interval ? Fraction() : mode.shift(clock);
     return;
@@ -98,7 +98,7 @@ void ClockSchedule::count_down(Timer& timer, const EventMode& mode, double t) co
 void ClockSchedule::tune(Timer& timer, const EventMode& mode, double t) const {
   auto [interval, qualifier] = mode.interval(*timer.clock);
   if (qualifier != Qualifier::changed || timer.interval == interval) return;
-  timer.interval = checked(mode, *timer.clock, std::move(interval), t);
+  timer.interval = checked_interval(mode, *timer.clock, std::move(interval), t);
   timer.next = Fraction(t) - start_ + *timer.interval;
 }
 

@@ -5,12 +5,11 @@
 #include <utility>
 
 #include "ode_jacobian.hpp"
+#include "special_numbers.hpp"
 
 namespace ssptool {
 
 namespace {
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Internal steps in a row that may be too small for time to pass.
 constexpr int max_stuck = 20;

@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <string>
+
+#include "special_numbers.hpp"
 
 namespace ssptool {
 
 namespace {
 
 using Vector = std::vector<double>;
-
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Change of the residual over that of the unknowns, both in nominal values, which is as good as none.
 constexpr double flatness = 1e-8;

@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <utility>
+
+#include "special_numbers.hpp"
 
 namespace ssptool {
 
 namespace {
 
-constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 // An iteration whose residual has grown by this factor over its smallest one is called diverged.
-constexpr double growth_limit = 1e6;
+constexpr double norm_growth_limit = 1e6;
 // Halvings of a step that leads to a point at which g cannot be evaluated.
 constexpr int max_retreats = 20;
 // Halvings of a Newton step, and the part of the promised decrease of the residual that must come.
@@ -138,7 +136,7 @@ Solution ProposalSolver::solve(LoopFunction& g, const Vector& x0, const Domain& 
       status = Status::converged;
       break;
     }
-    if (norm > growth_limit * progress.best_norm) {
+    if (norm > norm_growth_limit * progress.best_norm) {
       status = Status::diverged;
       break;
     }

@@ -10,7 +10,7 @@ namespace ssptool {
 namespace {
 
 // Relative change of an input that counts as none: algebraic loops are solved to this.
-constexpr double settled = 1e-12;
+constexpr double input_settled = 1e-12;
 
 int do_nothing() { return 0; }
 
@@ -314,7 +314,7 @@ void OdeComponent::step(double t, double h) {
 bool OdeComponent::continues(const InputPolynomials& before, const InputPolynomials& now) const {
   for (std::size_t i = 0; i < now.value.size(); ++i) {
     const double was = before.at(i, now.start);
-    if (std::abs(now.value[i] - was) > settled * std::max(std::abs(was), exchange_.nominal[i])) return false;
+    if (std::abs(now.value[i] - was) > input_settled * std::max(std::abs(was), exchange_.nominal[i])) return false;
   }
   return true;
 }

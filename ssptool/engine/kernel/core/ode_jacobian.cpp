@@ -16,8 +16,8 @@ constexpr double coarser_by = 1000.0, coarsest = 1e-2;
 constexpr double rounding_squares = 100.0;
 
 // Where differences are checked, in their steps.
-constexpr double far = -1000.0;
-constexpr std::array near = {1.0, 4.0, 16.0};
+constexpr double far_check = -1000.0;
+constexpr std::array near_checks = {1.0, 4.0, 16.0};
 
 std::vector<double> multiple(double factor, std::vector<double> vector) {
   for (double& one : vector) one *= factor;
@@ -136,13 +136,14 @@ std::vector<double> OdeJacobian::steps(double relative, const double* x) const {
 }
 
 bool OdeJacobian::tells_far(double t, const double* x) {
-  return relative_step_ < coarsest && tells(t, x, multiple(far, steps(relative_step_, x)));
+  return relative_step_ < coarsest && tells(t, x, multiple(far_check, steps(relative_step_, x)));
 }
 
 bool OdeJacobian::tells_near(double t, const double* x) {
   const std::vector<double> step = steps(relative_step_, x);
   for (const double side : {1.0, -1.0})
-    if (std::ranges::all_of(near, [&](double times) { return tells(t, x, multiple(side * times, step)); })) return true;
+    if (std::ranges::all_of(near_checks, [&](double times) { return tells(t, x, multiple(side * times, step)); }))
+      return true;
   return false;
 }
 

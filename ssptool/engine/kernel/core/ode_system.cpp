@@ -5,15 +5,9 @@
 #include <utility>
 
 #include "ode_jacobian.hpp"
+#include "special_numbers.hpp"
 
 namespace ssptool {
-
-namespace {
-
-// In place of an indicator that is exactly zero.
-constexpr double below_zero = -1e-300;
-
-}  // namespace
 
 OdeSystem::OdeSystem(Kernel& kernel, std::vector<ContinuousModel> models, std::vector<Index> instances,
                      Schedules schedules, std::vector<Slot> inputs, Explain explain, Rescue rescue)

@@ -8,23 +8,23 @@ namespace ssptool {
 
 namespace {
 
-constexpr std::size_t stages = 8;
+constexpr std::size_t rodas_stages = 8;
 constexpr double diagonal = 0.21193756319429014;
 
-constexpr std::array<double, stages> nodes{
+constexpr std::array<double, rodas_stages> rodas_nodes{
     0.0, 0.6358126895828704, 0.4095798393397535, 0.9769306725060716, 0.4288403609558664, 1.0, 1.0, 1.0};
 
-constexpr std::array<double, stages> time_weights{0.21193756319429014,
-                                                  -0.42387512638858027,
-                                                  -0.3384627126235924,
-                                                  1.8046452872882734,
-                                                  2.325825639765069,
-                                                  0.0,
-                                                  0.0,
-                                                  0.0};
+constexpr std::array<double, rodas_stages> time_weights{0.21193756319429014,
+                                                        -0.42387512638858027,
+                                                        -0.3384627126235924,
+                                                        1.8046452872882734,
+                                                        2.325825639765069,
+                                                        0.0,
+                                                        0.0,
+                                                        0.0};
 
 // Of the changes of earlier stages, by which a stage is away from the start.
-constexpr std::array<std::array<double, stages - 1>, stages> weights{{
+constexpr std::array<std::array<double, rodas_stages - 1>, rodas_stages> rodas_weights{{
     {},
     {3.0},
     {2.849394379747939, 0.45842242204463923},
@@ -36,7 +36,7 @@ constexpr std::array<std::array<double, stages - 1>, stages> weights{{
 }};
 
 // Of the changes of earlier stages, over the size of the step, on the right-hand side of a stage.
-constexpr std::array<std::array<double, stages - 1>, stages> couplings{{
+constexpr std::array<std::array<double, rodas_stages - 1>, rodas_stages> couplings{{
     {},
     {-14.155112264123755},
     {-17.97296035885952, -2.859693295451294},
@@ -50,7 +50,7 @@ constexpr std::array<std::array<double, stages - 1>, stages> couplings{{
 }};
 
 // Of all changes, for the powers of the interpolation.
-constexpr std::array<std::array<double, stages>, 3> dense_weights{{
+constexpr std::array<std::array<double, rodas_stages>, 3> rodas_dense_weights{{
     {25.948786856663858, -2.5579724845846235, 10.433815404888879, -2.3679251022685204, 0.524948541321073,
      1.1241088310450404, 0.4272876194431874, -0.17202221070155493},
     {-9.91568850695171, -0.9689944594115154, 3.0438037242978453, -24.495224566215796, 20.176138334709044,
@@ -63,7 +63,7 @@ constexpr double relative_difference = 0x1p-26;    // √ε: balances truncation
 constexpr double time_difference = 0x1p-13;        // of a step; the difference over two of them is of second order
 constexpr double least_time_difference = 0x1p-48;  // of the present time: 16 units in the last place
 constexpr double noise = 0.5;                      // of the change of a derivative: how far it may be off a line
-constexpr double rounding = 0x1p-33;               // of a derivative
+constexpr double slope_rounding = 0x1p-33;         // of a derivative
 
 void add_multiple(std::vector<double>& to, double factor, const std::vector<double>& of) noexcept {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * of[i];
@@ -90,15 +90,15 @@ bool Rosenbrock::attempt(const StepStart& start, double h) {
   if (!linearized_ && !linearize(start, h)) return false;
   const auto matrix = factorized(h);
   if (!matrix) return false;
-  for (std::size_t stage = 0; stage < stages; ++stage) {
+  for (std::size_t stage = 0; stage < rodas_stages; ++stage) {
     if (stage == 0) {
       std::copy(start.slopes.begin(), start.slopes.end(), right_.begin());
       std::copy(start.x.begin(), start.x.end(), x_.begin());
     } else {
       std::fill(point_.begin(), point_.end(), 0.0);
-      for (std::size_t j = 0; j < stage; ++j) add_multiple(point_, weights[stage][j], changes_[j]);
+      for (std::size_t j = 0; j < stage; ++j) add_multiple(point_, rodas_weights[stage][j], changes_[j]);
       for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = start.x[i] + point_[i];
-      if (!evaluation_.slopes(start.t + nodes[stage] * h, x_, right_)) return false;
+      if (!evaluation_.slopes(start.t + rodas_nodes[stage] * h, x_, right_)) return false;
       std::fill(point_.begin(), point_.end(), 0.0);
       for (std::size_t j = 0; j < stage; ++j) add_multiple(point_, couplings[stage][j], changes_[j]);
       for (std::size_t i = 0; i < x_.size(); ++i) right_[i] += point_[i] / h;
@@ -177,7 +177,7 @@ bool Rosenbrock::noise_in_time(const StepStart& start, double step) const {
   for (std::size_t i = 0; i < in_time_.size(); ++i) {
     const double near = second * (slopes_[i] - start.slopes[i]), far = first * (right_[i] - start.slopes[i]);
     const double allowed =
-        noise * std::max(std::abs(near), std::abs(far)) + rounding * second * std::abs(start.slopes[i]);
+        noise * std::max(std::abs(near), std::abs(far)) + slope_rounding * second * std::abs(start.slopes[i]);
     if (std::abs(near - far) > allowed) return true;
   }
   return false;
@@ -199,10 +199,10 @@ void Rosenbrock::prepare(const StepStart& start) {
   auto& [begin, end, first, second, third] = polynomial_;
   std::copy(start.x.begin(), start.x.end(), begin.begin());
   std::copy(x_.begin(), x_.end(), end.begin());
-  for (std::size_t k = 0; k < dense_weights.size(); ++k) {
+  for (std::size_t k = 0; k < rodas_dense_weights.size(); ++k) {
     auto& sum = polynomial_[2 + k];
     std::fill(sum.begin(), sum.end(), 0.0);
-    for (std::size_t j = 0; j < stages; ++j) add_multiple(sum, dense_weights[k][j], changes_[j]);
+    for (std::size_t j = 0; j < rodas_stages; ++j) add_multiple(sum, rodas_dense_weights[k][j], changes_[j]);
   }
 }
 

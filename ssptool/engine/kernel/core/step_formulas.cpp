@@ -3,14 +3,9 @@
 #include <algorithm>
 
 #include "dense.hpp"
+#include "special_numbers.hpp"
 
 namespace ssptool {
-
-namespace {
-
-constexpr double below_zero = -1e-300;  // counts where an indicator is exactly zero
-
-}  // namespace
 
 bool OdeProblem::indicators(double, const double*, double*) { return false; }
 
