@@ -11,7 +11,13 @@ async function start() {
     "ssptool",
     "ssptool",
     { command, args, options: { cwd } },
-    { documentSelector: [{ scheme: "file", language: "ssp" }] },
+    {
+      documentSelector: [
+        { scheme: "file", language: "ssp" },
+        // Settings, studies and scenarios: the server leaves files of others alone.
+        { scheme: "file", pattern: "**/*.{toml,yaml,yml}" },
+      ],
+    },
   );
   try {
     await client.start();

@@ -40,6 +40,14 @@ from ssptool.language_server.hints import hints
 from ssptool.language_server.navigation import definitions, folding, hover, references, symbols
 from ssptool.language_server.places import Places, path_of, uri_of
 from ssptool.language_server.renaming import edit_of_renaming, renamed_at
+from ssptool.language_server.run_files import (
+    ENDINGS,
+    RunFile,
+    completions_of_run_file,
+    hover_of_run_file,
+    run_file_findings,
+    run_file_of,
+)
 from ssptool.language_server.snapshot import ShownDescriptions, SystemSnapshot
 from ssptool.language_server.systems import Buffers, check_system, is_document, system_of
 from ssptool.language_server.tokens import LEGEND, tokens
@@ -89,6 +97,8 @@ class SspLanguageServer(LanguageServer):
         self.one_answer_at_a_time = asyncio.Lock()
         self.shown_descriptions = ShownDescriptions()
         self.workshop = Workshop()
+        self._run_file_tasks: dict[Path, asyncio.Task[None]] = {}
+        self._run_files_shown: set[Path] = set()
 
     @property
     def codec(self) -> PositionCodec:
@@ -129,6 +139,33 @@ class SspLanguageServer(LanguageServer):
             system.changes += 1
             if system.waiting is None or system.waiting.done():
                 system.waiting = asyncio.ensure_future(self._check_at_rest(system))
+
+    def typed(self, uri: str) -> None:
+        """Check what a text that was opened, changed, saved or closed belongs to."""
+        path = path_of(uri)
+        if path is not None and path.suffix in ENDINGS:
+            self._run_file_tasks[path] = asyncio.ensure_future(self._check_run_file(path))
+        else:
+            self.changed([self.system(uri)])
+
+    def run_file(self, uri: str) -> tuple[Path, str, RunFile] | None:
+        """An open settings file, study or scenario."""
+        path, document = path_of(uri), self.workspace.text_documents.get(uri)
+        if path is None or document is None:
+            return None
+        kind = run_file_of(path, document.source)
+        return None if kind is None else (path, document.source, kind)
+
+    async def _check_run_file(self, path: Path) -> None:
+        await asyncio.sleep(self.rest)
+        if self._run_file_tasks.get(path) is not asyncio.current_task():
+            return  # more was typed
+        uri, version = uri_of(path), self.version_of(path)
+        known = self.run_file(uri)
+        found = () if known is None else await asyncio.to_thread(run_file_findings, *known)
+        if version == self.version_of(path) and (found or path in self._run_files_shown):
+            self._run_files_shown.add(path)
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, list(found), version))
 
     async def _check_at_rest(self, system: OpenSystem) -> None:
         seen = -1
@@ -187,6 +224,7 @@ class SspLanguageServer(LanguageServer):
         system.shown, system.shown_in = listed, buffers
 
     def _show_settings(self, system: OpenSystem, listed: Listed) -> None:
+        listed = {file: found for file, found in listed.items() if self.run_file(uri_of(file)) is None}
         self._publish(system.settings, listed)
         system.settings = listed
 
@@ -299,19 +337,19 @@ def serve(stdin: BinaryIO, stdout: BinaryIO) -> None:
 def _follow_documents(server: SspLanguageServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: types.DidOpenTextDocumentParams) -> None:
-        server.changed([server.system(params.text_document.uri)])
+        server.typed(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: types.DidChangeTextDocumentParams) -> None:
-        server.changed([server.system(params.text_document.uri)])
+        server.typed(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: types.DidSaveTextDocumentParams) -> None:
-        server.changed([server.system(params.text_document.uri)])
+        server.typed(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
     def closed(params: types.DidCloseTextDocumentParams) -> None:
-        server.changed([server.system(params.text_document.uri)])
+        server.typed(params.text_document.uri)
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def changed_on_disk(params: types.DidChangeWatchedFilesParams) -> None:
@@ -363,6 +401,10 @@ def _offer_fixes(server: SspLanguageServer) -> None:
 def _answer_questions(server: SspLanguageServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     async def hovering(params: types.HoverParams) -> types.Hover | None:
+        known = server.run_file(params.text_document.uri)
+        if known is not None:
+            places = server.places(known[0])
+            return hover_of_run_file(places, places.offset(params.position), known[2])
         return await server.ask(params.text_document.uri, lambda one, document: hover(one, document, params.position))
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
@@ -399,6 +441,10 @@ def _help_typing(server: SspLanguageServer) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_COMPLETION, triggers)
     async def complete(params: types.CompletionParams) -> list[types.CompletionItem]:
+        known = server.run_file(params.text_document.uri)
+        if known is not None:
+            text = server.places(known[0])
+            return completions_of_run_file(text, text.offset(params.position), known[2])
         system, path = server.system(params.text_document.uri), path_of(params.text_document.uri)
         if system is None or path is None:
             return []

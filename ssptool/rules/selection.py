@@ -290,6 +290,11 @@ def _read(path: Path) -> RuleChoice | None:
     return _stated(path, text)
 
 
+def read_settings_text(path: Path, text: str) -> RuleChoice | None:
+    """The settings in the text of a file; None if it has none of ssptool. Raises InvalidSettings."""
+    return _stated(path, text)
+
+
 @lru_cache(maxsize=8)  # opening, validating and running a system read the same file, which takes milliseconds to parse
 def _stated(path: Path, text: str) -> RuleChoice | None:
     try:

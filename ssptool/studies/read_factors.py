@@ -51,7 +51,7 @@ _DISTRIBUTIONS = {
     Triangular.distribution: ("low", "mode", "high"),
 }
 _NUMBERS = ("low", "high", "mean", "std", "median", "spread", "mode")
-_KEYS = (*_ROLES, "unit", "nominal", "values", *_NUMBERS, "count", "scale", "distribution", "expression")
+FACTOR_KEYS = (*_ROLES, "unit", "nominal", "values", *_NUMBERS, "count", "scale", "distribution", "expression")
 
 
 def read_factor(name: str, factors: StudyEntries) -> Factor | None:
@@ -71,7 +71,7 @@ def read_factor(name: str, factors: StudyEntries) -> Factor | None:
     if unit is not None and role is not FactorRole.VARIABLE:
         entries.find("unit", f"only values of variables have units, this is a factor of role {role}")
     source = _source(entries)
-    entries.rest("key of a factor", _KEYS)
+    entries.rest("key of a factor", FACTOR_KEYS)
     return None if source is None else Factor(name, source, role, of, unit, nominal)
 
 
@@ -232,6 +232,13 @@ DESIGNS = ("grid", "table", "latin-hypercube", "sobol", "one-at-a-time", "saltel
 _WISHES = ("minimize", "maximize", "constraints")
 PARAMETER_SET = "parameters"
 """The column of a table of parameter sets."""
+
+
+DESIGN_KEYS = (
+    *("kind", "runs", "seed", "correlations", "trajectories", "levels", "file", "files", "rows"),
+    *("minimize", "maximize", "constraints", "population"),
+)
+"""Of all kinds of designs together."""
 
 
 def read_design(entries: StudyEntries, folder: Path, factors: Mapping[str, Factor]) -> Design:

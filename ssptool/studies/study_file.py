@@ -7,7 +7,7 @@ does not give, are found in the text.
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,14 @@ from ssptool.studies.entries import BadStudy, Findings, Key, StudyEntries
 from ssptool.studies.expressions import BadExpression, Expression
 from ssptool.studies.optimum import Optimize
 from ssptool.studies.prepared import read_settings
-from ssptool.studies.read_factors import PARAMETER_SET, read_design, read_factor, tabled_factors
+from ssptool.studies.read_factors import (
+    DESIGN_KEYS,
+    FACTOR_KEYS,
+    PARAMETER_SET,
+    read_design,
+    read_factor,
+    tabled_factors,
+)
 from ssptool.studies.sensitivity import Morris, Saltelli
 
 
@@ -207,23 +214,29 @@ def read_toml(path: Path) -> tuple[dict[str, Any], dict[Key, int]]:
     """The content of a TOML file, and the lines of its keys. Raises BadStudy."""
     try:
         text = read_text(path)
-        content = tomllib.loads(text)
-        if too_deep(content):
-            raise BadStudy([DataFinding(str(path), 1, "", TOO_DEEP)])
-        if large := next(_beyond_64_bits(content), None):
-            raise BadStudy([DataFinding(str(path), 1, large, "the integer has more than 64 bits, which TOML forbids")])
-        return content, key_lines(text)
     except SpecialFile:
         raise
     except OSError as error:
         raise type(error)(f"the study {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise BadStudy([DataFinding(str(path), 1, "", f"it is not UTF-8: {error}")]) from None
+    return read_toml_text(text, str(path))
+
+
+def read_toml_text(text: str, source: str) -> tuple[dict[str, Any], dict[Key, int]]:
+    """The content of the text of a TOML file, and the lines of its keys. Raises BadStudy."""
+    try:
+        content = tomllib.loads(text)
+        if too_deep(content):
+            raise BadStudy([DataFinding(source, 1, "", TOO_DEEP)])
+        if large := next(_beyond_64_bits(content), None):
+            raise BadStudy([DataFinding(source, 1, large, "the integer has more than 64 bits, which TOML forbids")])
+        return content, key_lines(text)
     except RecursionError:
-        raise BadStudy([DataFinding(str(path), 1, "", TOO_DEEP)]) from None
+        raise BadStudy([DataFinding(source, 1, "", TOO_DEEP)]) from None
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"line (\d+)", str(error))
-        raise BadStudy([DataFinding(str(path), int(line[1]) if line else 1, "", f"it is no TOML: {error}")]) from None
+        raise BadStudy([DataFinding(source, int(line[1]) if line else 1, "", f"it is no TOML: {error}")]) from None
 
 
 def _beyond_64_bits(content: Any, key: str = "") -> Iterator[str]:
@@ -356,6 +369,18 @@ def _units(entries: StudyEntries) -> dict[str, dict[str, float]]:
 
 
 _CALIBRATION_KEYS = ("data", "targets", "minimize", "scales")
+
+KEYS_OF_TABLES: Mapping[str, Sequence[str]] = {
+    "": _KEYS,
+    "settings": [field.name for field in fields(Settings)],
+    "traces": _TRACES,
+    "effort": _EFFORT,
+    "calibration": _CALIBRATION_KEYS,
+    "design": DESIGN_KEYS,
+    "factors": FACTOR_KEYS,
+    "units": _EXPONENTS,
+}
+"""The keys of the file and of its tables; those of `factors` and `units` are of each factor and unit."""
 
 
 @dataclass(frozen=True, slots=True)

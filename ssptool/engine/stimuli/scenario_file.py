@@ -18,13 +18,9 @@ from ssptool.engine.stimuli.time_signals import Action
 from ssptool.foreign_text import MOST_LEVELS, TOO_DEEP
 from ssptool.working_directory import absolute
 
-_KEYS = ("description", "defaults", "events", "end")
-
-
-_DEFAULTS = ("model", "variable", "action")
-
-
-_EVENT = ("time", "model", "variable", "action", "value")
+SCENARIO_KEYS = ("description", "defaults", "events", "end")
+DEFAULTS_KEYS = ("model", "variable", "action")
+EVENT_KEYS = ("time", "model", "variable", "action", "value")
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -37,11 +33,17 @@ def read_scenario(path: Path) -> Scenario:
     OSError
         The file cannot be read.
     """
-    source = str(path)
     try:
-        root = yaml.compose(read_text(absolute(path)), Loader=yaml.SafeLoader)
+        text = read_text(absolute(path))
     except UnicodeDecodeError as error:
-        raise BadScenario([DataFinding(source, 1, "", f"it is not UTF-8: {error}")]) from None
+        raise BadScenario([DataFinding(str(path), 1, "", f"it is not UTF-8: {error}")]) from None
+    return scenario_from(text, str(path))
+
+
+def scenario_from(text: str, source: str) -> Scenario:
+    """A scenario from the text of a file. Raises BadScenario."""
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise BadScenario([DataFinding(source, line, "", f"it is no YAML: {error.problem}")]) from None
@@ -77,8 +79,8 @@ class _Reading:
     def scenario(self, root: yaml.Node | None) -> Scenario:
         if root is None:
             raise BadScenario([DataFinding(self.source, 1, "", "it is empty")])
-        entries = self._entries(root, "a scenario", _KEYS)
-        defaults = self._entries(entries["defaults"], "defaults", _DEFAULTS) if "defaults" in entries else {}
+        entries = self._entries(root, "a scenario", SCENARIO_KEYS)
+        defaults = self._entries(entries["defaults"], "defaults", DEFAULTS_KEYS) if "defaults" in entries else {}
         listed = entries.get("events")
         if listed is None:
             self._find(root, "events", "there are none")
@@ -95,12 +97,12 @@ class _Reading:
 
     def _event(self, node: yaml.Node, defaults: Mapping[str, yaml.Node]) -> Event | None:
         before = len(self.findings)
-        stated = self._entries(node, "an event", _EVENT)
+        stated = self._entries(node, "an event", EVENT_KEYS)
         entries = {**defaults, **stated}
         for key in ("time", "variable", "action"):
             if key not in entries:
-                where = "the event nor in defaults" if key in _DEFAULTS else "the event"
-                self._find(node, key, f"it is missing: {'neither in ' if key in _DEFAULTS else 'not in '}{where}")
+                where = "the event nor in defaults" if key in DEFAULTS_KEYS else "the event"
+                self._find(node, key, f"it is missing: {'neither in ' if key in DEFAULTS_KEYS else 'not in '}{where}")
         if len(self.findings) > before:
             return None
         action = self._action(entries["action"])

@@ -1,0 +1,208 @@
+"""Settings, studies and scenarios in an editor: what is wrong with them, and the keys and words that fit.
+
+A settings file is `ssptool.toml`; another `.toml` is a study, and a `.yaml` or `.yml` a scenario, if the keys at its
+top are theirs. All other files are left alone.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import EnumType, StrEnum
+from pathlib import Path
+
+from lsprotocol import types
+
+from ssptool.documents.diagnostics import DataFinding
+from ssptool.engine.failure import BadData
+from ssptool.engine.settings import Settings, settings_by_name
+from ssptool.engine.stimuli.scenario_file import DEFAULTS_KEYS, EVENT_KEYS, SCENARIO_KEYS, scenario_from
+from ssptool.engine.stimuli.time_signals import Action
+from ssptool.language_server.findings import SOURCE, settings_finding
+from ssptool.language_server.places import Places
+from ssptool.rules.catalogue import RULES, TOOLS
+from ssptool.rules.selection import KEYS, OWN_FILE, InvalidSettings, read_settings_text
+from ssptool.studies.checking import check_definition
+from ssptool.studies.read_factors import DESIGNS
+from ssptool.studies.study_file import KEYS_OF_TABLES, draft_study, read_toml_text
+
+
+class RunFile(StrEnum):
+    """Kinds of files that say what a command does with a system."""
+
+    SETTINGS = "settings"
+    STUDY = "study"
+    SCENARIO = "scenario"
+
+
+_STUDY_TABLE = re.compile(r"(?m)^\s*\[\[?\s*(factors|design|results|calibration)\b|^\s*factors\s*=")
+_SYSTEM = re.compile(r"(?m)^\s*system\s*=")
+_EVENTS = re.compile(r"(?m)^(\"?events\"?\s*:|\s*[{,]\s*\"events\"\s*:)")
+ENDINGS = (".toml", ".yaml", ".yml")
+
+
+def run_file_of(path: Path, text: str) -> RunFile | None:
+    """The kind of a file; None for a file of others."""
+    if path.name == OWN_FILE:
+        return RunFile.SETTINGS
+    if path.suffix == ".toml" and path.name != "pyproject.toml":
+        return RunFile.STUDY if _SYSTEM.search(text) and _STUDY_TABLE.search(text) else None
+    return RunFile.SCENARIO if path.suffix in (".yaml", ".yml") and _EVENTS.search(text) else None
+
+
+def run_file_findings(path: Path, text: str, kind: RunFile) -> tuple[types.Diagnostic, ...]:
+    """What is wrong with the text of a file, at the lines where that is."""
+    try:
+        match kind:
+            case RunFile.SETTINGS:
+                read_settings_text(path, text)
+                return ()
+            case RunFile.SCENARIO:
+                scenario_from(text, str(path))
+                return ()
+            case RunFile.STUDY:
+                study, findings = draft_study(*read_toml_text(text, str(path)), source=str(path))
+                check_definition(study, findings)
+                found = list(findings.found)
+    except InvalidSettings as problem:
+        return settings_finding(problem)[problem.path]
+    except BadData as problem:
+        found = list(problem.findings)
+    return tuple(_diagnostic(one, text.splitlines()) for one in found)
+
+
+def _diagnostic(finding: DataFinding, lines: list[str]) -> types.Diagnostic:
+    number = min(max(finding.line, 1), max(len(lines), 1)) - 1
+    line = lines[number] if lines else ""
+    start, end = len(line) - len(line.lstrip()), len(line.rstrip())
+    place = types.Range(types.Position(number, start), types.Position(number, end))
+    message = f"{finding.column}: {finding.message}" if finding.column else finding.message
+    return types.Diagnostic(place, message, severity=types.DiagnosticSeverity.Error, source=SOURCE)
+
+
+_TABLE = re.compile(r"^\s*\[\[?\s*([\w.\"'-]+)")
+_KEY = re.compile(r"""^\s*(?:-\s+)?["']?([\w-]+)["']?\s*[=:]""")
+_WORD = re.compile(r"[\w-]*$")
+
+
+def completions_of_run_file(places: Places, offset: int, kind: RunFile) -> list[types.CompletionItem]:
+    """The keys that fit where none is typed yet, or the words that a key takes."""
+    before = places.text[:offset]
+    line = before.rpartition("\n")[2]
+    typed = _WORD.search(line)
+    word = typed[0] if typed is not None else ""
+    place = places.range(offset - len(word), offset)
+    table, key = _around(before, kind)
+    found = _words(kind, table, key) if key else _keys(kind, table)
+    return [
+        types.CompletionItem(
+            name,
+            kind=types.CompletionItemKind.EnumMember if key else types.CompletionItemKind.Property,
+            documentation=told or None,
+            text_edit=types.TextEdit(place, name),
+        )
+        for name, told in found.items()
+    ]
+
+
+def hover_of_run_file(places: Places, offset: int, kind: RunFile) -> types.Hover | None:
+    """What a key means, or a word: a rule its page."""
+    end = offset + len(re.match(r"[\w-]*", places.text[offset:])[0])  # type: ignore[index]  # it matches always
+    start = offset - len(_WORD.search(places.text[:offset])[0])  # type: ignore[index]
+    word = places.text[start:end]
+    table, key = _around(places.text[:start], kind)
+    if word in RULES:
+        told = f"**{word}** {RULES[word].title}\n\n{RULES[word].rationale}".strip()
+    else:
+        told = (_words(kind, table, key) if key else _keys(kind, table)).get(word, "")
+    return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, told), places.range(start, end)) if told else None
+
+
+def _around(before: str, kind: RunFile) -> tuple[str, str]:
+    """The table of a place in the text, and the key whose value is there; "" where a key is expected."""
+    lines = before.split("\n")
+    key = _KEY.match(lines[-1])
+    name = key[1] if key is not None and key.end() <= len(lines[-1]) else ""
+    if kind is RunFile.SCENARIO:
+        within = next((found[1] for line in reversed(lines[:-1]) if (found := re.match(r"(\w+)\s*:", line))), "")
+        return (within if re.match(r"\s+|-", lines[-1]) else ""), name
+    header = next((found[1] for line in reversed(lines) if (found := _TABLE.match(line)) and "=" not in line), "")
+    table = header.replace('"', "").replace("'", "").removeprefix("tool.ssptool")
+    return table.partition(".")[0], name or _open_list(before)
+
+
+def _open_list(before: str) -> str:
+    """The key of a list that begins on a line above and is not closed; "" without one."""
+    starts = [*re.finditer(r"(?m)^\s*([\w-]+)\s*=", before)]
+    value = before[starts[-1].end() :] if starts else ""
+    return starts[-1][1] if value.count("[") > value.count("]") else ""
+
+
+_SETTINGS_KEYS: Mapping[str, str] = {
+    "select": "Only these rules: codes, or beginnings of codes.",
+    "ignore": "All rules but these; of `run`, errors that are accepted.",
+    "strict": "Whether warnings count as errors.",
+    "for": f"Also check limits of these tools: {', '.join(TOOLS)}.",
+    "allow-outside": "Folders in which an .ssp may read files around it.",
+}
+_STUDY_KEYS: Mapping[str, str] = {
+    "name": "Name of the study; default: that of the file.",
+    "system": "Path of an .ssp file, a folder or an .ssd file, from this file on.",
+    "variant": "SSD of the package to run.",
+    "parameters": "Parameter sets (.ssv) applied on top of those of the system.",
+    "inputs": "CSV files that drive inputs.",
+    "scenario": "File with overrides, biases and resets at times.",
+    "start_values": "Full name → value of a parameter or start value, the same in all runs.",
+    "settings": "Settings of each run, as the options of `ssptool run`.",
+    "units": "Units that results and factors use.",
+    "accept": "Codes of rules whose errors are accepted.",
+    "factors": "What differs between runs: values, ranges, distributions or expressions.",
+    "design": "How the factors are combined to runs.",
+    "results": "Expressions that are calculated for each run.",
+    "traces": "Signals that are kept of each run.",
+    "effort": "Limits and retries of runs.",
+    "calibration": "Data or targets to which the free factors are fitted.",
+}
+_ACTIONS: Mapping[str, str] = {
+    "override": "The variable has this value from then on.",
+    "bias": "This value is added to the variable from then on.",
+    "reset": "The variable has its own value again.",
+}
+
+
+def _keys(kind: RunFile, table: str) -> Mapping[str, str]:
+    match kind:
+        case RunFile.SETTINGS:
+            return {key: _SETTINGS_KEYS.get(key, "") for key in KEYS}
+        case RunFile.SCENARIO:
+            keys = {"": SCENARIO_KEYS, "defaults": DEFAULTS_KEYS, "events": EVENT_KEYS}.get(table, ())
+            return dict.fromkeys(keys, "")
+        case RunFile.STUDY if table == "settings":
+            return {name: setting.help for name, setting in settings_by_name(Settings).items()}
+        case RunFile.STUDY:
+            return {key: "" if table else _STUDY_KEYS.get(key, "") for key in KEYS_OF_TABLES.get(table, ())}
+
+
+def _words(kind: RunFile, table: str, key: str) -> Mapping[str, str]:
+    match kind, key:
+        case (RunFile.SETTINGS, "select" | "ignore") | (RunFile.STUDY, "accept"):
+            return {code: rule.title for code, rule in RULES.items()}
+        case RunFile.SETTINGS, "for":
+            return dict(TOOLS)
+        case RunFile.SETTINGS, "strict":
+            return {"true": "", "false": ""}
+        case RunFile.SCENARIO, "action":
+            return {action: _ACTIONS.get(action, "") for action in Action}
+        case RunFile.STUDY, "kind" if table == "design":
+            return dict.fromkeys(DESIGNS, "")
+        case RunFile.STUDY, _ if table == "settings":
+            return dict.fromkeys(_choices(key), "")
+        case _:
+            return {}
+
+
+def _choices(key: str) -> Sequence[str]:
+    """The words of a setting."""
+    setting = settings_by_name(Settings).get(key)
+    words = None if setting is None else setting.words
+    if isinstance(words, EnumType):
+        return [str(word) for word in words]
+    return () if words is None else words()
