@@ -177,7 +177,7 @@ def test_a_step_that_is_refused_says_where_the_system_is(fmu3, tmp_path):
             slave.fmi3DoStep(slave.component, 0.5, 0.1, True, *flags, ctypes.byref(reached))
         assert (early.value, reached.value) == (False, 0.0)
     assert [text for _, _, text in said] == [
-        "fmi3DoStep: the communication point is 0.500000 s, but the system is at 0.000000 s"
+        "fmi3DoStep: the communication point is 0.5 s, but the system is at 0 s"
     ]
 
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "../../engine/kernel/core/digits.hpp"
 #include "system.hpp"
 
 namespace ssptool::runtime {
@@ -15,8 +16,6 @@ namespace {
 constexpr int most_returns = 100;
 
 constexpr StepReport nothing_reported{0.0, std::numeric_limits<double>::quiet_NaN(), 0.0};
-
-std::string seconds(double t) { return " at t = " + std::to_string(t) + " s"; }
 
 }  // namespace
 
@@ -44,12 +43,12 @@ void System::explained(const std::function<void()>& act) const {
     act();
   } catch (const IntegrationStopped& stopped) {
     throw Refused(stopped.recoverable ? Status::discard : Status::error,
-                  stopped.what() + seconds(stopped.t) + "; " + stopped.advice);
+                  stopped.what() + (" at t = " + seconds(stopped.t)) + "; " + stopped.advice);
   } catch (const CallRefused& refused) {
     const bool stated = refused.status >= 0 && refused.status <= static_cast<int>(Status::fatal);
     throw Refused(stated ? static_cast<Status>(refused.status) : Status::error,
                   "component " + refused.component + ": " + refused.function + " returned " + word(refused.status) +
-                      seconds(now_));
+                      " at t = " + seconds(now_));
   }
 }
 
@@ -239,7 +238,7 @@ void System::step_with_events(double limit, bool begun) {
     go_back(t, end, !plan_.at_events->independent_steps && end > t);
   }
   throw Refused(Status::error, "a macro step does not finish: after " + std::to_string(most_returns) +
-                                   " attempts components still return before its end" + seconds(t));
+                                   " attempts components still return before its end at t = " + seconds(t));
 }
 
 std::optional<double> System::returned_early(double end) const noexcept {

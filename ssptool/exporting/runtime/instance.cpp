@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "../../engine/kernel/core/dense.hpp"
+#include "../../engine/kernel/core/digits.hpp"
 
 namespace ssptool::runtime {
 
@@ -104,8 +105,8 @@ int do_step(void* component, const char* function, double t, double h, StepEnd* 
     const std::string name = function;
     if (!(h > 0.0)) throw Refused(Status::error, name + ": the step size must be greater than 0");
     if (!system.is_at(t))
-      throw Refused(Status::error, name + ": the communication point is " + std::to_string(t) +
-                                       " s, but the system is at " + std::to_string(system.time()) + " s");
+      throw Refused(Status::error, name + ": the communication point is " + seconds(t) + ", but the system is at " +
+                                       seconds(system.time()));
     const StepEnd end = system.step(t, h);
     if (found != nullptr) *found = end;
   });

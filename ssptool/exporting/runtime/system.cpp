@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "../../engine/kernel/core/digits.hpp"
+
 namespace ssptool::runtime {
 
 namespace {
@@ -241,7 +243,7 @@ void System::check(const Outcome& outcome, double t) const {
 }
 
 std::string System::explain(const Outcome& outcome, double t) const {
-  const std::string at = " at t = " + std::to_string(t) + " s";
+  const std::string at = " at t = " + seconds(t);
   const auto name = [&] { return "component " + parts_[static_cast<std::size_t>(outcome.instance)]->plan().name; };
   const auto signal = [&] { return plan_.signals[static_cast<std::size_t>(outcome.slot)]; };
   switch (outcome.code) {

@@ -1,8 +1,9 @@
 #include "clocks.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <stdexcept>
+
+#include "digits.hpp"
 
 namespace ssptool {
 
@@ -10,11 +11,9 @@ namespace {
 
 Fraction checked_interval(const EventMode& mode, const PlannedClock& clock, Fraction interval, double t) {
   if (interval.positive()) return interval;
-  char found[32];
-  std::snprintf(found, sizeof found, "%g", interval.number());
   throw IntegrationStopped(Ending::fmi,
                            "component " + mode.name() + ": the " + word(clock.variability) + " clock " + clock.name +
-                               " needs a positive interval, the FMU states " + found + " s",
+                               " needs a positive interval, the FMU states " + seconds(interval.number(), 6),
                            "see the messages of the FMU; check its parameters", t, mode.name());
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
+#include "digits.hpp"
 #include "special_numbers.hpp"
 
 namespace ssptool {
@@ -414,8 +414,7 @@ std::unique_ptr<Proposal> aitken_begins(double) { return std::make_unique<Aitken
 std::unique_ptr<Proposal> anderson_begins(double) { return std::make_unique<AndersonMixing>(); }
 
 std::unique_ptr<LoopSolver> fixed_point(double relaxation, const Convergence& convergence, std::int64_t limit) {
-  char name[64] = "fixed point";
-  if (relaxation != 1.0) std::snprintf(name, sizeof name, "fixed point (relaxation %g)", relaxation);
+  const std::string name = relaxation == 1.0 ? "fixed point" : "fixed point (relaxation " + digits(relaxation) + ")";
   return std::make_unique<ProposalSolver>(name, &relaxation_begins, relaxation, convergence, limit);
 }
 

@@ -2,22 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
+
+#include "digits.hpp"
 
 namespace ssptool {
 
 namespace {
 
 // With as many digits as tell it from its neighbours.
-std::string digits(double time) {
-  char text[32];
-  for (int precision = 15; precision <= 17; ++precision) {
-    std::snprintf(text, sizeof text, "%.*g", precision, time);
-    if (std::strtod(text, nullptr) == time) break;
-  }
-  return text;
+std::string exact_digits(double time) {
+  int count = 15;
+  while (count < 17 && std::strtod(digits(time, count).c_str(), nullptr) != time) ++count;
+  return digits(time, count);
 }
 
 }  // namespace
@@ -51,7 +49,7 @@ EventOutcome OdeEvents::outcome(double t, double close, bool changed) const {
     if (time < t - close)
       throw IntegrationStopped(
           Ending::events,
-          "component " + name + " asks for a time event at t = " + digits(time) + " s, which has passed",
+          "component " + name + " asks for a time event at t = " + exact_digits(time) + " s, which has passed",
           "ask for a corrected FMU: the time of the next event that it states must not be in the past", t, name);
     times[{name, time_event}] = time;
   }

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
+
+#include "digits.hpp"
 
 namespace ssptool {
 
@@ -41,24 +42,17 @@ bool shrink(std::span<const double> intervals) {
   return true;
 }
 
-template <class... Numbers>
-std::string formatted(const char* format, Numbers... numbers) {
-  char text[256];
-  std::snprintf(text, sizeof text, format, numbers...);
-  return text;
-}
-
 std::string times_of(const EventHistory& seen) {
   const std::vector<double> intervals = intervals_of(seen);
-  return formatted("with up to %.3g s between them, and %.3g s between the last two",
-                   *std::ranges::max_element(intervals), intervals.back());
+  return "with up to " + seconds(*std::ranges::max_element(intervals), 3) + " between them, and " +
+         seconds(intervals.back(), 3) + " between the last two";
 }
 
 IntegrationStopped chatters(const Cause& cause, const EventHistory& seen) {
   return {
       Ending::events,
       "component " + cause.component + " chatters: " + std::to_string(seen.times.size()) + " events by " +
-          cause.text() + formatted(" within %.3g s, ", span_of(seen)) + times_of(seen),
+          cause.text() + " within " + seconds(span_of(seen), 3) + ", " + times_of(seen),
       "give its switching a hysteresis or a minimum time between switches; if it is meant to switch so often, use a "
       "smaller step size",
       seen.times.back(), cause.component};
@@ -67,11 +61,10 @@ IntegrationStopped chatters(const Cause& cause, const EventHistory& seen) {
 IntegrationStopped accumulates(const Cause& cause, const EventHistory& seen) {
   return {Ending::events,
           "events of component " + cause.component + " accumulate: the last " + std::to_string(seen.times.size()) +
-              " of " + std::to_string(seen.total) + " by " + cause.text() +
-              formatted(" are within %.3g s, ", span_of(seen)) + times_of(seen) +
-              "; the model does not define what follows",
+              " of " + std::to_string(seen.total) + " by " + cause.text() + " are within " + seconds(span_of(seen), 3) +
+              ", " + times_of(seen) + "; the model does not define what follows",
           "let the model come to rest below a minimum speed, size or time, or stop before t = " +
-              formatted("%.15g s", std::floor(seen.times.front() * 1e6) / 1e6),
+              seconds(std::floor(seen.times.front() * 1e6) / 1e6, 15),
           seen.times.back(), cause.component};
 }
 
