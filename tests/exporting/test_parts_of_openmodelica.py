@@ -59,8 +59,11 @@ def test_model_exchange_has_the_bits_of_a_run(integrator, masses, fmi, tmp_path)
     assert_same_bits(in_fmpy(exported(system, tmp_path, fmi=fmi, **options), 0.1), run)
 
 
-@pytest.mark.parametrize("interfaces", [("CoSimulation",) * 2, INTERFACES], ids="-".join)
-@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel"])
+@pytest.mark.parametrize(
+    ("interfaces", "master"),
+    [(("CoSimulation",) * 2, "jacobi"), (INTERFACES, "gauss-seidel")],
+    ids=["simulated by jacobi", "one is integrated, by gauss-seidel"],
+)
 def test_co_simulation_has_the_bits_of_a_run_and_its_order(interfaces, master, masses, fmi, tmp_path):
     """Held inputs and the explicit Euler steps of OpenModelica's own solver: of order 1."""
     system = masses(*interfaces)
