@@ -285,11 +285,12 @@ class Settings:
             ImplementationName,
         ),
     )
-    integrator: IntegratorName = field(
-        default=IntegratorName.BDF,
+    integrator: IntegratorName | None = field(
+        default=None,
         metadata=about(
             Kind.WORD,
-            "Integrator: bdf (stiff systems) or adams of CVODE, rosenbrock (stiff systems) or dormand-prince.",
+            "Integrator: bdf (stiff systems) or adams of CVODE, rosenbrock (stiff systems) or dormand-prince; else "
+            "bdf, replaced by dormand-prince where it cannot go on.",
             "NAME",
             MODEL_EXCHANGE,
             IntegratorName,

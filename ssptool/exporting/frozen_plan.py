@@ -305,6 +305,7 @@ def _ode(plan: Plan, ode: PlannedOde) -> Json:
         **({} if ode.alone else _beside(plan, ode)),
         "rtol": integrator.rtol,
         "solver": integrator.method.setting,
+        "retreats": integrator.retreats,
         **({"jacobian": _jacobian(plan, integrator)} if integrator.method.is_implicit else {}),
     }
 

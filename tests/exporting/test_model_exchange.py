@@ -10,8 +10,9 @@ from fmpy.validation import validate_fmu
 
 import ssptool
 from ssptool.engine.failure import Unsupported
+from ssptool.engine.ode import solvers
 from tests.engine.event_mode.systems import write_system as write_hybrid_system
-from tests.engine.ode.systems import bounce_times, oscillation
+from tests.engine.ode.systems import bounce_times, make_mixture, oscillation, share_in_mixture
 from tests.engine.systems import write_system
 from tests.exporting.fmus import (
     SYSTEMS,
@@ -235,6 +236,29 @@ def test_there_is_no_instance_for_co_simulation_of_a_system_exported_without_it(
     with pytest.raises(Exception, match="instantiate"):
         slave.instantiate(callbacks=said.callbacks())
     assert "this FMU offers model exchange only" in said[0][2]
+
+
+def test_where_rodas_gets_no_jacobian_another_integrator_goes_on(tmp_path, fmi, monkeypatch):
+    """In runs without CVODE too, with the same bits."""
+    models = tmp_path / "models"
+    models.mkdir()
+    system = write_system(tmp_path / "system", make_mixture(models, version=fmi), {"M": "Mixture"}, ())
+    settings = {"stop_time": 1.0, "step_size": 0.1, "tolerance": 1e-7}
+    monkeypatch.setattr(solvers, "_cvode", raise_import_error)
+    run = ssptool.simulate(system, isolated=False, **settings)
+    assert run["M.y"] == pytest.approx(share_in_mixture(run.t), abs=1e-6)
+    fmu = exported(system, tmp_path, fmi=fmi, **settings)
+    assert_same_bits(in_fmpy(fmu, 0.1, stop_time=1.0), run)
+    messages = Messages()
+    with instance(fmu, tmp_path / "unpacked", messages) as slave:
+        initialize(slave)
+        slave.doStep(currentCommunicationPoint=0.0, communicationStepSize=0.1)
+    ((_, _, text),) = [message for message in messages if "replaces it" in message[2]]
+    assert text.startswith("Rodas5P (Rosenbrock) cannot go on from t = 0 s")
+
+
+def raise_import_error():
+    raise ImportError("none")
 
 
 VALVE = {"Tank": "Vessel", "Valve": "Switch", "Log": "Clerk"}

@@ -176,9 +176,7 @@ def test_a_step_that_is_refused_says_where_the_system_is(fmu3, tmp_path):
         with pytest.raises(FMICallException, match="fmi3DoStep"):
             slave.fmi3DoStep(slave.component, 0.5, 0.1, True, *flags, ctypes.byref(reached))
         assert (early.value, reached.value) == (False, 0.0)
-    assert [text for _, _, text in said] == [
-        "fmi3DoStep: the communication point is 0.5 s, but the system is at 0 s"
-    ]
+    assert [text for _, _, text in said] == ["fmi3DoStep: the communication point is 0.5 s, but the system is at 0 s"]
 
 
 @pytest.mark.parametrize(

@@ -261,6 +261,8 @@ class OdeCalls:
         How df/dx is got, for a solver that asks for it.
     has_stimuli
         `OdeOwner` writes values of input sources.
+    retreats
+        Another solver may replace this one where it cannot go on.
     """
 
     models: Sequence[ContinuousCalls]
@@ -278,6 +280,7 @@ class OdeCalls:
     takes_samples: bool
     jacobian: JacobianCalls | None
     has_stimuli: bool
+    retreats: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,6 +356,10 @@ class OdeOwner(Protocol):
         """Directional derivatives have turned out to be wrong."""
         ...
 
+    def retreated(self, t: float, reason: str) -> None:
+        """Another solver has gone on from t [s], for this reason."""
+        ...
+
 
 CauseText = tuple[str, str]
 """Of an event: a component, and what has happened there."""
@@ -375,3 +382,4 @@ class KernelPosition(NamedTuple):
     seen: Mapping[CauseText, tuple[int, Sequence[float]]]
     events: int
     first_step: float
+    retreated: bool

@@ -286,6 +286,8 @@ class IntegrationState:
         Times at which clocks tick.
     first_step : [s]
         First step after a restart of the integrator; 0: estimated.
+    retreated
+        Another solver has taken over.
     """
 
     t: float
@@ -301,6 +303,7 @@ class IntegrationState:
     events: int
     clock_schedule: tuple[str, ...]
     first_step: float = 0.0
+    retreated: bool = False
 
     def save_state(self) -> SavedState:
         """Arrays of this state, for a file."""
@@ -312,6 +315,7 @@ class IntegrationState:
                 [self.t, self.next_time, self.limited_until, self.longest_step, self.restarted, self.first_step]
             ),
             "events": np.array(self.events),
+            "retreated": np.array(self.retreated),
             "agenda": np.array(self.clock_schedule, dtype=np.str_),
             "timers": _texts(self.timers),
             "at_zero": _texts(sorted(self.at_zero, key=str)),
@@ -338,6 +342,7 @@ class IntegrationState:
             events=int(state["events"]),
             clock_schedule=tuple(state["agenda"].tolist()),
             first_step=first_step,
+            retreated=bool(state["retreated"]),
         )
 
 

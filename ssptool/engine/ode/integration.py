@@ -11,12 +11,18 @@ from ssptool.engine.event_mode.iteration import Cause, ZenoDetector, ode_takes_s
 from ssptool.engine.failure import IntegrationStopped, wish_to_end
 from ssptool.engine.kernel import create_solver
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.kernel.ode import Arrival, Effort, IntegrationFailed
+from ssptool.engine.kernel.ode import Arrival, Effort, IntegrationFailed, OdeSolver, SolverKind
 from ssptool.engine.masters.master import tolerance_of_times
 from ssptool.engine.ode.events import TIME_EVENT, Crossings, EventOutcome, IndicatorLookAhead, IntegrationState, iterate
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.jacobian import jacobian_calls, make_jacobian
-from ssptool.engine.ode.solvers import cannot_go_on, choose_solver
+from ssptool.engine.ode.solvers import (
+    RETREAT,
+    ChosenSolver,
+    cannot_go_on,
+    choose_solver,
+    remark_on_retreat,
+)
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.planning.interval import Interval, coarseness
 from ssptool.engine.planning.plan import Plan
@@ -78,18 +84,12 @@ class Integration:
             self._sizes,
             on_contradiction=lambda: system.remark(WRONG_DERIVATIVES),
         )
-        solver = choose_solver(master.method, system)
-        self._solver = create_solver(
-            solver.kind,
-            system.slopes,
-            system.size,
-            rtol=master.rtol,
-            g=system.signs,
-            roots=system.indicators,
-            jacobian=self._jacobian,
-            cvode=solver.cvode,
-            native=False,
-        )
+        self._chosen = choose_solver(master.method, system)
+        self._retreats = master.retreats
+        self._solver = self._make(self._chosen)
+        self._other: OdeSolver | None = None  # the one that is not at work
+        self._retreated = False
+        self._retreat: tuple[float, str] | None = None  # time and reason of one that has not made a step yet
         self._interval, self._macro_step = plan.interval, plan.interval.step
         self._chatter = ZenoDetector(plan.interval.step)
         self._arrival = Arrival(plan.interval.start)
@@ -105,9 +105,23 @@ class Integration:
         self._stuck = 0  # internal steps in a row in which no time passed
         self._events = 0
 
+    def _make(self, solver: ChosenSolver) -> OdeSolver:
+        return create_solver(
+            solver.kind,
+            self.system.slopes,
+            self.system.size,
+            rtol=self._rtol,
+            g=self.system.signs,
+            roots=self.system.indicators,
+            jacobian=self._jacobian,
+            cvode=solver.cvode,
+            native=False,
+        )
+
     @property
     def statistics(self) -> OdeStatistics:
-        return OdeStatistics(self._events, self._solver.effort + Effort(evaluations=self._jacobian.evaluations))
+        effort = self._solver.effort + Effort(evaluations=self._jacobian.evaluations)
+        return OdeStatistics(self._events, effort if self._other is None else effort + self._other.effort)
 
     @property
     def _begun_with(self) -> float:
@@ -180,6 +194,7 @@ class Integration:
             clock_schedule=tuple(self.system.events.clock_schedule.save_state()),
             events=self._events,
             first_step=self._begun_with,
+            retreated=self._retreated,
         )
 
     def go_to(self, position: IntegrationState) -> None:
@@ -191,6 +206,7 @@ class Integration:
             The system cannot be evaluated there.
         """
         self._arrival, self._handled, self._stuck, self.due = Arrival(position.t), True, 0, ()
+        self._use_retreat(position.retreated)
         self._next_time, self._timers = position.next_time, position.timers
         self._limited_until = position.limited_until
         self._limit_step(position.longest_step)
@@ -295,8 +311,10 @@ class Integration:
         return self.system.indicators_at(self._arrival.t, self._solver.x)
 
     def close(self) -> None:
-        """Give back the memory of the integrator."""
+        """Give back the memory of the integrators."""
         self._solver.close()
+        if self._other is not None:
+            self._other.close()
 
     # -- forward --------------------------------------------------------------------------------------------------
 
@@ -403,19 +421,50 @@ class Integration:
             slowly = step_by_step or bool(self._crossings.leaving)
             self._arrival, self._handled = self._solver.reach(limit, step_by_step=slowly), False
         except IntegrationFailed as error:
-            raise IntegrationStopped(cannot_go_on(error.reason, error.t, self.system.last_failure)) from None
+            self._go_on_or_retreat(error.reason, error.t)
+            return
         if self._was_there_and_back():
             return
         stuck = self._solver.elapsed - elapsed <= math.ulp(elapsed) and not self._arrival.roots
         self._stuck = self._stuck + 1 if stuck else 0
         if not stuck:
             self.system.last_failure = None  # it has been avoided
+            if self._retreat is not None:
+                remark_on_retreat(self.system, self._chosen.kind, *self._retreat)
+                self._retreat = None
         if self._stuck == MAX_STUCK:
-            raise IntegrationStopped(
-                cannot_go_on(
-                    "its steps have become smaller than the resolution of time", before, self.system.last_failure
-                )
-            )
+            self._go_on_or_retreat("its steps have become smaller than the resolution of time", before)
+
+    def _go_on_or_retreat(self, reason: str, t: float) -> None:
+        """Let the other solver go on. Where it cannot either, what the first one failed of is the reason."""
+        if not self._retreats or self._retreated:
+            reason = reason if self._retreat is None else self._retreat[1]
+            raise IntegrationStopped(cannot_go_on(reason, t, self.system.last_failure)) from None
+        here = self._solver.time
+        self._retreat_from(self._arrival.t if self._same(here, self._arrival.t) else here, reason)
+
+    def _retreat_from(self, t: float, reason: str) -> None:
+        """Let the other solver go on from t [s], where the one at work is."""
+        left = self._solver
+        self._use_retreat(True)
+        self._solver.x[:], self._solver.atol[:] = left.x, left.atol
+        self._solver.limit_step(self._longest_step)
+        self._solver.start(t)
+        self._handled = self._handled and t == self._arrival.t
+        self._arrival, self._stuck = Arrival(t), 0
+        self._retreat = t, reason
+
+    def _use_retreat(self, retreated: bool) -> None:
+        self._retreat = None
+        if retreated != self._retreated:
+            self._solver, self._other = self._other_solver(), self._solver
+            self._retreated = retreated
+            self._solver.limit_step(self._longest_step)
+
+    def _other_solver(self) -> OdeSolver:
+        if self._other is None:
+            self._other = self._make(ChosenSolver(SolverKind[RETREAT.name]))
+        return self._other
 
     def _jump_due(self) -> bool:
         stimuli, t = self.system.stimuli, self._arrival.t

@@ -68,11 +68,14 @@ class Integrator:
         Relative tolerance of every state; the absolute one is this times its nominal value.
     directional
         The Jacobian comes from the components' directional derivatives, else from finite differences.
+    retreats
+        Another method may replace this one where it cannot go on, because the user has chosen none.
     """
 
     method: Method = Method.BDF
     rtol: float = 1e-6
     directional: bool = False
+    retreats: bool = False
 
     @property
     def name(self) -> str:

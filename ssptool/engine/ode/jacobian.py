@@ -75,7 +75,7 @@ class Differences:
     any step of an integrator would seem converged, and its error small. So they must tell how f changes far to the
     other side, or else near to one side (f may be curved). Where they do not, the differences to both sides are
     calculated and the smaller ones taken, which do not cross a jump; where these do not either, f is noise over such
-    steps, and greater ones are taken.
+    steps, and greater ones are taken. At a border behind which f cannot be evaluated, the other side alone is left.
 
     `relative_step` is that of the larger of a state and its nominal value (n,).
     """
@@ -96,8 +96,10 @@ class Differences:
 
     def __call__(self, t: float, x: int, matrix: Floats) -> bool:
         point = self._system.vector(x)
-        if not self._slopes(t, x, self._value) or not self._to_one_side(t, point, self._steps(point), matrix):
+        if not self._slopes(t, x, self._value):
             return False
+        if not self._to_one_side(t, point, self._steps(point), matrix):
+            return self._to_one_side(t, point, -self._steps(point), matrix)
         while not self._told_far(t, point, matrix) and not self._told_near(t, point, matrix):
             other = np.empty_like(matrix)
             if self._to_one_side(t, point, -self._steps(point), other):

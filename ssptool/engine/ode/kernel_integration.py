@@ -13,12 +13,12 @@ from ssptool.engine.failure import IntegrationStopped
 from ssptool.engine.kernel import native_integration
 from ssptool.engine.kernel.event_calls import Refused, Stopped
 from ssptool.engine.kernel.interface import Floats, Outcome
-from ssptool.engine.kernel.ode import CauseText, ContinuousCalls, KernelPosition, OdeCalls
+from ssptool.engine.kernel.ode import CauseText, ContinuousCalls, KernelPosition, OdeCalls, SolverKind
 from ssptool.engine.ode.events import IntegrationState
 from ssptool.engine.ode.integration import WRONG_DERIVATIVES, OdeStatistics, remark_on_coarseness
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.jacobian import jacobian_calls
-from ssptool.engine.ode.solvers import choose_solver
+from ssptool.engine.ode.solvers import choose_solver, remark_on_retreat
 from ssptool.engine.ode.system import OdeSystem, saves_state
 from ssptool.engine.planning.plan import Plan
 
@@ -33,8 +33,9 @@ class KernelIntegration:
         assert isinstance(system.events, KernelEvents)
         self.system, self.rows = system, deque[Floats]()
         self._events, self._interval = system.events, plan.interval
+        calls = _calls(system, plan, integrator)
         self._core: NativeIntegration = native_integration(
-            system.kernel, system.events.core, _calls(system, plan, integrator), _Owner(self)
+            system.kernel, system.events.core, calls, _Owner(self, calls.solver)
         )
 
     @property
@@ -76,6 +77,7 @@ class KernelIntegration:
             clock_schedule=tuple(self._events.clock_schedule.save_state()),
             events=position.events,
             first_step=position.first_step,
+            retreated=position.retreated,
         )
 
     def go_to(self, position: IntegrationState) -> None:
@@ -119,6 +121,7 @@ class KernelIntegration:
             seen={(cause.component, cause.what): (one.total, one.times) for cause, one in position.seen.items()},
             events=position.events,
             first_step=position.first_step,
+            retreated=position.retreated,
         )
 
 
@@ -138,8 +141,8 @@ def _stopping() -> Iterator[None]:
 class _Owner:
     """`OdeOwner` of an integration."""
 
-    def __init__(self, integration: KernelIntegration) -> None:
-        self._integration, self._system = integration, integration.system
+    def __init__(self, integration: KernelIntegration, kind: SolverKind) -> None:
+        self._integration, self._system, self._kind = integration, integration.system, kind
 
     def explain(self, outcome: Outcome, t: float) -> Stopped:
         return as_stopped(self._system.explain(outcome, t))
@@ -172,6 +175,9 @@ class _Owner:
 
     def contradicted(self) -> None:
         self._system.remark(WRONG_DERIVATIVES)
+
+    def retreated(self, t: float, reason: str) -> None:
+        remark_on_retreat(self._system, self._kind, t, reason)
 
 
 def _calls(system: OdeSystem, plan: Plan, integrator: Integrator) -> OdeCalls:
@@ -208,4 +214,5 @@ def _calls(system: OdeSystem, plan: Plan, integrator: Integrator) -> OdeCalls:
         takes_samples=ode_takes_samples(plan),
         jacobian=jacobian,
         has_stimuli=system.stimuli is not None,
+        retreats=integrator.retreats,
     )

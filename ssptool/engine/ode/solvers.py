@@ -1,4 +1,4 @@
-"""Solvers of an ODE: CVODE, those of the kernel, and which of these stands in for CVODE where there is none."""
+"""Solvers of an ODE: CVODE, those of the kernel, and which of these replaces another one."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -29,6 +29,18 @@ def choose_solver(method: Method, system: OdeSystem) -> ChosenSolver:
             f"FMPy brings no CVODE for this platform ({error}): the integrator {other.title} replaces {method.title}"
         )
         return ChosenSolver(SolverKind[other.name])
+
+
+RETREAT = Method.DORMAND_PRINCE
+"""Replaces another method that cannot go on, where the user has chosen none."""
+
+
+def remark_on_retreat(system: OdeSystem, kind: SolverKind, t: float, reason: str) -> None:
+    """Remark that another solver has gone on from t [s], for this reason."""
+    system.remark(
+        f"{Method[kind.name].title} cannot go on from t = {t:g} s ({reason}): {RETREAT.title} replaces it from there "
+        f"(--integrator NAME keeps one integrator)"
+    )
 
 
 def _cvode() -> Addresses:

@@ -176,7 +176,7 @@ def choose_integrator(
 
 def refuse_integrator(settings: Settings) -> None:
     """Raise UnsupportedCombination if one is asked for where nothing is integrated."""
-    if settings.integrator is not IntegratorName.BDF:
+    if settings.integrator not in (None, IntegratorName.BDF):
         raise UnsupportedCombination(
             f"integrator {settings.integrator} without model exchange",
             "all components are co-simulated, and integrate themselves",
@@ -205,14 +205,15 @@ def integrator_of(
         raise WrongValue(f"the tolerance of the integrator must be between 0 and 1, found {tolerance:g}")
     lacking = [name for name, can in capabilities.items() if not can.directional_derivatives]
     reason = f"{lacking[0]} has no directional derivatives" if lacking else "all FMUs give them"
-    method = Method.named(settings.integrator)
+    asked = settings.integrator is not None
+    method = Method.named(settings.integrator or IntegratorName.BDF)
     choices: tuple[Choice, ...] = (
-        Choice("integrator", settings.integrator, "default" if settings.integrator == IntegratorName.BDF else ASKED),
+        Choice("integrator", method.setting, ASKED if asked else "default"),
         Choice("tolerance", f"{tolerance:g}", why, place),
     )
     if method.is_implicit:
         choices += (Choice("jacobian", "finite differences" if lacking else "directional derivatives", reason),)
-    return Integrator(method, tolerance, not lacking), choices
+    return Integrator(method, tolerance, not lacking, retreats=not asked), choices
 
 
 def _tolerance(names: Collection[str], settings: Settings, network: Network, default: float) -> tuple[float, str, str]:

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "../../engine/kernel/core/digits.hpp"
 #include "system.hpp"
 
 namespace ssptool::runtime {
@@ -63,6 +64,11 @@ void System::make_ode() {
   settings.macro_step = plan_.step;
   settings.takes_samples = plan_.events_of_ode().samples;
   ode_->be_integrated(*plan_.ode, settings);
+  ode_->integration->retreat.on_retreat = [this](double t, const std::string& reason) {
+    log_.write(Status::warning, "logStatusWarning",
+               "Rodas5P (Rosenbrock) cannot go on from t = " + seconds(t) + " (" + reason +
+                   "): Dormand-Prince 5(4) replaces it from there");
+  };
   if (ode_->jacobian)
     ode_->jacobian->on_contradiction = [this] {
       log_.write(Status::warning, "logStatusWarning",

@@ -360,6 +360,7 @@ PlannedOde ode_from(Json json, const Plan& plan) {
   }
   ode.rtol = json.at("rtol").get<double>();
   ode.solver = json.at("solver").get<std::string>();
+  ode.retreats = json.value("retreats", false);
   if (json.contains("jacobian")) ode.jacobian = jacobian_from(json.at("jacobian"));
   return ode;
 }

@@ -164,6 +164,7 @@ struct PlannedOde {
   std::vector<Slot> event_signals, event_sources;
   double rtol = 1e-6;
   std::string solver;
+  bool retreats = false;  // another solver may replace it
   std::optional<PlannedOdeJacobian> jacobian;
 };
 

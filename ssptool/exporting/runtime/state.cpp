@@ -183,6 +183,7 @@ void visit(Visitor& each, IntegrationState& state) {
   visit_map(each, state.seen);
   each(state.events);
   each(state.first_step);
+  each(state.retreated);
 }
 
 template <class Visitor>

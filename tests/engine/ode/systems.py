@@ -11,6 +11,7 @@ from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.fmu.model_exchange import ContinuousModel
 from tests.engine.dual_mass import Folder, network
+from tests.engine.small.fmus import Var, make_fmu
 
 
 def integrate(folder, sources, wires=(), values=None, *, native=None, **settings):
@@ -46,6 +47,28 @@ def check_same(expected, resumed):
     assert np.array_equal(resumed.t, expected.t[since:])
     for name in expected.signals:
         assert np.array_equal(resumed[name], expected[name][since:]), name
+
+
+def make_mixture(folder, version):
+    """Put Mixture.fmu into the folder: shares a (output y) and b turn into each other, and must sum to one, so that no
+    difference quotient by one of them can be had, and no Jacobian.
+    """
+    variables = (
+        Var("a", "state", start=1.0),
+        Var("b", "state", start=0.0),
+        Var("da", "der", of="a", needs=["a", "b"]),
+        Var("db", "der", of="b", needs=["a", "b"]),
+        Var("y", "output", needs=["a"]),
+    )
+    calc = "v->da = 0.5 * v->b - 1.5 * v->a; v->db = -v->da; v->y = v->a;"
+    check = "double rest = v->a + v->b - 1; return rest > 1e-9 || rest < -1e-9 ? DISCARD : OK;"
+    make_fmu(folder / "Mixture.fmu", variables, version=version, cs=None, calc=calc, check=check)
+    return folder
+
+
+def share_in_mixture(t):
+    """The share a (n,) of the mixture."""
+    return 0.25 + 0.75 * np.exp(-2 * t)
 
 
 def oscillation(t, flange_mass=0.0):

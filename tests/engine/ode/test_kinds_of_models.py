@@ -42,3 +42,14 @@ def test_slopes_that_jump_without_an_indicator_do_not_let_the_solution_run_away(
     settings = {"stop_time": 4 / speed, "step_size": 0.1 / speed, "tolerance": 1e-3, "integrator": integrator}
     trace = integrate(tmp_path, {"A": "Pulled"}, **settings).unwrap()
     assert np.max(np.abs(trace["A.y"][trace.t > 2.1 / speed])) < 1e-2
+
+
+@pytest.mark.parametrize("integrator", ["bdf", "rosenbrock"])
+def test_a_border_of_the_domain_is_no_obstacle_to_differences(tmp_path, integrator):
+    """x' = -x from 1, where the FMU knows no x > 1."""
+    x = Var("x", "state", start=1.0)
+    variables = (x, Var("dx", "der", of="x", needs=["x"]), Var("y", "output", needs=["x"]))
+    functions = {"calc": "v->dx = -v->x; v->y = v->x;", "check": "return v->x > 1 ? DISCARD : OK;"}
+    make_fmu(tmp_path / "Bounded.fmu", variables, version=3, cs=None, **functions)
+    trace = integrate(tmp_path, {"A": "Bounded"}, integrator=integrator, tolerance=1e-6).unwrap()
+    assert trace["A.y"] == pytest.approx(np.exp(-trace.t), abs=1e-5)

@@ -94,6 +94,7 @@ IntegrationState state_from(nb::handle position) {
   }
   state.events = attribute<std::int64_t>(position, "events");
   state.first_step = attribute<double>(position, "first_step");
+  state.retreated = attribute<bool>(position, "retreated");
   return state;
 }
 
@@ -123,6 +124,15 @@ NativeIntegration::NativeIntegration(NativeKernel& kernel, NativeEvents& events,
                                attribute<double>(calls, "rtol"), calls.attr("cvode")),
                    settings_from(calls)) {
   if (jacobian_) jacobian_->on_contradiction = [this] { owner_.call("contradicted"); };
+  if (attribute<bool>(calls, "retreats")) {
+    const OdeSize size{system_.size(), system_.indicator_count()};
+    integration_.retreat.make = [this, size, rtol = attribute<double>(calls, "rtol")] {
+      return make_solver(SolverKind::dormand_prince, system_, size, rtol);
+    };
+    integration_.retreat.on_retreat = [this](double t, const std::string& reason) {
+      owner_.call("retreated", t, reason);
+    };
+  }
   integration_.on_row = [this](double t, RowOf) { add_row(t); };
   integration_.on_no_row = [this] { owner_.call("no_row"); };
 }
@@ -142,7 +152,7 @@ nb::object NativeIntegration::position(double t) {
       .attr("KernelPosition")(state.t, array(state.x), state.next_time, to_python(state.timers), state.limited_until,
                               state.longest_step, state.restarted,
                               nb::cast(std::vector<std::size_t>(state.at_zero.begin(), state.at_zero.end())), seen,
-                              state.events, state.first_step);
+                              state.events, state.first_step, state.retreated);
 }
 
 void NativeIntegration::go_to(nb::handle position) {

@@ -203,7 +203,8 @@ IntegrationState Integration::position(double t) {
           crossings_.at_zero,
           chatter_.seen(),
           events_,
-          solver_->has_moved() ? solver_->first_step() : first_step_};
+          solver_->has_moved() ? solver_->first_step() : first_step_,
+          retreated_};
 }
 
 void Integration::go_to(const IntegrationState& state) {
@@ -211,6 +212,7 @@ void Integration::go_to(const IntegrationState& state) {
   handled_ = true;
   stuck_ = 0;
   due.clear();
+  use_retreat(state.retreated);
   next_time_ = state.next_time;
   timers_ = state.timers;
   limited_until_ = state.limited_until;
@@ -387,13 +389,61 @@ void Integration::step(double stop, bool step_by_step) {
     arrival_ = solver_->reach(limit, step_by_step || !crossings_.leaving.empty());
     handled_ = false;
   } catch (const IntegrationFailed& failed) {
-    cannot_go_on(failed.what(), failed.t);
+    go_on_or_retreat(failed.what(), failed.t);
+    return;
   }
   if (was_there_and_back()) return;
   const bool stuck = solver_->elapsed() - elapsed <= spacing(elapsed) && arrival_.roots.empty();
   stuck_ = stuck ? stuck_ + 1 : 0;
-  if (!stuck) system_.last_failure.reset();  // it has been avoided
-  if (stuck_ == max_stuck) cannot_go_on("its steps have become smaller than the resolution of time", before);
+  if (!stuck) {
+    system_.last_failure.reset();  // it has been avoided
+    if (!reason_.empty()) retreat.on_retreat(retreat_time_, std::exchange(reason_, {}));
+  }
+  if (stuck_ == max_stuck) go_on_or_retreat("its steps have become smaller than the resolution of time", before);
+}
+
+// Where the retreat cannot go on either, what the first solver failed of is the reason.
+void Integration::go_on_or_retreat(const std::string& reason, double t) {
+  if (!retreat.make || retreated_) cannot_go_on(reason_.empty() ? reason : reason_, t);
+  const double here = solver_->time();
+  retreat_from(same(here, arrival_.t) ? arrival_.t : here, reason);
+}
+
+// The other solver goes on from t [s], where the one at work is.
+void Integration::retreat_from(double t, const std::string& reason) {
+  OdeSolver& left = *solver_;
+  use_retreat(true);
+  std::ranges::copy(left.x(), solver_->x().begin());
+  std::ranges::copy(left.atol(), solver_->atol().begin());
+  solver_->limit_step(longest_step_);
+  solver_->start(t);
+  handled_ = handled_ && t == arrival_.t;
+  arrival_ = {t, {}};
+  stuck_ = 0;
+  reason_ = reason;
+  retreat_time_ = t;
+}
+
+void Integration::use_retreat(bool retreated) {
+  reason_.clear();
+  if (retreated == retreated_) return;
+  if (!other_) other_ = retreat.make();
+  std::swap(solver_, other_);
+  retreated_ = retreated;
+  solver_->limit_step(longest_step_);
+}
+
+Effort Integration::effort() const noexcept {
+  Effort sum = solver_->effort();
+  if (!other_) return sum;
+  const Effort other = other_->effort();
+  sum.steps += other.steps;
+  sum.evaluations += other.evaluations;
+  sum.error_test_failures += other.error_test_failures;
+  sum.convergence_failures += other.convergence_failures;
+  sum.jacobians += other.jacobians;
+  sum.root_evaluations += other.root_evaluations;
+  return sum;
 }
 
 bool Integration::time_event_due() const noexcept { return next_time_ <= arrival_.t || same(next_time_, arrival_.t); }

@@ -84,6 +84,7 @@ struct IntegrationState {
   std::map<Cause, EventHistory> seen;
   std::int64_t events = 0;
   double first_step = 0.0;
+  bool retreated = false;  // to another solver
 };
 
 // A row of the trace: of a communication point at which nothing else happens, or of a side of an event.
@@ -92,6 +93,13 @@ enum class RowOf { point, event };
 // The integrator chooses its steps, also beyond communication points, which are then interpolated. It goes back to
 // where all indicators had the signs that they should where one has another sign at a point although it was not seen to
 // cross zero, and finds the event. All functions throw IntegrationStopped.
+// Another solver in place of one that cannot go on, where the user has chosen none.
+struct SolverRetreat {
+  std::function<std::unique_ptr<OdeSolver>()> make;  // none: the user has chosen the solver
+  // The other one has gone on from t [s], for this reason.
+  std::function<void(double t, const std::string& reason)> on_retreat = [](double, const std::string&) {};
+};
+
 class Integration {
  public:
   // The solver is one of that system.
@@ -106,6 +114,7 @@ class Integration {
   std::function<void(double, RowOf)> on_row = [](double, RowOf) {};
   // The last row was that of no event.
   std::function<void()> on_no_row = [] {};
+  SolverRetreat retreat;
   // The caller handles events with `enter` and `leave`: it stops before each, says why it is `due`, and leaves no row.
   bool hands_over = false;
   std::vector<Cause> due;
@@ -122,7 +131,7 @@ class Integration {
   [[nodiscard]] double time() const noexcept { return arrival_.t; }
   [[nodiscard]] double next_time() const noexcept { return next_time_; }
   [[nodiscard]] std::int64_t events() const noexcept { return events_; }
-  [[nodiscard]] Effort effort() const noexcept { return solver_->effort(); }
+  [[nodiscard]] Effort effort() const noexcept;
   [[nodiscard]] std::vector<double> indicators() { return system_.indicators_at(arrival_.t, solver_->x().data()); }
 
   // At a time [s] that it has reached; it may already be further, but past no event.
@@ -149,6 +158,9 @@ class Integration {
   [[nodiscard]] bool jump_due();
   void start_solver(double t, double first_step = 0.0);
   void step(double stop, bool step_by_step);
+  void go_on_or_retreat(const std::string& reason, double t);
+  void retreat_from(double t, const std::string& reason);
+  void use_retreat(bool);
   bool was_there_and_back();
   void back_to_anchor();
   void stand_at(double t);
@@ -169,7 +181,10 @@ class Integration {
   OdeSystem& system_;
   OdeEvents& event_exchange_;
   const IntegrationSettings settings_;
-  std::unique_ptr<OdeSolver> solver_;
+  std::unique_ptr<OdeSolver> solver_, other_;  // the one at work, and the one that is not
+  bool retreated_ = false;
+  std::string reason_;  // of a retreat that has not made a step yet
+  double retreat_time_ = 0.0;
   Crossings crossings_;
   ZenoDetector chatter_;
   Arrival arrival_;

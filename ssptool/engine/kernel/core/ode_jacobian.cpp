@@ -93,10 +93,11 @@ void OdeJacobian::forget() noexcept {
 // any step of an integrator would seem converged, and its error small. So differences must tell how f changes far to
 // the other side, or else near to one side (f may be curved). Where they do not, those to both sides are calculated and
 // the smaller ones taken, which do not cross a jump; where these do not either, f is noise over such steps, and greater
-// ones are taken.
+// ones are taken. At a border behind which f cannot be evaluated, the other side alone is left.
 bool OdeJacobian::differences(double t, const double* x) {
   moved_.assign(x, x + matrix_.rows);
-  if (!slopes(t, moved_, value_) || !differences_to(1.0, t, x)) return false;
+  if (!slopes(t, moved_, value_)) return false;
+  if (!differences_to(1.0, t, x)) return differences_to(-1.0, t, x);
   std::vector<double>& elements = matrix_.elements;
   while (!tells_far(t, x) && !tells_near(t, x)) {
     std::vector<double> one = elements;
