@@ -94,6 +94,7 @@ bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios 
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/documents.py
 	$(BIN)/python benchmarks/while_typing.py
+	$(BIN)/python benchmarks/studio_page.py
 	$(BIN)/python benchmarks/diagram.py
 	$(BIN)/python benchmarks/study.py
 	$(BIN)/python benchmarks/start.py

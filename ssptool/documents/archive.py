@@ -7,7 +7,7 @@ or none.
 
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
@@ -296,6 +296,20 @@ class Archive:
         names = sorted(self._edited() | set(self._now.added) | self._now.removed)
         return tuple(EntryEdit(name, self._entries.has(name), self._now.has(name)) for name in names)
 
+    def edited_files(self) -> dict[str, bytes | None]:
+        """The content of all entries that differ from those on disk; None: taken away. Documents are written once."""
+        written = {name: document.to_bytes() for name, document in self._documents.items()}
+        self._edited({name: text != self._documents[name].source for name, text in written.items()})
+        contents = {
+            name: written[name] if name in written else self.read(name) for name in (*written, *self._now.added)
+        }
+        removed = dict.fromkeys(self._now.removed)
+        return {name: content for name, content in {**contents, **removed}.items() if content != self.on_disk(name)}
+
+    def on_disk(self, name: str) -> bytes | None:
+        """The bytes of an entry without any edit; None if it is not there."""
+        return self._entries.read(name) if self._entries.has(name) else None
+
     def before(self, name: str) -> bytes:
         """The bytes of an entry on disk; empty for a new entry."""
         return self._entries.read(name) if self._entries.has(name) else b""
@@ -490,9 +504,11 @@ class Archive:
     def _on_disk(self, name: str) -> Path:
         return (self._entries.base if isinstance(self._entries, FolderEntries) else self._place.parent) / name
 
-    def _edited(self) -> set[str]:
+    def _edited(self, changed: Mapping[str, bool] | None = None) -> set[str]:
         """Edited documents. Edits of nested packages are refused, because they cannot be saved."""
-        edited = {name for name, document in self._documents.items() if document.changed}
+        if changed is None:
+            changed = {name: document.changed for name, document in self._documents.items()}
+        edited = {name for name, differs in changed.items() if differs}
         if around := sorted(name for name in edited if name.startswith(uri.UP)):
             raise WrongValue(f"{around[0]} lies outside {self.path}: open that file to edit it")
         if inside := sorted(name for name in edited if not self._now.has(name)):

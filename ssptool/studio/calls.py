@@ -38,7 +38,7 @@ class PageCalls:
         self._runs = StudioRuns(tell)
         self._version = 0
         methods = (
-            *(self.model, self.findings, self.sheet, self.about, self.connection, self.find),
+            *(self.model, self.findings, self.sheet, self.connections, self.about, self.connection, self.find),
             *(self.targets, self.suggestions, self.parameters, self.move, self.consequences),
             *(self.plan, self.run, self.cancel, self.runs, self.plot, self.signals, self.values, self.differences),
             *(
@@ -95,12 +95,18 @@ class PageCalls:
         session, model = self._session, self._model
         return {
             "version": self._version,
-            "findings": findings_of(session.archive, session.switches, model.places, session.structure.name),
+            "findings": findings_of(
+                session.archive, session.structure.name, session.switches, session.kept, model.places
+            ),
             "loops": model.loops(),
         }
 
     def sheet(self, path: Names) -> Answer:
         return self._model.sheet(tuple(path))
+
+    def connections(self, path: Names) -> Answer:
+        """The connections of a sheet, which take longer than its picture: the system is flattened for them."""
+        return self._model.connections(tuple(path))
 
     def about(self, element: Names) -> Answer:
         """An element: its facts, the values of its variables, and its text in the file."""

@@ -8,6 +8,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.drawing.diagram.model import Span, StatedSheet
 from ssptool.network.tree import ElementPath
+from ssptool.rules.kept import Kept
 from ssptool.rules.runner import check_with_fixes
 from ssptool.rules.selection import Switches
 
@@ -54,9 +55,11 @@ class DrawnPlaces:
         return self._lines.get((file, line))
 
 
-def findings_of(archive: Archive, switches: Switches, places: DrawnPlaces, variant: str | None) -> list[dict[str, Any]]:
+def findings_of(
+    archive: Archive, variant: str, switches: Switches, kept: Kept, places: DrawnPlaces
+) -> list[dict[str, Any]]:
     """The findings of a check for the page, in the order of reports."""
-    checked = check_with_fixes(archive, variant, switches=switches)
+    checked = check_with_fixes(archive, variant, switches=switches, kept=kept)
     return [_content(one, places, checked.fixes) for one in checked.report.diagnostics]
 
 

@@ -26,6 +26,9 @@ from ssptool.network.network import IDENTITY, Leg, Network, Port, Signal
 from ssptool.network.tree import ElementPath, dotted
 from ssptool.studio.findings import DrawnPlaces
 
+MOST_ROUTED = 50
+"""Lines of one sheet that are led around elements; more have one step each, for that takes no time."""
+
 MOST_FOUND = 50
 """Elements that a search lists."""
 
@@ -46,7 +49,7 @@ class SystemModel:
     def __init__(self, archive: Archive, structure: Document, before: "SystemModel | None" = None) -> None:
         self.archive = archive
         self.structure = structure
-        self._memory = Memory() if before is None else before._remembered()
+        self._memory = Memory(ways={}) if before is None else before._remembered()
 
     @cached_property
     def stated(self) -> Mapping[ElementPath, StatedSheet]:
@@ -115,11 +118,14 @@ class SystemModel:
             "svg": sheet_svg(sheet, {}, link=_no_address),
             "blocks": {key_of(block.path): _block(block) for block in stated.blocks},
             "pins": [_pin(pin) for pin in stated.pins],
-            "connections": {one_line(line.described[0]): self._connection(path, line) for line in _single(stated)},
         }
 
+    def connections(self, path: ElementPath) -> dict[str, Any]:
+        """The connections of a sheet by their texts: ends, types, units and conversions."""
+        return {one_line(line.described[0]): self._connection(path, line) for line in _single(self._sheet(path))}
+
     def arranged(self, path: ElementPath) -> Sheet:
-        return arranged(self.stated, path, 0, DrawnWires.BUNDLED, self._memory)
+        return arranged(self.stated, path, 0, DrawnWires.BUNDLED, self._memory, MOST_ROUTED)
 
     def _sheet(self, path: ElementPath) -> StatedSheet:
         if path not in self.stated:

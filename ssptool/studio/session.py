@@ -18,6 +18,7 @@ from ssptool.editing.draft import empty_structure
 from ssptool.editing.editor import Editor
 from ssptool.editing.names import Sharing
 from ssptool.errors import WrongUsage, is_own
+from ssptool.rules.kept import Kept
 from ssptool.rules.runner import open_checked
 from ssptool.rules.selection import Switches
 from ssptool.studio.gestures import Gesture
@@ -95,6 +96,7 @@ class EditSession:
         self.at = 0
         self._saved = 0
         self.conflict: Conflict | None = None
+        self.kept = Kept()
         self.archive = self._opened()
         if self.archive.is_generated:
             self.read_only = f"it is made of {path.name}; `ssptool convert` makes a system of it"
@@ -185,7 +187,7 @@ class EditSession:
             raise self.conflict
         if not self.unsaved:
             return
-        before = {name: self._on_disk(name) for name in self.state.files}
+        before = {name: self.archive.on_disk(name) for name in self.state.files}
         self.archive.require_links_inside()
         self.archive.save()
         written = self.state.files
@@ -252,35 +254,20 @@ class EditSession:
         _put(self.archive, files)
 
     def _made_by(self, gesture: Gesture) -> State:
+        self.kept.files.clear()  # the gesture changes the trees of documents
         try:
             with closing(Editor(self.archive, self.structure, gesture.sharing)) as editor:
                 gesture.carry_out(editor)
-                files = self._files()
+                files = self.archive.edited_files()
                 return State(files, gesture, self._diff(self.state.files, files), editor.notes)
         except BaseException:
             self._open()  # without what was done before it failed
             raise
 
-    def _files(self) -> dict[str, bytes | None]:
-        """What differs from the files on disk now."""
-        found: dict[str, bytes | None] = {}
-        for edit in self.archive.edits():
-            content = self.archive.content(edit.name) if edit.exists else None
-            if content != self._on_disk(edit.name):
-                found[edit.name] = content
-        return found
-
-    def _on_disk(self, name: str) -> bytes | None:
-        """The bytes of an entry as they are on disk; None if it is not there."""
-        known = next((edit for edit in self.archive.edits() if edit.name == name), None)
-        if known is None:
-            return self.archive.content(name) if self.archive.has(name) else None
-        return self.archive.before(name) if known.existed else None
-
     def _diff(self, before: Files, after: Files) -> str:
         names = sorted({*before, *after})
         sides = (
-            FileEdit(name, *(one[name] if name in one else self._on_disk(name) for one in (before, after)))
+            FileEdit(name, *(one[name] if name in one else self.archive.on_disk(name) for one in (before, after)))
             for name in names
         )
         return unified_diff(side for side in sides if side.before != side.after)

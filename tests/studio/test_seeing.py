@@ -37,6 +37,7 @@ def test_elements_are_explained_with_value_origin_and_xml(coupled):
 
 @browser
 def test_lines_have_units_and_those_of_a_loop_stand_out(coupled):
+    coupled.locator("ssp-diagram .unit").first.wait_for(state="attached")
     units = coupled.locator("ssp-diagram .unit").all_text_contents()
     assert sorted(units) == ["N", "m", "m/s", "m/s2"]
     coupled.locator(".wire.loop").first.wait_for(state="attached")

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
-from itertools import chain
+from itertools import chain, pairwise
 from statistics import median
 from typing import TypeAlias
 
@@ -115,8 +115,11 @@ def arranged(
     depth: int = 0,
     wires: DrawnWires = DrawnWires.ALL,
     memory: Memory | None = None,
+    most_routed: int | None = None,
 ) -> Sheet:
     """The drawing of a system with the content of its elements, up to a number of levels.
+
+    With more lines than `most_routed` to lead around elements, which takes long, they are drawn with one step each.
 
     Raises
     ------
@@ -125,7 +128,7 @@ def arranged(
     """
     tell("drawing")
     _check_number(sum(path == each[: len(path)] and len(each) <= len(path) + depth for each in stated))
-    return _Arranger(stated, wires, memory).sheet(path, depth)
+    return _Arranger(stated, wires, memory, most_routed).sheet(path, depth)
 
 
 def all_arranged(
@@ -168,11 +171,16 @@ class _Arranger:
     """Keeps what is drawn inside of elements, as each is inside of all systems around it."""
 
     def __init__(
-        self, stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires, memory: Memory | None = None
+        self,
+        stated: Mapping[ElementPath, StatedSheet],
+        wires: DrawnWires,
+        memory: Memory | None = None,
+        most_routed: int | None = None,
     ) -> None:
         self._stated = stated
         self._wires = wires
         self._memory = memory or Memory()
+        self._most_routed = math.inf if most_routed is None else most_routed
         self._insides: dict[tuple[ElementPath, float], Sheet] = {}
 
     def sheet(self, path: ElementPath, depth: float, *, nested: bool = False) -> Sheet:
@@ -184,7 +192,7 @@ class _Arranger:
         }
         if self._wires is DrawnWires.BUNDLED:
             stated = bundled(stated, inside)
-        return _Arrangement(stated, inside, nested, self._memory).sheet()
+        return _Arrangement(stated, inside, nested, self._memory, self._most_routed).sheet()
 
     def _inside(self, path: ElementPath, depth: float) -> Sheet:
         key = path, depth
@@ -196,8 +204,11 @@ class _Arranger:
 class _Arrangement:
     """Arrangement of a sheet: stated positions are kept, and all other elements are laid out."""
 
-    def __init__(self, stated: StatedSheet, inside: Mapping[str, Sheet], nested: bool, memory: Memory) -> None:
+    def __init__(
+        self, stated: StatedSheet, inside: Mapping[str, Sheet], nested: bool, memory: Memory, most_routed: float
+    ) -> None:
         self._stated = stated
+        self._most_routed = most_routed
         self._memory = memory
         self._inside = inside
         self._nested = nested
@@ -250,8 +261,8 @@ class _Arrangement:
         stubs = self._stubs.values()
         first, last = [box.name for box in stubs if box.outlets], [box.name for box in stubs if box.inlets]
         folds = any(block.group for block in self._stated.blocks)
-        of = SheetName(self._stated.path, inside=bool(self._inside), named=self._nested and bool(stubs))
-        return self._memory.lay_out(of, boxes, among, spacing, first, last, folds=folds)
+        self._sheet_name = SheetName(self._stated.path, inside=bool(self._inside), named=self._nested and bool(stubs))
+        return self._memory.lay_out(self._sheet_name, boxes, among, spacing, first, last, folds=folds)
 
     def _stub(self, pin: StatedPin) -> LayoutBox:
         """A connector of the system in the layout; its label has room over the line if it will stand in a box."""
@@ -391,7 +402,9 @@ class _Arrangement:
         ends = [(*self._ends[line.start], *self._ends[line.end]) for line in shown]
         ways = {place: way for place, line in enumerate(shown) if (way := self._way(line)) is not None}
         missing = [place for place in range(len(shown)) if place not in ways]
-        if missing:
+        if len(missing) > self._most_routed:
+            ways |= {place: _one_step(ends[place]) for place in missing}
+        elif missing:
             ways |= self._routed(missing, ways, ends, canvas)
         for place, line in enumerate(shown):
             yield Line(ways[place], line.described, line.spans, (line.start[0], line.end[0]))
@@ -401,9 +414,22 @@ class _Arrangement:
     ) -> Iterator[tuple[int, tuple[Point, ...]]]:
         """Ways of the lines that have none yet, the shortest first, clear of those that have one."""
         router, nets = Router(self._boxes, _LANE * self._text, canvas), nets_of((one[0], one[2]) for one in ends)
-        for place, way in ways.items():
+        kept = dict(self._kept_ways(missing, ends))
+        for place, way in (*ways.items(), *kept.items()):
             router.take(way, nets[place])
-        yield from routed(router, {place: ends[place] for place in missing}, dict(enumerate(nets)), 1.5 * self._text)
+        left = {place: ends[place] for place in missing if place not in kept}
+        found = kept | dict(routed(router, left, dict(enumerate(nets)), 1.5 * self._text))
+        if self._memory.ways is not None:
+            self._memory.ways[self._sheet_name] = {ends[place]: way for place, way in found.items()}
+        yield from found.items()
+
+    def _kept_ways(self, missing: Sequence[int], ends: Sequence[Ends]) -> Iterator[tuple[int, tuple[Point, ...]]]:
+        """Ways of an earlier drawing whose ends are where they were, and that run through no element now."""
+        known = (self._memory.ways or {}).get(self._sheet_name, {})
+        for place in missing:
+            way = known.get(ends[place])
+            if way is not None and not any(_runs_through(way, box, 0.1 * self._text) for box in self._boxes):
+                yield place, tuple(way)
 
     def _way(self, line: StatedLine) -> tuple[Point, ...] | None:
         """The way that the document states, or that of the layout; None if the line is still to be routed."""
@@ -416,6 +442,23 @@ class _Arrangement:
             begin, finish = (start, end) if self._flows_out(line.start) else (end, start)
             return way if (way[0], way[-1]) == (begin, finish) else straightened([begin, *way, finish])
         return None
+
+
+def _one_step(ends: Ends) -> tuple[Point, ...]:
+    """A way between two ends with one step half way, through whatever is there."""
+    start, _, end, _ = ends
+    middle = (start.x + end.x) / 2
+    return straightened([start, Point(middle, start.y), Point(middle, end.y), end])
+
+
+def _runs_through(way: Sequence[Point], box: Rectangle, rim: float) -> bool:
+    return any(
+        min(one.x, other.x) < box.x2 - rim
+        and max(one.x, other.x) > box.x1 + rim
+        and min(one.y, other.y) < box.y2 - rim
+        and max(one.y, other.y) > box.y1 + rim
+        for one, other in pairwise(way)
+    )
 
 
 def _text_height(stated: StatedSheet) -> float:

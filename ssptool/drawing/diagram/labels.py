@@ -87,6 +87,10 @@ _SMALLER = (1.0, 0.85, 0.7)
 """Letters of names, and of labels outside, over those of the sheet; tried one after the other."""
 
 
+CROWDED = 1_000
+"""Lines of a sheet beyond which labels inside of elements do not look for a free place, which would take seconds."""
+
+
 def lettered(sheet: Sheet) -> Sheet:
     """Label a sheet and nested ones: elements always, connectors if there is room."""
     return _Lettering(sheet).sheet(sheet)
@@ -95,6 +99,7 @@ def lettered(sheet: Sheet) -> Sheet:
 class _Lettering:
     def __init__(self, sheet: Sheet) -> None:
         self._taken = Occupied()
+        self._crowded = sum(len(one.lines) for one in sheet.all()) > CROWDED
         self._expanded = {inset.path for one in sheet.all() for inset in one.insets}
         for one in sheet.all():
             self._draw(one)
@@ -145,6 +150,8 @@ class _Lettering:
     def _first(self, places: Iterable[Label], inside: DrawnBlock | None = None) -> Label | None:
         """The first place that is free, which is then taken. Inside of an element, that is no obstacle."""
         for label in places:
+            if self._crowded and inside is not None:
+                return label  # beside the pins of its own element there is room in most cases
             if self._free(label, inside):
                 self._taken.area(label.extent)
                 return label

@@ -13,6 +13,7 @@ from ssptool.drawing.diagram.groups import Members
 from ssptool.drawing.diagram.layers import Edge
 from ssptool.drawing.diagram.layout import Layout, LayoutBox, Spacing, lay_out
 from ssptool.drawing.diagram.model import Point, Rectangle
+from ssptool.drawing.diagram.routing import Ends
 from ssptool.foreign_text import json_content
 from ssptool.network.tree import ElementPath
 
@@ -42,6 +43,8 @@ class Memory:
     members: Members = field(default_factory=dict)
     known: dict[SheetName, EarlierLayout] = field(default_factory=dict)
     used: dict[SheetName, tuple[Sequence[LayoutBox], Layout]] = field(default_factory=dict)
+    ways: dict[SheetName, dict[Ends, Sequence[Point]]] | None = None
+    """Ways of lines around elements that have a place; None: they are not kept."""
 
     @classmethod
     def of_page(cls, page: Path) -> "Memory":
@@ -80,7 +83,7 @@ class Memory:
     def followed(self, members: Members) -> "Memory":
         """The memory for a later drawing of the same program: with the layouts that were used here."""
         used = {name: _as_earlier(boxes, layout) for name, (boxes, layout) in self.used.items()}
-        return Memory(members, {**self.known, **used})
+        return Memory(members, {**self.known, **used}, ways=self.ways)
 
     def content(self, members: Members) -> dict[str, Any]:
         """What a page keeps of the layouts that were used, and of the groups."""

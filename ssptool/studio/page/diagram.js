@@ -5,6 +5,7 @@ import { svg } from './elements.js';
 
 const NEAR = [[0, 0], ...[1, 2, 3, 4, 5].flatMap(d => [[d, 0], [-d, 0], [0, d], [0, -d]])];
 const STRENGTH = ['error', 'warning', 'loop', 'info'];
+const LEGIBLE = 3;  // pixels of a letter
 const CLICK = 4;  // pixels that a hand moves in a click
 
 class Diagram extends HTMLElement {
@@ -40,11 +41,20 @@ class Diagram extends HTMLElement {
     this.replaceChildren(document.importNode(new DOMParser().parseFromString(sheet.svg, 'image/svg+xml').documentElement, true));
     this.home = this.picture.getAttribute('viewBox').split(' ').map(Number);
     this.prepare();
+    this.size = this.letter();
+    this.level();
     const moved = view && home && view.join() !== home.join();
     if (moved) this.look(...view);
     this.mark();
     this.label();
     this.highlight();
+  }
+
+  /** Ends, units and signals of the connections, which come after the picture. */
+  know(connections) {
+    this.sheet.connections = connections;
+    this.mark();
+    this.label();
   }
 
   get picture() { return this.querySelector('svg'); }
@@ -70,7 +80,15 @@ class Diagram extends HTMLElement {
 
   // -- looking
 
-  look(x, y, w, h) { this.picture.setAttribute('viewBox', [x, y, w, h].join(' ')); }
+  look(x, y, w, h) {
+    this.picture.setAttribute('viewBox', [x, y, w, h].join(' '));
+    this.level();
+  }
+  /** What is too small to be read is not drawn: pictures of large systems move in time. */
+  level() {
+    const [, , w, h] = this.view, scale = Math.min(this.clientWidth / w, this.clientHeight / h);
+    this.picture.classList.toggle('far', this.size * scale < LEGIBLE);
+  }
   fit() { this.look(...this.home); }
   zoom(factor, px = .5, py = .5) {
     const [x, y, w, h] = this.view;

@@ -37,8 +37,11 @@ async function draw() {
   const sheet = await ask('sheet', { path: shown });
   if (!sheet) return;
   trail();
-  diagram.show(sheet);
+  diagram.show({ ...sheet, connections: {} });
   diagram.toggleAttribute('empty', Object.keys(sheet.blocks).length === 0);
+  const version = model.version, known = await ask('connections', { path: sheet.path });
+  if (!known || version !== model.version || !same(sheet.path, shown)) return;  // there is a newer picture
+  diagram.know(known);
   await describe(diagram.selected);
 }
 /** Which buttons can be used, and what they would do. */
@@ -127,7 +130,7 @@ async function remove() {
   if (!thing || !editable() || thing.kind === 'connector' || (known && known.group)) return;
   const cut = text => ({ verb: 'disconnect', a: diagram.sheet.connections[text].ends[0], b: diagram.sheet.connections[text].ends[1] });
   diagram.select(null);
-  await edit(...(known ? [{ verb: 'remove', names: [known.path] }] : thing.texts.map(cut)));
+  await edit(...(known ? [{ verb: 'remove', names: [known.path] }] : thing.texts.filter(text => diagram.sheet.connections[text]).map(cut)));
 }
 async function rewrite({ file, line, xml }, text) {
   if (await ask('rewrite', { file, line, before: xml, after: text })) quiet();
