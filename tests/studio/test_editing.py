@@ -4,7 +4,7 @@ import pytest
 
 import ssptool
 from tests.cli.browser import browser, violations
-from tests.studio.conftest import connector_at, copy_of, drag
+from tests.studio.conftest import SYSTEMS, connector_at, copy_of, drag
 
 SSD = "SystemStructure.ssd"
 
@@ -134,6 +134,20 @@ def test_an_element_is_renamed_in_a_dialog(page):
     page.locator(".block.selected[data-of=Left]").wait_for()
     page.get_by_role("button", name="Undo").click()
     page.locator(".block[data-of=System1]").wait_for()
+
+
+@browser
+def test_what_a_replacement_would_break_is_listed_first(page):
+    page.locator(".block[data-of=System1] .frame").click()
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Replace FMU…").click()
+    chooser.value.set_files(SYSTEMS / "dual_mass_oscillator" / "resources" / "System2.fmu")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("breaks: System1.m1: no such variable").wait_for()
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Cancel").click()
+    assert page.get_by_role("button", name="Redo").is_enabled(), "nothing is changed: what was undone can be done again"
+    page.keyboard.press("Escape")
 
 
 @browser

@@ -91,3 +91,28 @@ export function asked(title, fields, action = 'OK') {
     if (first && first.select) first.select();
   });
 }
+
+/** Replace the FMU of a component by a file that is chosen, after a look at what that would break. */
+export function replaceFmu(component) {
+  const input = make('input', { type: 'file', accept: '.fmu', onchange: async () => {
+    try {
+      const fmu = await upload(input.files[0]), found = await call('consequences', { component, fmu });
+      const breaks = found.some(one => one.weight === 'breaks');
+      if (found.length && !await agreed(`Replace the FMU of ${component.join('.')}`, found, breaks ? 'Replace all the same' : 'Replace')) return;
+      await edit({ verb: 'replace', component, fmu, force: breaks });
+    } catch (problem) {
+      complain(problem);
+    }
+  } });
+  input.click();
+}
+function agreed(title, found, action) {
+  return new Promise(resolve => {
+    const dialog = make('dialog', { 'aria-labelledby': 'agree-title', onclose: () => { dialog.remove(); resolve(dialog.returnValue === 'ok'); } },
+      make('form', { method: 'dialog' }, make('h2', { id: 'agree-title' }, title),
+        make('ul', { class: 'consequences' }, ...found.map(one => make('li', { class: one.weight }, `${one.weight}: ${one.text}`))),
+        make('div', { class: 'actions' }, make('button', { value: 'ok', class: 'primary' }, action), button('Cancel', () => dialog.close('')))));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}

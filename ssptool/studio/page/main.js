@@ -4,7 +4,7 @@ import './diagram.js';
 import './outline.js';
 import './details.js';
 import { card } from './details.js';
-import { addFiles, ask, asked, complain, dropped, edit, quiet } from './edits.js';
+import { addFiles, ask, asked, complain, dropped, edit, quiet, replaceFmu } from './edits.js';
 import { button, dotted, make, same } from './elements.js';
 import { call, on } from './server.js';
 import { panels } from './panels.js';
@@ -118,7 +118,8 @@ async function actions(thing, known) {
   if (known && known.group) return [];
   const path = ownerOf(diagram, thing);
   if (thing.kind === 'connector') return connectButtons(path, thing.names);
-  return [button('Rename', () => rename(path), 'With all references to it (F2)'), button('Remove', remove, 'With its connections (Delete)')];
+  return [button('Rename', () => rename(path), 'With all references to it (F2)'), button('Remove', remove, 'With its connections (Delete)'),
+    ...(/\.fmu$/i.test(known ? known.source : '') ? [button('Replace FMU…', () => replaceFmu(path), 'After a look at what would break')] : [])];
 }
 async function rename(path) {
   const answer = await asked(`Rename ${dotted(path)}`, { name: { label: 'New name', value: path.at(-1) } }, 'Rename');
