@@ -76,6 +76,7 @@ class OpenSystem:
     waiting: asyncio.Task[None] | None = None
     changes: int = 0
     snapshot: SystemSnapshot | None = None
+    kept_for_snapshots: Kept = field(default_factory=Kept)
     snapshot_of: int = -1
     outlines: dict[Path, list[types.DocumentSymbol]] = field(default_factory=dict)
 
@@ -257,7 +258,9 @@ class SspLanguageServer(LanguageServer):
                 system.snapshot.close()
                 system.snapshot = None
             try:
-                system.snapshot, system.snapshot_of = SystemSnapshot(system.path, buffers, self.codec), changes
+                kept = system.kept_for_snapshots  # another one than that of checks, which go on in another thread
+                system.snapshot = SystemSnapshot(system.path, buffers, self.codec, kept)
+                system.snapshot_of = changes
             except (InvalidDocument, InvalidSettings, OSError):
                 return None
         return system.snapshot

@@ -24,6 +24,7 @@ from ssptool.language_server.places import Places
 from ssptool.language_server.systems import Buffers, open_system
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Network
+from ssptool.rules.kept import Kept
 from ssptool.rules.load import load
 from ssptool.rules.subjects import Package, Structure
 from ssptool.tempfiles import TemporaryFolder
@@ -63,9 +64,10 @@ class ShownDescriptions:
 
 
 class SystemSnapshot:
-    """An open system, to be closed; `codec` counts columns as the client does."""
+    """An open system, to be closed; `codec` counts columns as the client does, `kept` is what earlier ones left."""
 
-    def __init__(self, system: Path, buffers: Buffers, codec: PositionCodec) -> None:
+    def __init__(self, system: Path, buffers: Buffers, codec: PositionCodec, kept: Kept | None = None) -> None:
+        self._kept = kept or Kept()
         self.folder = system if system.is_dir() else system.parent
         self._codec = codec
         self._places: dict[Document, Places] = {}
@@ -85,7 +87,9 @@ class SystemSnapshot:
 
     @cached_property
     def package(self) -> Package:
-        return load(self.archive)
+        package = load(self.archive, kept=self._kept)
+        self._kept.finish(package)
+        return package
 
     @cached_property
     def names(self) -> Names:
