@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
 from typing import Any
 
+from ssptool.documents.document import garbage_collection_paused
 from ssptool.drawing.diagram.model import Span
 from ssptool.editing.names import Sharing
 from ssptool.engine.method_names import registered
@@ -65,7 +66,7 @@ class PageCalls:
             inspect.signature(method).bind(**arguments)
         except TypeError as problem:
             raise WrongCall(f"{name}: {problem}") from None
-        with self._lock:
+        with self._lock, garbage_collection_paused():  # which looks at all trees again and again
             return method(**arguments)
 
     def close(self) -> None:
