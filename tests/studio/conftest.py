@@ -52,7 +52,7 @@ def chromium() -> Iterator[Any]:
             page.errors = []
             page.on("pageerror", lambda error: page.errors.append(str(error)))
             page.on("request", lambda one: address in one.url or page.errors.append(one.url))
-            page.set_default_timeout(10000)
+            page.set_default_timeout(30_000)
             page.goto(address)
             page.locator("ssp-diagram svg").wait_for()
             return page

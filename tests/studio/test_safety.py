@@ -10,6 +10,8 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+import ssptool
+from tests.cli.browser import browser
 from tests.studio.conftest import SYSTEMS
 
 
@@ -72,3 +74,20 @@ def test_without_the_extra_the_command_says_how_to_install_it():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr == "error: the studio needs starlette: pip install 'ssptool[studio]'\n"
+
+
+@browser
+def test_names_and_texts_of_files_are_shown_as_text(studio, chromium, tmp_path):
+    evil = "<img src=x onerror=\"document.title='caught'\">"
+    with ssptool.new(
+        tmp_path / "evil", SYSTEMS / "dual_mass_oscillator" / "resources" / "System1.fmu", name=evil
+    ) as editor:
+        editor.rename("System1", evil).add_system("inner").system.elements[0].description = f"</title>{evil}"
+    page = chromium(studio(tmp_path / "evil"))
+    page.get_by_role("complementary", name="Systems").get_by_role("button", name=evil).nth(1).click()
+    page.get_by_role("heading", name=evil).nth(1).wait_for()
+    page.get_by_role("tab", name="Parameters").click()
+    page.get_by_role("button", name=f"{evil}.m1").wait_for()
+    assert evil in page.title()
+    assert page.locator("img").count() == 0
+    assert page.errors == []
