@@ -140,17 +140,18 @@ static void print_number(double value)
 /* --- commands
  * --------------------------------------------------------------------------------------------------------- */
 
-/* instantiate INSTANCE NAME TOKEN RESOURCES LOGGING */
+/* instantiate INSTANCE NAME TOKEN RESOURCES LOGGING EVENTS */
 static void instantiate(void)
 {
     static char names[instances][64];
     current = whole(1);
     snprintf(names[current], sizeof names[current], "%s", text(2));
-    const bool logging = whole(5) != 0;
-    component[current] = fmi == 2 ? CALL2(Instantiate)(names[current], fmi2CoSimulation, text(3), text(4), &callbacks,
-                                                       fmi2False, logging)
-                                  : CALL3(InstantiateCoSimulation)(names[current], text(3), text(4), false, logging,
-                                                                   false, false, NULL, 0, names[current], said3, NULL);
+    const bool logging = whole(5) != 0, events = whole(6) != 0;
+    component[current] =
+        fmi == 2
+            ? CALL2(Instantiate)(names[current], fmi2CoSimulation, text(3), text(4), &callbacks, fmi2False, logging)
+            : CALL3(InstantiateCoSimulation)(names[current], text(3), text(4), false, logging, events, events, NULL, 0,
+                                             names[current], said3, NULL);
     printf("instance\t%d\t%s\n", current, component[current] == NULL ? "null" : "made");
 }
 
@@ -198,6 +199,41 @@ static void step(void)
     double last;
     check(fmi == 2 ? (int)CALL2(DoStep)(component[current], number(1), number(2), fmi2False)
                    : (int)CALL3(DoStep)(component[current], number(1), number(2), false, &event, &end, &early, &last));
+}
+
+/* settle: the event iterations of FMI 3.0, and out of event mode */
+static void settle(void)
+{
+    void *const c = component[current];
+    bool again = true, end, nominals, states, defined = false;
+    double next = 0.0;
+    while (again)
+        check(CALL3(UpdateDiscreteStates)(c, &again, &end, &nominals, &states, &defined, &next));
+    check(CALL3(EnterStepMode)(c));
+    printf("settled");
+    if (defined)
+        print_number(next);
+    putchar('\n');
+}
+
+/* advance BEGIN END: through the events between, each of which is handled at its time */
+static void advance(void)
+{
+    void *const c = component[current];
+    double t = number(1);
+    const double last = number(2);
+    bool early = true; /* not when the end is reached, but for rounding */
+    while (early && t < last) {
+        bool event, end;
+        check(CALL3(DoStep)(c, t, last - t, true, &event, &end, &early, &t));
+        printf("reached");
+        print_number(t);
+        putchar('\n');
+        if (event) {
+            check(CALL3(EnterEventMode)(c));
+            settle();
+        }
+    }
 }
 
 /* derivative UNKNOWN KNOWN SEED */
@@ -308,6 +344,10 @@ static void obey(void)
         get();
     } else if (IS("step")) {
         step();
+    } else if (IS("settle")) {
+        settle();
+    } else if (IS("advance")) {
+        advance();
     } else if (IS("derivative")) {
         derivative();
     } else if (IS("save")) {

@@ -21,7 +21,10 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / "build" / "cross"
 WRAPPER = ROOT / "systems" / "models" / "wrapper"
-MODELS = (ROOT / "systems" / "models", ROOT / "tests" / "engine" / "models")
+TESTED = ROOT / "tests" / "engine" / "models"
+MODELS = (ROOT / "systems" / "models", TESTED, ROOT / "tests" / "models" / "models")
+EVENTS = TESTED / "events"
+HYBRID = TESTED / "hybrid"
 HEADERS = Path(fmpy.__file__).parent / "c-code"
 FOREIGN_LIBRARIES = Path("/usr/aarch64-linux-gnu")
 PATIENCE = 600.0
@@ -84,15 +87,27 @@ def driver(name: str) -> Path:
     return _compile(platform, BUILD / name / f"driver{ending}", "-Wall", "-Wextra", HERE / "driver.c", *libraries)
 
 
+def _source(identifier: str, fmi: int) -> Path | None:
+    """Of a model; those with event mode have the names of others, which do not exist in FMI 3.0."""
+    folders = (HYBRID, *((EVENTS,) if fmi == 3 else ()), *MODELS)
+    return next((file for folder in folders if (file := folder / f"{identifier}.c").is_file()), None)
+
+
 @cache
 def part(name: str, fmi: int, identifier: str) -> Path:
     """The library of one of our models, compiled for another platform."""
     platform = PLATFORMS[name]
-    source = next(file for folder in MODELS if (file := folder / f"{identifier}.c").is_file())
+    source = _source(identifier, fmi)
+    assert source is not None
     folder = BUILD / name / f"fmi{fmi}"
     position = () if name == "win64" else ("-fPIC",)
-    equations = _compile(platform, folder / f"{identifier}.o", "-c", "-DCOMPLEX_NUMBERS", *position, source)
-    files = [source, equations, *(WRAPPER / f"{one}.c" for one in (*_CORE, f"fmi{fmi}"))]
+    if source.parent == EVENTS:
+        files = [source, EVENTS / "events.c"]
+    elif source.parent == HYBRID:
+        files = [source, HYBRID / "hybrid.c", HYBRID / f"hybrid{fmi}.c"]
+    else:
+        equations = _compile(platform, folder / f"{identifier}.o", "-c", "-DCOMPLEX_NUMBERS", *position, source)
+        files = [source, equations, *(WRAPPER / f"{one}.c" for one in (*_CORE, f"fmi{fmi}"))]
     libraries = () if name == "win64" else ("-lm",)
     return _compile(platform, folder / f"{identifier}{platform.ending}", "-shared", *position, *files, *libraries)
 
@@ -102,8 +117,10 @@ def with_parts_for(platform: str, folder: Path, target: Path) -> Path:
     shutil.copytree(folder, target, ignore=shutil.ignore_patterns("fmi1", "fmi3", "no_flange"))
     for file in sorted(target.rglob("*.fmu")):
         described = read_description(file)
-        identifier = described.co_simulation.model_identifier
-        if described.fmi_major == 1 or not any((one / f"{identifier}.c").is_file() for one in MODELS):
+        interface = described.co_simulation or described.model_exchange
+        assert interface is not None
+        identifier = interface.model_identifier
+        if described.fmi_major == 1 or _source(identifier, described.fmi_major) is None:
             continue
         with zipfile.ZipFile(file, "a") as fmu:
             one = PLATFORMS[platform]
@@ -145,15 +162,15 @@ class Unpacked:
         name = f"{self.description.coSimulation.modelIdentifier}{one.ending}"
         return ("load", self.fmi, self._path("binaries", one.folder(self.fmi), name))
 
-    def instantiate(self, number: int = 0, logging: bool = False) -> tuple[object, ...]:
-        """The command that makes an instance."""
+    def instantiate(self, number: int = 0, logging: bool = False, events: bool = False) -> tuple[object, ...]:
+        """The command that makes an instance; with `events`, the driver handles those."""
         if self.fmi == 2:
             resources = (self.folder / "resources").as_uri()
             resources = resources.replace("file:///", "file:///Z:/") if self.platform == "win64" else resources
         else:
             resources = self._path("resources", "")
             resources += "\\" if self.platform == "win64" else "/"
-        return ("instantiate", number, f"instance{number}", self.description.guid, resources, int(logging))
+        return ("instantiate", number, f"instance{number}", self.description.guid, resources, int(logging), int(events))
 
     def drive(self, *commands: tuple[object, ...]) -> list[str]:
         """What the driver prints; `commands` follow the one that loads the library."""

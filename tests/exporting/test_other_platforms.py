@@ -2,19 +2,29 @@
 
 import functools
 import os
+import re
 import zipfile
 
 import pytest
 
+from tests.engine.event_mode.systems import write_system as write_typed_system
 from tests.engine.systems import write_system
 from tests.exporting.emulation import EMULATED, Unpacked, bits, emulator, numbers, with_parts_for
 from tests.exporting.fmus import SYSTEMS, exported
 from tests.exporting.test_derivatives import connected
+from tests.exporting.test_event_mode import SYSTEMS as EVENTFUL
+from tests.exporting.test_events_beside_exchange import ONE_STEP
+from tests.exporting.test_events_beside_exchange import SYSTEMS as EVENTS_OF_BOTH
+from tests.exporting.test_exchange_beside_simulation import mixed
 
 pytestmark = pytest.mark.skipif("SSPTOOL_CROSS" not in os.environ, reason="make cross runs other platforms")
 HERE = "linux64"
 COSIMULATED = ["dual_mass_oscillator", "mass_spring_damper", "one_dof_oscillator", "rotational_spring_mass_damper"]
 OSCILLATOR = "dual_mass_oscillator"
+MOVED = {"tank": {"Plant.v": "3"}}
+"""Start values of systems in which nothing happens else."""
+WITH_CLOCKS = ["sampled loop", "ball beside a mass", "counted bounces", "tank"]
+ENUMERATION = r'<ssd:Connector name="\w+" kind="\w+"><ssc:Enumeration/></ssd:Connector>'
 
 
 @pytest.fixture(params=EMULATED)
@@ -53,7 +63,9 @@ def get(fmu, *names):
 
 
 def outputs(fmu):
-    return [one.name for one in fmu.description.modelVariables if one.causality == "output"][:60]
+    """Floating-point numbers."""
+    variables = fmu.description.modelVariables
+    return [one.name for one in variables if one.causality == "output" and one.type in ("Real", "Float64")][:60]
 
 
 def steps(fmu, begin, end, size=0.01):
@@ -63,9 +75,9 @@ def steps(fmu, begin, end, size=0.01):
         yield get(fmu, *outputs(fmu))
 
 
-def initialized(fmu, number=0, **values):
+def initialized(fmu, number=0, *, events=False, **values):
     """An instance, initialized with values of parameters."""
-    yield fmu.instantiate(number)
+    yield fmu.instantiate(number, events=events)
     for name, value in values.items():
         yield ("set", fmu.references[name.replace("__", ".")], bits(value))
     yield ("initialize", bits(0.0))
@@ -147,6 +159,89 @@ def test_directional_derivatives(models, fmi, platform, tmp_path):
     assert there == here
     assert numbers(there[-2]) == pytest.approx([2.0 * 1.5 / 0.75], rel=1e-12)
     assert numbers(there[-1]) == pytest.approx([1.5 / 0.75], rel=1e-12)
+
+
+ONE_ODE = {"step_size": 0.01, "stop_time": 2.5, "tolerance": 1e-9}
+EXCHANGE = pytest.mark.parametrize("integrator", ["dormand-prince", "rosenbrock"])
+
+
+def assert_same_steps(fmu, folder, platform, count, size):
+    """And values that change."""
+
+    def commands(one):
+        return [*initialized(one), get(one, *outputs(one)), *steps(one, 0, count, size), ("terminate",), ("release",)]
+
+    here, there = on_both(fmu, folder, platform, commands)
+    values = [line for line in here if line.startswith("get")]
+    assert len(values) == count + 1
+    assert len(set(values)) > count // 3
+    assert not any(line.startswith("status") for line in here)
+    assert there == here
+
+
+@EXCHANGE
+def test_a_ball_and_a_lag_are_integrated_inside(integrator, exchange_models, fmi, platform, tmp_path):
+    """One ODE with six bounces, which are located inside of steps."""
+    components = {"Ball": "BouncingBall", "Lag": "Lag"}
+    system = write_system(tmp_path / "system", exchange_models, components, [("Ball.h", "Lag.u")])
+    system = with_parts_for(platform, mixed(system, *components), tmp_path / "for_both")
+    options = ONE_ODE | {"integrator": integrator, "accept": "UNIT-006", "platforms": [HERE, platform]}
+    assert_same_steps(exported(system, tmp_path, fmi=fmi, **options), tmp_path, platform, 25, 0.1)
+
+
+@pytest.mark.parametrize("exchange", ["System1", "System2"])
+def test_model_exchange_beside_co_simulation(exchange, fmi, platform, tmp_path):
+    """The algebraic loop of the oscillator leads through both."""
+    system = with_parts_for(platform, SYSTEMS / OSCILLATOR, tmp_path / "for_both")
+    options = ONE_ODE | {"master": "iterated", "platforms": [HERE, platform]}
+    fmu = exported(mixed(system, exchange), tmp_path, fmi=fmi, **options)
+    assert_same_steps(fmu, tmp_path, platform, 40, 0.01)
+
+
+@pytest.mark.parametrize("name", EVENTS_OF_BOTH)
+def test_events_of_model_exchange_beside_co_simulation(name, models, fmi, platform, tmp_path):
+    components, exchange, connections, values = EVENTS_OF_BOTH[name]
+    fmus = models if fmi == 2 and "Valve" in components else models.parent / "fmi3"
+    system = mixed(write_typed_system(tmp_path / "system", fmus, components, connections), *exchange)
+    ssd = system / "SystemStructure.ssd"
+    ssd.write_text(re.sub(ENUMERATION, "", ssd.read_text()))
+    system = with_parts_for(platform, system, tmp_path / "for_both")
+    options = {"start_values": values, "step_size": 0.1, "platforms": [HERE, platform]} | ONE_STEP
+    assert_same_steps(exported(system, tmp_path, fmi=fmi, **options), tmp_path, platform, 15, 0.1)
+
+
+def with_events(name, models, platform, folder, fmi):
+    """The FMU of a system with event mode and clocks."""
+    components, connections, values = EVENTFUL[name]
+    values = {**values, **MOVED.get(name, {})}
+    system = write_typed_system(folder / "system", models.parent, components, connections)
+    system = with_parts_for(platform, system, folder / "for_both")
+    options = {"start_values": values, "step_size": 0.25, "stop_time": 2.0, "platforms": [HERE, platform]}
+    return exported(system, folder, fmi=fmi, **options)
+
+
+@pytest.mark.parametrize("name", WITH_CLOCKS)
+def test_events_and_clocks_are_handled_inside(name, models, fmi, platform, tmp_path):
+    assert_same_steps(with_events(name, models, platform, tmp_path, fmi), tmp_path, platform, 20, 0.1)
+
+
+@pytest.mark.parametrize("name", WITH_CLOCKS)
+def test_an_importer_handles_the_events(name, models, platform, tmp_path):
+    """Those of FMI 3.0, at the same times."""
+
+    def commands(fmu):
+        yield from initialized(fmu, events=True)
+        yield ("settle",)
+        for number in range(20):
+            yield ("advance", bits(number * 0.1), bits((number + 1) * 0.1))
+            yield get(fmu, *outputs(fmu))
+        yield ("release",)
+
+    fmu = with_events(name, models, platform, tmp_path, 3)
+    here, there = on_both(fmu, tmp_path, platform, lambda one: list(commands(one)))
+    assert not any(line.startswith("status") for line in here)
+    assert len([line for line in here if line.startswith("settled")]) > 1
+    assert there == here
 
 
 FOLDERS = ["with blanks and 100%25", "Größe 漢字 č", "/".join(["long" * 15] * 5)]
