@@ -67,6 +67,7 @@ NOT_OF_THE_SHELL = {
     "settings_file": "--settings",
     "options": "its fields",
     "progress": "always shown",
+    "go_on": "Ctrl-C",
     "keep": "for what a program does with the trace",
 }
 
