@@ -49,6 +49,7 @@ class SystemModel:
     def __init__(self, archive: Archive, structure: Document, before: "SystemModel | None" = None) -> None:
         self.archive = archive
         self.structure = structure
+        self._sheets: dict[ElementPath, dict[str, Any]] = {}
         self._memory = Memory(ways={}) if before is None else before._remembered()
 
     @cached_property
@@ -111,7 +112,13 @@ class SystemModel:
 
     def sheet(self, path: ElementPath) -> dict[str, Any]:
         """One system as a picture, and what the page has to know of the things in it."""
-        stated, sheet = self._sheet(path), self.arranged(path)
+        stated = self._sheet(path)
+        if path not in self._sheets:
+            self._sheets[path] = self._drawn(stated)
+        return self._sheets[path]
+
+    def _drawn(self, stated: StatedSheet) -> dict[str, Any]:
+        path, sheet = stated.path, self.arranged(stated.path)
         return {
             "path": list(path),
             "name": stated.name,

@@ -228,6 +228,7 @@ def serve(session: EditSession, *, port: int, say: Callable[[str], None], browse
             log_level="error",
             access_log=False,
             ws="websockets-sansio",
+            ws_per_message_deflate=False,  # it stays on this machine
             lifespan="on",
             timeout_graceful_shutdown=1,
         )

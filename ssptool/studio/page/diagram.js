@@ -87,7 +87,10 @@ class Diagram extends HTMLElement {
   /** What is too small to be read is not drawn: pictures of large systems move in time. */
   level() {
     const [, , w, h] = this.view, scale = Math.min(this.clientWidth / w, this.clientHeight / h);
-    this.picture.classList.toggle('far', this.size * scale < LEGIBLE);
+    const far = this.size * scale < LEGIBLE;
+    if (far === this.picture.classList.contains('far')) return;
+    this.picture.classList.toggle('far', far);
+    this.label();
   }
   fit() { this.look(...this.home); }
   zoom(factor, px = .5, py = .5) {
@@ -258,6 +261,7 @@ class Diagram extends HTMLElement {
   /** Units, conversions or values beside the lines. */
   label() {
     for (const old of this.querySelectorAll('.unit')) old.remove();
+    if (this.picture.classList.contains('far')) return;
     for (const wire of this.querySelectorAll('[data-connections]')) {
       const [text, ...more] = JSON.parse(wire.dataset.connections);
       const known = this.sheet.connections[text];
