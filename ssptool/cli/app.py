@@ -64,7 +64,7 @@ PANELS = {
         "unmap": "Remove entries of a parameter mapping. The inverse of `map`.",
         "dictionary": "Edit signal dictionaries: signals that elements share by name.",
         "rename": "Rename an element or a connector, with all references to it.",
-        "place": "Give an element a place in the diagram.",
+        "place": "Give an element a place in the diagram of its system.",
         "replace": "Replace the FMU of a component.",
     },
     "Packages, variants and versions": {
