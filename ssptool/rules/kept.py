@@ -1,4 +1,4 @@
-"""What one check leaves for the next one of the same system: facts of what has not changed."""
+"""Facts that one check leaves for the next one of the same system, about what has not changed."""
 
 from collections.abc import Iterable
 
