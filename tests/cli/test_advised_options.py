@@ -22,6 +22,7 @@ PRINTED_BY = {
     "engine": RUNS,
     "exporting": ("export",),
     "fmu": RUNS,
+    "language_server": ("run", "draw"),
     "network": ("run", "explain"),
     "rules": ("validate", "rule", *RUNS),
     "studies": ("study", "plot", "report"),
