@@ -62,8 +62,8 @@ _INSTALLED = Path(str(files("ssptool.exporting").joinpath("platforms")))
 _SOURCES = (_HERE.parent / "engine" / "kernel" / "core", _HERE / "runtime")
 _EXPORTED = _HERE / "runtime" / "exported.map"
 _OF_PLATFORM = {
-    # Functions that throw nothing need no table for the unwinder.
-    ".so": ("-fno-unwind-tables", f"-Wl,{_LONG}gc-sections"),
+    # Functions that throw nothing need no table for the unwinder, and types that are not thrown no description.
+    ".so": ("-fno-unwind-tables", "-fno-rtti", "-DSSPTOOL_OWN_UNLOADING", f"-Wl,{_LONG}gc-sections"),
     ".dll": (),
     # Frames that have no pointer, or are unwound at any instruction, need tables that are a sixth of the library.
     ".dylib": (

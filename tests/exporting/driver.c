@@ -52,6 +52,10 @@ static void *find(const char *name)
 {
     return (void *)GetProcAddress((HMODULE)library, name);
 }
+static void unload(void)
+{
+    FreeLibrary((HMODULE)library);
+}
 #else
 static void load(const char *path)
 {
@@ -60,6 +64,10 @@ static void load(const char *path)
 static void *find(const char *name)
 {
     return dlsym(library, name);
+}
+static void unload(void)
+{
+    dlclose(library);
 }
 #endif
 
@@ -366,6 +374,8 @@ static void obey(void)
         plain("Terminate");
     } else if (IS("release")) {
         release();
+    } else if (IS("unload")) {
+        unload();
     } else {
         fail("an unknown command");
     }

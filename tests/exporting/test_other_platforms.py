@@ -87,7 +87,8 @@ def initialized(fmu, number=0, *, events=False, **values):
 @pytest.mark.parametrize("system", COSIMULATED)
 def test_example_systems(system, fmus, platform, tmp_path):
     def commands(fmu):
-        return [*initialized(fmu), get(fmu, *outputs(fmu)), *steps(fmu, 0, 100), ("terminate",), ("release",)]
+        ends = [("terminate",), ("release",), ("unload",)]
+        return [*initialized(fmu), get(fmu, *outputs(fmu)), *steps(fmu, 0, 100), *ends]
 
     here, there = on_both(fmus(system, platform), tmp_path, platform, commands)
     assert len([line for line in here if line.startswith("get")]) == 101

@@ -17,6 +17,7 @@ import pytest
 import ssptool
 from ssptool.engine.failure import Unsupported
 from ssptool.exporting import runtimes
+from tests.exporting.emulation import Unpacked, bits
 from tests.exporting.fmus import SYSTEMS, assert_same_bits, exported, in_fmpy
 
 SYSTEM = SYSTEMS / "one_dof_oscillator"
@@ -227,10 +228,24 @@ def _machine(content):
     return {0x01000007: "darwin64", 0x0100000C: "aarch64-darwin"}[struct.unpack_from("<I", content, 4)[0]]
 
 
-@CROSS
-def test_the_runtime_that_zig_builds_for_linux_gives_the_same_bits(tmp_path, monkeypatch):
+@pytest.fixture
+def built_by_zig(monkeypatch):
+    """Exports for this platform have the runtime that zig builds for it."""
     built = runtimes._built(runtimes.PLATFORMS["linux64"])
-    monkeypatch.setattr("ssptool.exporting.package.runtime_library", lambda platform: Path(built))
+    monkeypatch.setattr("ssptool.exporting.package.runtime_library", lambda platform: built)
+
+
+@CROSS
+def test_a_process_ends_well_that_has_unloaded_what_zig_builds(built_by_zig, tmp_path):
+    """Whatever the library has to do at its end is done when it is unloaded."""
+    unpacked = Unpacked(exported(SYSTEM, tmp_path), tmp_path / "unpacked", "linux64")
+    initialized = (unpacked.instantiate(), ("initialize", bits(0.0)), ("initialized",))
+    *_, last = unpacked.drive(*initialized, ("terminate",), ("release",), ("unload",))
+    assert last == "instance\t0\tmade"
+
+
+@CROSS
+def test_the_runtime_that_zig_builds_for_linux_gives_the_same_bits(built_by_zig, tmp_path):
     for system in ("dual_mass_oscillator", "rotational_spring_mass_damper"):
         run = ssptool.simulate(SYSTEMS / system, stop_time=1.0).unwrap()
         found = in_fmpy(exported(SYSTEMS / system, tmp_path, stop_time=1.0), 0.001)
