@@ -95,9 +95,9 @@ def write_system(folder: Path, components: int, *, placed: bool) -> Path:
 {line.join(connections)}
     </ssd:Connections>
   </ssd:System>
-  <ssd:Units><ssd:Unit name="m"><ssc:BaseUnit m="1"/></ssd:Unit></ssd:Units>
+  <ssd:Units><ssc:Unit name="m"><ssc:BaseUnit m="1"/></ssc:Unit></ssd:Units>
 </ssd:SystemStructureDescription>
-""".replace("<ssd:Unit name", "<ssc:Unit name").replace("</ssd:Unit>", "</ssc:Unit>"),
+""",
         encoding="utf-8",
     )
     return folder

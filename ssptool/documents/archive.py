@@ -310,10 +310,6 @@ class Archive:
         """The bytes of an entry without any edit; None if it is not there."""
         return self._entries.read(name) if self._entries.has(name) else None
 
-    def before(self, name: str) -> bytes:
-        """The bytes of an entry on disk; empty for a new entry."""
-        return self._entries.read(name) if self._entries.has(name) else b""
-
     def content(self, name: str) -> bytes:
         """The bytes of an entry with all edits, as `save` writes them; empty for a removed entry."""
         if not self.has(name):

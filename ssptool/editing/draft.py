@@ -99,7 +99,7 @@ class Packages:
                 archive, inner = self._opened[edit.name]
                 yield from inner.edits(archive)
                 continue
-            before = around.before(edit.name) if edit.existed else None
+            before = around.on_disk(edit.name)
             yield FileEdit(self.name + edit.name, before, around.content(edit.name) if edit.exists else None)
 
     def close(self) -> None:

@@ -23,6 +23,7 @@ from ssptool.editing.replace import Consequence, consequences, replace
 from ssptool.editing.set import set_experiment, set_value, unset_experiment, unset_value
 from ssptool.editing.targets import LegalTarget, Suggestion, legal_targets, suggestions
 from ssptool.editing.transformations import Treatment
+from ssptool.errors import similar_names
 
 VERBS = (
     *("add", "add_system", "add_connector", "remove", "rename", "replace", "connect", "disconnect", "place"),
@@ -30,6 +31,13 @@ VERBS = (
     *("add_dictionary", "add_signal", "add_reference", "remove_dictionary"),
 )
 """Methods of `Editor` that change a system, by which programs name edits."""
+
+
+def no_such_verb(name: object) -> str:
+    """The text of an error about an edit without a verb, or with an unknown one."""
+    near = similar_names(str(name), VERBS)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"verbs are {', '.join(VERBS)}"
+    return f"{name!r} is not a verb of edits; {hint}"
 
 
 class Editor:

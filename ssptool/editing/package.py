@@ -335,7 +335,7 @@ def _edit(archive: Archive, *notes: str) -> VariantEdit:
     files = tuple(
         FileEdit(
             edit.name,
-            archive.before(edit.name) if edit.existed else None,
+            archive.on_disk(edit.name),
             archive.content(edit.name) if edit.exists else None,
         )
         for edit in archive.edits()

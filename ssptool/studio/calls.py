@@ -1,4 +1,4 @@
-"""PageCalls that a page makes, by name with arguments, and what they answer. The page holds no model of its own."""
+"""Calls that a page makes, by name with arguments, and what they answer. The page holds no model of its own."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -42,17 +42,8 @@ class PageCalls:
             *(self.model, self.findings, self.sheet, self.connections, self.about, self.connection, self.find),
             *(self.targets, self.suggestions, self.parameters, self.move, self.consequences),
             *(self.plan, self.run, self.cancel, self.runs, self.plot, self.signals, self.values, self.differences),
-            *(
-                self.edit,
-                self.preview,
-                self.fix,
-                self.rewrite,
-                self.undo,
-                self.redo,
-                self.save,
-                self.reload,
-                self.changes,
-            ),
+            *(self.edit, self.preview, self.fix, self.rewrite),
+            *(self.undo, self.redo, self.save, self.reload, self.changes),
         )
         self._methods = {method.__name__: method for method in methods}
 
@@ -142,7 +133,7 @@ class PageCalls:
         """File, line and XML of a thing; a group of a drawing has none."""
         xml = self._model.xml(span.file, span.first) if span.file else None
         return {
-            "where": f"{span.file}:{span.first}" if span.file else "",
+            "where": str(span),
             "file": span.file,
             "line": span.first,
             "xml": "" if xml is None else xml.shown,

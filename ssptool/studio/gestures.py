@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 from ssptool.documents.document import Document
 from ssptool.documents.storage import NESTING_MARK
-from ssptool.editing.editor import VERBS, Editor
+from ssptool.editing.editor import VERBS, Editor, no_such_verb
 from ssptool.editing.names import Sharing
-from ssptool.errors import WrongUsage, counted, similar_names
+from ssptool.errors import WrongUsage, counted
 from ssptool.rules.runner import check_with_fixes
 from ssptool.rules.selection import Switches
 from ssptool.studio.findings import key_of
@@ -53,9 +53,7 @@ class VerbCall:
         given = dict(stated)
         verb = given.pop("verb", None)
         if verb not in VERBS:
-            near = similar_names(str(verb), VERBS)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"verbs are {', '.join(VERBS)}"
-            raise WrongGesture(f"{verb!r} is not a verb of edits; {hint}")
+            raise WrongGesture(no_such_verb(verb))
         parameters = inspect.signature(getattr(Editor, verb)).parameters
         if unknown := [name for name in given if name not in parameters or name == "self"]:
             raise WrongGesture(f"{verb} has no argument {unknown[0]!r}")

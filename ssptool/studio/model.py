@@ -202,7 +202,7 @@ class SystemModel:
             "units": [port.unit or "" if port is not None else "" for port in ports],
             "conversion": "" if leg is None or leg.conversion == IDENTITY else leg.conversion.formula("v"),
             "signal": str(origin),
-            "where": f"{line.spans[0].file}:{line.spans[0].first}",
+            "where": str(line.spans[0]),
         }
 
 
@@ -255,7 +255,7 @@ def _block(block: StatedBlock) -> dict[str, Any]:
         "group": block.group,
         "described": block.described,
         "placed": block.extent is not None,
-        "where": f"{block.span.file}:{block.span.first}" if block.span.file else "",
+        "where": str(block.span),
         "pins": [_pin(pin) for pin in block.pins],
     }
 

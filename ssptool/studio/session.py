@@ -151,7 +151,7 @@ class EditSession:
         if self._saved > self.at:
             self._saved = -1  # what is on disk is among the states no longer
         self.at += 1
-        self._take(made.files)
+        _put(self.archive, made.files)
         return made
 
     def preview(self, gesture: Gesture) -> State:
@@ -242,16 +242,12 @@ class EditSession:
         """Open the system anew, with the files of the present state."""
         self.archive.close()
         self.archive = self._opened()
-        self._take(self.state.files)
+        _put(self.archive, self.state.files)
 
     def _opened(self) -> Archive:
         if self.path.exists():
             return open_checked(self.path, self.switches.outside, inside=True)
         return Archive.create(self.path, empty_structure(self.path.stem, "1.0", None, None))
-
-    def _take(self, files: Files) -> None:
-        """Put entries into the archive, so that its documents are read anew with the lines that they will have."""
-        _put(self.archive, files)
 
     def _made_by(self, gesture: Gesture) -> State:
         self.kept.files.clear()  # the gesture changes the trees of documents
@@ -285,6 +281,7 @@ class EditSession:
 
 
 def _put(archive: Archive, files: Files) -> None:
+    """Put entries into an archive, so that its documents are read anew with the lines that they will have."""
     for name, content in files.items():
         if content is not None:
             archive.put(name, content)

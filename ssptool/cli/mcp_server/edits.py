@@ -17,8 +17,8 @@ from ssptool.cli.mcp_server.arguments import WrongArguments
 from ssptool.cli.mcp_server.folder import Folder, NotAllowed, plain_path
 from ssptool.cli.mcp_server.pages import Answer
 from ssptool.cli.mcp_server.tools import System, Variant
-from ssptool.editing.editor import VERBS
-from ssptool.errors import WrongUsage, similar_names
+from ssptool.editing.editor import VERBS, no_such_verb
+from ssptool.errors import WrongUsage
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,7 @@ class UnknownVerb(WrongUsage):
     """An edit without a verb, or with an unknown one."""
 
     def __init__(self, name: object) -> None:
-        near = similar_names(str(name), VERBS)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"verbs are {', '.join(VERBS)}"
-        super().__init__(f"{name!r} is not a verb of edits; {hint}")
+        super().__init__(no_such_verb(name))
 
 
 Edits = Annotated[

@@ -50,11 +50,14 @@ class Rectangle:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The lines of a file that state an element."""
+    """The lines of a file that state an element; none state a group."""
 
     file: str
     first: int
     last: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.first}" if self.file else ""
 
     def has(self, file: str, line: int) -> bool:
         return file == self.file and self.first <= line <= self.last
