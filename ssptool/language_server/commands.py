@@ -29,7 +29,7 @@ class SystemCommand(NamedTuple):
     made: str
 
 
-VERBS: Mapping[str, SystemCommand] = {
+COMMANDS: Mapping[str, SystemCommand] = {
     "ssptool.run": SystemCommand(
         "Run",
         (
@@ -50,11 +50,11 @@ def lenses(snapshot: SystemSnapshot, document: Document) -> list[types.CodeLens]
     place = snapshot.places(document).range(*snapshot.extent(document, document.root))
     here = types.Range(place.start, place.start)
     file = str(snapshot.path(document.name))
-    return [types.CodeLens(here, types.Command(verb.title, name, arguments=[file])) for name, verb in VERBS.items()]
+    return [types.CodeLens(here, types.Command(verb.title, name, arguments=[file])) for name, verb in COMMANDS.items()]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CommandOutcome:
     """What a command has made: a file to look at; or what went wrong, in its words."""
 
     file: Path | None
@@ -62,13 +62,13 @@ class Made:
 
 
 @dataclass(slots=True, eq=False)
-class Workshop:
+class CommandRunner:
     """Carries out commands, and keeps what they make for as long as the server lives."""
 
     _folder: TemporaryFolder | None = None
     _number: int = 0
 
-    async def carry_out(self, verb: SystemCommand, system: Path, structure: Path) -> Made:
+    async def carry_out(self, verb: SystemCommand, system: Path, structure: Path) -> CommandOutcome:
         """`structure` is the document whose lens was chosen: in a system with several, the variant."""
         if self._folder is None:
             self._folder = TemporaryFolder()
@@ -81,12 +81,12 @@ class Workshop:
             words = [one.format(system=system, folder=folder) for one in step]
             status, printed, problem = await _ssptool(*words, *variant)
             if status != 0:
-                return Made(None, problem or printed)
+                return CommandOutcome(None, problem or printed)
         if verb.made:
-            return Made(folder / verb.made)
+            return CommandOutcome(folder / verb.made)
         told = folder / f"{verb.title.lower()}.txt"
         told.write_text(printed, encoding="utf-8")
-        return Made(told)
+        return CommandOutcome(told)
 
     def close(self) -> None:
         if self._folder is not None:

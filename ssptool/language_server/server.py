@@ -23,7 +23,7 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.saving import LinkLeadsOut
 from ssptool.editing.changes import EditError, text_changes
-from ssptool.language_server.commands import VERBS, SystemCommand, Workshop, lenses
+from ssptool.language_server.commands import COMMANDS, CommandRunner, SystemCommand, lenses
 from ssptool.language_server.completion import completions_in
 from ssptool.language_server.findings import (
     Listed,
@@ -97,7 +97,7 @@ class SspLanguageServer(LanguageServer):
         self._one_at_a_time = asyncio.Lock()
         self.one_answer_at_a_time = asyncio.Lock()
         self.shown_descriptions = ShownDescriptions()
-        self.workshop = Workshop()
+        self.command_runner = CommandRunner()
         self._run_file_tasks: dict[Path, asyncio.Task[None]] = {}
         self._run_files_shown: set[Path] = set()
 
@@ -272,7 +272,7 @@ class SspLanguageServer(LanguageServer):
             raise JsonRpcInvalidParams(f"{structure.name} is no document of SSP")
         unsaved = [path.name for path, text in self.buffers().items() if Places(text, self.codec).text != _saved(path)]
         with self._progress(f"{verb.title} {structure.parent.name}/{structure.name}"):
-            made = await self.workshop.carry_out(verb, system.path, structure)
+            made = await self.command_runner.carry_out(verb, system.path, structure)
         if made.file is None:
             self._tell(made.problem, types.MessageType.Error)
             return
@@ -305,7 +305,7 @@ class SspLanguageServer(LanguageServer):
 
     def close(self) -> None:
         """Remove what was unpacked or made."""
-        self.workshop.close()
+        self.command_runner.close()
         for system in self.systems.values():
             if system.snapshot is not None:
                 system.snapshot.close()
@@ -520,7 +520,7 @@ def _offer_commands(server: SspLanguageServer) -> None:
         async def carry_out(file: str) -> None:
             await server.carry_out(verb, Path(file))
 
-    for name, verb in VERBS.items():
+    for name, verb in COMMANDS.items():
         offer(name, verb)
 
 
