@@ -448,7 +448,6 @@ class Integration:
         left = self._solver
         self._use_retreat(True)
         self._solver.x[:], self._solver.atol[:] = left.x, left.atol
-        self._solver.limit_step(self._longest_step)
         self._solver.start(t)
         self._handled = self._handled and t == self._arrival.t
         self._arrival, self._stuck = Arrival(t), 0

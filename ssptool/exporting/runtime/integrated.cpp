@@ -63,8 +63,9 @@ void System::make_ode() {
   settings.stop = experiment_.stop.value_or(HUGE_VAL);
   settings.macro_step = plan_.step;
   settings.takes_samples = plan_.events_of_ode().samples;
+  settings.retreats = plan_.ode->retreats;
   ode_->be_integrated(*plan_.ode, settings);
-  ode_->integration->retreat.on_retreat = [this](double t, const std::string& reason) {
+  ode_->integration->on_retreat = [this](double t, const std::string& reason) {
     log_.write(Status::warning, "logStatusWarning",
                "Rodas5P (Rosenbrock) cannot go on from t = " + seconds(t) + " (" + reason +
                    "): Dormand-Prince 5(4) replaces it from there");

@@ -68,13 +68,8 @@ void RunningOde::be_continuous() {
 
 void RunningOde::be_integrated(const PlannedOde& plan, const IntegrationSettings& settings) {
   if (plan.jacobian) system.jacobian_of = &jacobian.emplace(system, *plan.jacobian);
-  const SolverKind kind = solver_kind(plan.solver);
-  const OdeSize size{system.size(), system.indicator_count()};
-  integration = std::make_unique<Integration>(system, events, make_solver(kind, system, size, settings.rtol), settings);
-  if (!plan.retreats) return;
-  integration->retreat.make = [this, size, rtol = settings.rtol] {
-    return make_solver(SolverKind::dormand_prince, system, size, rtol);
-  };
+  auto solver = make_solver(solver_kind(plan.solver), system, {system.size(), system.indicator_count()}, settings.rtol);
+  integration = std::make_unique<Integration>(system, events, std::move(solver), settings);
 }
 
 std::vector<double> RunningOde::vector(Vector kind, double t) {

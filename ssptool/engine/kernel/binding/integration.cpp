@@ -73,8 +73,9 @@ std::vector<Index> instances_from(nb::handle models) {
 }
 
 IntegrationSettings settings_from(nb::handle calls) {
-  return {attribute<double>(calls, "rtol"), attribute<double>(calls, "start"), attribute<double>(calls, "stop"),
-          attribute<double>(calls, "macro_step"), attribute<bool>(calls, "takes_samples")};
+  return {attribute<double>(calls, "rtol"),        attribute<double>(calls, "start"),
+          attribute<double>(calls, "stop"),        attribute<double>(calls, "macro_step"),
+          attribute<bool>(calls, "takes_samples"), attribute<bool>(calls, "retreats")};
 }
 
 IntegrationState state_from(nb::handle position) {
@@ -124,15 +125,7 @@ NativeIntegration::NativeIntegration(NativeKernel& kernel, NativeEvents& events,
                                attribute<double>(calls, "rtol"), calls.attr("cvode")),
                    settings_from(calls)) {
   if (jacobian_) jacobian_->on_contradiction = [this] { owner_.call("contradicted"); };
-  if (attribute<bool>(calls, "retreats")) {
-    const OdeSize size{system_.size(), system_.indicator_count()};
-    integration_.retreat.make = [this, size, rtol = attribute<double>(calls, "rtol")] {
-      return make_solver(SolverKind::dormand_prince, system_, size, rtol);
-    };
-    integration_.retreat.on_retreat = [this](double t, const std::string& reason) {
-      owner_.call("retreated", t, reason);
-    };
-  }
+  integration_.on_retreat = [this](double t, const std::string& reason) { owner_.call("retreated", t, reason); };
   integration_.on_row = [this](double t, RowOf) { add_row(t); };
   integration_.on_no_row = [this] { owner_.call("no_row"); };
 }

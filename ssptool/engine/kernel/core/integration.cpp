@@ -397,14 +397,14 @@ void Integration::step(double stop, bool step_by_step) {
   stuck_ = stuck ? stuck_ + 1 : 0;
   if (!stuck) {
     system_.last_failure.reset();  // it has been avoided
-    if (!reason_.empty()) retreat.on_retreat(retreat_time_, std::exchange(reason_, {}));
+    if (!reason_.empty()) on_retreat(retreat_time_, std::exchange(reason_, {}));
   }
   if (stuck_ == max_stuck) go_on_or_retreat("its steps have become smaller than the resolution of time", before);
 }
 
 // Where the retreat cannot go on either, what the first solver failed of is the reason.
 void Integration::go_on_or_retreat(const std::string& reason, double t) {
-  if (!retreat.make || retreated_) cannot_go_on(reason_.empty() ? reason : reason_, t);
+  if (!settings_.retreats || retreated_) cannot_go_on(reason_.empty() ? reason : reason_, t);
   const double here = solver_->time();
   retreat_from(same(here, arrival_.t) ? arrival_.t : here, reason);
 }
@@ -415,7 +415,6 @@ void Integration::retreat_from(double t, const std::string& reason) {
   use_retreat(true);
   std::ranges::copy(left.x(), solver_->x().begin());
   std::ranges::copy(left.atol(), solver_->atol().begin());
-  solver_->limit_step(longest_step_);
   solver_->start(t);
   handled_ = handled_ && t == arrival_.t;
   arrival_ = {t, {}};
@@ -427,7 +426,9 @@ void Integration::retreat_from(double t, const std::string& reason) {
 void Integration::use_retreat(bool retreated) {
   reason_.clear();
   if (retreated == retreated_) return;
-  if (!other_) other_ = retreat.make();
+  if (!other_)
+    other_ =
+        make_solver(SolverKind::dormand_prince, system_, {system_.size(), system_.indicator_count()}, settings_.rtol);
   std::swap(solver_, other_);
   retreated_ = retreated;
   solver_->limit_step(longest_step_);

@@ -23,6 +23,7 @@ struct IntegrationSettings {
   double start = 0.0, stop = 0.0;  // stop may be infinite
   double macro_step = 1e-3;
   bool takes_samples = false;  // inputs of the system are taken at events only
+  bool retreats = false;       // another solver may replace one that cannot go on: the user has chosen none
 };
 
 // A moment later: time [s], states and event indicators.
@@ -93,13 +94,6 @@ enum class RowOf { point, event };
 // The integrator chooses its steps, also beyond communication points, which are then interpolated. It goes back to
 // where all indicators had the signs that they should where one has another sign at a point although it was not seen to
 // cross zero, and finds the event. All functions throw IntegrationStopped.
-// Another solver in place of one that cannot go on, where the user has chosen none.
-struct SolverRetreat {
-  std::function<std::unique_ptr<OdeSolver>()> make;  // none: the user has chosen the solver
-  // The other one has gone on from t [s], for this reason.
-  std::function<void(double t, const std::string& reason)> on_retreat = [](double, const std::string&) {};
-};
-
 class Integration {
  public:
   // The solver is one of that system.
@@ -114,7 +108,8 @@ class Integration {
   std::function<void(double, RowOf)> on_row = [](double, RowOf) {};
   // The last row was that of no event.
   std::function<void()> on_no_row = [] {};
-  SolverRetreat retreat;
+  // Another solver has gone on from t [s], for this reason.
+  std::function<void(double t, const std::string& reason)> on_retreat = [](double, const std::string&) {};
   // The caller handles events with `enter` and `leave`: it stops before each, says why it is `due`, and leaves no row.
   bool hands_over = false;
   std::vector<Cause> due;
