@@ -223,7 +223,8 @@ class PageCalls:
 
     def save(self) -> Answer:
         self._session.save()
-        self._renewed()
+        self._renew()
+        self._tell({"event": "model", **self.model()})  # of the same version: the system is as it was
         return {"saved": str(self._session.path)}
 
     def reload(self) -> Answer:

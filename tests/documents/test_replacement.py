@@ -131,7 +131,7 @@ def test_added_replaced_and_removed_entries_are_saved(folder, tmp_path, kind):
             EntryEdit("resources/b.txt", True, False),
             EntryEdit("resources/new.bin", False, True),
         )
-        assert (archive.before("resources/a.txt"), archive.content("resources/a.txt")) == (b"a", b"replaced")
+        assert (archive.on_disk("resources/a.txt"), archive.content("resources/a.txt")) == (b"a", b"replaced")
         assert archive.local_path("resources/a.txt").read_bytes() == b"replaced"
         archive.save()
     with Archive.open(path) as archive:

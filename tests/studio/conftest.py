@@ -61,9 +61,18 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+def box_of(page: Any, selector: str) -> dict[str, float]:
+    """Where an element of the picture is on the screen, whether or not the picture is drawn anew meanwhile."""
+    found = page.wait_for_function(
+        "selector => document.querySelector(selector)?.getBoundingClientRect().toJSON()",
+        arg=selector,
+    )
+    return dict(found.json_value())
+
+
 def connector_at(page: Any, element: str, name: str) -> tuple[float, float]:
     """The middle of a connector on the screen."""
-    found = page.locator(f".block[data-of='{element}'] .connector[data-pins='[\"{name}\"]'] .pin").bounding_box()
+    found = box_of(page, f".block[data-of='{element}'] .connector[data-pins='[\"{name}\"]'] .pin")
     return found["x"] + found["width"] / 2, found["y"] + found["height"] / 2
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import ssptool
 from tests.cli.browser import browser, violations
-from tests.studio.conftest import SYSTEMS, connector_at, copy_of, drag
+from tests.studio.conftest import SYSTEMS, box_of, connector_at, copy_of, drag
 
 SSD = "SystemStructure.ssd"
 
@@ -51,16 +51,23 @@ def test_a_line_is_drawn_to_a_connector_that_is_lit(page, folder):
     assert ours == theirs
 
 
+DELETE_ONCE_DRAWN = """(diagram, text) => new MutationObserver((_, observer) => {
+  if (!diagram.wireOf(text)) return;
+  observer.disconnect();
+  diagram.select({kind: 'connection', texts: [text]});
+  document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'Delete', bubbles: true}));
+}).observe(diagram, {childList: true})"""
+
+
 @browser
 def test_the_keyboard_connects_and_removes(page):
-    page.evaluate("document.querySelector('ssp-diagram').select({kind: 'connector', key: 'System1', names: ['v1']})")
+    """Also at the moment when the line is drawn, before the page knows the connection."""
+    diagram = page.locator("ssp-diagram")
+    diagram.evaluate("diagram => diagram.select({kind: 'connector', key: 'System1', names: ['v1']})")
+    diagram.evaluate(DELETE_ONCE_DRAWN, "System1.v1 – System2.v1")
     page.get_by_role("button", name="Connect to System2.v1").press("Enter")
+    page.get_by_role("button", name="Undo").and_(page.get_by_title("Undo: disconnect", exact=False)).wait_for()
     wire = page.locator('.wire[data-connections*="System1.v1 – System2.v1"]')
-    wire.wait_for(state="attached")
-    page.evaluate(
-        "document.querySelector('ssp-diagram').select({kind: 'connection', texts: ['System1.v1 – System2.v1']})"
-    )
-    page.keyboard.press("Delete")
     wire.wait_for(state="detached")
     page.keyboard.press("Control+z")
     wire.wait_for(state="attached")
@@ -107,7 +114,7 @@ def test_values_are_set_where_they_come_from(page, folder):
 
 @browser
 def test_an_element_is_moved(page, folder):
-    frame = page.locator(".block[data-of=System2] .frame").bounding_box()
+    frame = box_of(page, ".block[data-of=System2] .frame")
     at = frame["x"] + frame["width"] / 2, frame["y"] + 15
     drag(page, at, (at[0] + 40, at[1] + 30))
     page.get_by_text("dual_mass_oscillator · not saved").wait_for()

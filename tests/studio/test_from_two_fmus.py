@@ -7,7 +7,7 @@ import pytest
 
 import ssptool
 from tests.cli.browser import browser, violations
-from tests.studio.conftest import SYSTEMS, connector_at, drag
+from tests.studio.conftest import SYSTEMS, box_of, connector_at, drag
 
 FMUS = SYSTEMS / "dual_mass_oscillator" / "resources"
 DROP = """(diagram, files) => {
@@ -54,7 +54,7 @@ def test_the_oscillator_is_built_broken_fixed_and_run(page, folder):
     assert (folder / "Oscillator.ssp").read_bytes() == (folder / "command" / "Oscillator.ssp").read_bytes()
 
     # Broken: a misspelt connector. The fix that is offered mends it.
-    line = page.locator('.wire[data-connections*="System1.v1 – System2.v1"]').bounding_box()
+    line = box_of(page, '.wire[data-connections*="System1.v1 – System2.v1"]')
     page.mouse.click(line["x"] + line["width"] / 2, line["y"])
     page.get_by_role("button", name="Edit XML").click()
     area = page.get_by_role("textbox", name="XML of System1.v1 – System2.v1")

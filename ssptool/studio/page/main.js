@@ -15,14 +15,15 @@ import { connectButtons, enableEditing, ownerOf } from './wiring.js';
 const get = id => document.getElementById(id);
 const diagram = document.querySelector('ssp-diagram'), outline = document.querySelector('ssp-outline');
 const details = document.querySelector('ssp-details');
-let model = null, findings = [], shown = [];
+let model = null, findings = [], shown = [], drawing = null;
 const editable = () => model !== null && !model.readOnly;
 
 // -- what is shown
 
 async function renew(news) {
   const names = news.systems.map(system => dotted(system.path));
-  if (model && model.version !== news.version) diagram.values = new Map();  // they were those of another system
+  const saved = model && model.version === news.version;  // the system is as it was
+  if (!saved) diagram.values = new Map();  // they were those of another system
   model = news;
   while (!names.includes(dotted(shown))) shown = shown.slice(0, -1);
   get('title').textContent = model.name;
@@ -30,10 +31,19 @@ async function renew(news) {
   get('state').textContent = [model.file, model.readOnly ? 'read only' : model.unsaved ? 'not saved' : 'saved'].join(' · ');
   get('state').title = model.readOnly || '';
   tools();
+  if (saved) { await changes(); return; }
   outline.show(model.systems, shown);
   await Promise.all([draw(), check(), changes(), parameters.renew(), connections.renew()]);
 }
-async function draw() {
+function draw() {
+  drawing = drawn();
+  return drawing;
+}
+/** Once the picture is that of the present system, and its connections are known. */
+async function settled() {
+  for (let last = null; last !== drawing;) await (last = drawing);
+}
+async function drawn() {
   const sheet = await ask('sheet', { path: shown });
   if (!sheet) return;
   trail();
@@ -131,6 +141,7 @@ async function remove() {
   if (!thing || !editable() || thing.kind === 'connector' || (known && known.group)) return;
   const cut = text => ({ verb: 'disconnect', a: diagram.sheet.connections[text].ends[0], b: diagram.sheet.connections[text].ends[1] });
   diagram.select(null);
+  await settled();
   await edit(...(known ? [{ verb: 'remove', names: [known.path] }] : thing.texts.filter(text => diagram.sheet.connections[text]).map(cut)));
 }
 async function rewrite({ file, line, xml }, text) {
