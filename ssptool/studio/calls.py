@@ -18,6 +18,17 @@ from ssptool.studio.model import SystemModel
 from ssptool.studio.placing import moves
 from ssptool.studio.runs import StudioRuns, plan_content, plan_of
 from ssptool.studio.session import DiskNews, EditSession, State
+from ssptool.studio.stimuli import (
+    INPUTS,
+    SCENARIOS,
+    ChosenStimuli,
+    EditStimulus,
+    checked_name,
+    content_of,
+    is_input,
+    is_scenario,
+    listed,
+)
 from ssptool.studio.values import parameter_rows
 
 Answer = Any
@@ -42,7 +53,7 @@ class PageCalls:
             *(self.model, self.findings, self.sheet, self.connections, self.about, self.connection, self.find),
             *(self.targets, self.suggestions, self.parameters, self.move, self.consequences),
             *(self.plan, self.run, self.cancel, self.runs, self.plot, self.signals, self.values, self.differences),
-            *(self.edit, self.preview, self.fix, self.rewrite),
+            *(self.stimuli, self.edit, self.preview, self.fix, self.rewrite, self.stimulus),
             *(self.undo, self.redo, self.save, self.reload, self.changes),
         )
         self._methods = {method.__name__: method for method in methods}
@@ -234,14 +245,38 @@ class PageCalls:
 
     # -- runs ------------------------------------------------------------------------------------------------------
 
-    def plan(self, settings: Mapping[str, Any]) -> Answer:
+    def plan(self, settings: Mapping[str, Any], scenario: str = "", inputs: str = "") -> Answer:
         """Choices of a run with their reasons, and its calls; nothing is loaded."""
         with self._session.copy() as copy:
-            return plan_content(plan_of(copy, settings))
+            return plan_content(plan_of(copy, settings, ChosenStimuli(self._session.beside, scenario, inputs)))
 
-    def run(self, settings: Mapping[str, Any]) -> Answer:
-        """Begin a run of the documents as they are now, saved or not."""
-        return self._runs.start(self._session, settings)
+    def run(self, settings: Mapping[str, Any], scenario: str = "", inputs: str = "") -> Answer:
+        """Begin a run of the documents as they are now, saved or not; likewise of scenario and inputs."""
+        return self._runs.start(self._session, settings, ChosenStimuli(self._session.beside, scenario, inputs))
+
+    def stimuli(self, scenario: str = "", inputs: str = "") -> Answer:
+        """Scenarios and files of inputs around the system, what is in the chosen ones, and what they can drive."""
+        session, network = self._session, self._model.network
+        unsaved = [name for name, content in session.state.beside.items() if content is not None]
+        files = {
+            "scenarios": [name for name, file in listed(session.path, SCENARIOS) if is_scenario(file)],
+            "inputs": [name for name, file in listed(session.path, INPUTS) if is_input(file)],
+        }
+        files["scenarios"] += [name for name in unsaved if name not in files["scenarios"] and name.endswith(SCENARIOS)]
+        files["inputs"] += [name for name in unsaved if name not in files["inputs"] and name.endswith(INPUTS)]
+        chosen = ChosenStimuli(
+            session.beside,
+            scenario if scenario in files["scenarios"] else "",
+            inputs if inputs in files["inputs"] else "",
+        )
+        return {**files, **content_of(chosen, network, session.structure), "editable": not session.read_only}
+
+    def stimulus(self, file: str, change: str, arguments: Mapping[str, Any], before: str = "") -> Answer:
+        """Change a scenario or a file of inputs; `before` is its text as the page has shown it."""
+        name = checked_name(file, (*SCENARIOS, *INPUTS))
+        state = self._session.perform(EditStimulus(name, change, arguments, before))
+        self._tell({"event": "model", **self.model()})  # of the same version: the system is as it was
+        return _told(state)
 
     def cancel(self) -> Answer:
         self._runs.cancel()

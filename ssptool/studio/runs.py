@@ -27,6 +27,7 @@ from ssptool.results.comparison import comparison_rows
 from ssptool.rules.runner import check
 from ssptool.rules.selection import judge
 from ssptool.studio.session import EditSession, SystemCopy
+from ssptool.studio.stimuli import ChosenStimuli
 from ssptool.tempfiles import TemporaryFolder
 
 TOLD_SECONDS = 0.2
@@ -116,13 +117,13 @@ class StudioRuns:
     def all(self) -> list[dict[str, Any]]:
         return [one.content() for one in self._runs]
 
-    def start(self, session: EditSession, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def start(self, session: EditSession, settings: Mapping[str, Any], stimuli: ChosenStimuli) -> dict[str, Any]:
         """Begin a run of the documents as they are now. Raises OneRunOnly, InvalidSystem, and what a plan raises."""
         if any(one.status == RUNNING for one in self._runs):
             raise OneRunOnly
         copy = session.copy()
         try:
-            plan = plan_of(copy, settings)
+            plan = plan_of(copy, settings, stimuli)
         except BaseException:
             copy.close()
             raise
@@ -211,23 +212,24 @@ class StudioRuns:
                 self._tell({"event": "run", **one.content()})
 
 
-def plan_of(copy: SystemCopy, settings: Mapping[str, Any]) -> Plan:
-    """The plan of a run. Raises InvalidSystem, WrongArgument."""
+def plan_of(copy: SystemCopy, settings: Mapping[str, Any], stimuli: ChosenStimuli) -> Plan:
+    """The plan of a run. Raises InvalidSystem, WrongArgument, BadInputs, BadScenario."""
     given = {name: value for name, value in settings.items() if value not in ("", None)}
     report = check(copy.archive, copy.structure.name)
     refused, accepted = judge(report, (), copy.switches)
     if refused:
         raise InvalidSystem(report, refused)
-    return planned(
-        copy.archive,
-        copy.structure,
-        parameters=(),
-        start_values={},
-        settings=Settings.of(None, given),
-        inputs=None,
-        scenario=None,
-        accepted=accepted,
-    )
+    with stimuli.inputs() as inputs:
+        return planned(
+            copy.archive,
+            copy.structure,
+            parameters=(),
+            start_values={},
+            settings=Settings.of(None, given),
+            inputs=inputs,
+            scenario=stimuli.scenario(),
+            accepted=accepted,
+        )
 
 
 def plan_content(plan: Plan) -> dict[str, Any]:

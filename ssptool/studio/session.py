@@ -4,7 +4,7 @@ A state is what differs from the files on disk. A gesture makes a new one; undo 
 the present one with the archive's own atomic save.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Self
 from ssptool.api.check import switches_of
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
+from ssptool.documents.saving import AtomicReplacement
 from ssptool.editing.changes import EditError, FileEdit, unified_diff
 from ssptool.editing.draft import empty_structure
 from ssptool.editing.editor import Editor
@@ -22,6 +23,7 @@ from ssptool.rules.kept import Kept
 from ssptool.rules.runner import open_checked
 from ssptool.rules.selection import Switches
 from ssptool.studio.gestures import Gesture
+from ssptool.studio.stimuli import EditStimulus
 
 Files = Mapping[str, bytes | None]
 """Entries that differ from those on disk; None: taken away."""
@@ -46,12 +48,16 @@ class Conflict(WrongUsage):
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Documents after a gesture. `diff` is that of the gesture alone, `notes` say what it did."""
+    """Documents after a gesture. `diff` is that of the gesture alone, `notes` say what it did.
+
+    `beside` are files around the system, such as scenarios, by their names from the folder in which it lies.
+    """
 
     files: Files = field(default_factory=dict)
-    gesture: Gesture | None = None
+    gesture: Gesture | EditStimulus | None = None
     diff: str = ""
     notes: tuple[str, ...] = ()
+    beside: Files = field(default_factory=dict)
 
     @property
     def label(self) -> str:
@@ -95,6 +101,7 @@ class EditSession:
         self.states = [State()]
         self.at = 0
         self._saved = 0
+        self._beside: dict[str, bytes | None] = {}  # files around the system as they were on disk
         self.conflict: Conflict | None = None
         self.kept = Kept()
         self.archive = self._opened()
@@ -119,7 +126,11 @@ class EditSession:
 
     def diff(self) -> str:
         """All that `save` writes, as a unified diff."""
-        return self._diff({}, self.state.files)
+        return self._diff({}, self.state.files) + self._diff_beside({}, self.state.beside)
+
+    def beside(self, name: str) -> bytes | None:
+        """A file around the system as it is here, saved or not."""
+        return self.state.beside[name] if name in self.state.beside else self._beside_on_disk(name)
 
     @contextmanager
     def editor(self) -> Iterator[Editor]:
@@ -135,7 +146,7 @@ class EditSession:
 
     # -- changes ---------------------------------------------------------------------------------------------------
 
-    def perform(self, gesture: Gesture) -> State:
+    def perform(self, gesture: Gesture | EditStimulus) -> State:
         """Carry out a gesture, all of it or nothing. The state is the same if nothing differs after it.
 
         Raises
@@ -145,7 +156,7 @@ class EditSession:
         """
         self._require_editable()
         made = self._made_by(gesture)
-        if made.files == self.state.files:
+        if (made.files, made.beside) == (self.state.files, self.state.beside):
             return replace(made, diff="")
         self.states[self.at + 1 :] = [made]
         if self._saved > self.at:
@@ -187,11 +198,22 @@ class EditSession:
             raise self.conflict
         if not self.unsaved:
             return
-        before = {name: self.archive.on_disk(name) for name in self.state.files}
+        files, beside = self.state.files, self.state.beside
+        before = {name: self.archive.on_disk(name) for name in files}
+        aside = {name: self._beside_on_disk(name) for name in beside}
         self.archive.require_links_inside()
-        self.archive.save()
-        written = self.state.files
-        self.states = [replace(one, files=_since(one.files, before, written)) for one in self.states]
+        with AtomicReplacement() as replaced:
+            for name, content in beside.items():
+                if content is None:
+                    replaced.delete(self._around / name)
+                else:
+                    replaced.write(self._around / name, content)
+            self.archive.save()
+        self._beside |= beside
+        self.states = [
+            replace(one, files=_since(one.files, before, files), beside=_since(one.beside, aside, beside))
+            for one in self.states
+        ]
         self._saved = self.at
         self._open()
 
@@ -202,7 +224,8 @@ class EditSession:
 
         Where that is impossible, `conflict` says why, nothing is saved, and everything stays as it is here.
         """
-        changed = self.archive.changed_meanwhile() if self.conflict is None else ()
+        beside = tuple(name for name, content in self._beside.items() if self._beside_on_disk(name) != content)
+        changed = (*self.archive.changed_meanwhile(), *beside) if self.conflict is None else ()
         if not changed:
             return None
         try:
@@ -217,7 +240,7 @@ class EditSession:
 
     def reload(self) -> None:
         """Take the files as they are on disk, without the unsaved edits."""
-        self.states, self.at, self._saved, self.conflict = [State()], 0, 0, None
+        self.states, self.at, self._saved, self.conflict, self._beside = [State()], 0, 0, None, {}
         self._open()
 
     def _rebase(self) -> None:
@@ -225,14 +248,14 @@ class EditSession:
         if not 0 <= self._saved <= self.at:
             raise WrongUsage("what was saved before is undone here")
         gestures = [one.gesture for one in self.states[self._saved + 1 : self.at + 1] if one.gesture is not None]
-        kept = self.states, self.at, self._saved
+        kept = self.states, self.at, self._saved, self._beside
         try:
-            self.states, self.at, self._saved = [State()], 0, 0
+            self.states, self.at, self._saved, self._beside = [State()], 0, 0, {}
             self._open()
             for gesture in gestures:
                 self.perform(gesture)
         except BaseException:
-            self.states, self.at, self._saved = kept
+            self.states, self.at, self._saved, self._beside = kept
             self._open()
             raise
 
@@ -249,24 +272,40 @@ class EditSession:
             return open_checked(self.path, self.switches.outside, inside=True)
         return Archive.create(self.path, empty_structure(self.path.stem, "1.0", None, None))
 
-    def _made_by(self, gesture: Gesture) -> State:
+    def _made_by(self, gesture: Gesture | EditStimulus) -> State:
+        if isinstance(gesture, EditStimulus):
+            return self._beside_by(gesture)
         self.kept.files.clear()  # the gesture changes the trees of documents
         try:
             with closing(Editor(self.archive, self.structure, gesture.sharing)) as editor:
                 gesture.carry_out(editor)
                 files = self.archive.edited_files()
-                return State(files, gesture, self._diff(self.state.files, files), editor.notes)
+                diff = self._diff(self.state.files, files)
+                return State(files, gesture, diff, editor.notes, self.state.beside)
         except BaseException:
             self._open()  # without what was done before it failed
             raise
 
+    def _beside_by(self, gesture: EditStimulus) -> State:
+        name = gesture.file
+        if name not in self._beside:
+            self._beside[name] = self._beside_on_disk(name)
+        beside = {**self.state.beside, name: gesture.changed(self.beside(name))}
+        return State(self.state.files, gesture, self._diff_beside(self.state.beside, beside), (), beside)
+
+    @property
+    def _around(self) -> Path:
+        return self.path.absolute().parent
+
+    def _beside_on_disk(self, name: str) -> bytes | None:
+        file = self._around / name
+        return file.read_bytes() if file.is_file() else None
+
     def _diff(self, before: Files, after: Files) -> str:
-        names = sorted({*before, *after})
-        sides = (
-            FileEdit(name, *(one[name] if name in one else self.archive.on_disk(name) for one in (before, after)))
-            for name in names
-        )
-        return unified_diff(side for side in sides if side.before != side.after)
+        return _diff_of(before, after, self.archive.on_disk)
+
+    def _diff_beside(self, before: Files, after: Files) -> str:
+        return _diff_of(before, after, self._beside_on_disk)
 
     def _go_to(self, at: int, otherwise: str) -> None:
         self._require_editable()
@@ -278,6 +317,15 @@ class EditSession:
     def _require_editable(self) -> None:
         if self.read_only:
             raise ReadOnly(self.read_only)
+
+
+def _diff_of(before: Files, after: Files, on_disk: Callable[[str], bytes | None]) -> str:
+    """The differences of two states, with what is on disk where a state has nothing of its own."""
+    names = sorted({*before, *after})
+    sides = (
+        FileEdit(name, *(one[name] if name in one else on_disk(name) for one in (before, after))) for name in names
+    )
+    return unified_diff(side for side in sides if side.before != side.after)
 
 
 def _put(archive: Archive, files: Files) -> None:

@@ -9,6 +9,7 @@ import { button, dotted, make, same } from './elements.js';
 import { call, on } from './server.js';
 import { panels } from './panels.js';
 import { enableRuns } from './run.js';
+import { enableStimuli } from './stimuli.js';
 import { connectTable, parameterTable } from './tables.js';
 import { connectButtons, enableEditing, ownerOf } from './wiring.js';
 
@@ -31,9 +32,9 @@ async function renew(news) {
   get('state').textContent = [model.file, model.readOnly ? 'read only' : model.unsaved ? 'not saved' : 'saved'].join(' · ');
   get('state').title = model.readOnly || '';
   tools();
-  if (saved) { await changes(); return; }
+  if (saved) { await Promise.all([changes(), inputs.renew()]); return; }
   outline.show(model.systems, shown);
-  await Promise.all([draw(), check(), changes(), parameters.renew(), connections.renew()]);
+  await Promise.all([draw(), check(), changes(), parameters.renew(), connections.renew(), inputs.renew()]);
 }
 function draw() {
   drawing = drawn();
@@ -167,6 +168,7 @@ enableEditing(diagram, editable);
 const parameters = parameterTable(editable, one => details.show({ title: one.name, values: [{ name: one.name, text: one.text }] }, [], [], { only: [one.name] }));
 const connections = connectTable(editable, () => shown);
 
+const inputs = enableStimuli(editable);
 enableRuns({
   labels: values => { diagram.values = values; diagram.label(); },
   failure: failure => { diagram.failure = failure ? failure.component : ''; diagram.mark(); },

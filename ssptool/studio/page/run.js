@@ -4,6 +4,7 @@ import { button, make } from './elements.js';
 import { ask } from './edits.js';
 import { panel } from './panels.js';
 import { call, on } from './server.js';
+import { stimuli } from './stimuli.js';
 
 const REDRAW = 400;  // ms between two pictures of a run that goes on
 const { body, tab } = panel('runs', 'Run');
@@ -60,14 +61,14 @@ async function renew() {
 
 async function begin() {
   outcome.replaceChildren();
-  const run = await ask('run', { settings: given() });
+  const run = await ask('run', { settings: given(), ...stimuli() });
   if (!run) return;
   chosen = new Set([run.number]);
   failed(null);
   take(run);
 }
 async function plan() {
-  const made = await ask('plan', { settings: given() });
+  const made = await ask('plan', { settings: given(), ...stimuli() });
   if (!made) return;
   const rows = made.choices.map(one => make('tr', {}, make('th', { scope: 'row' }, one.setting), make('td', {}, one.value), make('td', { class: 'quiet' }, one.reason)));
   outcome.replaceChildren(make('details', { open: true }, make('summary', {}, 'Plan'), make('table', {}, make('tbody', {}, ...rows)),
