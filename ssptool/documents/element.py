@@ -15,7 +15,7 @@ element is indented like its neighbours; a removed one takes its line along.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain, pairwise
 from types import MappingProxyType
@@ -271,15 +271,23 @@ class Slot(Generic[E]):
     def elements(self, owner: "Element") -> Iterator[E]:
         if self.container is None:
             yield from self._among(owner)
+        elif len(owner) < MANY_CHILDREN:
+            for child in owner:
+                if child.tag == self.container:
+                    yield from self._among(child)
         else:
             for container in owner.iterchildren(self.container):
                 yield from self._among(container)
 
-    def _among(self, parent: etree._Element) -> Iterator[E]:
-        # To compare many tags in C takes long to prepare, which few children do not repay.
-        few = len(self.tags) > FEW_TAGS and len(parent) < MANY_CHILDREN
-        found = filter(self.holds, parent) if few else parent.iterchildren(*self.tags)
-        return cast(Iterator[E], found)
+    def _among(self, parent: etree._Element) -> Iterable[E]:
+        # To compare tags in C takes long to prepare, which few children do not repay.
+        if len(parent) < MANY_CHILDREN:
+            if self.by_class:
+                classes = self.classes
+                return [cast(E, node) for node in parent if type(node) in classes]
+            if len(self.tags) > FEW_TAGS:
+                return cast(Iterator[E], filter(self.holds, parent))
+        return cast(Iterator[E], parent.iterchildren(*self.tags))
 
     def holds(self, node: etree._Element) -> bool:
         """Whether a node is of one of the kinds."""

@@ -100,6 +100,7 @@ def direct(
 
 
 @cache
+@cache
 def leads_forward(
     start_owner: Owner, start: ConnectorKind, end_owner: Owner, end: ConnectorKind, version: str = "2.0"
 ) -> bool | None:

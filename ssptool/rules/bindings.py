@@ -40,13 +40,13 @@ class ParameterUse(NamedTuple):
     entry: ssm.MappingEntry | None
     name: str
     targets: tuple[ParameterTarget, ...]
-    addressed: ssd.SystemElement | None
+    addressed: ssd.SystemElement | None = None
     """The element that the start of the name addresses, if there are no targets."""
-    rest: str
+    rest: str = ""
     """The rest of the name after that element's name."""
-    offered: tuple[str, ...]
+    offered: tuple[str, ...] = ()
     """The names that can be set at the element, if there are no targets."""
-    judged: bool
+    judged: bool = True
     """False if the name addresses an element whose variables are unknown."""
 
 
@@ -99,12 +99,12 @@ def _use(
     structure: Structure,
 ) -> ParameterUse:
     targets = tuple(_targets(name, owner, structure))
+    if targets:
+        return ParameterUse(owner, binding, parameter, entry, name, targets)
     addressed, rest, where = _addressed(name, owner, structure)
     reached = addressed if addressed is not None else owner
-    offered = () if targets else tuple(_offered(reached, where))
-    return ParameterUse(
-        owner, binding, parameter, entry, name, targets, addressed, rest, offered, _known(reached, where)
-    )
+    offered, known = tuple(_offered(reached, where)), _known(reached, where)
+    return ParameterUse(owner, binding, parameter, entry, name, targets, addressed, rest, offered, known)
 
 
 def _targets(name: str, element: ssd.SystemElement, structure: Structure) -> Iterator[ParameterTarget]:
@@ -182,7 +182,7 @@ def _offered(element: ssd.SystemElement, structure: Structure) -> Iterator[str]:
 @found_once
 def driven(structure: Structure) -> frozenset[tuple[ssd.SystemElement, str]]:
     """The connectors that take their values from a connection, by the element that owns them."""
-    found = (link for system in structure.root.systems() for link in links(system, structure))
+    found = (link for system in structure.systems for link in links(system, structure))
     return frozenset((link.flow[1].owner, link.flow[1].name) for link in found if link.flow is not None)
 
 

@@ -50,7 +50,6 @@ from ssptool.rules.links import (
     interface,
     links,
     loose,
-    vertex_of,
 )
 from ssptool.rules.subjects import Structure, around, pool
 
@@ -311,7 +310,7 @@ def one_direction(structure: Structure) -> Iterator[Finding]:
     Fix: state the kinds of the connectors.
     """
     directions: dict[ssd.Connector, tuple[bool, ssd.Connection]] = {}
-    for system in structure.root.systems():
+    for system in structure.systems:
         some = any(
             Kind.UNSPECIFIED in (same[0].start.side.kind, same[0].end.side.kind) for same in alike(system, structure)
         )
@@ -512,18 +511,22 @@ def _dependencies(
 ) -> tuple[Needs, dict[tuple[ElementConnector, ElementConnector], ssd.Connection]]:
     needs: Needs = {}
     wires = {}
-    # Only mutually coupled parts can have loops; the rest is left out.
+    # Only mutually coupled parts can have loops, along outputs that depend on inputs at once; the rest is left out.
     near = coupled(structure)
-    for system in structure.root.systems() if near else ():
-        for link in links(system, structure):
-            if link.flow is not None and any(vertex_of(end, structure) in near for end in link.flow):
-                source, destination = ((end.owner, end.name) for end in link.flow)
-                _add(needs, destination, source)
-                wires[destination, source] = link.connection
+    for system in structure.systems if near else ():
         for component in system.elements:
             description = structure.fmu_of(component) if component in near else None
             if description is not None:
-                _add_feedthrough(needs, component, description, structure)
+                for output, name in _feedthrough_of(component, description, structure):
+                    _add(needs, (component, output), (component, name))
+    within = set(needs)
+    for system in structure.systems if near else ():
+        for link in links(system, structure):
+            ends = () if link.flow is None else tuple((end.owner, end.name) for end in link.flow)
+            if ends and all(end in within or structure.fmu_of(end[0]) is None for end in ends):
+                source, destination = ends
+                _add(needs, destination, source)
+                wires[destination, source] = link.connection
     return needs, wires
 
 
@@ -532,16 +535,15 @@ def _add(needs: Needs, signal: ElementConnector, needed: ElementConnector) -> No
     needs.setdefault(needed, {})
 
 
-def _add_feedthrough(
-    needs: Needs, component: ssd.SystemElement, description: FmuDescription, structure: Structure
-) -> None:
+def _feedthrough_of(
+    component: ssd.SystemElement, description: FmuDescription, structure: Structure
+) -> Iterable[tuple[str, str]]:
     names = tuple(connector.name for connector in declared(component, structure))
     known, key = pool(_Feedthrough, structure), (id(description), names)
     feedthrough = known.get(key)
     if feedthrough is None:
         feedthrough = known[key] = _Feedthrough(_feedthrough(description, names))
-    for output, name in feedthrough:
-        _add(needs, (component, output), (component, name))
+    return feedthrough
 
 
 class _Feedthrough(tuple[tuple[str, str], ...]):

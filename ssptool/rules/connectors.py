@@ -364,7 +364,7 @@ def _accesses(structure: Structure) -> dict[EntryKey, list[Access]]:
     """All connections of all references, by dictionary and entry."""
     found: dict[EntryKey, list[Access]] = {}
     some = bool(structure.all(ssd.SignalDictionaryReference))
-    for system in structure.root.systems() if some else ():
+    for system in structure.systems if some else ():
         for link in links(system, structure):
             for end in link.flow or ():
                 declaration = None

@@ -200,7 +200,7 @@ def known_system_id(component: ssd.Component, structure: Structure) -> Iterator[
     """
     source = component.source or ""
     if source.startswith("#"):
-        systems = {system.id: system for system in structure.root.systems() if system.id is not None}
+        systems = {system.id: system for system in structure.systems if system.id is not None}
         if source[1:] not in systems:
             advice = near(source[1:], systems)
             yield Finding(component, f"no system of this document has the id '{source[1:]}'", advice, "source")

@@ -493,11 +493,12 @@ def repeatable_steps(structure: Structure) -> Iterator[Finding]:
 
     Fix: export the FMU with `canGetAndSetFMUstate`; or check that a smaller `--step-size` does not change the result.
     """
-    for cycle in _cycles(structure):
+    for cycle in (
+        _cycles(structure) if any(_unrepeatable(one, structure) for one in structure.all(ssd.Component)) else ()
+    ):
         names = ", ".join(f"'{component.name}'" for component in cycle)
         for component in cycle:
-            offered = [interface for _, _, kinds in _offered(component, structure) for interface in kinds.values()]
-            if offered and not any(interface.saves_state or interface.rejects_steps for interface in offered):
+            if _unrepeatable(component, structure):
                 message = f"{names} are mutually coupled, but the FMU of '{component.name}' cannot save its state"
                 advice = "steps cannot be repeated, so `--master iterated` is not available"
                 yield Finding(component, message, advice, "source")
@@ -531,6 +532,12 @@ def _cycles(structure: Structure) -> Iterator[list[ssd.Component]]:
             yield sorted(components, key=lambda component: order[component])
 
 
+def _unrepeatable(component: ssd.Component, structure: Structure) -> bool:
+    """Whether the FMU of a component can neither save its state nor reject a step."""
+    offered = [interface for _, _, kinds in _offered(component, structure) for interface in kinds.values()]
+    return bool(offered) and not any(interface.saves_state or interface.rejects_steps for interface in offered)
+
+
 Offer = tuple[FmuFile, FmuDescription, Mapping[InterfaceType, Interface]]
 
 
@@ -540,7 +547,16 @@ def _offered(component: ssd.Component, structure: Structure) -> tuple[Offer, ...
     description = structure.fmu_of(component)
     if description is None:
         return ()
-    kinds = [kind for kind in InterfaceType if component.implementation in (ssd.Implementation.ANY, kind.value)]
-    offered = {kind: interface for kind in kinds if (interface := description.interface(kind)) is not None}
     fmu = structure.fmu_files[structure.reference(component, component.source or "").entry]
+    return _offered_by((fmu, component.implementation), structure)
+
+
+@remembered
+def _offered_by(key: tuple[FmuFile, ssd.Implementation], structure: Structure) -> tuple[Offer, ...]:
+    fmu, implementation = key
+    description = fmu.description
+    if not isinstance(description, FmuDescription):
+        return ()
+    kinds = [kind for kind in InterfaceType if implementation in (ssd.Implementation.ANY, kind.value)]
+    offered = {kind: interface for kind in kinds if (interface := description.interface(kind)) is not None}
     return ((fmu, description, offered),) if offered else ()

@@ -5,7 +5,9 @@ connections with one vertex for each FMU, which is far smaller than the graph of
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
+
+from lxml import etree
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
@@ -64,7 +66,7 @@ def declared(element: ssd.SystemElement, structure: Structure) -> tuple[Declared
     statements = pool(Statement, structure)
     found = []
     for connector in element.connectors:
-        parts = [(type(child), *child.attrib.items()) for child in connector if isinstance(child, _STATING)]
+        parts = [(type(child), *_attributes(child)) for child in connector if isinstance(child, _STATING)]
         words = (connector.get("kind"), *parts)
         says = statements.get(words)
         if says is None:
@@ -92,6 +94,7 @@ def interface(system: ssd.System, structure: Structure) -> SystemInterface:
     return SystemInterface(elements, connectors)
 
 
+_attributes = etree._Element.items  # an enumeration of FMI has items of its own
 _STATING = (ssc.SignalType, ssc.Dimension, ssd.Clock)
 
 
@@ -236,9 +239,17 @@ class Links(NamedTuple):
 @remembered
 def connections(system: ssd.System, structure: Structure) -> tuple[StatedConnection, ...]:
     """The connections of a system as they are written."""
-    return tuple(
-        StatedConnection(one, one.start, one.end, one.start_indices, one.end_indices) for one in system.connections
-    )
+    found = []
+    for one in system.connections:
+        stated = cast(dict[str, str], dict(one.items()))  # in one call: there are thousands of connections
+        start = ssd.ConnectorRef(stated.get("startElement", ""), stated.get("startConnector", ""))
+        end = ssd.ConnectorRef(stated.get("endElement", ""), stated.get("endConnector", ""))
+        indices = (one.start_indices, one.end_indices) if _INDICES & stated.keys() else (None, None)
+        found.append(StatedConnection(one, start, end, *indices))
+    return tuple(found)
+
+
+_INDICES = {"startIndices", "endIndices"}
 
 
 def links(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
@@ -462,7 +473,7 @@ def _shape(connector: Declared, owner: ssd.SystemElement, structure: Structure) 
 @found_once
 def signal_flow(structure: Structure) -> Mapping[Hashable, Collection[Hashable]]:
     """The graph of connections. Vertices are FMUs, by component, and connectors of systems, by owner and name."""
-    flows = (link.flow for system in structure.root.systems() for link in links(system, structure))
+    flows = (link.flow for system in structure.systems for link in links(system, structure))
     fed: dict[Hashable, dict[Hashable, None]] = {}
     for source, destination in (flow for flow in flows if flow is not None):
         start, end = vertex_of(source, structure), vertex_of(destination, structure)

@@ -21,7 +21,7 @@ from ssptool.rules.kept import Kept
 from ssptool.rules.load import load
 from ssptool.rules.report import Excerpt, Report, Skipped, excerpt, in_order
 from ssptool.rules.selection import EVERYTHING, Switches
-from ssptool.rules.subjects import File, LoneDocument, Package, Structure, Unreadable, foreign_elements
+from ssptool.rules.subjects import File, LoneDocument, Package, Structure, Unreadable
 from ssptool.work_in_progress import tell
 from ssptool.working_directory import absolute
 
@@ -80,7 +80,7 @@ class ValidationRun:
             tell("checking rules")  # after the FMUs
 
     def _document(self, root: ssc.TopLevel, structure: Structure) -> Iterator[Diagnostic]:
-        version, foreign = root.get("version", ""), foreign_elements(root)
+        version, foreign = root.get("version", ""), structure.foreign(root)
         tags = tuple(self._judged(version))
 
         def judge(element: Element) -> Iterator[Diagnostic]:

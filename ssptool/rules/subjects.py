@@ -28,6 +28,7 @@ from ssptool.documents.vocabulary import (
     PARAMETER_SET,
     SIGNAL_DICTIONARY,
     SYSTEM_STRUCTURE,
+    media_type,
 )
 from ssptool.fmu.description import FmuDescription, UnreadableFmu
 from ssptool.fmu.units import PhysicalUnit, named
@@ -237,6 +238,7 @@ class Structure:
     opened: "Callable[[str], Structure]"
     _components: dict[Element, FmuDescription | None] = field(default_factory=dict, repr=False)
     _units: dict[Element, Mapping[str, PhysicalUnit]] = field(default_factory=dict, repr=False)
+    _foreign: dict[Element, frozenset[etree._Element]] = field(default_factory=dict, repr=False)
     _found: dict[type[Element], tuple[Any, ...]] = field(default_factory=dict, repr=False)
     _references: dict[str, Reference] = field(default_factory=dict, repr=False)
     _instances: "dict[Element, Instance | None]" = field(default_factory=dict, repr=False)
@@ -256,6 +258,11 @@ class Structure:
     def fmus(self) -> Mapping[str, FmuDescription | UnreadableFmu]:
         """The model descriptions of the FMUs, or why there is none."""
         return {entry: fmu.description for entry, fmu in self.fmu_files.items()}
+
+    @cached_property
+    def systems(self) -> tuple[ssd.System, ...]:
+        """The root system and those inside it, in document order."""
+        return tuple(self.root.systems())
 
     def all(self, kind: type[R]) -> tuple[R, ...]:
         """The elements of a kind in the SSD, those of inline content included, in document order."""
@@ -288,6 +295,12 @@ class Structure:
             yield binding
             if binding.parameter_mapping is not None:
                 yield binding.parameter_mapping
+
+    def foreign(self, root: Element) -> frozenset[etree._Element]:
+        """The elements of a document that no schema of SSP covers; see `foreign_elements`."""
+        if root not in self._foreign:
+            self._foreign[root] = foreign_elements(root)
+        return self._foreign[root]
 
     def units(self, root: Element) -> Mapping[str, PhysicalUnit]:
         """The units that a document defines."""
@@ -349,7 +362,7 @@ class Structure:
         return Instance(structure.root.system, structure) if whole else structure._with_id(reference.fragment)
 
     def _with_id(self, identifier: str) -> "Instance | None":
-        found = (system for system in self.root.systems() if system.id == identifier)
+        found = (system for system in self.systems if system.id == identifier)
         return (
             next((Instance(system, self) for system in found), None) if identifier else Instance(self.root.system, self)
         )
@@ -437,12 +450,16 @@ class Package:
 
 def is_fmu(component: ssd.Component) -> bool:
     """Whether a component's type is that of an FMU."""
-    return component.media_type == FMU and not _of_same_document(component)
+    stated = component.get("type")
+    if stated is None:
+        return component.media_type == FMU and not _of_same_document(component)
+    return media_type(stated) == FMU
 
 
 def is_structure(component: ssd.Component) -> bool:
     """Whether a component refers to a system structure."""
-    return component.media_type in STRUCTURE_TYPES or _of_same_document(component)
+    stated = component.get("type")
+    return _of_same_document(component) if stated is None else media_type(stated) in STRUCTURE_TYPES
 
 
 def _of_same_document(component: ssd.Component) -> bool:

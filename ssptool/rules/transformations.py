@@ -193,7 +193,7 @@ def _transformed(structure: Structure) -> tuple[Transformed, ...]:
 
 
 def _of_connections(structure: Structure) -> Iterator[Transformed]:
-    for system in structure.root.systems():
+    for system in structure.systems:
         for link in links(system, structure):
             if link.flow is not None and link.transformation is not None:
                 source, destination = ((str(end), end.carried) for end in link.flow)

@@ -32,7 +32,7 @@ from ssptool.rules.catalogue import (
     deleted,
     rewritten,
 )
-from ssptool.rules.subjects import File, Structure, Unreadable, container, foreign_elements
+from ssptool.rules.subjects import File, Structure, Unreadable, container
 
 FILES = Chapter("Files, versions and schemas (SSP 2.0 §2.2, §5.1, §6.1, §7.1, §8.1)")
 
@@ -258,7 +258,7 @@ def ids_across_inline_content(structure: Structure) -> Iterator[Finding]:
     Accepted: a reference leads to the first system with that id.
     """
     first: dict[str, Element] = {}
-    foreign = foreign_elements(structure.root)
+    foreign = structure.foreign(structure.root)
     for element in cast(list[Element], _WITH_IDS(structure.root)):
         if isinstance(element, ssc.Base) and element.id is not None and element not in foreign:
             other = first.setdefault(element.id, element)
