@@ -258,6 +258,6 @@ def answers(make_kernel, mocks, seed, method):
 
 @pytest.mark.parametrize("method", LoopMethod)
 @given(seed=st.integers(0, 1_000_000))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_both_kernels_solve_to_the_same_bits(mocks, method, seed):
     assert answers(make_twin, mocks, seed, method) == answers(make_native, mocks, seed, method)
