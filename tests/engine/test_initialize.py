@@ -7,7 +7,7 @@ from pytest import approx
 
 from ssptool import Settings
 from ssptool.engine.failure import Ending, Unsupported
-from ssptool.engine.kernel.solutions import Status
+from ssptool.engine.kernel.solutions import SolutionStatus
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.network.dependencies import Stage
@@ -56,7 +56,7 @@ def test_fixed_point_iteration_of_a_heavy_flange_fails_with_a_report():
     result = start(oscillator(System2__m_c=2.0), init="fixed-point")
     assert result.status is Ending.LOOP
     (loop,) = result.initialization.loops
-    assert loop.solution.status is Status.DIVERGED
+    assert loop.solution.status is SolutionStatus.DIVERGED
     assert set(loop.residuals) == set(loop.torn)
     text = str(result.failure)
     for phrase in ("System1.a1", "System2.F", "residual", "diverged", "--init newton"):

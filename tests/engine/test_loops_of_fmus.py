@@ -11,7 +11,7 @@ from pytest import approx
 import ssptool
 from ssptool import Settings
 from ssptool.engine.failure import Ending
-from ssptool.engine.kernel.solutions import Status
+from ssptool.engine.kernel.solutions import SolutionStatus
 
 
 def start(folder, values=None, **settings):
@@ -41,7 +41,7 @@ def test_a_contradiction_is_refused_with_its_reason(system):
     result = start(system(RING, BOTH_WAYS), {"A.c": 1.0, "B.c": 1.0})
     assert result.status is Ending.LOOP
     (loop,) = result.initialization.loops
-    assert loop.solution.status is Status.INCONSISTENT
+    assert loop.solution.status is SolutionStatus.INCONSISTENT
     assert loop.solution.residual_norm == approx(2.0)
     for phrase in ("contradict each other", "A.y", "B.y", "residual 2", "gain of exactly 1"):
         assert phrase in str(result.failure)
@@ -51,7 +51,7 @@ def test_equations_that_leave_their_unknowns_open_are_refused_with_the_reason(sy
     """y = u both ways: every value is a solution, and which one a solver finds is chance."""
     result = start(system(RING, BOTH_WAYS))
     assert result.status is Ending.LOOP
-    assert result.initialization.loops[0].solution.status is Status.UNDETERMINED
+    assert result.initialization.loops[0].solution.status is SolutionStatus.UNDETERMINED
     for phrase in ("do not determine", "A.y", "comes back unchanged"):
         assert phrase in str(result.failure)
 
@@ -60,7 +60,7 @@ def test_two_equations_that_say_the_same_are_refused_with_the_direction_that_sta
     """A = A/2 + B/2 and B = A/2 + B/2 hold for all A = B."""
     wires = [("A.y", "A.u"), ("B.y", "A.w"), ("A.y", "B.u"), ("B.y", "B.w")]
     result = start(system(RING, wires), {"A.a": 0.5, "A.b": 0.5, "B.a": 0.5, "B.b": 0.5})
-    assert result.initialization.loops[0].solution.status is Status.UNDETERMINED
+    assert result.initialization.loops[0].solution.status is SolutionStatus.UNDETERMINED
     assert result.failure is not None and "a change of A.y by 1, B.y by 1 comes back" in result.failure.message
 
 

@@ -20,7 +20,7 @@ class LoopMethod(IntEnum):
     HOMOTOPY = 5
 
 
-class Status(StrEnum):
+class SolutionStatus(StrEnum):
     """Status of a loop solver at its end."""
 
     CONVERGED = "converged"
@@ -40,20 +40,20 @@ class Status(StrEnum):
 
 
 _ADVICE = {
-    Status.CONVERGED: "",
-    Status.MAX_ITERATIONS: "give start values closer to the solution (--set), or try another solver (--init newton, "
-    "anderson or homotopy)",
-    Status.DIVERGED: "the loop gain is 1 or more: try --init newton",
-    Status.STALLED: "give start values closer to the solution, or check the min and max of the variables",
-    Status.SINGULAR: "the equations of the loop contradict or repeat each other here: check for "
+    SolutionStatus.CONVERGED: "",
+    SolutionStatus.MAX_ITERATIONS: "give start values closer to the solution (--set), or try another solver (--init "
+    "newton, anderson or homotopy)",
+    SolutionStatus.DIVERGED: "the loop gain is 1 or more: try --init newton",
+    SolutionStatus.STALLED: "give start values closer to the solution, or check the min and max of the variables",
+    SolutionStatus.SINGULAR: "the equations of the loop contradict or repeat each other here: check for "
     "gains of exactly 1, or give other start values",
-    Status.INCONSISTENT: "the loop has no solution near the best point: check for a gain of exactly 1 around the "
-    "loop, or give other start values",
-    Status.UNDETERMINED: "the loop has infinitely many solutions: check for a gain of exactly 1 around the loop, or "
-    "for components that only pass on each other's values",
-    Status.SWITCHING: "break the loop with a component that delays a discrete signal by a step, or give other start "
-    "values",
-    Status.NONFINITE: "give start values for the loop's signals at which the components can be evaluated",
+    SolutionStatus.INCONSISTENT: "the loop has no solution near the best point: check for a gain of exactly 1 around "
+    "the loop, or give other start values",
+    SolutionStatus.UNDETERMINED: "the loop has infinitely many solutions: check for a gain of exactly 1 around the "
+    "loop, or for components that only pass on each other's values",
+    SolutionStatus.SWITCHING: "break the loop with a component that delays a discrete signal by a step, or give other "
+    "start values",
+    SolutionStatus.NONFINITE: "give start values for the loop's signals at which the components can be evaluated",
 }
 
 
@@ -108,7 +108,7 @@ class Solution:
     """
 
     x: Floats
-    status: Status
+    status: SolutionStatus
     iterations: int
     residual_norm: float
     residual: Floats
@@ -121,7 +121,7 @@ class Solution:
 
     @property
     def converged(self) -> bool:
-        return self.status is Status.CONVERGED
+        return self.status is SolutionStatus.CONVERGED
 
 
 class Iterate(NamedTuple):

@@ -18,7 +18,7 @@ from ssptool.engine.failure import (
     residual_curves,
 )
 from ssptool.engine.kernel.interface import Floats, Outcome, holds_integer
-from ssptool.engine.kernel.solutions import Convergence, Iterate, LoopMethod, Solution, Status
+from ssptool.engine.kernel.solutions import Convergence, Iterate, LoopMethod, Solution, SolutionStatus
 from ssptool.engine.method_names import InitName
 from ssptool.engine.planning.plan import Plan, PlannedLoop
 from ssptool.engine.trace import NUMBERED
@@ -259,13 +259,13 @@ class RunningLoop:
 
     def _cause(self, solution: Solution, time: float) -> str:
         match solution.status:
-            case Status.CONVERGED:
+            case SolutionStatus.CONVERGED:
                 return ""
-            case Status.NONFINITE:
+            case SolutionStatus.NONFINITE:
                 return "" if solution.rejected.ok else self._assembly.explain(solution.rejected, time).message
-            case Status.SWITCHING:
+            case SolutionStatus.SWITCHING:
                 return _switching(self.planned.frozen, solution.switched.tolist())
-            case Status.INCONSISTENT | Status.UNDETERMINED:
+            case SolutionStatus.INCONSISTENT | SolutionStatus.UNDETERMINED:
                 return _along(self.planned.torn, solution.direction)
             case _:
                 return self._at_bounds(solution.x)

@@ -17,17 +17,17 @@ LoopMethod method_of(const std::string& name) {
 
 namespace {
 
-const char* word(ssptool::Status status) noexcept {
+const char* word(SolutionStatus status) noexcept {
   switch (status) {
-    case ssptool::Status::converged: return "converged";
-    case ssptool::Status::max_iterations: return "iteration limit reached";
-    case ssptool::Status::diverged: return "diverged";
-    case ssptool::Status::stalled: return "no step reduces the residual";
-    case ssptool::Status::singular: return "singular Jacobian";
-    case ssptool::Status::inconsistent: return "its equations contradict each other";
-    case ssptool::Status::undetermined: return "its equations do not determine its unknowns";
-    case ssptool::Status::switching: return "its discrete signals do not settle";
-    case ssptool::Status::nonfinite: break;
+    case SolutionStatus::converged: return "converged";
+    case SolutionStatus::max_iterations: return "iteration limit reached";
+    case SolutionStatus::diverged: return "diverged";
+    case SolutionStatus::stalled: return "no step reduces the residual";
+    case SolutionStatus::singular: return "singular Jacobian";
+    case SolutionStatus::inconsistent: return "its equations contradict each other";
+    case SolutionStatus::undetermined: return "its equations do not determine its unknowns";
+    case SolutionStatus::switching: return "its discrete signals do not settle";
+    case SolutionStatus::nonfinite: break;
   }
   return "a component returned nan or inf, or rejected the values it was given";
 }

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.engine.kernel.interface import Call, Code, LoopCalls, LoopMethod, SolveLoop
-from ssptool.engine.kernel.solutions import Status
+from ssptool.engine.kernel.solutions import SolutionStatus
 from tests.engine.kernel.kernels import bits, make_native, make_twin
 from tests.engine.kernel.mock_fmu import DIRECTIONAL, GET, Mock
 
@@ -41,7 +41,7 @@ def test_a_loop_is_solved_and_its_components_are_there(make_kernel, mocks, gain,
     kernel, loop = loop_of(make_kernel, mocks, Mock([[gain]], x=[3.0]), directional=directional)
     solution = solve(kernel, loop)
     how = "directional derivatives" if directional else "finite differences"
-    assert (solution.status, solution.solver) == (Status.CONVERGED, f"Newton ({how})")
+    assert (solution.status, solution.solver) == (SolutionStatus.CONVERGED, f"Newton ({how})")
     assert solution.x == approx([3 / (1 - gain)], rel=1e-9)
     assert kernel.values[0] == solution.x[0]
     assert kernel.values[1] == solution.x[0] + solution.residual[0]
@@ -66,7 +66,7 @@ def test_wrong_directional_derivatives_are_told_and_replaced(make_kernel, mocks)
     assert not solve(kernel, loop).contradicted
 
 
-@pytest.mark.parametrize(("offset", "status"), [(0.0, Status.UNDETERMINED), (1.0, Status.INCONSISTENT)])
+@pytest.mark.parametrize(("offset", "status"), [(0.0, SolutionStatus.UNDETERMINED), (1.0, SolutionStatus.INCONSISTENT)])
 def test_a_gain_of_one_leaves_the_solution_open_or_none(make_kernel, mocks, offset, status):
     """y1 = 2 y2 + offset, y2 = y1/2."""
     kernel, loop = loop_of(make_kernel, mocks, Mock([[0.0, 2.0], [0.5, 0.0]], x=[offset, 0.0]), size=2)
@@ -89,7 +89,7 @@ def test_bounds_are_kept(make_kernel, mocks):
     """x = 3x − 4 has the solution 2, beyond the maximum."""
     kernel, loop = loop_of(make_kernel, mocks, Mock([[3.0]], x=[-4.0]), minimum=[-1.0], maximum=[1.0])
     solution = solve(kernel, loop, LoopMethod.NEWTON)
-    assert (solution.status, solution.x.tolist()) == (Status.STALLED, [1.0])
+    assert (solution.status, solution.x.tolist()) == (SolutionStatus.STALLED, [1.0])
 
 
 def test_a_loop_starts_from_the_second_values_where_the_first_are_rejected(make_kernel, mocks):
@@ -100,7 +100,7 @@ def test_a_loop_starts_from_the_second_values_where_the_first_are_rejected(make_
     assert solve(kernel, loop, second=np.array([1.0])).x == approx([2.0], rel=1e-12)
     kernel.values[1] = -4.0
     solution = solve(kernel, loop)
-    assert (solution.status, solution.x.tolist()) == (Status.NONFINITE, [-4.0])
+    assert (solution.status, solution.x.tolist()) == (SolutionStatus.NONFINITE, [-4.0])
     assert (solution.rejected.code, solution.rejected.fmi_status, solution.rejected.loop) == (Code.FMI, DISCARD, loop)
 
 
@@ -162,7 +162,7 @@ def test_a_loop_without_a_solution_is_told_with_the_reason(make_kernel, mocks):
     outcome, rescues, _ = kernel.evaluate_surely(kernel.schedule([SolveLoop(loop)]))
     assert (outcome.code, outcome.loop) == (Code.LOOP, loop)
     ((_, solution),) = rescues
-    assert solution.status is Status.INCONSISTENT
+    assert solution.status is SolutionStatus.INCONSISTENT
 
 
 def test_a_component_that_cannot_continue_ends_a_rescue(make_kernel, mocks):

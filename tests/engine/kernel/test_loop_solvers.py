@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.engine.kernel import _kernel
-from ssptool.engine.kernel.solutions import Convergence, LoopMethod, Status
+from ssptool.engine.kernel.solutions import Convergence, LoopMethod, SolutionStatus
 from ssptool.engine.kernel.twin.jacobians import Domain, FiniteDifferences, Products, colours
 from ssptool.engine.kernel.twin.loop_solvers import FixedPoint, solver_for
 from tests.engine.kernel.kernels import bits
@@ -39,7 +39,7 @@ def solve(request):
 
 
 def solved(solution):
-    assert solution.status is Status.CONVERGED
+    assert solution.status is SolutionStatus.CONVERGED
     return solution.x
 
 
@@ -67,14 +67,14 @@ def test_fixed_point_converges_for_gains_below_one(solve, gain):
 @pytest.mark.parametrize("gain", [-1.5, -2.0, -1e4, 1.5])
 def test_fixed_point_says_that_it_diverges_for_gains_above_one(solve, gain):
     solution = solve(FIXED_POINT, scalar(gain), np.zeros(1))
-    assert solution.status is Status.DIVERGED
+    assert solution.status is SolutionStatus.DIVERGED
     assert "--init newton" in solution.status.advice
     assert np.all(np.isfinite(solution.x))
 
 
 def test_fixed_point_at_the_limit_of_stability_runs_out_of_iterations(solve):
     solution = solve(FIXED_POINT, scalar(-1.0), np.zeros(1), max_iterations=20)
-    assert (solution.status, solution.iterations) == (Status.MAX_ITERATIONS, 20)
+    assert (solution.status, solution.iterations) == (SolutionStatus.MAX_ITERATIONS, 20)
 
 
 def test_relaxation_one_half_converges_down_to_a_gain_of_minus_three(solve):
@@ -186,9 +186,9 @@ def test_nominal_values_make_the_method_blind_to_units(solve):
 @pytest.mark.parametrize(
     ("g", "status"),
     [
-        (lambda x: x + 1, Status.SINGULAR),
-        (lambda x: np.full_like(x, np.nan), Status.NONFINITE),
-        (lambda x: x + x**2 + 1, Status.STALLED),
+        (lambda x: x + 1, SolutionStatus.SINGULAR),
+        (lambda x: np.full_like(x, np.nan), SolutionStatus.NONFINITE),
+        (lambda x: x + x**2 + 1, SolutionStatus.STALLED),
     ],
 )
 def test_newton_says_why_there_is_no_solution(solve, g, status):
@@ -238,7 +238,7 @@ def test_coloured_differences_need_one_evaluation_per_colour():
 
 
 def test_every_status_but_success_carries_advice():
-    assert all(bool(status.advice) is (status is not Status.CONVERGED) for status in Status)
+    assert all(bool(status.advice) is (status is not SolutionStatus.CONVERGED) for status in SolutionStatus)
 
 
 def test_an_empty_loop_is_solved(solve):

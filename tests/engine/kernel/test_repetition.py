@@ -19,7 +19,7 @@ from ssptool.engine.kernel.interface import (
     RuleKind,
     SolveLoop,
 )
-from ssptool.engine.kernel.solutions import Status
+from ssptool.engine.kernel.solutions import SolutionStatus
 from tests.engine.kernel.kernels import make_native, make_twin
 from tests.engine.kernel.mock_fmu import DO_STEP, Mock
 
@@ -346,7 +346,7 @@ def test_a_loop_without_a_solution_ends_the_step(make_kernel, mocks):
     assert (outcome.code, outcome.loop, outcome.iterations) == (Code.LOOP, system.loop, 1)
     assert not system.kernel.iteration_report(system.index).left_domain
     ((loop, solution),) = system.kernel.latest_rescues
-    assert loop == system.loop and solution.status is Status.INCONSISTENT
+    assert loop == system.loop and solution.status is SolutionStatus.INCONSISTENT
     system.kernel.release()
 
 

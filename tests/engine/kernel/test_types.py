@@ -21,7 +21,7 @@ from ssptool.engine.kernel.interface import (
     SolveLoop,
     functions_for,
 )
-from ssptool.engine.kernel.solutions import Status
+from ssptool.engine.kernel.solutions import SolutionStatus
 from ssptool.engine.trace import NUMBERED, as_content, from_content
 from tests.engine.kernel.mock_fmu import build_shared
 
@@ -312,7 +312,7 @@ def test_integers_are_renewed_until_they_stay_or_come_again(make_kernel, carrier
         assert solution.converged and kernel.integers.tolist() == [last] * 4
         assert solution.iterations == len(seen)
     else:
-        assert solution.status is Status.SWITCHING
+        assert solution.status is SolutionStatus.SWITCHING
         assert solution.switched.tolist() == [[value] for value in [*seen[seen.index(last) :], last]]
 
 

@@ -19,10 +19,10 @@ namespace {
 
 nb::object solutions_module() { return nb::module_::import_("ssptool.engine.kernel.solutions"); }
 
-nb::object status_to_python(Status status) {
+nb::object status_to_python(SolutionStatus status) {
   static constexpr const char* names[] = {"CONVERGED",    "MAX_ITERATIONS", "DIVERGED",  "STALLED",  "SINGULAR",
                                           "INCONSISTENT", "UNDETERMINED",   "SWITCHING", "NONFINITE"};
-  return solutions_module().attr("Status").attr(names[static_cast<std::size_t>(status)]);
+  return solutions_module().attr("SolutionStatus").attr(names[static_cast<std::size_t>(status)]);
 }
 
 nb::object switched_to_python(const std::vector<std::vector<std::int64_t>>& rows) {

@@ -100,7 +100,7 @@ Solution Equations::settled(LoopMethod method, const Vector& start) {
     const bool again = before != seen.end();
     seen.push_back(std::move(now));
     if (again || seen.size() > settling) {
-      solution.status = Status::switching;
+      solution.status = SolutionStatus::switching;
       solution.switched.assign(seen.begin() + place, seen.end());
       break;
     }
@@ -118,7 +118,7 @@ Solution Equations::solved(LoopMethod method, const Vector& start) {
   if (start.empty()) {
     static_cast<void>(value(start));
     return {.x = {},
-            .status = rejected_.ok() ? Status::converged : Status::nonfinite,
+            .status = rejected_.ok() ? SolutionStatus::converged : SolutionStatus::nonfinite,
             .iterations = 1,
             .residual_norm = 0.0,
             .residual = {},
@@ -129,7 +129,7 @@ Solution Equations::solved(LoopMethod method, const Vector& start) {
                              std::span<const double> residual) { loops_.note(number_, solver, number, x, residual); };
   const auto solver = solver_for(method, sources_, {.convergence = loops_.convergence(number_)});
   Solution solution = solver->solve(*this, start, domain_, watch);
-  if (solution.status == Status::nonfinite) return solution;
+  if (solution.status == SolutionStatus::nonfinite) return solution;
   auto [matrix, precision] = jacobian_at(solution.x);
   matrix_ = std::move(matrix);
   judge(solution, precision);
@@ -159,7 +159,7 @@ void Equations::judge(Solution& solution, double precision) {
   auto direction = null_direction(*matrix_, precision);
   if (!direction) return;
   if (solution.converged() && !flat(solution.x, *direction)) return;
-  solution.status = solution.converged() ? Status::undetermined : Status::inconsistent;
+  solution.status = solution.converged() ? SolutionStatus::undetermined : SolutionStatus::inconsistent;
   solution.direction = std::move(*direction);
 }
 

@@ -120,31 +120,31 @@ struct Progress {
 Solution ProposalSolver::solve(LoopFunction& g, const Vector& x0, const Domain& domain, const Watch& watch) const {
   const auto proposal = begin_(relaxation_);
   Progress progress(domain.clip(x0));
-  Status status = Status::max_iterations;
+  SolutionStatus status = SolutionStatus::max_iterations;
   for (std::int64_t number = 1; number <= max_iterations_; ++number) {
     const Vector value = g.value(progress.x), residual = minus(value, progress.x);
     tell(watch, name_, number, progress.x, residual);
     const double norm = scaled_norm(residual, domain.nominal);
     if (!std::isfinite(norm)) {
       if (progress.retreat(norm)) continue;
-      status = Status::nonfinite;
+      status = SolutionStatus::nonfinite;
       break;
     }
     progress.note(residual, norm);
     if (convergence_.reached(residual, progress.x, domain.nominal)) {
       progress.keep(residual, norm);
-      status = Status::converged;
+      status = SolutionStatus::converged;
       break;
     }
     if (norm > norm_growth_limit * progress.best_norm) {
-      status = Status::diverged;
+      status = SolutionStatus::diverged;
       break;
     }
     Vector next = proposal->next(over(progress.x, domain.nominal), over(value, domain.nominal));
     for (std::size_t i = 0; i < next.size(); ++i) next[i] = domain.nominal[i] * next[i];
     progress.x = domain.clip(std::move(next));
   }
-  if (status == Status::max_iterations && progress.growing()) status = Status::diverged;
+  if (status == SolutionStatus::max_iterations && progress.growing()) status = SolutionStatus::diverged;
   const auto count = static_cast<std::int64_t>(progress.history.size());
   return {.x = progress.best,
           .status = status,
@@ -164,19 +164,19 @@ Solution Newton::solve(LoopFunction& g, const Vector& x0, const Domain& domain, 
   Vector residual = minus(point.value, point.x);
   Vector history{scaled_norm(residual, domain.nominal)};
   tell(watch, name, 1, point.x, residual);
-  std::optional<Status> status = judge(point.x, residual, domain);
+  std::optional<SolutionStatus> status = judge(point.x, residual, domain);
   bool tiny = false;
   while (!status && static_cast<std::int64_t>(history.size()) < max_iterations_) {
     const auto full = step(g, point, domain);
     if (!full) {
-      status = Status::singular;
+      status = SolutionStatus::singular;
       break;
     }
     tiny = convergence_.reached(*full, point.x, domain.nominal);
     auto moved = search(g, point, *full, domain);
     if (!moved) {
       static_cast<void>(g.value(point.x));  // leave the components at the best point
-      status = tiny ? Status::converged : Status::stalled;
+      status = tiny ? SolutionStatus::converged : SolutionStatus::stalled;
       break;
     }
     point = std::move(*moved);
@@ -187,7 +187,7 @@ Solution Newton::solve(LoopFunction& g, const Vector& x0, const Domain& domain, 
   }
   const auto count = static_cast<std::int64_t>(history.size());
   return {.x = point.x,
-          .status = status.value_or(tiny ? Status::converged : Status::max_iterations),
+          .status = status.value_or(tiny ? SolutionStatus::converged : SolutionStatus::max_iterations),
           .iterations = count,
           .residual_norm = scaled_norm(residual, domain.nominal),
           .residual = residual,
@@ -195,10 +195,10 @@ Solution Newton::solve(LoopFunction& g, const Vector& x0, const Domain& domain, 
           .solver = name};
 }
 
-std::optional<Status> Newton::judge(std::span<const double> x, std::span<const double> residual,
-                                    const Domain& domain) const {
-  if (!finite(residual)) return Status::nonfinite;
-  if (convergence_.reached(residual, x, domain.nominal)) return Status::converged;
+std::optional<SolutionStatus> Newton::judge(std::span<const double> x, std::span<const double> residual,
+                                            const Domain& domain) const {
+  if (!finite(residual)) return SolutionStatus::nonfinite;
+  if (convergence_.reached(residual, x, domain.nominal)) return SolutionStatus::converged;
   return std::nullopt;
 }
 
@@ -370,7 +370,7 @@ Solution Homotopy::solve(LoopFunction& g, const Vector& x0, const Domain& domain
     const Vector residual = minus(curve.value, curve.x);
     const double size = scaled_norm(residual, domain.nominal);
     return {.x = curve.x,
-            .status = finite(residual) ? Status::stalled : Status::nonfinite,
+            .status = finite(residual) ? SolutionStatus::stalled : SolutionStatus::nonfinite,
             .iterations = steps,
             .residual_norm = size,
             .residual = residual,

@@ -73,8 +73,8 @@ class Newton final : public LoopSolver {
   struct Point {
     std::vector<double> x, value;
   };
-  [[nodiscard]] std::optional<Status> judge(std::span<const double> x, std::span<const double> residual,
-                                            const Domain&) const;
+  [[nodiscard]] std::optional<SolutionStatus> judge(std::span<const double> x, std::span<const double> residual,
+                                                    const Domain&) const;
   [[nodiscard]] std::optional<std::vector<double>> step(LoopFunction& g, const Point&, const Domain&) const;
   static std::optional<Point> search(LoopFunction& g, const Point&, std::span<const double> step, const Domain&);
 

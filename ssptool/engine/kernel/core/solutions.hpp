@@ -12,7 +12,7 @@ namespace ssptool {
 
 enum class LoopMethod { automatic, newton, aitken, anderson, fixed_point, homotopy };
 
-enum class Status {
+enum class SolutionStatus {
   converged,
   max_iterations,
   diverged,
@@ -34,7 +34,7 @@ struct Convergence {
 // The best point found and how it was reached.
 struct Solution {
   std::vector<double> x;
-  Status status = Status::nonfinite;
+  SolutionStatus status = SolutionStatus::nonfinite;
   std::int64_t iterations = 0;
   double residual_norm = 0.0;
   std::vector<double> residual;
@@ -45,7 +45,7 @@ struct Solution {
   Outcome rejected{};
   bool contradicted = false;
 
-  [[nodiscard]] bool converged() const noexcept { return status == Status::converged; }
+  [[nodiscard]] bool converged() const noexcept { return status == SolutionStatus::converged; }
 };
 
 struct Iterate {

@@ -14,8 +14,8 @@ from ssptool.engine.kernel.solutions import (
     LoopMethod,
     RescueWork,
     Solution,
+    SolutionStatus,
     Solved,
-    Status,
 )
 from ssptool.engine.kernel.twin.dense import inverse_of, times
 from ssptool.engine.kernel.twin.evaluation import Loops, TwinLoop, TwinSchedules
@@ -164,7 +164,7 @@ class LoopSolutions:
             solution = self._settled(equations, method, self._start(equations, second))
         except _Broken as error:
             nothing = np.empty(0)
-            return error.outcome, Solution(nothing, Status.NONFINITE, 0, 0.0, nothing, (), "")
+            return error.outcome, Solution(nothing, SolutionStatus.NONFINITE, 0, 0.0, nothing, (), "")
         return OK, replace(solution, rejected=equations.rejected, contradicted=equations.contradicted)
 
     def _settled(self, equations: _Equations, method: LoopMethod, start: Floats) -> Solution:
@@ -175,7 +175,7 @@ class LoopSolutions:
             seen.append(self._frozen(equations))
             if seen[-1] in seen[:-1] or len(seen) > _SETTLING:
                 switched = np.array(seen[seen.index(seen[-1]) :], dtype=np.int64)
-                return replace(solution, status=Status.SWITCHING, switched=switched)
+                return replace(solution, status=SolutionStatus.SWITCHING, switched=switched)
             again = _solve(equations, method, solution.x)
             solution = replace(again, iterations=solution.iterations + again.iterations)
         return solution
@@ -220,12 +220,12 @@ def _solve(equations: _Equations, method: LoopMethod, start: Floats) -> Solution
     """Solve with the discrete signals frozen."""
     if not len(start):
         equations(start)
-        status = Status.CONVERGED if equations.rejected.ok else Status.NONFINITE
+        status = SolutionStatus.CONVERGED if equations.rejected.ok else SolutionStatus.NONFINITE
         return Solution(start, status, 1, 0.0, start, (), "evaluation")
     convergence = Convergence(equations.loop.rtol, equations.loop.atol)
     solver = solver_for(method, equations.sources, convergence)
     solution = solver.solve(equations, start, equations.domain, equations.watch)
-    if solution.status is Status.NONFINITE:
+    if solution.status is SolutionStatus.NONFINITE:
         return solution
     equations.matrix, precision = equations.jacobian_at(solution.x)
     return judged(solution, equations.matrix, precision, equations, equations.domain)
@@ -240,10 +240,10 @@ def judged(solution: Solution, matrix: Floats, precision: float, g: Function, do
     if direction is None:
         return solution
     if not solution.converged:
-        return replace(solution, status=Status.INCONSISTENT, direction=direction)
+        return replace(solution, status=SolutionStatus.INCONSISTENT, direction=direction)
     if not _flat(g, domain, solution.x, direction):
         return solution
-    return replace(solution, status=Status.UNDETERMINED, direction=direction)
+    return replace(solution, status=SolutionStatus.UNDETERMINED, direction=direction)
 
 
 def _flat(g: Function, domain: Domain, x: Floats, direction: Floats) -> bool:

@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from ssptool.engine.kernel.calls import Floats
-from ssptool.engine.kernel.solutions import Convergence, LoopMethod, Solution, Status
+from ssptool.engine.kernel.solutions import Convergence, LoopMethod, Solution, SolutionStatus
 from ssptool.engine.kernel.twin.dense import FullPivotLu, dot, norm
 from ssptool.engine.kernel.twin.jacobians import Domain, FiniteDifferences, Function, LoopJacobian, null_direction
 from ssptool.engine.kernel.twin.proposals import AitkenRelaxation, AndersonMixing, Proposal, Relaxation
@@ -53,7 +53,7 @@ def iterate(
     x = good = domain.clip(np.array(x0, dtype=float))
     best, best_residual, best_norm = x, np.full_like(x, np.nan), np.inf
     history: list[float] = []
-    status = Status.MAX_ITERATIONS
+    status = SolutionStatus.MAX_ITERATIONS
     retreats = 0
     for number in range(1, max_iterations + 1):
         value = g(x)
@@ -64,7 +64,7 @@ def iterate(
             retreats += 1
             if not history or retreats > MAX_RETREATS:
                 history.append(norm)
-                status = Status.NONFINITE
+                status = SolutionStatus.NONFINITE
                 break
             x = good + (x - good) / 2
             continue
@@ -73,15 +73,15 @@ def iterate(
         if norm <= best_norm:
             best, best_residual, best_norm = x, residual, norm
         if convergence.reached(residual, x, nominal):
-            status = Status.CONVERGED
+            status = SolutionStatus.CONVERGED
             best, best_residual, best_norm = x, residual, norm
             break
         if norm > GROWTH_LIMIT * best_norm:
-            status = Status.DIVERGED
+            status = SolutionStatus.DIVERGED
             break
         x = domain.clip(nominal * propose(x / nominal, value / nominal))
-    if status is Status.MAX_ITERATIONS and _growing(history):
-        status = Status.DIVERGED
+    if status is SolutionStatus.MAX_ITERATIONS and _growing(history):
+        status = SolutionStatus.DIVERGED
     return Solution(best, status, len(history), best_norm, best_residual, tuple(history), name)
 
 
@@ -198,13 +198,13 @@ class Newton:
         while status is None and len(history) < self.max_iterations:
             step = self._step(g, x, value, domain)
             if step is None:
-                status = Status.SINGULAR
+                status = SolutionStatus.SINGULAR
                 break
             tiny = self.convergence.reached(step, x, domain.nominal)
             moved = self._search(g, x, residual, step, domain)
             if moved is None:
                 g(x)  # leave the components at the best point
-                status = Status.CONVERGED if tiny else Status.STALLED
+                status = SolutionStatus.CONVERGED if tiny else SolutionStatus.STALLED
                 break
             x, value = moved
             residual = value - x
@@ -212,13 +212,13 @@ class Newton:
             watch(self.name, len(history), x, residual)
             status = self._judge(x, residual, domain)
         size = scaled_norm(residual, domain.nominal)
-        final = status or (Status.CONVERGED if tiny else Status.MAX_ITERATIONS)
+        final = status or (SolutionStatus.CONVERGED if tiny else SolutionStatus.MAX_ITERATIONS)
         return Solution(x, final, len(history), size, residual, tuple(history), self.name)
 
-    def _judge(self, x: Floats, residual: Floats, domain: Domain) -> Status | None:
+    def _judge(self, x: Floats, residual: Floats, domain: Domain) -> SolutionStatus | None:
         if not np.all(np.isfinite(residual)):
-            return Status.NONFINITE
-        return Status.CONVERGED if self.convergence.reached(residual, x, domain.nominal) else None
+            return SolutionStatus.NONFINITE
+        return SolutionStatus.CONVERGED if self.convergence.reached(residual, x, domain.nominal) else None
 
     def _step(self, g: Function, x: Floats, value: Floats, domain: Domain) -> Floats | None:
         """The full Newton step, in the units of the signals; None where the Jacobian is singular or not
@@ -284,7 +284,7 @@ class Homotopy:
             watch(self.name, steps, x, value - x)
         x, residual = curve.x, curve.value - curve.x
         if not curve.arrived:
-            status = Status.NONFINITE if not np.all(np.isfinite(residual)) else Status.STALLED
+            status = SolutionStatus.NONFINITE if not np.all(np.isfinite(residual)) else SolutionStatus.STALLED
             size = scaled_norm(residual, domain.nominal)
             return Solution(x, status, steps, size, residual, (size,), self.name)
 
