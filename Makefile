@@ -133,6 +133,11 @@ cross: build/models/.ready $(VENV)/.ready-dev  ## runtimes of exported FMUs for 
 	else echo "not installed from here: $(EMULATORS)"; fi
 	SSPTOOL_CROSS=1 $(BIN)/python -m pytest -q -rs tests/exporting/test_platforms.py tests/exporting/test_other_platforms.py
 
+wheel: $(VENV)/.ready-dev  ## a wheel in dist/ that brings the runtimes of exported FMUs for all platforms
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(BUILD) --group cross
+	$(BIN)/python -m pip wheel --no-build-isolation --no-deps --wheel-dir dist \
+	    --config-settings=cmake.define.SSPTOOL_ALL_PLATFORMS=ON --config-settings=build-dir=build/wheel $(PIP_OPTIONS) .
+
 leaks: build/models/.ready $(VENV)/.ready-dev  ## 5 000 cycles of create, run and free in one process
 	SSPTOOL_CYCLES=5000 $(BIN)/python -m pytest tests/engine/test_cycles.py
 
@@ -149,4 +154,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test verify figures lint types audit bench docs fuzz leaks cross pins freeze format clean sanitize
+.PHONY: help setup run test verify figures lint types audit bench docs fuzz leaks cross wheel pins freeze format clean sanitize
