@@ -29,6 +29,7 @@ from ssptool.studio.stimuli import (
     is_scenario,
     listed,
 )
+from ssptool.studio.studies import StudyRuns
 from ssptool.studio.values import parameter_rows
 
 Answer = Any
@@ -48,11 +49,13 @@ class PageCalls:
         self._lock = RLock()
         self._model = SystemModel(session.archive, session.structure)
         self._runs = StudioRuns(tell)
+        self._studies = StudyRuns(session.path, tell)
         self._version = 0
         methods = (
             *(self.model, self.findings, self.sheet, self.connections, self.about, self.connection, self.find),
             *(self.targets, self.suggestions, self.parameters, self.move, self.consequences),
             *(self.plan, self.run, self.cancel, self.runs, self.plot, self.signals, self.values, self.differences),
+            *(self.studies, self.start_study, self.cancel_study, self.study_table, self.study_chart),
             *(self.stimuli, self.edit, self.preview, self.fix, self.rewrite, self.stimulus),
             *(self.undo, self.redo, self.save, self.reload, self.changes),
         )
@@ -72,8 +75,9 @@ class PageCalls:
             return method(**arguments)
 
     def close(self) -> None:
-        """End the run that goes on, and close the system."""
+        """End the run and the study that go on, and close the system."""
         self._runs.close()
+        self._studies.close()
         self._session.close()
 
     # -- seeing ----------------------------------------------------------------------------------------------------
@@ -253,6 +257,28 @@ class PageCalls:
     def run(self, settings: Mapping[str, Any], scenario: str = "", inputs: str = "") -> Answer:
         """Begin a run of the documents as they are now, saved or not; likewise of scenario and inputs."""
         return self._runs.start(self._session, settings, ChosenStimuli(self._session.beside, scenario, inputs))
+
+    # -- studies ---------------------------------------------------------------------------------------------------
+
+    def studies(self) -> Answer:
+        """The studies of this system that lie around it, and how far they are."""
+        return self._studies.all()
+
+    def start_study(self, file: str) -> Answer:
+        """Begin a study of the system on disk, or go on with it."""
+        return self._studies.start(file, unsaved=self._session.unsaved)
+
+    def cancel_study(self) -> Answer:
+        self._studies.cancel()
+        return {}
+
+    def study_table(self, file: str) -> Answer:
+        return self._studies.table(file)
+
+    def study_chart(self, file: str) -> Answer:
+        return self._studies.chart(file)
+
+    # -- inputs and scenarios --------------------------------------------------------------------------------------
 
     def stimuli(self, scenario: str = "", inputs: str = "") -> Answer:
         """Scenarios and files of inputs around the system, what is in the chosen ones, and what they can drive."""

@@ -10,6 +10,7 @@ import { call, on } from './server.js';
 import { panels } from './panels.js';
 import { enableRuns } from './run.js';
 import { enableStimuli } from './stimuli.js';
+import { enableStudies } from './studies.js';
 import { connectTable, parameterTable } from './tables.js';
 import { connectButtons, enableEditing, ownerOf } from './wiring.js';
 
@@ -169,6 +170,7 @@ const parameters = parameterTable(editable, one => details.show({ title: one.nam
 const connections = connectTable(editable, () => shown);
 
 const inputs = enableStimuli(editable);
+enableStudies();
 enableRuns({
   labels: values => { diagram.values = values; diagram.label(); },
   failure: failure => { diagram.failure = failure ? failure.component : ''; diagram.mark(); },

@@ -3,6 +3,7 @@
 import { button, make } from './elements.js';
 import { ask } from './edits.js';
 import { panel } from './panels.js';
+import { drawFigure } from './plots.js';
 import { call, on } from './server.js';
 import { stimuli } from './stimuli.js';
 
@@ -132,9 +133,8 @@ async function draw() {
   drawn = Date.now();
   const figure = chosen.size ? await ask('plot', { runs: numbers(), signals: patterns() }) : null;
   if (turn !== pending) return;
-  const Plotly = await plotly();
-  if (!figure) { Plotly.purge(plot); return; }
-  await Plotly.react(plot, figure.data, { ...figure.layout, autosize: true }, { responsive: true, displaylogo: false });
+  await drawFigure(plot, figure);
+  if (!figure) return;
   if (chosen.size === 2) await compared();
   else if (outcome.querySelector('.differences')) outcome.replaceChildren();
 }
@@ -145,14 +145,6 @@ async function compared() {
   outcome.replaceChildren(make('details', { class: 'differences' }, make('summary', {}, `run ${run} compared with run ${reference}`),
     make('table', {}, make('thead', {}, make('tr', {}, ...heads.map(head => make('th', { scope: 'col' }, head)))),
       make('tbody', {}, ...rows.map(cells => make('tr', {}, ...cells.map(cell => make('td', {}, cell))))))));
-}
-let loading = null;
-/** The library that draws, loaded when the first picture needs it. */
-function plotly() {
-  loading ??= new Promise((resolve, refuse) => {
-    document.head.append(make('script', { src: 'plotly.js', onload: () => resolve(window.Plotly), onerror: refuse }));
-  });
-  return loading;
 }
 async function values() {
   const run = numbers().at(-1);

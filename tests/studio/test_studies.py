@@ -1,0 +1,87 @@
+"""Studies beside the system are started, watched and cancelled; their results are those of the command line."""
+
+import time
+
+import pytest
+
+import ssptool
+from ssptool.studio.calls import PageCalls
+from ssptool.studio.session import EditSession
+from ssptool.studio.studies import NoSuchStudy, UnsavedSystem
+from tests.cli.browser import browser, violations
+from tests.studio.conftest import copy_of
+from tests.studio.test_runs import PATIENCE
+
+STUDY = """system = "dual_mass_oscillator"
+[settings]
+stop_time = 0.2
+step_size = 0.01
+[factors]
+"System2.k2" = [5, 10, 20]
+[results]
+force = 'initial("System2.F")'
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("studies")
+    copy_of("dual_mass_oscillator", folder)
+    (folder / "springs.toml").write_text(STUDY)
+    (folder / "other.toml").write_text(STUDY.replace("dual_mass", "other"))
+    return folder
+
+
+@browser
+def test_a_study_is_started_and_its_results_appear(studio, chromium, folder):
+    page = chromium(studio(folder / "dual_mass_oscillator"))
+    page.get_by_role("tab", name="Studies").click()
+    page.get_by_text("no runs yet").wait_for()
+    assert page.get_by_label("Study", exact=True).locator("option").all_inner_texts() == ["springs.toml"]
+    page.get_by_role("button", name="Start").click()
+    page.get_by_text("3 of 3 runs").wait_for()
+    page.get_by_role("button", name="Start").wait_for()
+    page.locator("#panel-studies tbody tr").nth(2).wait_for()
+    rows = page.locator("#panel-studies tbody tr").all()
+    cells = [[float(cell) for cell in row.locator("td").all_inner_texts()[1:3]] for row in rows]
+    assert sorted(cells) == [[5, 2.5], [10, 5], [20, 10]], "F = k2 · 0.5 m"
+    page.locator("#study-plot .main-svg").first.wait_for()
+    assert violations(page) == []
+    assert page.errors == []
+    assert ssptool.study_results(folder / "springs.study").status.ok
+
+
+def test_a_study_is_cancelled_and_keeps_its_runs(tmp_path):
+    path = copy_of("dual_mass_oscillator", tmp_path)
+    (tmp_path / "long.toml").write_text(STUDY.replace("0.01", "1e-5").replace("[5, 10, 20]", str([*range(1, 500)])))
+    events = []
+    calls = PageCalls(EditSession(path), events.append)
+    calls.call("start_study", {"file": "long.toml"})
+    deadline = time.monotonic() + PATIENCE
+    while not calls.call("studies", {})[0].get("completed") and time.monotonic() < deadline:
+        time.sleep(0.05)
+    calls.call("cancel_study", {})
+    while calls.call("studies", {})[0]["going"] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    ended = calls.call("studies", {})[0]
+    assert 0 < ended["completed"] < 499
+    assert "interrupted after" in ended["message"]
+    assert events[-1]["event"] == "study" and not events[-1]["going"]
+    calls.call("edit", {"edits": [{"verb": "rename", "old": "System1", "new": "Left"}]})
+    with pytest.raises(UnsavedSystem, match="save your edits first"):
+        calls.call("start_study", {"file": "long.toml"})
+    with pytest.raises(NoSuchStudy, match=r"other\.toml is no study"):
+        calls.call("study_table", {"file": "other.toml"})
+    calls.close()
+
+
+def test_what_is_wrong_with_a_study_is_told(tmp_path):
+    path = copy_of("dual_mass_oscillator", tmp_path)
+    (tmp_path / "wrong.toml").write_text(STUDY.replace("System2.k2", "System2.k9"))
+    calls = PageCalls(EditSession(path), lambda _: None)
+    calls.call("start_study", {"file": "wrong.toml"})
+    deadline = time.monotonic() + PATIENCE
+    while (ended := calls.call("studies", {})[0])["going"] and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert "System2.k9" in ended["message"]
+    calls.close()
