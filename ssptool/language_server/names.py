@@ -38,13 +38,17 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mention:
-    """An attribute whose value names a thing; `defines`: it is what gives the thing its name."""
+    """An attribute whose value names a thing; `defines`: it is what gives the thing its name.
+
+    `before` is what stands before the name in the value: the prefix of a binding.
+    """
 
     named: Named
     document: Document
     element: Element
     attribute: str
     defines: bool = False
+    before: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -184,7 +188,9 @@ class _Reader:
             document = self._document_of(mapping)
             for entry in every(mapping, ssm.MappingEntry) if document is not None else ():
                 assert document is not None
-                yield Mention(Named(NameKind.PARAMETER, values, entry.source), document, entry, "source")
+                if entry.source.startswith(binding.prefix):
+                    named = Named(NameKind.PARAMETER, values, entry.source.removeprefix(binding.prefix))
+                    yield Mention(named, document, entry, "source", before=binding.prefix)
 
     def _document_of(self, element: Element) -> Document | None:
         root = element.getroottree().getroot()

@@ -1,8 +1,10 @@
 """Rename what is named at a place: with connections, parameters and mappings that refer to it.
 
-Elements and connectors are renamed by the edit verb; a parameter together with the entries of mappings that name it.
+Elements and connectors are renamed by the edit verb, also where a part of the name of a parameter, or of the target of
+a mapping, means them; a parameter that a mapping names, or that sets nothing, together with the entries of mappings.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import escape
@@ -11,7 +13,7 @@ from lsprotocol import types
 
 from ssptool.api.check import switches_of
 from ssptool.api.edit import new_errors
-from ssptool.documents import ssd, ssv
+from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.editing.changes import EditError
@@ -21,10 +23,10 @@ from ssptool.language_server.fixes import PlacesOf, VersionOf, edit_of
 from ssptool.language_server.names import Named, NameKind
 from ssptool.language_server.navigation import location
 from ssptool.language_server.places import path_of
-from ssptool.language_server.snapshot import SystemSnapshot
+from ssptool.language_server.snapshot import Spot, SystemSnapshot
 from ssptool.language_server.systems import Buffers, open_system
-from ssptool.rules.bindings import uses
-from ssptool.rules.subjects import container
+from ssptool.rules.bindings import ParameterUse, uses
+from ssptool.rules.subjects import LoneDocument, around
 
 
 class Renamed(NamedTuple):
@@ -36,7 +38,8 @@ class Renamed(NamedTuple):
     document: str
     path: tuple[str, ...]
     range: types.Range
-    mentions: tuple[types.Location, ...] = ()
+    mentions: tuple[tuple[types.Location, str], ...] = ()
+    """Places of the name, each with what stands before it there."""
     taken: frozenset[str] = frozenset()
     """Names of other parameters of the set."""
 
@@ -47,6 +50,10 @@ def renamed_at(snapshot: SystemSnapshot, document: Document, at: types.Position)
     spot = snapshot.spot(document, places.offset(at))
     if spot is None:
         return None
+    if isinstance(spot.element, ssv.Parameter | ssm.MappingEntry):
+        for use in _uses(snapshot, spot):
+            if use.targets:
+                return _addressed(snapshot, spot, use, places.offset(at))
     for mention in snapshot.names.at.get((spot.element, spot.attribute), ()):
         named = mention.named
         if named.kind in (NameKind.ELEMENT, NameKind.CONNECTOR) and isinstance(named.scope, Element):
@@ -57,24 +64,63 @@ def renamed_at(snapshot: SystemSnapshot, document: Document, at: types.Position)
     return None
 
 
-def _parameter(snapshot: SystemSnapshot, document: Document, named: Named, place: types.Range) -> Renamed:
-    """A parameter, if a mapping gives its value to variables wherever it is used.
+def _uses(snapshot: SystemSnapshot, spot: Spot) -> Iterator[ParameterUse]:
+    """The uses of a parameter under its own name, or of the target of a mapping entry."""
+    for structure in snapshot.package.structures:
+        for use in uses(structure) if structure.file.valid and not isinstance(structure, LoneDocument) else ():
+            named = spot.attribute == "name" and use.parameter is spot.element and use.entry is None
+            if named or (spot.attribute == "target" and use.entry is spot.element):
+                yield use
+
+
+def _addressed(snapshot: SystemSnapshot, spot: Spot, use: ParameterUse, offset: int) -> Renamed | None:
+    """The element or connector that the part of a name means that is at a place.
 
     Raises
     ------
     EditError
-        Somewhere the name of the parameter is the name of what it sets.
+        The part is the name of a variable of an FMU.
     """
-    for structure in snapshot.package.structures:
-        for use in uses(structure) if structure.file.valid else ():
-            if container(use.parameter) is named.scope and use.parameter.name == named.name:
-                if use.entry is None:
-                    raise EditError(f"'{named.name}' is the name of what it sets: rename that")
-                if use.binding.prefix:
-                    raise EditError(f"'{named.name}' has a prefix in its binding: rename it by hand")
+    target, parts = use.targets[0], _parts(use, spot)
+    if spot.end - spot.start != len(spot.value):
+        raise EditError(f"'{spot.value}' is written with character references: rename what it sets at its own place")
+    for element, start, end in parts:
+        if not start <= offset - spot.start <= end:
+            continue
+        here = snapshot.places(spot.document).range(spot.start + start, spot.start + end)
+        if element is not None:
+            return Renamed(element.position.file, _path(element), here)
+        if target.variable is not None:
+            raise EditError(
+                f"'{target.name}' is a variable of the FMU of '{target.element.name}', which names it: rename the "
+                f"component, or give the parameter a name of its own by a mapping (`ssptool map`)"
+            )
+        return Renamed(target.element.position.file, (*_path(target.element), target.name), here)
+    return None
+
+
+def _parts(use: ParameterUse, spot: Spot) -> Iterator[tuple[ssd.SystemElement | None, int, int]]:
+    """The extents in a value that name elements, from the owner of the binding down, and at last what is in the last.
+
+    Elements inside another document are left out: their names are none of this system.
+    """
+    target, end = use.targets[0], len(spot.value)
+    yield None, end - len(target.name), end
+    end -= len(target.name) + 1
+    for element in (target.element, *around(target.element, ssd.System)):
+        start = end - len(element.name)
+        outermost = next(around(element, ssd.System), None) is None
+        if element is use.owner or outermost or start < 0 or spot.value[start:end] != element.name:
+            return
+        yield element, start, end
+        end = start - 1
+
+
+def _parameter(snapshot: SystemSnapshot, document: Document, named: Named, place: types.Range) -> Renamed:
+    """A parameter that sets nothing by its own name, with the entries of mappings that name it."""
     found = snapshot.names.of.get(named, ())
     taken = {one.name for one in named.scope.every(ssv.Parameter)} if isinstance(named.scope, ssv.ParameterSet) else ()
-    locations = tuple(location(snapshot, mention) for mention in found)
+    locations = tuple((location(snapshot, mention), mention.before) for mention in found)
     return Renamed(document.name, (named.name,), place, locations, frozenset(taken))
 
 
@@ -83,8 +129,9 @@ def _edit_of_mentions(renamed: Renamed, new: str, version: VersionOf) -> types.W
     if new in renamed.taken or not new.strip():
         raise EditError(f"the parameter set has a parameter '{new}' already" if new.strip() else "the name is empty")
     edits: dict[str, list[types.TextEdit | types.AnnotatedTextEdit | types.SnippetTextEdit]] = {}
-    for one in renamed.mentions:
-        edits.setdefault(one.uri, []).append(types.TextEdit(one.range, escape(new, {'"': "&quot;", "'": "&apos;"})))
+    for one, before in renamed.mentions:
+        value = escape(before + new, {'"': "&quot;", "'": "&apos;"})
+        edits.setdefault(one.uri, []).append(types.TextEdit(one.range, value))
     changes = [
         types.TextDocumentEdit(types.OptionalVersionedTextDocumentIdentifier(uri, _version(uri, version)), found)
         for uri, found in edits.items()

@@ -4,6 +4,7 @@ A settings file is `ssptool.toml`; another `.toml` is a study, and a `.yaml` or 
 top are theirs. All other files are left alone.
 """
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from enum import EnumType, StrEnum
@@ -11,16 +12,20 @@ from pathlib import Path
 
 from lsprotocol import types
 
-from ssptool.documents.diagnostics import DataFinding
+from ssptool.api.check import switches_of
+from ssptool.documents.diagnostics import DataFinding, InvalidDocument
 from ssptool.engine.failure import BadData
 from ssptool.engine.settings import Settings, settings_by_name
 from ssptool.engine.stimuli.scenario_file import DEFAULTS_KEYS, EVENT_KEYS, SCENARIO_KEYS, scenario_from
 from ssptool.engine.stimuli.time_signals import Action
 from ssptool.language_server.findings import SOURCE, settings_finding
 from ssptool.language_server.places import Places
+from ssptool.language_server.systems import Buffers, open_system
 from ssptool.rules.catalogue import RULES, TOOLS
 from ssptool.rules.selection import KEYS, OWN_FILE, InvalidSettings, read_settings_text
-from ssptool.studies.checking import check_definition
+from ssptool.studies.checking import check_definition, check_names, names_in
+from ssptool.studies.definition import Study
+from ssptool.studies.entries import Findings
 from ssptool.studies.read_factors import DESIGNS
 from ssptool.studies.study_file import KEYS_OF_TABLES, draft_study, read_toml_text
 
@@ -48,8 +53,10 @@ def run_file_of(path: Path, text: str) -> RunFile | None:
     return RunFile.SCENARIO if path.suffix in (".yaml", ".yml") and _EVENTS.search(text) else None
 
 
-def run_file_findings(path: Path, text: str, kind: RunFile) -> tuple[types.Diagnostic, ...]:
-    """What is wrong with the text of a file, at the lines where that is."""
+def run_file_findings(path: Path, text: str, kind: RunFile, buffers: Buffers) -> tuple[types.Diagnostic, ...]:
+    """What is wrong with the text of a file, at the lines where that is; of a study also with the names of its system,
+    of which texts are open in the editor.
+    """
     try:
         match kind:
             case RunFile.SETTINGS:
@@ -61,12 +68,28 @@ def run_file_findings(path: Path, text: str, kind: RunFile) -> tuple[types.Diagn
             case RunFile.STUDY:
                 study, findings = draft_study(*read_toml_text(text, str(path)), source=str(path))
                 check_definition(study, findings)
-                found = list(findings.found)
+                _check_with_system(study, findings, buffers)
+                found = list(dict.fromkeys(findings.found))
     except InvalidSettings as problem:
         return settings_finding(problem)[problem.path]
     except BadData as problem:
         found = list(problem.findings)
     return tuple(_diagnostic(one, text.splitlines()) for one in found)
+
+
+def _check_with_system(study: Study, findings: Findings, buffers: Buffers) -> None:
+    """Check names as the system has them that the study names, if that can be read for the moment."""
+    if findings.about("system"):
+        return
+    system = Path(os.path.normpath(study.system))
+    if not system.exists():
+        findings.add(("system",), f"{study.system} does not exist")
+        return
+    try:
+        with open_system(system, buffers, switches_of(system)) as archive:
+            check_names(study, findings, archive)
+    except (InvalidDocument, InvalidSettings, OSError):
+        return  # told at the documents of the system
 
 
 def _diagnostic(finding: DataFinding, lines: list[str]) -> types.Diagnostic:
@@ -83,10 +106,19 @@ _KEY = re.compile(r"""^\s*(?:-\s+)?["']?([\w-]+)["']?\s*[=:]""")
 _WORD = re.compile(r"[\w-]*$")
 
 
-def completions_of_run_file(places: Places, offset: int, kind: RunFile) -> list[types.CompletionItem]:
-    """The keys that fit where none is typed yet, or the words that a key takes."""
+def completions_of_run_file(
+    path: Path, places: Places, offset: int, kind: RunFile, buffers: Buffers
+) -> list[types.CompletionItem]:
+    """The keys that fit where none is typed yet, the words that a key takes, or names of the system of a study."""
     before = places.text[:offset]
     line = before.rpartition("\n")[2]
+    named = _NAMED.search(line) if kind is RunFile.STUDY else None
+    if named is not None and (names := _names_there(path, places.text, _around(before, kind)[0], buffers)):
+        place = places.range(offset - len(named[1]), offset)
+        return [
+            types.CompletionItem(name, kind=types.CompletionItemKind.Variable, text_edit=types.TextEdit(place, name))
+            for name in names
+        ]
     typed = _WORD.search(line)
     word = typed[0] if typed is not None else ""
     place = places.range(offset - len(word), offset)
@@ -101,6 +133,30 @@ def completions_of_run_file(places: Places, offset: int, kind: RunFile) -> list[
         )
         for name, told in found.items()
     ]
+
+
+_NAMED = re.compile(r"""(?:"|\(')([^"']*)$""")
+"""A name that begins in quotes before the end of a line: `variable = "`, or in an expression `'max("`."""
+_SIGNALS = ("results", "traces")
+_VARIABLES = ("factors", "start_values")
+
+
+def _names_there(path: Path, text: str, table: str, buffers: Buffers) -> Sequence[str]:
+    """The names of a study's system that fit in a table: signals in results and traces, else variables."""
+    stated = _SYSTEM_PATH.search(text)
+    if stated is None or table not in (*_SIGNALS, *_VARIABLES):
+        return ()
+    study, _ = draft_study({"system": stated[1]}, source=str(path))
+    system = Path(os.path.normpath(study.system))
+    try:
+        with open_system(system, buffers, switches_of(system)) as archive:
+            variables, signals = names_in(study, archive)
+    except (InvalidDocument, InvalidSettings, OSError):
+        return ()
+    return signals if table in _SIGNALS else variables
+
+
+_SYSTEM_PATH = re.compile(r"""(?m)^\s*system\s*=\s*["']([^"'\n]+)["']""")
 
 
 def hover_of_run_file(places: Places, offset: int, kind: RunFile) -> types.Hover | None:

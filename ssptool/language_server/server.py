@@ -163,7 +163,7 @@ class SspLanguageServer(LanguageServer):
             return  # more was typed
         uri, version = uri_of(path), self.version_of(path)
         known = self.run_file(uri)
-        found = () if known is None else await asyncio.to_thread(run_file_findings, *known)
+        found = () if known is None else await asyncio.to_thread(run_file_findings, *known, self.buffers())
         if version == self.version_of(path) and (found or path in self._run_files_shown):
             self._run_files_shown.add(path)
             self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, list(found), version))
@@ -176,6 +176,13 @@ class SspLanguageServer(LanguageServer):
                 await asyncio.sleep(self.rest)
             async with self._one_at_a_time:
                 await self._check(system, seen)
+        for path in self._open_studies():  # they name what has changed
+            self.typed(uri_of(path))
+
+    def _open_studies(self) -> list[Path]:
+        opened = [path_of(uri) for uri in self.workspace.text_documents]
+        known = [(path, self.run_file(uri_of(path))) for path in opened if path is not None and path.suffix in ENDINGS]
+        return [path for path, file in known if file is not None and file[2] is RunFile.STUDY]
 
     async def _check(self, system: OpenSystem, seen: int) -> None:
         buffers, loop = self.buffers(), asyncio.get_running_loop()
@@ -447,7 +454,8 @@ def _help_typing(server: SspLanguageServer) -> None:
         known = server.run_file(params.text_document.uri)
         if known is not None:
             text = server.places(known[0])
-            return completions_of_run_file(text, text.offset(params.position), known[2])
+            at, buffers = text.offset(params.position), server.buffers()
+            return await asyncio.to_thread(completions_of_run_file, known[0], text, at, known[2], buffers)
         system, path = server.system(params.text_document.uri), path_of(params.text_document.uri)
         if system is None or path is None:
             return []

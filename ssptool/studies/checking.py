@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Any, Final
 
+from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import DataFinding, Diagnostic, InvalidDocument
 from ssptool.engine.assembly.instances import with_libraries
 from ssptool.engine.failure import BadData, Unsupported
@@ -244,6 +245,33 @@ def check_study(study: Study, findings: Findings | None = None) -> CheckedStudy:
     return checked
 
 
+def check_names(study: Study, findings: Findings, archive: Archive) -> None:
+    """Add what is wrong with the names of variables, units and signals in the open system that the study names.
+
+    Errors of the system itself are left to those who check it; a system that cannot be planned has no signals yet.
+    """
+    checking = _StudyCheck(study, findings)
+    if findings.about("system"):
+        return
+    try:
+        prepared = PreparedSystem(study, checking.first_configuration(), archive)
+    except (InvalidDocument, UnreadableFmu, OSError, LookupError, ValueError):
+        return
+    with prepared:
+        checking.check_names(prepared)
+
+
+def names_in(study: Study, archive: Archive) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The variables that the open system of a study has, and the signals that it records; none if it cannot be read."""
+    try:
+        with PreparedSystem(study, Configuration(study.variant), archive) as prepared:
+            variables = tuple(prepared.variables())
+            plan = prepared.base_plan()
+    except (BadData, Unsupported, InvalidDocument, UnreadableFmu, OSError, LookupError, ValueError):
+        return (), ()
+    return variables, (*(column.signal for column in plan.columns), *Inside(plan).names)
+
+
 class _StudyCheck:
     def __init__(self, study: Study, findings: Findings | None) -> None:
         self.study = study
@@ -267,10 +295,8 @@ class _StudyCheck:
         if first is None:
             return None
         with first:
-            plan = self._plan(first, {})
-            self._setters(first)
+            plan, signals = self.check_names(first)
             nominal = self._nominal(first)
-            signals = () if plan is None else self._signals(plan)
             if self.findings.found:
                 self._known_values(first)
                 return None
@@ -289,9 +315,26 @@ class _StudyCheck:
 
     def _first(self) -> PreparedSystem | None:
         """The system as most of what is checked sees it: with no file replaced, of the first variant."""
+        return self._prepare(self.first_configuration(), ("system",))
+
+    def first_configuration(self) -> Configuration:
         variant = next((f for f in self.study.factors if f.role is FactorRole.VARIANT), None)
         values = () if variant is None else choices(variant, self.study)
-        return self._prepare(Configuration(str(values[0]) if values else self.study.variant), ("system",))
+        return Configuration(str(values[0]) if values else self.study.variant)
+
+    def check_names(self, prepared: PreparedSystem) -> tuple[Plan | None, tuple[str, ...]]:
+        """The plan without the factors, and the signals that results and traces need."""
+        known = {}
+        for name, value in self.study.start_values.items():
+            try:
+                prepared.require_variable(name)
+                known[name] = value
+            except LookupError as problem:
+                self.findings.add(("start_values", name), str(problem))
+        prepared.study = replace(self.study, start_values=known)
+        plan = self._plan(prepared, {})
+        self._setters(prepared)
+        return plan, () if plan is None else self._signals(plan)
 
     def _prepare(self, wanted: Configuration, key: tuple[str, ...]) -> PreparedSystem | None:
         try:

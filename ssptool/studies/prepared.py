@@ -3,7 +3,7 @@
 The system is open, planned, and ready for the values of a point. Some settings are fixed, others change with a factor.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from copy import copy
 from dataclasses import dataclass, replace
@@ -256,7 +256,7 @@ class Setter:
 
 
 class PreparedSystem:
-    """A context manager; `files` says where the files of values are.
+    """A context manager; `archive` is the system if it is open already, and stays open.
 
     Attributes
     ----------
@@ -271,14 +271,15 @@ class PreparedSystem:
         The system cannot be opened as the configuration wants it.
     """
 
-    def __init__(self, study: Study, wanted: Configuration) -> None:
+    def __init__(self, study: Study, wanted: Configuration, archive: Archive | None = None) -> None:
         self.study = study
         self.wanted = wanted
         self._stack = ExitStack()
         self._plans: dict[tuple[tuple[str, str], ...], Plan] = {}
         self._sources: Sources | None = None
         with ExitStack() as stack:
-            self.archive = stack.enter_context(Archive.open(study.system, outside=study.switches.outside))
+            opened = archive or stack.enter_context(Archive.open(study.system, outside=study.switches.outside))
+            self.archive = opened
             self.structure: Document = self.archive.structure(wanted.variant)
             if wanted.fmus:
                 editor = Editor(self.archive, self.structure)
@@ -317,6 +318,15 @@ class PreparedSystem:
         other.wanted = replace(self.wanted, settings=settings)
         other._plans = {}
         return other
+
+    def variables(self) -> Collection[str]:
+        """The names that factors and start values may have."""
+        return self._targets.names()
+
+    def require_variable(self, name: str) -> None:
+        """Raises UnknownVariable, with similar names."""
+        if not self._targets.named(name, ()):
+            raise UnknownVariable(name, similar_names(name, self._targets.names()))
 
     def plan(self, point: Point) -> Plan:
         """The plan of a run at a point.
@@ -401,10 +411,8 @@ class PreparedSystem:
 
     def _setters(self, factor: Factor) -> Iterator[Setter]:
         for name in factor.sets:
-            targets = self._targets.named(name, ())
-            if not targets:
-                raise UnknownVariable(name, similar_names(name, self._targets.names()))
-            for target in targets:
+            self.require_variable(name)
+            for target in self._targets.named(name, ()):
                 if not target.settable:
                     raise WrongValue(f"{name} takes no value: its FMU calculates this variable")
                 yield Setter(factor.name, name, target, self._conversion(factor, target))

@@ -102,6 +102,30 @@ async def test_a_study_is_judged_whole(author: Author, oscillator: Path):
     assert "End of the run" in await hovered(author, study, "stop_time")
 
 
+async def test_a_study_is_judged_with_its_system_as_it_is_in_the_editor(author: Author, oscillator: Path):
+    structure = oscillator / "SystemStructure.ssd"
+    author.open(structure)
+    study = open_text(author, oscillator.parent / "masses.toml", STUDY.replace("System1.m1", "System1.m11"))
+    assert "did you mean System1.m1" in (await said(author, study, "no variable 'System1.m11'")).message
+    author.type(study, "System1.m11", "System1.m1")
+    await gone(author, study)
+    assert "System1.k1" in await proposed(author, study, "System1.m1", 9)
+    assert "System1.x1" in await proposed(author, study, "System1.x1", 9)
+    author.type(study, "System1.x1", "System1.x2")
+    assert (await said(author, study, "no signal that is recorded is called 'System1.x2'")).range.start.line == 11
+    author.type(study, "System1.x2", "System1.x1")
+    await gone(author, study)
+    author.type(structure, 'name="System1"', 'name="SystemA"')
+    assert "System1.m1" in (await said_first(author, study)).message
+
+
+async def said_first(author: Author, path: Path) -> types.Diagnostic:
+    async with asyncio.timeout(LONGEST):
+        while not author.shown(path):
+            await author.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    return author.shown(path)[0]
+
+
 async def test_a_scenario_is_judged_and_its_words_are_offered(author: Author, tmp_path: Path):
     scenario = open_text(author, tmp_path / "steps.yaml", SCENARIO.replace("override", "overide"))
     found = await said(author, scenario, "expected one of override")

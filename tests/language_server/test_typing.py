@@ -120,13 +120,73 @@ async def test_every_prefix_of_a_document_has_a_place():
     assert ([tag.name for tag in place.around], place.attribute, place.typed) == (["a"], "f", "g")
 
 
+async def test_a_part_of_the_name_of_a_parameter_renames_what_it_means(author: Author, oscillator: Path):
+    structure, values = oscillator / "SystemStructure.ssd", oscillator / "resources" / "dual_mass_oscillator.ssv"
+    text = author.open(structure)
+    author.open(values)
+    author.type(structure, "<ssd:Elements>", f"<ssd:Elements>{BOX}")
+    author.type(values, "<ssv:Parameters>", f"<ssv:Parameters>{SIZE}")
+    document = types.TextDocumentIdentifier(uri_of(values))
+    at = begin(author.texts[values], "Box.size", 5).start
+    place = await author.client.text_document_prepare_rename_async(types.PrepareRenameParams(document, at))
+    assert place == types.Range(
+        begin(author.texts[values], "Box.size", 4).start, begin(author.texts[values], "Box.size", 8).end
+    )
+    edit = await author.client.text_document_rename_async(types.RenameParams(document, at, "length"))
+    assert edit is not None
+    assert author.take(edit) == ["length", "length"]
+    assert author.texts[structure] == text.replace("<ssd:Elements>", f"<ssd:Elements>{BOX.replace('size', 'length')}")
+    assert SIZE.replace("size", "length") in author.texts[values]
+    at = begin(author.texts[values], "Box.length", 1).start
+    edit = await author.client.text_document_rename_async(types.RenameParams(document, at, "Case"))
+    assert edit is not None
+    assert author.take(edit) == ["Case", "Case"]
+
+
+async def test_a_parameter_that_sets_nothing_is_renamed_alone_and_with_a_prefix_in_mappings(
+    author: Author, oscillator: Path
+):
+    structure, values = oscillator / "SystemStructure.ssd", oscillator / "resources" / "dual_mass_oscillator.ssv"
+    author.open(structure)
+    author.open(values)
+    author.type(values, "<ssv:Parameters>", f"<ssv:Parameters>{SIZE}")
+    document = types.TextDocumentIdentifier(uri_of(values))
+    at = begin(author.texts[values], "Box.size", 1).start
+    edit = await author.client.text_document_rename_async(types.RenameParams(document, at, "size"))
+    assert edit is not None
+    assert author.take(edit) == ["size"]
+    author.texts[values] = author.texts[values].replace('"size"', '"Box.size"')
+    author.type(values, "Box.size", "size")
+    author.type(
+        structure,
+        BOUND,
+        f'{BOUND[:-2]} prefix="p."><ssd:ParameterMapping>{INLINE}</ssd:ParameterMapping></ssd:ParameterBinding>',
+    )
+    at = begin(author.texts[values], '"size"', 2).start
+    edit = await author.client.text_document_rename_async(types.RenameParams(document, at, "mass"))
+    assert edit is not None
+    assert sorted(author.take(edit)) == ["mass", "p.mass"]
+
+
+BOX = (
+    '<ssd:System name="Box"><ssd:Connectors><ssd:Connector name="size" kind="parameter"><ssc:Real/></ssd:Connector>'
+    "</ssd:Connectors></ssd:System>"
+)
+SIZE = '<ssv:Parameter name="Box.size"><ssv:Real value="1"/></ssv:Parameter>'
+BOUND = '<ssd:ParameterBinding source="resources/dual_mass_oscillator.ssv"/>'
+INLINE = (
+    '<ssm:ParameterMapping version="1.0" xmlns:ssm="http://ssp-standard.org/SSP1/SystemStructureParameterMapping">'
+    '<ssm:MappingEntry source="p.size" target="System1.m1"/></ssm:ParameterMapping>'
+)
+
+
 async def test_a_parameter_is_renamed_with_the_mapping_that_names_it_but_not_where_it_is_a_name_itself(
     author: Author, oscillator: Path
 ):
     structure, values = oscillator / "SystemStructure.ssd", oscillator / "resources" / "dual_mass_oscillator.ssv"
     text = author.open(values)
-    document, at = types.TextDocumentIdentifier(uri_of(values)), begin(text, "System1.m1", 2).start
-    with pytest.raises(Exception, match="the name of what it sets"):
+    document, at = types.TextDocumentIdentifier(uri_of(values)), begin(text, "System1.m1", 9).start
+    with pytest.raises(Exception, match="'m1' is a variable of the FMU of 'System1'"):
         await author.client.text_document_rename_async(types.RenameParams(document, at, "mass"))
     mapping = oscillator / "resources" / "names.ssm"
     mapping.write_text(

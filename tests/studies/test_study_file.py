@@ -121,7 +121,7 @@ def test_unknown_names_come_with_near_ones(findings):
         ('[design]\nkind = "spiral"', 3, "one-at-a-time"),
         ("[traces]\nsignals = ['System3.*']", 3, "System3"),
         ("[traces]\noutput_step = -0.5", 3, "greater than 0"),
-        ("[start_values]\n'System1.m11' = 3", 1, "System1.m1"),
+        ("[start_values]\n'System1.m11' = 3", 3, "System1.m1"),
         ("parameters = ['no.ssv']", 2, "does not exist"),
         ("steps = 3", 2, "no key of a study"),
     ],
