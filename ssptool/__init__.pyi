@@ -16,6 +16,9 @@ from ssptool.api.compare import NothingToCompare as NothingToCompare
 from ssptool.api.compare import Tolerance as Tolerance
 from ssptool.api.compare import ToleranceFor as ToleranceFor
 from ssptool.api.compare import compare as compare
+from ssptool.api.doctor import DIAGNOSIS_RENDERERS as DIAGNOSIS_RENDERERS
+from ssptool.api.doctor import Diagnosis as Diagnosis
+from ssptool.api.doctor import doctor as doctor
 from ssptool.api.draw import NoSuchSystem as NoSuchSystem
 from ssptool.api.draw import draw as draw
 from ssptool.api.edit import DIFF_RENDERERS as DIFF_RENDERERS

@@ -38,6 +38,7 @@ PANELS = {
         "studio": "Show and edit a system in the browser.",
         "lsp": "Serve an editor: findings, fixes and names while you type.",
         "mcp": "Serve a folder to programs that speak MCP.",
+        "doctor": "Tell what is installed, and what is missing.",
     },
     "Run": {
         "plan": "Print the choices of a run, their reasons, and the calls.",
@@ -220,7 +221,6 @@ app = typer.Typer(
     cls=Commands,
     help="Validate, understand, initialize and co-simulate systems of FMUs in the SSP format.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -171,14 +171,22 @@ def runtime_library(platform: TargetPlatform) -> Path:
     RuntimeNotBuilt
         The packages that build others are not installed, or fail.
     """
+    if (found := kept_library(platform)) is not None:
+        return found
+    if platform == own_platform():
+        raise RuntimeMissing
+    return _built(platform)
+
+
+def kept_library(platform: TargetPlatform) -> Path | None:
+    """The library of a platform that needs not be built: of the package, or in the cache of the user."""
     if (installed := _installed(platform)) is not None:
         return installed
     if platform == own_platform():
         path = Path(str(files("ssptool.exporting").joinpath(f"runtime{platform.ending}")))
-        if not path.is_file():
-            raise RuntimeMissing
-        return path
-    return _built(platform)
+    else:
+        path = _place(platform)
+    return path if path.is_file() else None
 
 
 def _installed(platform: TargetPlatform) -> Path | None:
@@ -202,11 +210,7 @@ def can_build() -> bool:
 def _built(platform: TargetPlatform) -> Path:
     if not can_build():
         raise RuntimeNotBuilt(f"the runtime for {platform.name} is built with zig: pip install 'ssptool[export]'")
-    digest = hashlib.sha256(f"{platform.target} {_OPTIONS} {_OF_PLATFORM} {_zig_version()}".encode())
-    for file in (*code(), _EXPORTED):
-        digest.update(file.read_bytes())
-    kept = _kept()
-    target = kept / f"{platform.name}-{digest.hexdigest()[:16]}{platform.ending}"
+    kept, target = _kept(), _place(platform)
     if target.is_file():
         return target
     try:
@@ -223,6 +227,14 @@ def _built(platform: TargetPlatform) -> Path:
             "free some space, or name another folder in the environment variable SSPTOOL_CACHE"
         ) from error
     return target
+
+
+def _place(platform: TargetPlatform) -> Path:
+    """Where the library is kept that is built for a platform of these sources, by this zig, with these options."""
+    digest = hashlib.sha256(f"{platform.target} {_OPTIONS} {_OF_PLATFORM} {_zig_version()}".encode())
+    for file in (*code(), _EXPORTED):
+        digest.update(file.read_bytes())
+    return _kept() / f"{platform.name}-{digest.hexdigest()[:16]}{platform.ending}"
 
 
 def code() -> list[Path]:

@@ -201,6 +201,7 @@ class MissingBinary(Exception):
         self.path = path
         self.wanted = wanted
         self.present = present
+        self.advice = advice
 
 
 class UnsupportedFmu(Exception):
@@ -450,14 +451,7 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
     UnreadableFmu
         The file cannot be unpacked.
     """
-    offered = _offered(path, description, interface)
-    wanted = library_entry(description.fmi_major, offered.model_identifier)
-    try:
-        names = fmu_entries(path)
-    except UNREADABLE_ZIP as error:
-        raise UnreadableFmu(path, str(error)) from error
-    if wanted not in names and misnamed_library(names, wanted) is None:
-        raise MissingBinary(path, wanted, _platforms(names), can_be_compiled(names, description.fmi_major))
+    require_binary(path, description, interface)
     if path.is_dir():
         return FmuBinary(path, description, path.resolve(), None, interface)
     unpacked = TemporaryFolder()
@@ -470,6 +464,23 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
         where = f"; it was to be unpacked into {Path(unpacked.name).parent} (TMPDIR)" if of_disk else ""
         raise UnreadableFmu(path, f"{error}{where}") from error
     return FmuBinary(path, description, Path(unpacked.name).resolve(), unpacked, interface)
+
+
+def require_binary(
+    path: Path, description: FmuDescription, interface: InterfaceType = InterfaceType.CO_SIMULATION
+) -> None:
+    """See that an FMU offers an interface type and has a library for this platform.
+
+    It is not unpacked. Raises as `load`.
+    """
+    offered = _offered(path, description, interface)
+    wanted = library_entry(description.fmi_major, offered.model_identifier)
+    try:
+        names = fmu_entries(path)
+    except UNREADABLE_ZIP as error:
+        raise UnreadableFmu(path, str(error)) from error
+    if wanted not in names and misnamed_library(names, wanted) is None:
+        raise MissingBinary(path, wanted, _platforms(names), can_be_compiled(names, description.fmi_major))
 
 
 def _offered(path: Path, description: FmuDescription, interface: InterfaceType) -> Interface:

@@ -43,6 +43,10 @@ _SHOWN = 5
 """Number of compiler errors that a message shows."""
 
 
+class NoCompiler(Exception):
+    """This machine has no C compiler, or one that cannot be started."""
+
+
 class NotCompiled(Exception):
     """The sources of an FMU cannot be compiled; the message gives the reason and the compiler's log file."""
 
@@ -151,17 +155,25 @@ def cache_folder() -> Path:
     return base / "ssptool" / "fmus"
 
 
-def _compiler(path: Path) -> Compiler:
+def available_compiler() -> Compiler:
+    """The compilers of this machine, or those that CC and CXX name. Raises NoCompiler."""
     c = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     cxx = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     if c is None:
         advice = "install gcc or clang, or name a compiler in the environment variable CC"
-        raise NotCompiled(path, f"this machine has no C compiler (cc, gcc, clang): {advice}")
+        raise NoCompiler(f"this machine has no C compiler (cc, gcc, clang): {advice}")
     try:
         said = subprocess.run([c, "--version"], capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError) as problem:
-        raise NotCompiled(path, f"the C compiler {c} cannot be started: {problem}") from problem
+        raise NoCompiler(f"the C compiler {c} cannot be started: {problem}") from problem
     return Compiler(c, cxx, said.partition("\n")[0].strip())
+
+
+def _compiler(path: Path) -> Compiler:
+    try:
+        return available_compiler()
+    except NoCompiler as problem:
+        raise NotCompiled(path, str(problem)) from problem
 
 
 def _key(path: Path, compiler: Compiler) -> str:

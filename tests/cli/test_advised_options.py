@@ -26,6 +26,7 @@ PRINTED_BY = {
     "network": ("run", "explain"),
     "rules": ("validate", "rule", *RUNS),
     "studies": ("study", "plot", "report"),
+    "studio": ("study",),
     "child_processes.py": RUNS,
     "sandbox.py": RUNS,
 }

@@ -1,0 +1,31 @@
+"""The command `ssptool doctor`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import ssptool
+from ssptool.cli.app import say
+from ssptool.cli.options import TextOrJson
+
+
+def doctor_command(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[PATH...]", help="FMUs, systems, and folders to search for these. Default: none."),
+    ] = None,
+    format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
+) -> None:
+    """Tell what is installed, and what is missing.
+
+    Versions, packages of each extra with the command that installs them, compilers, and the platforms for which
+    systems can be exported; of FMUs, those that have no library for this platform. Nothing of theirs is loaded.
+
+    Exits with 1 if something that is needed is missing.
+
+    For example `ssptool doctor`, or `ssptool doctor plant.ssp models/`.
+    """
+    diagnosis = ssptool.doctor(*(paths or ()))
+    say(ssptool.DIAGNOSIS_RENDERERS[format.value](diagnosis), verbatim=format is TextOrJson.JSON)
+    raise typer.Exit(bool(diagnosis.troubles))
