@@ -383,7 +383,7 @@ def _offer_fixes(server: SspLanguageServer) -> None:
         system, path = server.system(params.text_document.uri), path_of(params.text_document.uri)
         if system is None or system.checked is None or path is None:
             return []
-        here = [one for one in system.shown.get(path, ()) if _touch(one.range, params.range)]
+        here = _at(params.range, system.shown.get(path, ()))
         offered = quick_fixes(system.checked.fixes, here)
         if any(system.checked.report.fixable.values()):
             every = types.CodeAction("Apply all fixes that are certain", kind=FIX_ALL)
@@ -534,6 +534,13 @@ def _offer_commands(server: SspLanguageServer) -> None:
 
 def _saved(path: Path) -> str:
     return path.read_bytes().decode("utf-8-sig", errors="replace") if path.is_file() else ""
+
+
+def _at(place: types.Range, shown: Iterable[types.Diagnostic]) -> list[types.Diagnostic]:
+    """The findings at a place, or else on its lines, as of a cursor that stands at the beginning of a line."""
+    lines = types.Range(types.Position(place.start.line, 0), types.Position(place.end.line + 1, 0))
+    on_lines = [one for one in shown if _touch(one.range, lines) and one.range.start.line <= place.end.line]
+    return [one for one in on_lines if _touch(one.range, place)] or on_lines
 
 
 def _touch(one: types.Range, other: types.Range) -> bool:

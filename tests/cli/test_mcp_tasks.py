@@ -112,6 +112,13 @@ def test_which_loop_there_is_and_its_gain(client):
     assert [after / before for before, after in pairwise(norms)] == pytest.approx([2.0] * 20)
 
 
+def test_a_plan_tells_the_gain_of_a_loop_where_fmus_may_be_loaded(client):
+    text = client.call("plan", system="dual", parameters=HEAVY, loop_gains=True)
+    assert "System1.a1}  gain 2 (of 1 or more" in text.splitlines()[1]
+    assert "Plan of DualMassOscillator" in text and len(text.encode()) <= 2_100
+    assert "at the start: none" in client.call("plan", system="oscillator", loop_gains=True).splitlines()[0]
+
+
 def test_which_unit_is_inconsistent(client):
     text = client.call("validate", system="units", page_bytes=4000)
     error = next(part for part in text.split("\n\n") if part.startswith("error"))

@@ -20,6 +20,8 @@ async def test_a_guess_is_offered_as_one_and_writes_one_name(author: Author, osc
     author.type(structure, END, END.replace("System1", "Sytsem1"))
     await author.sees(structure, "SSD-CONN-001")
     (action,) = await author.offered(structure, begin(author.texts[structure], "Sytsem1"), "quickfix")
+    (of_line,) = await author.offered(structure, begin(author.texts[structure], "<ssd:Connection start"), "quickfix")
+    assert of_line.title == action.title
     assert action.title == 'Write startElement="System1" (a guess)'
     assert not action.is_preferred
     assert action.edit is None

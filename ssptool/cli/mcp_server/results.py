@@ -12,14 +12,12 @@ from pydantic import Field
 import ssptool
 from ssptool.cli.mcp_server.folder import Folder
 from ssptool.cli.mcp_server.pages import Answer, PagedItems
-from ssptool.cli.mcp_server.tools import Patterns
+from ssptool.cli.mcp_server.tools import Patterns, loop_gain
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.engine.run.loops import LoopReport
 from ssptool.engine.trace import NUMBERED, Column, Trace
 
 MOST_POINTS = 1_000
-_PLAIN = "fixed point"
-"""The solver without relaxation, as reports name it."""
 
 Run = Annotated[str, Field(description="A run in memory, such as run1, or a result file (.csv, .parquet, .mat).")]
 
@@ -107,10 +105,8 @@ def _loops(run: str, found: "ssptool.Result | Path") -> PagedItems:
 
 
 def _gain(loop: LoopReport) -> Mapping[str, Any]:
-    """Plain iteration multiplies the residual by the loop gain; other solvers do not show it."""
-    *_, last_but_one, last = (0.0, 0.0, *loop.solution.history)
-    plain = loop.solution.solver == _PLAIN and last_but_one > 0.0
-    return {"loop_gain": _number(last / last_but_one)} if plain else {}
+    gain = loop_gain(loop)
+    return {} if gain is None else {"loop_gain": _number(gain)}
 
 
 def _chosen(trace: Trace, patterns: Sequence[str]) -> Trace:

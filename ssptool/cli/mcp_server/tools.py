@@ -1,6 +1,6 @@
 """Tools that read and run systems; each takes what the command of its name takes, and answers what that prints."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -10,6 +10,8 @@ from ssptool.cli.mcp_server.folder import Folder, plain_path
 from ssptool.cli.mcp_server.pages import Answer
 from ssptool.cli.run import plan_text, result_text
 from ssptool.cli.settings_options import PLANNED
+from ssptool.engine.method_names import InitName
+from ssptool.engine.run.loops import LoopReport
 
 System = Annotated[
     str,
@@ -34,6 +36,18 @@ Patterns = Annotated[Sequence[str], Field(description='Full names or patterns, s
 
 
 NOTHING: Mapping[str, Any] = {}
+TIMEOUT, MEMORY = 60.0, 4096.0
+"""Of a run: wall time [s] and memory [MiB]."""
+_PLAIN = "fixed point"
+"""The solver without relaxation, as reports name it."""
+
+
+def loop_gain(loop: LoopReport) -> float | None:
+    """The magnitude by which plain iteration multiplies the residual; None where another solver was at work, or none
+    had to.
+    """
+    *_, last_but_one, last = (0.0, 0.0, *loop.solution.history)
+    return last / last_but_one if loop.solution.solver == _PLAIN and last_but_one > 0.0 else None
 
 
 class Tools:
@@ -120,12 +134,36 @@ class Tools:
         inputs: Inputs = "",
         scenario: Scenario = "",
         accept: Accept = (),
+        loop_gains: Annotated[
+            bool,
+            Field(description="First the gain of each algebraic loop at the start; loads the FMUs as `run` does."),
+        ] = False,
     ) -> Answer:
         """Show the choices of a run (master, step size, solvers) with their reasons, and the sequence of calls. No FMU
-        is loaded.
+        is loaded, unless loop_gains asks for it.
         """
         given = self._given(variant, settings, start_values, parameters, inputs, scenario, accept)
-        return plan_text(ssptool.plan(self._folder.system(system), **given))
+        plan = ssptool.plan(self._folder.system(system), **given)
+        return "\n".join([*(self._loop_gains(system, plan, given) if loop_gains else ()), plan_text(plan)])
+
+    def _loop_gains(self, system: str, plan: ssptool.Plan, given: Mapping[str, Any]) -> Iterator[str]:
+        """The gain of each loop, as plain iteration shows it in an initialization of the FMUs."""
+        if not plan.loops:
+            yield "Algebraic loops at the start: none\n"
+            return
+        first = min(plan.interval.stop, plan.interval.start + plan.interval.step)
+        settings = {**given["settings"], "init": InitName.FIXED_POINT.value, "stop_time": first}
+        result = self._simulated(system, {**given, "settings": settings})
+        yield "Algebraic loops at the start"
+        for loop in result.initialization.loops:
+            gain, signals = loop_gain(loop), ", ".join(map(str, loop.signals))
+            unknown = "no gain seen: it has its solution at once, or a component refuses it"
+            judged = "of 1 or more: the setting init fixed-point fails, newton may not"
+            told = unknown if gain is None else f"gain {gain:.3g}{f' ({judged})' if gain >= 1.0 else ''}"
+            yield f"  {{{signals}}}  {told}"
+        if not result.initialization.loops and result.failure is not None:
+            yield f"  not known: {result.failure}"
+        yield ""
 
     def run(
         self,
@@ -138,8 +176,8 @@ class Tools:
         scenario: Scenario = "",
         accept: Accept = (),
         record: Patterns = (),
-        timeout: Annotated[float, Field(description="Wall time after which the run is ended [s].")] = 60.0,
-        memory_limit: Annotated[float, Field(description="Memory that the FMUs may take [MiB].")] = 4096.0,
+        timeout: Annotated[float, Field(description="Wall time after which the run is ended [s].")] = TIMEOUT,
+        memory_limit: Annotated[float, Field(description="Memory that the FMUs may take [MiB].")] = MEMORY,
         output: Annotated[
             str, Field(description="Also write results: NAME.csv, .parquet or .mat (needs `ssptool mcp --results`).")
         ] = "",
@@ -149,12 +187,31 @@ class Tools:
         unless the server was started without.
         """
         given = self._given(variant, settings, start_values, parameters, inputs, scenario, accept)
-        self._folder.require_sandbox()
-        result = ssptool.simulate(
-            self._folder.system(system),
-            **given,
+        result = self._simulated(
+            system,
+            given,
             record=list(record),
             output=self._folder.output(output),
+            timeout=timeout,
+            memory_limit=memory_limit,
+        )
+        return f"{result_text(result).rstrip()}\nin memory       {self._folder.keep(result)}"
+
+    def _simulated(
+        self,
+        system: str,
+        given: Mapping[str, Any],
+        *,
+        timeout: float = TIMEOUT,
+        memory_limit: float = MEMORY,
+        **more: Any,
+    ) -> ssptool.Result:
+        """Run a system in a child process, in the sandbox unless the server was started without. Raises NotAllowed."""
+        self._folder.require_sandbox()
+        return ssptool.simulate(
+            self._folder.system(system),
+            **given,
+            **more,
             isolated=True,
             timeout=timeout,
             memory_limit=memory_limit,
@@ -162,7 +219,6 @@ class Tools:
             progress=self._folder.tell,
             go_on=self._folder.go_on,
         )
-        return f"{result_text(result).rstrip()}\nin memory       {self._folder.keep(result)}"
 
     def _given(
         self,
