@@ -91,6 +91,8 @@ class BaseUnit(Element, tag="ssc:BaseUnit"):
 
 
 class Unit(Base, tag="ssc:Unit"):
+    """A unit by its base units: `factor` · v + `offset` of them."""
+
     name = attribute(string)
     base_unit = child(BaseUnit)
     annotations = children(Annotation, within="ssc:Annotations")
@@ -222,6 +224,8 @@ class MapEntry(Element, tag="ssc:MapEntry"):
 
 
 class BooleanMappingTransformation(Transformation, tag="ssc:BooleanMappingTransformation"):
+    """Replace truth values."""
+
     entries = children(MapEntry)
 
     @property
@@ -230,6 +234,8 @@ class BooleanMappingTransformation(Transformation, tag="ssc:BooleanMappingTransf
 
 
 class IntegerMappingTransformation(Transformation, tag="ssc:IntegerMappingTransformation"):
+    """Replace integers."""
+
     entries = children(MapEntry)
 
     @property

@@ -115,6 +115,8 @@ class Clock(Element, tag="ssd:Clock"):
 
 
 class Connector(ssc.Base, tag="ssd:Connector"):
+    """A named value that goes in or out of an element, with type and dimensions."""
+
     name = attribute(string)
     kind = attribute(one_of(ConnectorKind))
     type = at_most_one(*ssc.TYPES)
@@ -274,6 +276,8 @@ class SignalDictionaryReference(SystemElement, tag="ssd:SignalDictionaryReferenc
 
 
 class System(SystemElement, tag="ssd:System"):
+    """Elements and the connections between them; itself an element of the system around it."""
+
     elements: Children[SystemElement] = children(
         "ssd:Component", "ssd:SignalDictionaryReference", "ssd:System", within="ssd:Elements"
     )

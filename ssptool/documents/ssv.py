@@ -74,6 +74,8 @@ class Float32(FloatingPoint, tag="ssv:Float32"):
 
 
 class Integer(Numbers[int], tag="ssv:Integer"):
+    """An integer."""
+
     value = attribute(list_of(signed(32)))
 
 
@@ -126,6 +128,8 @@ class UInt64(Numbers[int], tag="ssv:UInt64"):
 
 
 class Boolean(Numbers[bool], tag="ssv:Boolean"):
+    """A truth value."""
+
     value = attribute(list_of(boolean))
 
 

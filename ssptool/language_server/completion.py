@@ -25,6 +25,7 @@ from ssptool.documents.vocabulary import (
     TABLE,
 )
 from ssptool.fmu.description import FmuDescription, Variable
+from ssptool.language_server.meanings import LISTS, word_meaning
 from ssptool.language_server.navigation import described, detail_of
 from ssptool.language_server.places import Places
 from ssptool.language_server.snapshot import SystemSnapshot
@@ -139,7 +140,7 @@ def _elements(place: TypingPlace) -> Iterator[Proposal]:
         required = [] if kind is None else [one.name for one in kind.attributes().values() if one.required]
         stated = "".join(f' {one}="${number}"' for number, one in enumerate(required, 1))
         end = "/>" if kind is not None and not kind.slots else f">$0</{name}>"
-        told = "" if kind is None else described(kind, "")
+        told = LISTS.get(name.rpartition(":")[2], "") if kind is None else described(kind, "")
         yield Proposal(mark + name, Kind.Class, "", told, f"{mark}{name}{stated}{end}")
 
 
@@ -147,7 +148,8 @@ def _values(here: Here, kind: type[Element]) -> Iterator[Proposal]:
     attribute = here.place.attribute
     declared = next((one for one in kind.attributes().values() if one.name == attribute), None)
     if declared is not None and declared.converter.choices:
-        yield from (Proposal(choice, Kind.EnumMember) for choice in declared.converter.choices)
+        for word in declared.converter.choices:
+            yield Proposal(word, Kind.EnumMember, "", word_meaning(attribute, word) or described(kind, attribute))
     elif attribute == "unit":
         yield from _units(here)
     for (owner, name), propose in _NAMES.items():

@@ -43,7 +43,8 @@ class _Indentation:
             self._add(node, False, self.tags.start[node])
             if self.tags.close_start[node] < self.tags.end[node]:
                 self._add(node, True, self.tags.close_start[node])
-        self.styles = self._styles()
+        self.styles: dict[tuple[str, bool], bytes] = {}
+        self._set_styles()
 
     def _add(self, node: int, closes: bool, at: int) -> None:
         start = self.text.bytes.rfind(b"\n", 0, at) + 1
@@ -51,10 +52,11 @@ class _Indentation:
         if not indent.strip(_BLANKS):
             self.lines[node, closes] = _Line(start, indent)
 
-    def _styles(self) -> dict[tuple[str, bool], bytes]:
+    def _set_styles(self) -> None:
         """By the tag of an element, the indentation of its children or of its end tag beyond its own.
 
-        What stands in the document once is no style by itself: the usual indentation counts, which is that of "".
+        What stands in the document once is no style by itself: the usual indentation counts, which is that of "". Of
+        several that are equally usual, the one counts that changes the fewest lines.
         """
         found: dict[tuple[str, bool], Counter[bytes]] = defaultdict(Counter)
         for (node, closes), line in self.lines.items():
@@ -63,11 +65,19 @@ class _Indentation:
             if around is not None and self._is_judged(node) and line.indent.startswith(around.indent):
                 for kind in ("", self._kind(owner)):
                     found[kind, closes][line.indent[len(around.indent) :]] += 1
-        return {
-            (kind, closes): max(counts, key=lambda indent: (counts[indent], found["", closes][indent]))
-            for (kind, closes), counts in found.items()
-            if counts.total() > 1 or not kind
-        }
+        undecided = {}
+        for (kind, closes), counts in found.items():
+            if counts.total() > 1 or not kind:
+                rank = {indent: (counts[indent], found["", closes][indent]) for indent in counts}
+                self.styles[kind, closes] = max(rank, key=lambda indent: rank[indent])
+                if len(usual := [one for one in counts if counts[one] == max(counts.values())]) > 1:
+                    undecided[kind, closes] = sorted(usual, key=lambda indent: rank[indent], reverse=True)
+        for key, usual in undecided.items():
+            self.styles[key] = min(usual, key=lambda indent: self._changed_lines(key, indent))
+
+    def _changed_lines(self, key: tuple[str, bool], indent: bytes) -> int:
+        self.styles[key] = indent
+        return sum(1 for _ in self.mended())
 
     def _kind(self, node: int) -> str:
         return str(self.text.nodes[node].tag)

@@ -11,7 +11,7 @@ from ssptool.documents.document import Document
 from ssptool.language_server.places import Places
 from ssptool.language_server.snapshot import SystemSnapshot
 from ssptool.network.network import Assignment, Network, Signal
-from ssptool.rules.links import Carried, links
+from ssptool.rules.links import LinkEnd, links
 from ssptool.studies.designs import value_text
 
 MOST_TOLD = 12
@@ -31,12 +31,15 @@ def _ends(snapshot: SystemSnapshot, document: Document, within: types.Range) -> 
         for link in links(system, structure):
             if _is_in(within, document, link.connection):
                 for side, end in (("start", link.start), ("end", link.end)):
-                    if told := _told(end.carried):
+                    if told := _told(end):
                         yield _behind(snapshot, document, link.connection, f"{side}Connector", told)
 
 
-def _told(carried: Carried) -> str:
-    return " ".join(filter(None, (carried.type or "", "" if carried.unit is None else carried.unit.name)))
+def _told(end: LinkEnd) -> str:
+    """The type in the words of the document, if it states one, and the unit."""
+    carried = end.carried
+    stated = end.declared.says.type_name or carried.type or ""
+    return " ".join(filter(None, (stated, "" if carried.unit is None else carried.unit.name)))
 
 
 def _parameters(snapshot: SystemSnapshot, document: Document, within: types.Range) -> Iterator[types.InlayHint]:

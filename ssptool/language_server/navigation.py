@@ -9,6 +9,7 @@ from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.drawing.text import explanations_text
+from ssptool.language_server.meanings import meaning
 from ssptool.language_server.names import Mention, Named, NameKind
 from ssptool.language_server.places import uri_of
 from ssptool.language_server.snapshot import ShownDescriptions, Spot, SystemSnapshot, signal_name, signals_of_parameter
@@ -90,7 +91,8 @@ def described(kind: type[Element], attribute: str) -> str:
         if declared is None:
             return ""
         default = "required" if declared.required else f"default: {declared.default!r}"
-        return f"**{attribute}**: {declared.converter.expected} ({default})"
+        told = f"**{attribute}**: {declared.converter.expected} ({default})"
+        return "\n\n".join(filter(None, (told, meaning(kind.local_name, attribute))))
     told = vars(kind).get("__doc__") or ""
     attributes = ", ".join(one.name if one.required else f"[{one.name}]" for one in kind.attributes().values())
     lines = [f"**{kind.local_name}** {' '.join(told.split())}".rstrip(), f"Attributes: {attributes}" * bool(attributes)]

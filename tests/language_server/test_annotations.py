@@ -35,8 +35,8 @@ async def test_the_ends_of_connections_have_their_type_and_unit(author: Author, 
     line = text[: text.index("<ssd:Connections>")].count("\n")
     only = types.Range(types.Position(line + 1, 0), types.Position(line + 2, 0))
     assert await hints(author, structure, only) == [
-        *(('startConnector="x1"', "Float64 m"), ('endConnector="x1"', "Float64 m")),
-        *(('startConnector="v1"', "Float64 m/s"), ('endConnector="v1"', "Float64 m/s")),
+        *(('startConnector="x1"', "Real m"), ('endConnector="x1"', "Real m")),
+        *(('startConnector="v1"', "Real m/s"), ('endConnector="v1"', "Real m/s")),
     ]
     assert len(await hints(author, structure)) == 8
 
@@ -92,6 +92,21 @@ async def test_wrong_indentation_is_mended_in_the_style_of_the_others(unit: str)
     broken = "\n".join(lines)
     assert broken != right
     assert formatted(Document("a.ssd", broken.encode())) == right
+
+
+async def test_a_line_that_could_follow_two_styles_is_moved_and_not_all_the_others():
+    line = '    <ssd:Connection startConnector="x" endConnector="x"/>\n'
+    text = (
+        '<ssd:System xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription" name="a">\n  <ssd:Elements>\n'
+        '      <ssd:Component name="b">\n        <ssd:Connectors>\n            <ssd:Connector name="x"/>\n'
+        "        </ssd:Connectors>\n    </ssd:Component>\n"
+        '    <ssd:Component name="c">\n        <ssd:Connectors>\n            <ssd:Connector name="x"/>\n'
+        "        </ssd:Connectors>\n        <ssd:Annotations/>\n    </ssd:Component>\n  </ssd:Elements>\n"
+        f"  <ssd:Connections>\n{line * 6}  </ssd:Connections>\n</ssd:System>\n"
+    )
+    assert formatted(Document("a.ssd", text.encode())) == text.replace(
+        '      <ssd:Component name="b"', '    <ssd:Component name="b"'
+    )
 
 
 async def test_formatting_moves_the_lines_of_a_tag_together_and_leaves_annotations_alone():

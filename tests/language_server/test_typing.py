@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types
+from lxml import etree
 from pygls.exceptions import JsonRpcException
 
 import ssptool
-from ssptool.documents.unfinished import typing_place
+from ssptool.documents.unfinished import element_kinds, typing_place
+from ssptool.language_server.meanings import ATTRIBUTES, LISTS, meaning
 from ssptool.language_server.places import uri_of
 from tests.language_server.conftest import Author, begin
 
@@ -109,6 +111,22 @@ async def test_a_name_that_is_taken_is_refused_with_the_words_of_the_command(aut
     params = types.RenameParams(types.TextDocumentIdentifier(uri_of(structure)), at, "System1")
     with pytest.raises(JsonRpcException, match="System1"):
         await author.client.text_document_rename_async(params)
+
+
+async def test_all_that_the_schemas_have_is_known_with_its_meaning():
+    schemas = [etree.parse(str(one)) for one in Path("schemas").rglob("*.xsd")]
+    declared = {kind: {one.get("name") for schema in schemas for one in schema.iter(XS + kind)} for kind in XS_KINDS}
+    kinds = {kind.local_name: kind for kind in element_kinds().values()}
+    assert declared["element"] - {None} == {*kinds, *LISTS}
+    for name, kind in kinds.items():
+        assert kind.__doc__, name
+        assert all(meaning(name, one.name) for one in kind.attributes().values()), name
+    known = {one.name for kind in kinds.values() for one in kind.attributes().values()}
+    assert declared["attribute"] - {None} <= known
+    assert {key.split(" ")[-1] for key in ATTRIBUTES} == known
+
+
+XS, XS_KINDS = "{http://www.w3.org/2001/XMLSchema}", ("element", "attribute")
 
 
 async def test_every_prefix_of_a_document_has_a_place():
