@@ -1,7 +1,8 @@
 """Completion: elements and attributes that SSP allows, and names that documents and FMUs define."""
 
 import posixpath
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from ssptool.documents.unfinished import TypingPlace, element_kinds, typing_plac
 from ssptool.documents.vocabulary import (
     FMU,
     MODELICA,
+    NSMAP,
     PACKAGE,
     PARAMETER_MAPPING,
     PARAMETER_SET,
@@ -76,6 +78,9 @@ def completions_in(
 ) -> list[types.CompletionItem]:
     """What fits at a place of a document of a system, whether or not its text is well-formed there."""
     place = typing_place(places.text, offset)
+    if not place.around and place.tag is None and not _BEGUN.search(places.text[: place.begin] + places.text[offset:]):
+        root = _root(path.suffix.lower().removeprefix("."))
+        return [_item(root, 0, places.range(place.begin, offset), snippets=snippets)]
     needs_names = place.tag is not None and place.attribute != ""
     if not needs_names:
         return completions(Here(place), places, offset, snippets=snippets)
@@ -98,20 +103,47 @@ def completions(here: Here, places: Places, offset: int, *, snippets: bool) -> l
     typed = places.range(offset - len(here.place.typed), offset)
     if not here.place.in_name and here.place.tag is None:
         typed = places.range(offset, offset)
-    return [
-        types.CompletionItem(
-            one.label,
-            kind=one.kind,
-            detail=one.detail or None,
-            documentation=types.MarkupContent(types.MarkupKind.Markdown, one.documentation)
-            if one.documentation
-            else None,
-            text_edit=types.TextEdit(typed, one.snippet if one.snippet and snippets else one.label),
-            insert_text_format=types.InsertTextFormat.Snippet if one.snippet and snippets else None,
-            sort_text=f"{number:05}",
-        )
-        for number, one in enumerate(_proposals(here))
-    ]
+    return [_item(one, number, typed, snippets=snippets) for number, one in enumerate(_proposals(here))]
+
+
+def _item(one: Proposal, number: int, typed: types.Range, *, snippets: bool) -> types.CompletionItem:
+    told = types.MarkupContent(types.MarkupKind.Markdown, one.documentation) if one.documentation else None
+    return types.CompletionItem(
+        one.label,
+        kind=one.kind,
+        detail=one.detail or None,
+        documentation=told,
+        text_edit=types.TextEdit(typed, one.snippet if one.snippet and snippets else one.label),
+        insert_text_format=types.InsertTextFormat.Snippet if one.snippet and snippets else None,
+        sort_text=f"{number:05}",
+    )
+
+
+_BEGUN = re.compile(r"<[\w]")
+_ROOTS: Mapping[str, type[ssc.TopLevel]] = {
+    "ssd": ssd.SystemStructureDescription,
+    "ssv": ssv.ParameterSet,
+    "ssm": ssm.ParameterMapping,
+    "ssb": ssb.SignalDictionary,
+}
+
+
+_INSIDE = {
+    "ssd": '<ssd:System name="$2">\n    $0\n  </ssd:System>',
+    "ssv": "<ssv:Parameters>\n    $0\n  </ssv:Parameters>",
+}
+
+
+def _root(prefix: str) -> Proposal:
+    """The root element of an empty document, with the namespaces and attributes that it needs."""
+    kind = _ROOTS[prefix]
+    name = f"{prefix}:{kind.local_name}"
+    stated = "".join(f' xmlns:{one}="{NSMAP[one]}"' for one in (prefix, "ssc"))
+    required = [one.name for one in kind.attributes().values() if one.required and one.name != "version"]
+    own = "".join(f' {one}="${number}"' for number, one in enumerate(required, 1))
+    inside = _INSIDE.get(prefix, "$0")
+    text = f'<{name}{stated} version="1.0"{own}>\n  {inside}\n</{name}>\n'
+    return Proposal(f"<{name}", Kind.Class, "", described(kind, ""), text)
 
 
 def _proposals(here: Here) -> Iterator[Proposal]:

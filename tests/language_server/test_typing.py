@@ -2,6 +2,7 @@
 everywhere.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,21 @@ async def test_a_name_that_is_taken_is_refused_with_the_words_of_the_command(aut
     params = types.RenameParams(types.TextDocumentIdentifier(uri_of(structure)), at, "System1")
     with pytest.raises(JsonRpcException, match="System1"):
         await author.client.text_document_rename_async(params)
+
+
+@pytest.mark.parametrize("ending", ["ssd", "ssv", "ssm", "ssb"])
+async def test_an_empty_document_is_offered_its_root(author: Author, tmp_path: Path, ending: str):
+    path = tmp_path / f"new.{ending}"
+    author.open(path, '<?xml version="1.0" encoding="UTF-8"?>\n<s')
+    (root,) = (await offered(author, path, "\n<s")).values()
+    assert isinstance(root.text_edit, types.TextEdit)
+    place = root.text_edit.range
+    assert (place.start, place.end) == (types.Position(1, 0), types.Position(1, 2))
+    text = root.text_edit.new_text.replace(
+        "  $0\n", '<ssv:Parameter name="k"><ssv:Real value="1"/></ssv:Parameter>' * (ending == "ssv")
+    )
+    path.write_text(re.sub(r"\$\d", "a", text))
+    assert not ssptool.validate(path).errors
 
 
 async def test_all_that_the_schemas_have_is_known_with_its_meaning():
