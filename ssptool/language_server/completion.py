@@ -27,7 +27,7 @@ from ssptool.documents.vocabulary import (
     TABLE,
 )
 from ssptool.fmu.description import FmuDescription, Variable
-from ssptool.language_server.meanings import LISTS, word_meaning
+from ssptool.language_server.meanings import LISTS, SINCE_2_0, WORDS_SINCE_2_0, word_meaning
 from ssptool.language_server.navigation import described, detail_of
 from ssptool.language_server.places import Places
 from ssptool.language_server.snapshot import SystemSnapshot
@@ -159,15 +159,27 @@ def _proposals(here: Here) -> Iterator[Proposal]:
         yield from _values(here, kind)
     else:
         for attribute in kind.attributes().values():
-            if attribute.name not in place.tag.attributes:
+            if attribute.name not in place.tag.attributes and _is_known(place, attribute.name):
                 told = described(kind, attribute.name)
                 remark = "required" if attribute.required else ""
                 yield Proposal(attribute.name, Kind.Property, remark, told, f'{attribute.name}="$1"')
 
 
+def _is_known(place: TypingPlace, name: str) -> bool:
+    """Whether the declared version of the document has an element or attribute."""
+    return name not in SINCE_2_0 or not _is_old(place)
+
+
+def _is_old(place: TypingPlace) -> bool:
+    stated = (tag.attributes["version"] for tag in reversed(place.around) if "version" in tag.attributes)
+    return next(stated, "") == "1.0"
+
+
 def _elements(place: TypingPlace) -> Iterator[Proposal]:
     mark = "" if place.in_name else "<"
     for tag in place.allowed():
+        if not _is_known(place, tag.rpartition("}")[2]):
+            continue
         kind, name = element_kinds().get(tag), place.written(tag)
         required = [] if kind is None else [one.name for one in kind.attributes().values() if one.required]
         stated = "".join(f' {one}="${number}"' for number, one in enumerate(required, 1))
@@ -181,6 +193,8 @@ def _values(here: Here, kind: type[Element]) -> Iterator[Proposal]:
     declared = next((one for one in kind.attributes().values() if one.name == attribute), None)
     if declared is not None and declared.converter.choices:
         for word in declared.converter.choices:
+            if _is_old(here.place) and f"{attribute} {word}" in WORDS_SINCE_2_0:
+                continue
             yield Proposal(word, Kind.EnumMember, "", word_meaning(attribute, word) or described(kind, attribute))
     elif attribute == "unit":
         yield from _units(here)

@@ -130,6 +130,21 @@ LISTS: Mapping[str, str] = {
 """Elements that hold others and nothing else."""
 
 
+SINCE_2_0 = frozenset(
+    {
+        *("Clock", "Content", "Dimension", "MetaData", "Signature", "Value", "Float32", "Float64"),
+        *("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64"),
+        *("startIndices", "endIndices", "size", "sizeConnector", "role", "systemInnerX", "systemInnerY"),
+        *("intervalCounter", "intervalDecimal", "intervalVariability", "priority", "resolution"),
+        *("shiftCounter", "shiftDecimal", "supportsFraction"),
+    }
+)
+"""Elements and attributes that SSP 1.0 does not have."""
+WORDS_SINCE_2_0 = frozenset(
+    ("kind structuralParameter", "kind constant", "kind local", "kind unspecified", "implementation ScheduledExecution")
+)
+
+
 def meaning(element: str, attribute: str) -> str:
     """The meaning of an attribute of an element, by their local names; empty if it is not known."""
     return ATTRIBUTES.get(f"{element} {attribute}") or ATTRIBUTES.get(attribute, "")

@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException
 
 import ssptool
 from ssptool.documents.unfinished import element_kinds, typing_place
-from ssptool.language_server.meanings import ATTRIBUTES, LISTS, meaning
+from ssptool.language_server.meanings import ATTRIBUTES, LISTS, SINCE_2_0, meaning
 from ssptool.language_server.places import uri_of
 from tests.language_server.conftest import Author, begin
 
@@ -140,6 +140,10 @@ async def test_all_that_the_schemas_have_is_known_with_its_meaning():
     known = {one.name for kind in kinds.values() for one in kind.attributes().values()}
     assert declared["attribute"] - {None} <= known
     assert {key.split(" ")[-1] for key in ATTRIBUTES} == known
+    old = {
+        one.get("name") for path in Path("schemas/ssp-1.0").glob("*.xsd") for one in etree.parse(str(path)).iter("*")
+    }
+    assert {*kinds, *known} - old == SINCE_2_0
 
 
 XS, XS_KINDS = "{http://www.w3.org/2001/XMLSchema}", ("element", "attribute")
