@@ -66,6 +66,7 @@ PANELS = {
         "dictionary": "Edit signal dictionaries: signals that elements share by name.",
         "rename": "Rename an element or a connector, with all references to it.",
         "place": "Give an element a place in the diagram of its system.",
+        "align": "Align elements in the diagram, or spread them at equal distances.",
         "replace": "Replace the FMU of a component.",
     },
     "Packages, variants and versions": {
@@ -88,7 +89,7 @@ FAMILIES = {
     "understand": ("rule", "info", "graph", "draw", "explain"),
     "run": ("plan", "run"),
     "results": ("plot", "compare", "report", "reproduce"),
-    "edit": ("new", "add", "remove", "connect", "disconnect", "dictionary", "rename", "place", "replace"),
+    "edit": ("new", "add", "remove", "connect", "disconnect", "dictionary", "rename", "place", "align", "replace"),
     "edit_parameters": ("set", "unset", "bind", "unbind", "map", "unmap"),
     "package": ("pack", "unpack", "convert", "export", "variant", "upgrade", "downgrade", "diff"),
 }

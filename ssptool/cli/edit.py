@@ -321,6 +321,29 @@ def place_command(
 
 
 @bundled(how=editing_from)
+def align_command(
+    system: SystemPath,
+    how: Editing,
+    elements: Annotated[list[str], typer.Argument(metavar="ELEMENT…", help="By their full names, in one system.")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="left|right|top|bottom|centre|middle|across|down",
+            help="An edge of the box around them; its centre (one above the other) or middle (one beside the other); "
+            "or equal distances across or down.",
+        ),
+    ],
+) -> None:
+    """Align elements in the diagram, or spread them at equal distances.
+
+    For example `ssptool align plant Motor Gear Load --to bottom`.
+    """
+    with edited(system, how) as editor:
+        editor.align(*elements, to=to)
+
+
+@bundled(how=editing_from)
 def replace_command(
     system: SystemPath,
     how: Editing,

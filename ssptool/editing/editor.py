@@ -15,7 +15,7 @@ from ssptool.editing.changes import EditError, unified_diff
 from ssptool.editing.connect import connect, disconnect
 from ssptool.editing.dictionaries import add_dictionary, add_entry, add_reference, remove_dictionary
 from ssptool.editing.draft import Draft
-from ssptool.editing.geometry import place_at
+from ssptool.editing.geometry import align, place_at
 from ssptool.editing.names import Name, Sharing, reach
 from ssptool.editing.remove import remove
 from ssptool.editing.rename import rename
@@ -27,6 +27,7 @@ from ssptool.errors import similar_names
 
 VERBS = (
     *("add", "add_system", "add_connector", "remove", "rename", "replace", "connect", "disconnect", "place"),
+    "align",
     *("set", "unset", "set_experiment", "unset_experiment", "bind", "unbind", "map", "unmap", "unmap_all"),
     *("add_dictionary", "add_signal", "add_reference", "remove_dictionary"),
 )
@@ -224,6 +225,19 @@ class Editor:
         """
         with self._at(name) as (draft, (element,)):
             place_at(draft, element, x, y, width, height)
+        return self
+
+    def align(self, *elements: Name, to: str) -> Self:
+        """Move elements of one system to an edge of the box around them, to its axis, or to equal distances.
+
+        Parameters
+        ----------
+        to
+            `left`, `right`, `top`, `bottom`; `centre` (one above the other) or `middle` (one beside the other);
+            `across` or `down`: equal distances between the first and the last, which stay.
+        """
+        with self._at(*elements) as (draft, names):
+            align(draft, names, to)
         return self
 
     def set(self, name: Name, value: object, unit: str | None = None, into: str | None = None) -> Self:

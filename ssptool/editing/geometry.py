@@ -1,6 +1,9 @@
 """Places of elements in the diagram of their system."""
 
+from collections.abc import Sequence
+from enum import StrEnum
 from math import isfinite
+from typing import NamedTuple
 
 from ssptool.documents import ssd
 from ssptool.documents.vocabulary import number_text
@@ -8,6 +11,37 @@ from ssptool.editing.changes import EditError
 from ssptool.editing.draft import Draft
 from ssptool.editing.interface import SIZE
 from ssptool.editing.names import Name, find_element
+
+
+class ElementAlignment(StrEnum):
+    """Ways of placing elements by each other."""
+
+    LEFT = "left"
+    RIGHT = "right"
+    TOP = "top"
+    BOTTOM = "bottom"
+    CENTRE = "centre"
+    MIDDLE = "middle"
+    ACROSS = "across"
+    DOWN = "down"
+
+
+_LEVEL = (ElementAlignment.LEFT, ElementAlignment.RIGHT, ElementAlignment.CENTRE, ElementAlignment.ACROSS)
+
+
+class _Box(NamedTuple):
+    """Where an element stands: its lower left corner and its size [mm, upwards]."""
+
+    name: Name
+    corner: tuple[float, float]
+    size: tuple[float, float]
+
+    def end(self, axis: int) -> float:
+        return self.corner[axis] + self.size[axis]
+
+    def at(self, axis: int, low: float) -> tuple[float, float]:
+        """The corner, elsewhere along an axis."""
+        return (low, self.corner[1]) if axis == 0 else (self.corner[0], low)
 
 
 def place_at(
@@ -43,6 +77,67 @@ def place_at(
     _forget_ways(place.system, place.path[-1])
     _grow(place.system, x, y, x + wide, y + high)
     draft.note(f"placed {place} at {x:g}, {y:g}")
+
+
+def align(draft: Draft, names: Sequence[Name], to: str) -> None:
+    """Move elements of one system to an edge or an axis of the box around them, or to equal distances.
+
+    Raises
+    ------
+    UnknownName, AmbiguousName
+        There is no such element, or there are several.
+    EditError
+        There are too few elements, one has no place, or they are in different systems.
+    """
+    if to not in list(ElementAlignment):
+        raise EditError(f"elements are aligned to one of {', '.join(ElementAlignment)}; found {to!r}")
+    way = ElementAlignment(to)
+    spread = way in (ElementAlignment.ACROSS, ElementAlignment.DOWN)
+    if len(names) < 2 + spread:
+        raise EditError(f"name at least {'three elements to spread' if spread else 'two elements to align'}")
+    boxes = [_box_of(draft, name) for name in names]
+    if len({find_element(draft.system, name).path[:-1] for name in names}) > 1:
+        raise EditError("elements of different systems stand in different diagrams")
+    axis = (
+        0
+        if way in (ElementAlignment.LEFT, ElementAlignment.RIGHT, ElementAlignment.CENTRE, ElementAlignment.ACROSS)
+        else 1
+    )
+    lows = _spread(boxes, axis) if spread else _aligned(boxes, axis, way)
+    for box, low in zip(boxes, lows, strict=True):
+        if low != box.corner[axis]:
+            place_at(draft, box.name, *box.at(axis, low))
+
+
+def _box_of(draft: Draft, name: Name) -> _Box:
+    place = find_element(draft.system, name)
+    geometry = place.element.geometry if place.path else None
+    if geometry is None:
+        raise EditError(f"{place} has no place yet; give it one with `ssptool place`")
+    (x1, x2), (y1, y2) = sorted((geometry.x1, geometry.x2)), sorted((geometry.y1, geometry.y2))
+    return _Box(name, (x1, y1), (x2 - x1, y2 - y1))
+
+
+def _aligned(boxes: Sequence[_Box], axis: int, way: ElementAlignment) -> list[float]:
+    """Where the elements begin along an axis."""
+    low, high = min(box.corner[axis] for box in boxes), max(box.end(axis) for box in boxes)
+    if way in (ElementAlignment.LEFT, ElementAlignment.BOTTOM):
+        return [low for _ in boxes]
+    if way in (ElementAlignment.RIGHT, ElementAlignment.TOP):
+        return [high - box.size[axis] for box in boxes]
+    return [(low + high - box.size[axis]) / 2 for box in boxes]
+
+
+def _spread(boxes: Sequence[_Box], axis: int) -> list[float]:
+    """The same, at equal distances from the first to the last, which stay."""
+    order = sorted(range(len(boxes)), key=lambda number: boxes[number].corner[axis])
+    first, last = boxes[order[0]], boxes[order[-1]]
+    gap = (last.end(axis) - first.corner[axis] - sum(box.size[axis] for box in boxes)) / (len(boxes) - 1)
+    found, at = [box.corner[axis] for box in boxes], first.corner[axis]
+    for number in order[:-1]:
+        found[number] = at
+        at += boxes[number].size[axis] + gap
+    return found
 
 
 def _forget_ways(system: ssd.System, element: str) -> None:

@@ -15,7 +15,7 @@ from ssptool.network.tree import dotted
 from ssptool.studio.findings import findings_of
 from ssptool.studio.gestures import Edits, FixFinding, Gesture, RewriteXml
 from ssptool.studio.model import SystemModel
-from ssptool.studio.placing import moves
+from ssptool.studio.placing import alignments, moves, resizes
 from ssptool.studio.runs import StudioRuns, plan_content, plan_of
 from ssptool.studio.session import DiskNews, EditSession, State
 from ssptool.studio.stimuli import (
@@ -28,6 +28,7 @@ from ssptool.studio.stimuli import (
     is_input,
     is_scenario,
     listed,
+    results_of,
 )
 from ssptool.studio.studies import StudyRuns
 from ssptool.studio.values import parameter_rows
@@ -53,8 +54,9 @@ class PageCalls:
         self._version = 0
         methods = (
             *(self.model, self.findings, self.sheet, self.connections, self.about, self.connection, self.find),
-            *(self.targets, self.suggestions, self.parameters, self.move, self.consequences),
+            *(self.targets, self.suggestions, self.parameters, self.move, self.resize, self.align, self.consequences),
             *(self.plan, self.run, self.cancel, self.runs, self.plot, self.signals, self.values, self.differences),
+            *(self.open_results, self.iterations, self.iterates),
             *(self.studies, self.start_study, self.cancel_study, self.study_table, self.study_chart),
             *(self.stimuli, self.edit, self.preview, self.fix, self.rewrite, self.stimulus),
             *(self.undo, self.redo, self.save, self.reload, self.changes),
@@ -212,6 +214,14 @@ class PageCalls:
         """Move elements of a sheet [mm, upwards]. Elements that have no place get the one where they are drawn."""
         return self._perform(Edits.of(moves(self._model, tuple(sheet), [*map(tuple, elements)], dx, dy)))
 
+    def resize(self, sheet: Names, element: Names, edges: Mapping[str, float]) -> Answer:
+        """Move edges of an element [mm, upwards]: `{"x2": 10, "y1": -5}`."""
+        return self._perform(Edits.of(resizes(self._model, tuple(sheet), tuple(element), edges)))
+
+    def align(self, sheet: Names, elements: Sequence[Names], to: str) -> Answer:
+        """Align elements of a sheet, or spread them."""
+        return self._perform(Edits.of(alignments(self._model, tuple(sheet), [*map(tuple, elements)], to)))
+
     def preview(self, edits: Sequence[Mapping[str, Any]]) -> Answer:
         """What edits would do; nothing is changed."""
         try:
@@ -254,9 +264,12 @@ class PageCalls:
         with self._session.copy() as copy:
             return plan_content(plan_of(copy, settings, ChosenStimuli(self._session.beside, scenario, inputs)))
 
-    def run(self, settings: Mapping[str, Any], scenario: str = "", inputs: str = "") -> Answer:
+    def run(
+        self, settings: Mapping[str, Any], scenario: str = "", inputs: str = "", iterations: bool = False
+    ) -> Answer:
         """Begin a run of the documents as they are now, saved or not; likewise of scenario and inputs."""
-        return self._runs.start(self._session, settings, ChosenStimuli(self._session.beside, scenario, inputs))
+        stimuli = ChosenStimuli(self._session.beside, scenario, inputs)
+        return self._runs.start(self._session, settings, stimuli, iterations=iterations)
 
     # -- studies ---------------------------------------------------------------------------------------------------
 
@@ -309,8 +322,25 @@ class PageCalls:
         return {}
 
     def runs(self) -> Answer:
-        """All runs, and the names of masters."""
-        return {"runs": self._runs.all(), "masters": ["auto", *(one.name for one in registered())]}
+        """All runs, the names of masters, and the result files around the system."""
+        return {
+            "runs": self._runs.all(),
+            "masters": ["auto", *(one.name for one in registered())],
+            "files": list(results_of(self._session.path)),
+        }
+
+    def open_results(self, file: str) -> Answer:
+        """Put a result file beside the runs."""
+        found = results_of(self._session.path).get(file)
+        if found is None:
+            raise WrongCall(f"{file} is no result file, or there no longer")
+        return self._runs.open(file, found)
+
+    def iterations(self, run: int) -> Answer:
+        return self._runs.iterations(run)
+
+    def iterates(self, run: int, time: float) -> Answer:
+        return self._runs.iterates(run, time)
 
     def plot(self, runs: Sequence[int], signals: Sequence[str]) -> Answer:
         return self._runs.plot(runs, signals)

@@ -55,7 +55,7 @@ class SystemModel:
     @cached_property
     def stated(self) -> Mapping[ElementPath, StatedSheet]:
         """The systems as their documents state them, and groups of the elements of large ones."""
-        return with_groups(stated_sheets(self.archive, self.structure), self._memory.members)
+        return with_groups(stated_sheets(self.archive, self.structure), self._memory.members, stay=True)
 
     @cached_property
     def places(self) -> DrawnPlaces:
@@ -255,6 +255,7 @@ def _block(block: StatedBlock) -> dict[str, Any]:
         "group": block.group,
         "described": block.described,
         "placed": block.extent is not None,
+        "turned": bool(block.rotation),
         "where": str(block.span),
         "pins": [_pin(pin) for pin in block.pins],
     }

@@ -1,7 +1,7 @@
 """Runs of the present documents, saved or not, in a child process: progress, traces while they grow, failures."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +15,11 @@ from ssptool.drawing.plot_model import panels, thinned
 from ssptool.engine.failure import Failure
 from ssptool.engine.planning.plan import Plan, call_sequence
 from ssptool.engine.recording.follow import follow
+from ssptool.engine.recording.formats import read_trace
 from ssptool.engine.run.make_plan import planned
 from ssptool.engine.run.plots import curves_of
 from ssptool.engine.run.recorder import Recording
-from ssptool.engine.run.result import Result
+from ssptool.engine.run.result import Result, Statistics
 from ssptool.engine.settings import Limits, Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Trace
@@ -26,6 +27,7 @@ from ssptool.errors import WrongUsage, counted, is_own
 from ssptool.results.comparison import comparison_rows
 from ssptool.rules.runner import check
 from ssptool.rules.selection import judge
+from ssptool.studio.iterations import COUPLING, LOOPS, LoggedIterations
 from ssptool.studio.session import EditSession, SystemCopy
 from ssptool.studio.stimuli import ChosenStimuli
 from ssptool.tempfiles import TemporaryFolder
@@ -58,21 +60,24 @@ class RunCancelled(WrongUsage):
 
 @dataclass
 class StudioRun:
-    """One run: how far it has come, and its rows so far."""
+    """One run: how far it has come, and its rows so far; or a result file."""
 
     number: int
     settings: Mapping[str, Any]
+    file: str = ""
     status: str = RUNNING
     fraction: float = 0.0
     trace: Trace | None = None
     facts: tuple[str, ...] = ()
     failure: Failure | None = None
     message: str = ""
+    logs: Mapping[str, Path] = field(default_factory=dict)
+    iterations: LoggedIterations | None = None
     cancelled: Event = field(default_factory=Event)
 
     @property
     def name(self) -> str:
-        return f"run {self.number}"
+        return self.file or f"run {self.number}"
 
     def content(self) -> dict[str, Any]:
         trace, failure = self.trace, self.failure
@@ -86,6 +91,7 @@ class StudioRun:
             "times": None if trace is None or not len(trace) else [float(trace.t[0]), float(trace.t[-1])],
             "facts": list(self.facts),
             "message": self.message,
+            "iterations": self.iterations is not None,
             "failure": None
             if failure is None
             else {"component": failure.component, "message": failure.message, "advice": failure.advice},
@@ -117,21 +123,46 @@ class StudioRuns:
     def all(self) -> list[dict[str, Any]]:
         return [one.content() for one in self._runs]
 
-    def start(self, session: EditSession, settings: Mapping[str, Any], stimuli: ChosenStimuli) -> dict[str, Any]:
-        """Begin a run of the documents as they are now. Raises OneRunOnly, InvalidSystem, and what a plan raises."""
+    def start(
+        self, session: EditSession, settings: Mapping[str, Any], stimuli: ChosenStimuli, *, iterations: bool
+    ) -> dict[str, Any]:
+        """Begin a run of the documents as they are now; `iterations` are kept if they are wanted.
+
+        Raises OneRunOnly, InvalidSystem, and what a plan raises.
+        """
         if any(one.status == RUNNING for one in self._runs):
             raise OneRunOnly
-        copy = session.copy()
+        number, copy = len(self._runs) + 1, session.copy()
+        logs = {one: Path(self._folder.name, f"{one}{number}.jsonl") for one in (LOOPS, COUPLING)} if iterations else {}
         try:
-            plan = plan_of(copy, settings, stimuli)
+            plan = plan_of(copy, {**settings, **{f"log_{name}": file for name, file in logs.items()}}, stimuli)
         except BaseException:
             copy.close()
             raise
-        begun = StudioRun(len(self._runs) + 1, settings)
+        begun = StudioRun(number, settings, logs=logs)
         self._runs.append(begun)
         self._thread = Thread(target=self._carry_out, args=(begun, plan, copy), daemon=True)
         self._thread.start()
         return begun.content()
+
+    def open(self, name: str, file: Path) -> dict[str, Any]:
+        """A result file beside the runs, to be compared with them. Raises UnreadableTrace, MissingExtra."""
+        found = next((one for one in self._runs if one.file == name), None)
+        if found is None:
+            found = StudioRun(len(self._runs) + 1, {}, name, "opened", 1.0, read_trace(file))
+            found.cancelled.set()
+            self._runs.append(found)
+        return found.content()
+
+    def iterations(self, number: int) -> dict[str, Any] | None:
+        """Iterations and residuals of a run over time, as a figure of plotly."""
+        found = self._run(number).iterations
+        return None if found is None else found.figure()
+
+    def iterates(self, number: int, time: float) -> list[dict[str, Any]]:
+        """The iterates of what was solved last before a time [s]."""
+        found = self._run(number).iterations
+        return [] if found is None else found.table(time)
 
     def cancel(self) -> None:
         for one in self._runs:
@@ -198,6 +229,7 @@ class StudioRuns:
         one.trace, one.failure = result.trace, result.failure
         one.fraction = 1.0 if result.ok else one.fraction
         one.facts = tuple(facts_of(result))
+        one.iterations = LoggedIterations(one.logs) if one.logs else None
         one.status = str(result.status.value)
 
     def _follow(self, one: StudioRun, file: Path) -> None:
@@ -252,7 +284,27 @@ def facts_of(result: Result) -> list[str]:
         for loop in result.initialization.loops
     ]
     chosen = ", ".join(f"{one.setting.replace('_', ' ')} {one.value}" for one in result.choices if one.setting in SHOWN)
-    return [chosen, *loops, f"{counted(result.statistics.steps, 'step')} in {result.statistics.seconds:.3g} s"]
+    return [chosen, *loops, *effort_of(result.statistics)]
+
+
+def effort_of(statistics: Statistics) -> Iterator[str]:
+    """Steps, and the iterations that they took."""
+    yield f"{counted(statistics.steps, 'step')} in {statistics.seconds:.3g} s"
+    if statistics.iterations_max > 1:
+        mean, most = statistics.iterations_mean, statistics.iterations_max
+        yield f"iterations of a macro step: {mean:.3g} on average, {most} at most"
+    if statistics.loops_solved:
+        yield f"loop solves: {statistics.loops_solved}, with {counted(statistics.loop_iterations, 'iteration')}"
+    if statistics.loops_rescued:
+        rescues = counted(statistics.rescue_iterations, "iteration")
+        yield f"loop solves with the full solver: {statistics.loops_rescued}, with {rescues}"
+    if statistics.rejected:
+        yield f"{counted(statistics.rejected, 'macro step')} taken back because the error was too large"
+    if statistics.unconverged:
+        yield (
+            f"{counted(statistics.unconverged, 'macro step')} not converged, relative residual "
+            f"{statistics.residual:.3g} of {statistics.residual_signal}"
+        )
 
 
 SHOWN = ("master", "step_size")

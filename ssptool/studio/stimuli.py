@@ -13,6 +13,7 @@ from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.editing.names import Sharing
 from ssptool.engine.failure import BadInputs, BadScenario
 from ssptool.engine.planning.stimuli import resolve
+from ssptool.engine.recording.formats import FORMATS, is_result
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.inputs import LINEAR_TYPES
 from ssptool.engine.stimuli.scenario import Event, Scenario
@@ -68,6 +69,15 @@ def is_input(file: Path) -> bool:
         head = opened.readline() if head.lower().startswith(("sep=", '"sep=')) else head
         return head.lower().lstrip('"').startswith("time") and not sidecar(file).exists()
     return False
+
+
+def results_of(system: Path) -> dict[str, Path]:
+    """Files that runs have written around a system, or into a folder `results` there."""
+    there, base = dict(listed(system, tuple(FORMATS))), system.absolute().parent
+    for folder in folders(system):
+        inside = listed(folder / "results" / system.name, tuple(FORMATS))
+        there |= {file.relative_to(base).as_posix(): file for _, file in inside}
+    return {name: file for name, file in there.items() if is_result(file)}
 
 
 # -- edits -------------------------------------------------------------------------------------------------------------

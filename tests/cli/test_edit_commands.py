@@ -113,6 +113,7 @@ EDITS = [
     ["remove", "System2"],
     ["rename", "System1", "Mass"],
     ["place", "System1", "--at", "-10", "5.5", "--size", "40", "60"],
+    ["align", "System1", "System2", "--to", "left"],
     ["disconnect", "System1", "System2"],
     ["set", "System1.m1=2", "System1.k1=3"],
     ["set", "System1.m1=2", "--into", "values.ssv"],
@@ -233,6 +234,7 @@ def test_a_nested_structure_is_edited_by_names_with_dots(ssptool, tmp_path):
 
 EXPLAINED = (
     "add",
+    "align",
     "bind",
     "connect",
     "disconnect",
@@ -293,6 +295,9 @@ WRONG = [
     (["rename", "System1", "System2"], "already an element"),
     (["place", "System3", "--at", "1", "2"], "did you mean 'System"),
     (["place", "System1", "--at", "1", "2", "--size", "0", "5"], "a size above 0"),
+    (["align", "System1", "System2", "--to", "lef"], "left, right, top"),
+    (["align", "System1", "--to", "left"], "two elements"),
+    (["align", "System1", "System2", "--to", "across"], "three elements"),
     (["set", "System1.m1"], "NAME=VALUE"),
     (["set", "System1.m1=heavy"], "expected a number"),
     (["set", "System1.m1=2", "--unit", "m"], "cannot be converted"),

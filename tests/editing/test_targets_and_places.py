@@ -57,3 +57,29 @@ def test_a_place_keeps_size_and_mirror_and_grows_the_canvas():
         assert (canvas.x1, canvas.y1, canvas.x2, canvas.y2) == (-20, 0, 140, 70)
         editor.place("System1", 0, 0, 30, 20)
         assert (after.x1, after.y1, after.x2, after.y2) == (30, 0, 0, 20)
+
+
+@pytest.mark.parametrize(
+    ("to", "corners"),
+    [
+        ("left", [(0, 0), (0, 50), (0, 100)]),
+        ("right", [(80, 0), (70, 50), (50, 100)]),
+        ("bottom", [(0, 0), (30, 0), (50, 0)]),
+        ("top", [(0, 110), (30, 100), (50, 100)]),
+        ("centre", [(40, 0), (35, 50), (25, 100)]),
+        ("middle", [(0, 55), (30, 50), (50, 50)]),
+        ("across", [(0, 0), (20, 50), (50, 100)]),
+        ("down", [(0, 0), (30, 45), (50, 100)]),
+    ],
+)
+def test_elements_are_aligned_to_the_box_around_them_or_spread_in_it(to, corners):
+    """Three elements of 20 × 10, 30 × 20 and 50 × 20 in a box of 100 × 120."""
+    places = [(0, 0, 20, 10), (30, 50, 30, 20), (50, 100, 50, 20)]
+    with ssptool.edit(SYSTEMS / "mass_spring_damper", save=False, force=True, shared="all") as editor:
+        names = [element.name for element in editor.system.elements][:3]
+        for name, place in zip(names, places, strict=True):
+            editor.place(name, *place)
+        editor.align(*names, to=to)
+        boxes = [element.geometry for element in editor.system.elements][:3]
+        assert [(box.x1, box.y1) for box in boxes] == corners
+        assert [(box.x2 - box.x1, box.y2 - box.y1) for box in boxes] == [place[2:] for place in places]

@@ -142,3 +142,41 @@ def test_names_of_runs_and_signals_are_checked(oscillator):
     with pytest.raises(Exception, match="nothere"):
         oscillator.call("plot", {"runs": [1], "signals": ["nothere.*"]})
     assert np.isfinite(oscillator.call("runs", {})["runs"][0]["fraction"])
+
+
+def test_iterations_and_residuals_of_a_run_are_kept_if_they_are_wanted(oscillator):
+    settings = {"stop_time": "0.1", "step_size": "10ms", "master": "iterated"}
+    number = oscillator.call("run", {"settings": settings, "iterations": True})["number"]
+    run = ended(oscillator, number)
+    assert run["iterations"] and run["status"] == "completed", run["message"]
+    assert any("iterations of a macro step: " in fact for fact in run["facts"])
+    names = {curve["name"]: curve for curve in oscillator.call("iterations", {"run": number})["data"]}
+    macro = next(curve for name, curve in names.items() if name.startswith("macro steps of"))
+    assert len(macro["x"]) == 10 and max(macro["x"]) == approx(0.1)
+    rows = oscillator.call("iterates", {"run": number, "time": 0.055})
+    steps = [one for one in rows if one["solved"].startswith("macro steps of")]
+    assert [one["iteration"] for one in steps] == [*range(1, len(steps) + 1)]
+    residuals = [float(one["residual"]) for one in steps]
+    assert residuals[-1] < residuals[0], "the iteration converges"
+    assert oscillator.call("iterations", {"run": 1}) is None, "nobody wanted them"
+
+
+def test_result_files_beside_the_system_are_opened_and_compared(tmp_path):
+    path = copy_of("dual_mass_oscillator", tmp_path)
+    (tmp_path / "results").mkdir()
+    settings = {"stop_time": 0.1, "step_size": 0.01, "master": "jacobi"}
+    for file in ("earlier.csv", "results/other.csv"):
+        ssptool.simulate(path, output=tmp_path / file, **settings)
+    calls = opened(path)
+    assert calls.call("runs", {})["files"] == ["earlier.csv", "results/other.csv"]
+    for _ in range(2):  # it is there once
+        run = calls.call("open_results", {"file": "earlier.csv"})
+    assert (run["number"], run["name"], run["rows"]) == (1, "earlier.csv", 11)
+    calls.call("run", {"settings": settings})
+    ended(calls, 2)
+    deviations = calls.call("differences", {"run": 2, "reference": 1})[1:]
+    assert {row[0] for row in deviations} >= {"System1.x1"}
+    assert len(calls.call("plot", {"runs": [1, 2], "signals": ["System1.x1"]})["data"]) == 2
+    with pytest.raises(Exception, match=r"third\.csv is no result file"):
+        calls.call("open_results", {"file": "third.csv"})
+    calls.close()

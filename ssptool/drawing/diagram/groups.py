@@ -37,7 +37,7 @@ _SMALLEST, _TYPICAL = 3, 25
 
 
 def with_groups(
-    stated: Mapping[ElementPath, StatedSheet], before: Members | None = None
+    stated: Mapping[ElementPath, StatedSheet], before: Members | None = None, *, stay: bool = False
 ) -> dict[ElementPath, StatedSheet]:
     """The sheets, the large ones as a sheet of groups, followed by one for each group.
 
@@ -45,10 +45,12 @@ def with_groups(
     ----------
     before
         Groups of an earlier drawing, which are kept as far as they fit.
+    stay
+        Elements that have got a place since then stay in their groups.
     """
     found: dict[ElementPath, StatedSheet] = {}
     for sheet in stated.values():
-        found |= {one.path: one for one in _grouped(sheet, before or {})}
+        found |= {one.path: one for one in _grouped(sheet, before or {}, stay=stay)}
     return found
 
 
@@ -58,16 +60,18 @@ def members_of(stated: Mapping[ElementPath, StatedSheet]) -> Members:
     return {block.path: path for path in groups for block in stated[path].blocks}
 
 
-def _grouped(sheet: StatedSheet, before: Members) -> Iterator[StatedSheet]:
+def _grouped(sheet: StatedSheet, before: Members, *, stay: bool) -> Iterator[StatedSheet]:
     """A sheet, and after it those of its groups."""
-    loose = [block for block in sheet.blocks if block.extent is None]
+    depth = len(sheet.path)
+    inside = {path for path, group in before.items() if stay and group[:depth] == sheet.path and len(group) > depth}
+    loose = [block for block in sheet.blocks if block.extent is None or block.path in inside]
     if len(loose) <= MOST_ELEMENTS:
         yield sheet
         return
     outer, inner = _Division(sheet, _kept(sheet, loose, before) or _found(sheet, loose)).sheets()
     yield outer
     for group in inner:
-        yield from _grouped(group, before)
+        yield from _grouped(group, before, stay=stay)
 
 
 # -- which elements belong together ------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 // <ssp-diagram>: one system as the server draws it. Zooms and pans, tells what is selected and opened, shows findings.
 // It knows nothing of SSP: names of things come with the picture, and what they are is asked of the server.
 
-import { svg } from './elements.js';
+import { label, mark } from './overlay.js';
+import { placeHandles } from './picking.js';
 
 const NEAR = [[0, 0], ...[1, 2, 3, 4, 5].flatMap(d => [[d, 0], [-d, 0], [0, d], [0, -d]])];
-const STRENGTH = ['error', 'warning', 'loop', 'info'];
 const LEGIBLE = 3;  // pixels of a letter
 const CLICK = 4;  // pixels that a hand moves in a click
 
@@ -27,7 +27,8 @@ class Diagram extends HTMLElement {
     this.addEventListener('keydown', event => this.key(event));
     this.addEventListener('focusin', event => {
       const block = event.target.closest('.block');
-      if (block && event.target.matches(':focus-visible')) this.select({ kind: 'element', key: block.dataset.of });
+      const several = this.selected && this.selected.kind === 'elements';
+      if (block && !several && !this.drawing && event.target.matches(':focus-visible')) this.select({ kind: 'element', key: block.dataset.of });
     });
   }
 
@@ -36,7 +37,7 @@ class Diagram extends HTMLElement {
   /** Show a sheet as the server answers it; the view stays if it is the same system. */
   show(sheet) {
     const view = this.sheet && this.sheet.path.join('/') === sheet.path.join('/') ? this.view : null;
-    const home = this.picture && this.home;
+    const home = this.picture && this.home, focused = this.contains(document.activeElement) && document.activeElement.closest('.block');
     this.sheet = sheet;
     this.replaceChildren(document.importNode(new DOMParser().parseFromString(sheet.svg, 'image/svg+xml').documentElement, true));
     this.home = this.picture.getAttribute('viewBox').split(' ').map(Number);
@@ -48,6 +49,10 @@ class Diagram extends HTMLElement {
     this.mark();
     this.label();
     this.highlight();
+    const again = focused && this.blockOf(focused.dataset.of);
+    this.drawing = true;
+    if (again) again.focus({ preventScroll: true });  // the keyboard goes on where it was
+    this.drawing = false;
   }
 
   /** Ends, units and signals of the connections, which come after the picture. */
@@ -83,6 +88,7 @@ class Diagram extends HTMLElement {
   look(x, y, w, h) {
     this.picture.setAttribute('viewBox', [x, y, w, h].join(' '));
     this.level();
+    placeHandles(this);
   }
   /** What is too small to be read is not drawn: pictures of large systems move in time. */
   level() {
@@ -120,6 +126,8 @@ class Diagram extends HTMLElement {
     for (const [dx, dy] of NEAR) {
       const there = this.getRootNode().elementFromPoint(event.clientX + dx, event.clientY + dy);
       if (!there || !this.contains(there)) continue;
+      const handle = there.closest('.handle');
+      if (handle) return { kind: 'handle', key: handle.closest('.block').dataset.of, corner: handle.dataset.corner };
       const pin = there.closest('.connector'), block = there.closest('.block'), wire = there.closest('[data-connections]');
       if (pin && pin.dataset.pins) {
         return { kind: 'connector', key: block ? block.dataset.of : null, names: JSON.parse(pin.dataset.pins), node: pin };
@@ -130,6 +138,17 @@ class Diagram extends HTMLElement {
     return null;
   }
 
+  /** Select a thing; with Shift, add an element to those that are selected, or take it away. */
+  pick(thing, event) {
+    if (!event.shiftKey || !thing || thing.kind !== 'element') { this.select(thing); return; }
+    const keys = this.keys.includes(thing.key) ? this.keys.filter(key => key !== thing.key) : [...this.keys, thing.key];
+    this.select(keys.length ? { kind: 'elements', keys } : null);
+  }
+  /** The keys of the elements that are selected. */
+  get keys() {
+    const now = this.selected;
+    return !now ? [] : now.kind === 'elements' ? now.keys : now.kind === 'element' ? [now.key] : [];
+  }
   select(thing) {
     this.selected = thing;
     this.highlight();
@@ -142,9 +161,10 @@ class Diagram extends HTMLElement {
   highlight() {
     for (const old of this.querySelectorAll('.selected')) old.classList.remove('selected');
     const now = this.selected;
-    if (!now) return;
-    const node = now.kind === 'connection' ? this.wireOf(now.texts[0]) : now.key !== null && this.blockOf(now.key);
-    if (node) node.classList.add('selected');
+    const nodes = !now ? [] : now.kind === 'connection' ? [this.wireOf(now.texts[0])] : now.kind === 'elements'
+      ? now.keys.map(key => this.blockOf(key)) : [now.key !== null && this.blockOf(now.key)];
+    for (const node of nodes) if (node) node.classList.add('selected');
+    placeHandles(this);
   }
 
   /** Pressing selects; on the ground, dragging moves the view. Tools of the page take other drags first. */
@@ -155,7 +175,7 @@ class Diagram extends HTMLElement {
     if (!this.dispatchEvent(taken)) return;
     this.drag(event, {
       move: (dx, dy, view) => { if (!thing) this.look(view[0] - dx, view[1] - dy, view[2], view[3]); },
-      click: () => this.select(thing),
+      click: () => this.pick(thing, event),
     });
   }
 
@@ -182,9 +202,18 @@ class Diagram extends HTMLElement {
     this.addEventListener('pointercancel', end);
   }
 
+  /** Begin to select several elements with one, or add it to them, or take it away. */
+  choose(key) {
+    if (this.selected && this.selected.kind === 'element' && this.selected.key === key) this.select({ kind: 'elements', keys: [key] });
+    else this.pick({ kind: 'element', key }, { shiftKey: true });
+  }
+
   key(event) {
     const block = event.target.closest('.block');
-    if (event.key === 'Enter' && block) {
+    if (event.key === ' ' && event.shiftKey && block) {
+      this.choose(block.dataset.of);
+      event.preventDefault();
+    } else if (event.key === 'Enter' && block) {
       const thing = { kind: 'element', key: block.dataset.of };
       if (this.sheet.blocks[thing.key].opens) this.open(thing);
       else this.select(thing);
@@ -200,95 +229,14 @@ class Diagram extends HTMLElement {
     if (this.sheet) this.mark();
   }
 
-  /** Colour what has findings, and put a badge with their number on each element. */
-  mark() {
-    for (const old of this.querySelectorAll('.badge')) old.remove();
-    for (const node of this.querySelectorAll('.block, [data-connections]')) node.classList.remove(...STRENGTH);
-    const found = this.found();
-    for (const block of this.querySelectorAll('.block')) {
-      block.classList.toggle('failed', this.hasFailed(block));
-      const there = found.get(block.dataset.of);
-      if (!there) continue;
-      const worst = STRENGTH.find(one => there.some(finding => finding.severity === one));
-      block.classList.add(worst);
-      this.badge(block, worst, there);
-    }
-    for (const wire of this.querySelectorAll('[data-connections]')) this.markWire(wire);
-  }
-  /** Whether a run failed in an element, or in one inside. */
-  hasFailed(block) {
-    const name = this.sheet.blocks[block.dataset.of].path.join('.');
-    return this.failure === name || this.failure.startsWith(`${name}.`);
-  }
-  /** Findings by the key of the element of this sheet in which they are, however deep. */
-  found() {
-    const found = new Map();
-    const paths = Object.entries(this.sheet.blocks).filter(([, known]) => !known.group);
-    for (const finding of this.findings) {
-      const place = finding.place && (finding.place.element || finding.place.sheet);
-      const inside = place && paths.find(([, known]) => known.path.every((name, k) => name === place[k]));
-      if (inside) found.set(inside[0], [...(found.get(inside[0]) || []), finding]);
-    }
-    return found;
-  }
-  badge(block, worst, findings) {
-    const frame = block.querySelector('.frame').getBBox(), size = this.letter();
-    const group = svg('g', { class: 'badge ' + worst });
-    const title = svg('title'), text = svg('text', {
-      x: frame.x + frame.width, y: frame.y + .36 * size, 'text-anchor': 'middle', 'font-size': size });
-    title.textContent = findings.map(one => `${one.code}: ${one.message}`).join('\n');
-    text.textContent = findings.length > 9 ? '9+' : findings.length;
-    group.append(title, svg('circle', { cx: frame.x + frame.width, cy: frame.y, r: .85 * size }), text);
-    block.append(group);
-  }
-  markWire(wire) {
-    for (const text of JSON.parse(wire.dataset.connections)) {
-      const known = this.sheet.connections[text];
-      const there = this.findings.filter(one => one.place && one.place.connection === text
-        && one.place.sheet.join('/') === this.sheet.path.join('/'));
-      const looped = known && this.loops.has(known.names.join('\n'));
-      const worst = STRENGTH.find(one => (one === 'loop' ? looped : there.some(finding => finding.severity === one)));
-      if (worst) wire.classList.add(worst);
-    }
-  }
+  mark() { mark(this); }
+  label() { label(this); }
 
   /** Height of letters in this picture. */
   letter() {
     const text = this.picture.querySelector('.block text, text');
     return text ? Number(text.getAttribute('font-size')) : 3;
   }
-
-  /** Units, conversions or values beside the lines. */
-  label() {
-    for (const old of this.querySelectorAll('.unit')) old.remove();
-    if (this.picture.classList.contains('far')) return;
-    for (const wire of this.querySelectorAll('[data-connections]')) {
-      const [text, ...more] = JSON.parse(wire.dataset.connections);
-      const known = this.sheet.connections[text];
-      const value = known && this.values.get(known.signal);
-      const label = more.length || !known ? '' : value ?? (this.units ? unitText(known) : '');
-      if (label) this.write(wire, label, value !== undefined);
-    }
-  }
-  write(wire, label, value) {
-    const numbers = wire.getAttribute('d').match(/-?[\d.]+(e-?\d+)?/g).map(Number), size = .8 * this.letter();
-    let best = null;
-    for (let k = 0; k + 3 < numbers.length; k += 2) {
-      const [x1, y1, x2, y2] = numbers.slice(k, k + 4);
-      const length = y1 === y2 ? Math.abs(x2 - x1) : .5 * Math.abs(y2 - y1);
-      if (!best || length > best.length) best = { length, x: (x1 + x2) / 2, y: (y1 + y2) / 2 };
-    }
-    const text = svg('text', { class: value ? 'unit value' : 'unit', x: best.x, y: best.y - .4 * size,
-      'text-anchor': 'middle', 'font-size': size });
-    text.textContent = label;
-    this.picture.append(text);
-  }
-}
-
-/** Unit of a connection; where it changes, both, and the formula. */
-function unitText({ units: [from, to], conversion }) {
-  const unit = from === to || !to ? from : from ? `${from} → ${to}` : to;
-  return conversion && from === to ? `${unit} (${conversion})`.trim() : unit;
 }
 
 customElements.define('ssp-diagram', Diagram);

@@ -8,6 +8,7 @@ import { addFiles, ask, asked, complain, dropped, edit, quiet, replaceFmu } from
 import { button, dotted, make, same } from './elements.js';
 import { call, on } from './server.js';
 import { panels } from './panels.js';
+import { alignButtons } from './picking.js';
 import { enableRuns } from './run.js';
 import { enableStimuli } from './stimuli.js';
 import { enableStudies } from './studies.js';
@@ -64,6 +65,7 @@ function tools() {
   get('undo').title = model.undo ? `Undo: ${model.undo} (Ctrl-Z)` : 'Undo (Ctrl-Z)';
   get('redo').title = model.redo ? `Redo: ${model.redo} (Ctrl-Shift-Z)` : 'Redo (Ctrl-Shift-Z)';
   get('edit').hidden = !editable();
+  diagram.resizable = editable();
   if (model.conflict) conflict();
 }
 function conflict() {
@@ -108,6 +110,7 @@ async function show(path) {
 // -- what is selected
 
 async function describe(thing) {
+  if (thing && thing.kind === 'elements') { several(thing); return; }
   const known = thing && thing.key != null ? diagram.sheet.blocks[thing.key] : null;
   if (!thing || (thing.key != null && !known) || (thing.kind === 'connector' && !known)) { details.clear(); outline.select(null); return; }
   const connection = thing.kind === 'connection' ? thing.texts[0] : null;
@@ -120,6 +123,14 @@ async function describe(thing) {
   details.show(about, own.map(one => card(one, { fix: editable() ? fix : null })),
     editable() ? await actions(thing, known) : [], {
       only: thing.kind === 'connector' ? thing.names : null, rewrite: editable() ? rewrite : null });
+}
+/** Several elements: what can be done with all of them. */
+function several(thing) {
+  const keys = thing.keys.filter(key => diagram.sheet.blocks[key]);
+  const names = keys.map(key => dotted(diagram.sheet.blocks[key].path)), count = keys.length === 1 ? '1 element' : `${keys.length} elements`;
+  outline.select(null);
+  details.show({ title: count, facts: [names.join(', ')], values: [] }, [],
+    editable() ? [...alignButtons(diagram), button('Remove', remove, 'With their connections (Delete)')] : []);
 }
 /** What can be done with a thing. */
 async function actions(thing, known) {
@@ -142,8 +153,10 @@ async function remove() {
   const thing = diagram.selected, known = thing && thing.key != null && diagram.sheet.blocks[thing.key];
   if (!thing || !editable() || thing.kind === 'connector' || (known && known.group)) return;
   const cut = text => ({ verb: 'disconnect', a: diagram.sheet.connections[text].ends[0], b: diagram.sheet.connections[text].ends[1] });
+  const paths = thing.kind === 'elements' ? thing.keys.map(key => diagram.sheet.blocks[key].path) : [];
   diagram.select(null);
   await settled();
+  if (thing.kind === 'elements') { await edit({ verb: 'remove', names: paths }); return; }
   await edit(...(known ? [{ verb: 'remove', names: [known.path] }] : thing.texts.filter(text => diagram.sheet.connections[text]).map(cut)));
 }
 async function rewrite({ file, line, xml }, text) {

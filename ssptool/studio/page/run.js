@@ -2,6 +2,7 @@
 
 import { button, make } from './elements.js';
 import { ask } from './edits.js';
+import { iterations, showIterations } from './iterations.js';
 import { panel } from './panels.js';
 import { drawFigure } from './plots.js';
 import { call, on } from './server.js';
@@ -25,14 +26,16 @@ const plot = make('div', { id: 'plot', 'aria-label': 'Plot of the run', role: 'g
 const slider = make('input', { type: 'range', min: 0, max: 1, step: 'any', id: 'time', 'aria-label': 'Time of the values on the lines', oninput: () => values() });
 const clock = make('output', { for: 'time' });
 const timeline = make('div', { class: 'bar', hidden: true }, make('label', { for: 'time' }, 'Values on the lines at'), slider, clock);
-const outcome = make('div');
+const outcome = make('div'), logged = make('input', { type: 'checkbox', id: 'run-iterations' });
+const files = make('select', { 'aria-label': 'Open a result file', onchange: () => opened() });
 let runs = [], chosen = new Set(), drawn = 0, pending = 0, show = () => {}, failed = () => {};
 
 body.append(
   make('div', { class: 'bar settings' }, labelled('Stop time', settings.stop_time), labelled('Step size', settings.step_size),
-    make('label', { for: 'run-master' }, 'Master'), settings.master, button('Plan', () => plan(), 'Choices and calls of a run; nothing is loaded'),
+    make('label', { for: 'run-master' }, 'Master'), settings.master,
+    make('label', { class: 'toggle', title: 'Keep the iterations and residuals of loops and macro steps' }, logged, 'Iterations'), button('Plan', () => plan(), 'Choices and calls of a run; nothing is loaded'),
     make('span', { class: 'grow' }), bar, stop, start),
-  make('div', { class: 'split' }, make('div', { class: 'side' }, filter, known, list, told), make('div', { class: 'wide' }, timeline, outcome, plot)));
+  make('div', { class: 'split' }, make('div', { class: 'side' }, filter, known, list, files, told), make('div', { class: 'wide' }, timeline, outcome, iterations, plot)));
 
 function field(label, type, placeholder) {
   return make('input', { type, placeholder, id: `run-${label.toLowerCase().replace(' ', '-')}`, autocomplete: 'off', size: 8 });
@@ -53,16 +56,32 @@ async function renew() {
   const answer = await ask('runs');
   if (!answer) return;
   runs = answer.runs;
+  offer(answer.files);
   const now = settings.master.value;
   settings.master.replaceChildren(...answer.masters.map(name => make('option', { selected: name === now }, name)));
   tell();
+}
+
+/** Result files that are not open yet. */
+function offer(names) {
+  const left = names.filter(name => !runs.some(one => one.name === name));
+  files.hidden = !left.length;
+  files.replaceChildren(make('option', { value: '' }, 'Open results…'), ...left.map(name => make('option', { value: name }, name)));
+}
+async function opened() {
+  const run = files.value && await ask('open_results', { file: files.value });
+  if (!run) return;
+  chosen.add(run.number);
+  await renew();
+  if (chosen.size === 1) await finish(run);
+  else await draw();
 }
 
 // -- a run
 
 async function begin() {
   outcome.replaceChildren();
-  const run = await ask('run', { settings: given(), ...stimuli() });
+  const run = await ask('run', { settings: given(), ...stimuli(), iterations: logged.checked });
   if (!run) return;
   chosen = new Set([run.number]);
   failed(null);
@@ -113,6 +132,7 @@ function entry(run) {
     if (event.target.checked) chosen.add(run.number); else chosen.delete(run.number);
     tell();
     draw();
+    values();
   } });
   const how = Object.entries(run.settings).map(([name, value]) => `${name.replace('_', ' ')} ${value}`).join(', ');
   return make('li', {}, make('label', { class: 'toggle' }, tick, `${run.name}: ${run.status}`), how ? make('span', { class: 'quiet' }, how) : null);
@@ -138,16 +158,18 @@ async function draw() {
   if (chosen.size === 2) await compared();
   else if (outcome.querySelector('.differences')) outcome.replaceChildren();
 }
+const nameOf = number => runs.find(one => one.number === number).name;
 async function compared() {
   const [reference, run] = numbers(), done = runs.filter(one => chosen.has(one.number) && one.rows && one.status !== 'running');
   if (done.length < 2) return;
   const [heads, ...rows] = await ask('differences', { run, reference }) || [[]];
-  outcome.replaceChildren(make('details', { class: 'differences' }, make('summary', {}, `run ${run} compared with run ${reference}`),
+  outcome.replaceChildren(make('details', { class: 'differences' }, make('summary', {}, `${nameOf(run)} compared with ${nameOf(reference)}`),
     make('table', {}, make('thead', {}, make('tr', {}, ...heads.map(head => make('th', { scope: 'col' }, head)))),
       make('tbody', {}, ...rows.map(cells => make('tr', {}, ...cells.map(cell => make('td', {}, cell))))))));
 }
 async function values() {
-  const run = numbers().at(-1);
+  const run = numbers().at(-1), iterated = runs.findLast(one => chosen.has(one.number) && one.iterations);
+  showIterations(iterated ? iterated.number : null, Number(slider.value));
   if (!run || timeline.hidden) { show(new Map()); return; }
   clock.textContent = `${Number(slider.value).toPrecision(4)} s`;
   try {

@@ -2,6 +2,7 @@
 
 import { button, dotted, make, same, svg } from './elements.js';
 import { ask, edit } from './edits.js';
+import { band, grow, resize } from './picking.js';
 import { call } from './server.js';
 
 const hint = document.getElementById('hint');
@@ -11,8 +12,10 @@ const NUDGE = { ArrowLeft: [-5, 0], ArrowRight: [5, 0], ArrowUp: [0, 5], ArrowDo
 export function enableEditing(diagram, editable) {
   diagram.addEventListener('grab', event => {
     const { thing, event: press } = event.detail;
+    if (!thing && press.shiftKey) { band(diagram, press); event.preventDefault(); }
     if (!thing || !editable()) return;
     if (thing.kind === 'connector') wire(diagram, thing, press);
+    else if (thing.kind === 'handle') resize(diagram, thing, press);
     else if (thing.kind === 'element') move(diagram, thing, press);
     else return;
     event.preventDefault();
@@ -22,7 +25,10 @@ export function enableEditing(diagram, editable) {
     if (!step || !block || !editable()) return;
     event.preventDefault();
     event.stopPropagation();
-    shift(diagram, block.dataset.of, ...step);
+    const key = block.dataset.of;
+    if (diagram.sheet.blocks[key].group) return;
+    if (event.shiftKey) grow(diagram, key, event.key);
+    else shift(diagram, diagram.keys.includes(key) ? diagram.keys : [key], ...step);
   });
 }
 
@@ -127,46 +133,47 @@ export async function connectButtons(owner, names) {
 // -- moving elements
 
 function move(diagram, thing, press) {
-  const block = diagram.blockOf(thing.key), known = diagram.sheet.blocks[thing.key];
-  const lines = known.group ? [] : touching(diagram, thing.key, block);
+  const known = diagram.sheet.blocks[thing.key], keys = diagram.keys.includes(thing.key) ? diagram.keys : [thing.key];
+  const blocks = keys.map(key => diagram.blockOf(key)), lines = known.group ? [] : touching(diagram, new Set(keys));
   let last = [0, 0];
   diagram.drag(press, {
     move: (dx, dy, view) => {
       if (known.group) { diagram.look(view[0] - dx, view[1] - dy, view[2], view[3]); return; }
       last = [dx, dy];
       diagram.picture.classList.add('moving');
-      block.setAttribute('transform', `translate(${dx} ${dy})`);
+      for (const block of blocks) block.setAttribute('transform', `translate(${dx} ${dy})`);
       for (const line of lines) line.follow(dx, dy);
-      hint.textContent = `moves ${known.name}`;
+      hint.textContent = keys.length > 1 ? `moves ${keys.length} elements` : `moves ${known.name}`;
     },
-    click: () => diagram.select(thing),
+    click: () => diagram.pick(thing, press),
     drop: async () => {
       hint.textContent = '';
       diagram.picture.classList.remove('moving');
       if (known.group) return;
-      const done = await shift(diagram, thing.key, last[0], -last[1]);
+      const done = await shift(diagram, keys, last[0], -last[1]);
       if (!done) {
-        block.removeAttribute('transform');
+        for (const block of blocks) block.removeAttribute('transform');
         for (const line of lines) line.restore();
       }
     },
   });
 }
-async function shift(diagram, key, dx, dy) {
-  return ask('move', { sheet: diagram.sheet.path, elements: [diagram.sheet.blocks[key].path], dx, dy });
+async function shift(diagram, keys, dx, dy) {
+  return ask('move', { sheet: diagram.sheet.path, elements: keys.map(key => diagram.sheet.blocks[key].path), dx, dy });
 }
 
-/** The lines at an element, which follow it while it moves: straight or with one step, until the server draws them. */
-function touching(diagram, key, block) {
-  const frame = block.querySelector('.frame').getBBox();
-  const wires = [...diagram.querySelectorAll('[data-connections]')].filter(wire => wire.dataset.from === key || wire.dataset.to === key);
+/** The lines at elements, which follow them while they move: straight or with one step, until the server draws them. */
+function touching(diagram, keys) {
+  const frames = new Map([...keys].map(key => [key, diagram.blockOf(key).querySelector('.frame').getBBox()]));
+  const wires = [...diagram.querySelectorAll('[data-connections]')].filter(wire => keys.has(wire.dataset.from) || keys.has(wire.dataset.to));
   return wires.map(wire => {
     const before = wire.getAttribute('d'), numbers = before.match(/-?[\d.]+(e-?\d+)?/g).map(Number);
-    const ends = [numbers.slice(0, 2), numbers.slice(-2)], own = wire.dataset.from === wire.dataset.to;
+    const ends = [numbers.slice(0, 2), numbers.slice(-2)], { from, to } = wire.dataset;
+    const whole = keys.has(from) && keys.has(to), frame = frames.get(keys.has(from) ? from : to);
     const moving = distance(frame, ends[0]) <= distance(frame, ends[1]) ? 0 : 1;
     return {
       follow(dx, dy) {
-        const [start, end] = ends.map(([x, y], k) => (own || k === moving ? [x + dx, y + dy] : [x, y]));
+        const [start, end] = ends.map(([x, y], k) => (whole || k === moving ? [x + dx, y + dy] : [x, y]));
         const middle = (start[0] + end[0]) / 2;
         wire.setAttribute('d', `M${start.join()} H${middle} V${end[1]} H${end[0]}`);
       },
