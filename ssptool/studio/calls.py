@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from threading import RLock
 from typing import Any
 
+from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import garbage_collection_paused
 from ssptool.drawing.diagram.model import Span
 from ssptool.editing.names import Sharing
@@ -12,7 +13,8 @@ from ssptool.engine.method_names import registered
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.foreign_text import one_line
 from ssptool.network.tree import dotted
-from ssptool.studio.findings import findings_of
+from ssptool.rules.kept import Kept
+from ssptool.studio.findings import DrawnPlaces, finding_content, findings_of
 from ssptool.studio.gestures import Edits, FixFinding, Gesture, RewriteXml
 from ssptool.studio.model import SystemModel
 from ssptool.studio.placing import alignments, moves, resizes
@@ -52,13 +54,14 @@ class PageCalls:
         self._runs = StudioRuns(tell)
         self._studies = StudyRuns(session.path, tell)
         self._version = 0
+        self._kept_typed = Kept()  # apart from that of the session, whose documents are others
         methods = (
             *(self.model, self.findings, self.sheet, self.connections, self.about, self.connection, self.find),
             *(self.targets, self.suggestions, self.parameters, self.move, self.resize, self.align, self.consequences),
             *(self.plan, self.run, self.cancel, self.runs, self.plot, self.signals, self.values, self.differences),
             *(self.open_results, self.iterations, self.iterates),
             *(self.studies, self.start_study, self.cancel_study, self.study_table, self.study_chart),
-            *(self.stimuli, self.edit, self.preview, self.fix, self.rewrite, self.stimulus),
+            *(self.stimuli, self.edit, self.preview, self.fix, self.rewrite, self.typed, self.stimulus),
             *(self.undo, self.redo, self.save, self.reload, self.changes),
         )
         self._methods = {method.__name__: method for method in methods}
@@ -235,10 +238,24 @@ class PageCalls:
 
     def rewrite(self, file: str, line: int, before: str, after: str) -> Answer:
         """Replace the XML of the element at a line by another text; `before` is that which the page has shown."""
+        return self._perform(self._rewriting(file, line, before, after))
+
+    def typed(self, file: str, line: int, before: str, after: str) -> Answer:
+        """The findings that there would be with another XML of an element; nothing is changed."""
+        gesture, places = self._rewriting(file, line, before, after), DrawnPlaces(())
+        with self._session.copy() as copy:
+            try:
+                gesture.put(copy.archive)
+            except InvalidDocument as wrong:
+                return [finding_content(one, places, {}) for one in wrong.diagnostics]
+            name, switches = self._session.structure.name, self._session.switches
+            return findings_of(copy.archive, name, switches, self._kept_typed, places)
+
+    def _rewriting(self, file: str, line: int, before: str, after: str) -> RewriteXml:
         xml = self._model.xml(file, line)
         if xml is None or xml.shown != before:
             raise WrongCall(f"{file}:{line} has changed meanwhile; look at it again")
-        return self._perform(RewriteXml(file, xml.raw, xml.indented(after)))
+        return RewriteXml(file, xml.raw, xml.indented(after))
 
     def undo(self) -> Answer:
         return self._changed(self._session.undo())

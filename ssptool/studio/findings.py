@@ -60,10 +60,11 @@ def findings_of(
 ) -> list[dict[str, Any]]:
     """The findings of a check for the page, in the order of reports."""
     checked = check_with_fixes(archive, variant, switches=switches, kept=kept)
-    return [_content(one, places, checked.fixes) for one in checked.report.diagnostics]
+    return [finding_content(one, places, checked.fixes) for one in checked.report.diagnostics]
 
 
-def _content(finding: Diagnostic, places: DrawnPlaces, fixes: Mapping[Diagnostic, Any]) -> dict[str, Any]:
+def finding_content(finding: Diagnostic, places: DrawnPlaces, fixes: Mapping[Diagnostic, Any]) -> dict[str, Any]:
+    """A finding as the page shows it."""
     fix, place = fixes.get(finding), places.at(finding.position.file, finding.position.line)
     return {
         "key": key_of(finding),

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.editing.editor import VERBS, Editor, no_such_verb
@@ -153,8 +154,12 @@ class RewriteXml:
         return f"edit the XML of {self.file}"
 
     def carry_out(self, editor: Editor) -> None:
-        archive, old = editor.archive, self.before.encode()
-        content = archive.content(self.file)
+        self.put(editor.archive)
+        editor.note(f"edited the XML of {self.file}")
+
+    def put(self, archive: Archive) -> None:
+        """Put the changed file into an archive. Raises WrongGesture; InvalidDocument if it is not well-formed."""
+        old, content = self.before.encode(), archive.content(self.file)
         if not archive.has(self.file) or NESTING_MARK in self.file:
             raise WrongGesture(f"{self.file} is inside a package: open that package to edit its XML")
         if content.count(old) != 1:
@@ -162,4 +167,3 @@ class RewriteXml:
         new = content.replace(old, self.after.encode())
         Document(self.file, new)  # raises InvalidDocument
         archive.put(self.file, new)
-        editor.note(f"edited the XML of {self.file}")

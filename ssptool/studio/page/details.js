@@ -4,13 +4,17 @@ import { button, dotted, make } from './elements.js';
 
 const HINT = 'Select an element, a connector or a line to see what it is, where its values come from, and its XML.';
 
+const PAUSE = 250;  // ms without a key, after which a text is checked
+
 class Details extends HTMLElement {
   connectedCallback() { this.clear(); }
 
   clear() { this.replaceChildren(make('p', { class: 'quiet' }, HINT)); }
 
   /** `about` is the answer of the server, `findings` those of this thing, `actions` are buttons; `rewrite` takes another XML. */
-  show(about, findings, actions, { only = null, rewrite = null } = {}) {
+  show(about, findings, actions, { only = null, rewrite = null, typed = null } = {}) {
+    const area = this.querySelector('textarea');
+    if (area && area.dataset.of === JSON.stringify([about.title, about.xml]) && area.value !== about.xml) return;  // somebody types
     const values = only && about.pins ? about.values.filter(one => only.includes(one.name)) : about.values;
     this.replaceChildren(...[
       make('h2', {}, only && about.pins ? `${about.title}.${only.join(', ')}` : about.title),
@@ -20,25 +24,36 @@ class Details extends HTMLElement {
       ...findings,
       section('Values and their origin', values.map(({ text }) => folded(text, Boolean(only) || values.length < 3))),
       section('Connectors', (only ? [] : about.pins || []).map(text => make('p', {}, text))),
-      about.xml ? source(about, rewrite) : '',
+      about.xml ? source(about, rewrite, typed) : '',
     ].filter(Boolean));
   }
 }
 
-/** The XML of a thing, which can be edited in place. */
-function source(about, rewrite) {
+/** The XML of a thing, which can be edited in place; what would be wrong with it is told while somebody types. */
+function source(about, rewrite, typed) {
   const label = `XML of ${about.title}`, text = make('pre', { tabindex: '0', 'aria-label': label }, about.xml);
+  const told = make('div', { class: 'typed', role: 'status' });
   const change = rewrite ? button('Edit XML', () => {
-    const area = make('textarea', { 'aria-label': label, spellcheck: 'false', rows: Math.min(18, about.xml.split('\n').length + 2) });
+    const area = make('textarea', { 'aria-label': label, spellcheck: 'false', rows: Math.min(18, about.xml.split('\n').length + 2),
+      'data-of': JSON.stringify([about.title, about.xml]), oninput: () => check(area) });
     area.value = about.xml;
     const actions = make('div', { class: 'actions' },
-      button('Apply', () => rewrite(about, area.value), 'Replace the text in the file', { class: 'primary' }),
-      button('Cancel', () => { area.replaceWith(text); actions.replaceWith(change); }));
+      button('Apply', () => { area.dataset.of = ''; rewrite(about, area.value); }, 'Replace the text in the file', { class: 'primary' }),
+      button('Cancel', () => { area.replaceWith(text); actions.replaceWith(change); told.replaceChildren(); }));
     text.replaceWith(area);
     change.replaceWith(actions);
     area.focus();
   }) : '';
-  return make('details', { class: 'xml', open: true }, make('summary', {}, 'XML'), text, change);
+  let waiting = 0, turn = 0;
+  function check(area) {
+    clearTimeout(waiting);
+    const now = ++turn;
+    waiting = setTimeout(async () => {
+      const news = await typed(about, area.value);
+      if (now === turn && area.isConnected && news) told.replaceChildren(...news);
+    }, PAUSE);
+  }
+  return make('details', { class: 'xml', open: true }, make('summary', {}, 'XML'), text, change, told);
 }
 
 function section(title, items) {

@@ -122,7 +122,7 @@ async function describe(thing) {
     ? same(place.element, known.path) : place.connection === connection && same(place.sheet, shown)));
   details.show(about, own.map(one => card(one, { fix: editable() ? fix : null })),
     editable() ? await actions(thing, known) : [], {
-      only: thing.kind === 'connector' ? thing.names : null, rewrite: editable() ? rewrite : null });
+      only: thing.kind === 'connector' ? thing.names : null, rewrite: editable() ? rewrite : null, typed });
 }
 /** Several elements: what can be done with all of them. */
 function several(thing) {
@@ -161,6 +161,15 @@ async function remove() {
 }
 async function rewrite({ file, line, xml }, text) {
   if (await ask('rewrite', { file, line, before: xml, after: text })) quiet();
+}
+/** What another XML would change in the findings: new ones as cards, and how many would be gone. */
+async function typed({ file, line, xml }, text) {
+  const news = await ask('typed', { file, line, before: xml, after: text });
+  if (!news) return null;
+  const now = new Set(findings.map(one => one.key)), then = new Set(news.map(one => one.key));
+  const gone = [...now].filter(key => !then.has(key)).length, more = news.filter(one => !now.has(one.key));
+  const summary = more.length || gone ? [gone ? `${gone} of the findings would be gone` : '', more.length ? `${more.length} new` : ''].filter(Boolean).join(', ') : 'No new findings';
+  return [make('p', { class: 'quiet' }, summary), ...more.map(one => card(one))];
 }
 async function go(finding) {
   if (finding.place.element) await show(finding.place.element);
