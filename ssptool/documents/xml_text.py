@@ -212,12 +212,16 @@ class SourceText:
     @cached_property
     def lines(self) -> "dict[etree._Element, int]":
         """The line on which each node starts, from 1."""
-        lines = _lines_of_nodes(self.bytes) if self._stated_lines is None else self._stated_lines
-        return dict(zip(self.nodes, lines, strict=False))
+        return dict(zip(self.nodes, self._lines, strict=False))
+
+    @cached_property
+    def _lines(self) -> Sequence[int]:
+        return list(_lines_of_nodes(self.bytes)) if self._stated_lines is None else self._stated_lines
 
     def line_of(self, node: etree._Element) -> int:
         """The line on which a node starts, from 1; 0 if it is not in the source."""
-        return self.lines.get(node, 0)
+        number = self.number.get(node)
+        return 0 if number is None or number >= len(self._lines) else self._lines[number]
 
     def node_at(self, offset: int) -> etree._Element | None:
         """The innermost node around an offset."""

@@ -58,7 +58,7 @@ from ssptool.version import __version__
 
 Answer = TypeVar("Answer")
 
-REST = 0.05
+REST = 0.03
 """Seconds without a key before a system is checked."""
 WATCHED = "**/*.{ssd,ssv,ssm,ssb,fmu,xml,csv,toml}"
 

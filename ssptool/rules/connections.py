@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Severity
@@ -513,18 +513,24 @@ def _dependencies(
     wires = {}
     # Only mutually coupled parts can have loops, along outputs that depend on inputs at once; the rest is left out.
     near = coupled(structure)
+    taking: dict[ssd.SystemElement, frozenset[str]] = {}
     for system in structure.systems if near else ():
         for component in system.elements:
             description = structure.fmu_of(component) if component in near else None
             if description is not None:
-                for output, name in _feedthrough_of(component, description, structure):
+                feedthrough = _feedthrough_of(component, description, structure)
+                taking[component] = feedthrough.names
+                for output, name in feedthrough.pairs:
                     _add(needs, (component, output), (component, name))
-    within = set(needs)
+
+    def takes_part(end: LinkEnd) -> bool:
+        names = taking.get(end.owner)
+        return structure.fmu_of(end.owner) is None if names is None else end.name in names
+
     for system in structure.systems if near else ():
         for link in links(system, structure):
-            ends = () if link.flow is None else tuple((end.owner, end.name) for end in link.flow)
-            if ends and all(end in within or structure.fmu_of(end[0]) is None for end in ends):
-                source, destination = ends
+            if link.flow is not None and all(map(takes_part, link.flow)):
+                source, destination = ((end.owner, end.name) for end in link.flow)
                 _add(needs, destination, source)
                 wires[destination, source] = link.connection
     return needs, wires
@@ -535,20 +541,23 @@ def _add(needs: Needs, signal: ElementConnector, needed: ElementConnector) -> No
     needs.setdefault(needed, {})
 
 
-def _feedthrough_of(
-    component: ssd.SystemElement, description: FmuDescription, structure: Structure
-) -> Iterable[tuple[str, str]]:
+def _feedthrough_of(component: ssd.SystemElement, description: FmuDescription, structure: Structure) -> "_Feedthrough":
     names = tuple(connector.name for connector in declared(component, structure))
     known, key = pool(_Feedthrough, structure), (id(description), names)
     feedthrough = known.get(key)
     if feedthrough is None:
-        feedthrough = known[key] = _Feedthrough(_feedthrough(description, names))
+        pairs = tuple(_feedthrough(description, names))
+        feedthrough = known[key] = _Feedthrough(pairs, frozenset(name for pair in pairs for name in pair))
     return feedthrough
 
 
-class _Feedthrough(tuple[tuple[str, str], ...]):
-    """Outputs, each with an input that it directly depends on; the same for all components of an FMU with the same
-    connectors."""
+class _Feedthrough(NamedTuple):
+    """Outputs, each with an input that it directly depends on, and the names of both; the same for all components of an
+    FMU with the same connectors.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+    names: frozenset[str]
 
 
 def _feedthrough(description: FmuDescription, connectors: Iterable[str]) -> Iterator[tuple[str, str]]:

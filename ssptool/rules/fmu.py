@@ -493,9 +493,7 @@ def repeatable_steps(structure: Structure) -> Iterator[Finding]:
 
     Fix: export the FMU with `canGetAndSetFMUstate`; or check that a smaller `--step-size` does not change the result.
     """
-    for cycle in (
-        _cycles(structure) if any(_unrepeatable(one, structure) for one in structure.all(ssd.Component)) else ()
-    ):
+    for cycle in _cycles(structure) if _some_unrepeatable(structure) else ():
         names = ", ".join(f"'{component.name}'" for component in cycle)
         for component in cycle:
             if _unrepeatable(component, structure):
@@ -514,7 +512,8 @@ def one_instance_per_process(structure: Structure) -> Iterator[Finding]:
     Fix: export the FMU without `canBeInstantiatedOnlyOncePerProcess`.
     """
     first: dict[Path, ssd.Component] = {}
-    for component in structure.all(ssd.Component):
+    alone = any(one.once_per_process for one in _interfaces(structure))
+    for component in structure.all(ssd.Component) if alone else ():
         for fmu, _, offered in _offered(component, structure):
             other = first.setdefault(fmu.path, component)
             if other is not component and all(interface.once_per_process for interface in offered.values()):
@@ -530,6 +529,17 @@ def _cycles(structure: Structure) -> Iterator[list[ssd.Component]]:
         components = [vertex for vertex in vertices if isinstance(vertex, ssd.Component)]
         if len(components) > 1:
             yield sorted(components, key=lambda component: order[component])
+
+
+def _some_unrepeatable(structure: Structure) -> bool:
+    return not all(one.saves_state or one.rejects_steps for one in _interfaces(structure))
+
+
+def _interfaces(structure: Structure) -> Iterator[Interface]:
+    """Interfaces of all FMUs: of a large system, fewer than its components."""
+    for description in structure.fmus.values():
+        if isinstance(description, FmuDescription):
+            yield from (one for kind in InterfaceType if (one := description.interface(kind)) is not None)
 
 
 def _unrepeatable(component: ssd.Component, structure: Structure) -> bool:

@@ -200,7 +200,7 @@ _USERS: tuple[type[Element], ...] = (ssd.Component, *(user for user, _, _ in _FI
 
 def _fmu_sources(users: Iterable[Element]) -> list[str]:
     components = (user for user in users if isinstance(user, ssd.Component))
-    return [component.source for component in components if component.source and is_fmu(component)]
+    return [uri for component in components if is_fmu(component) and (uri := component.source)]
 
 
 def _file_sources(users: tuple[Element, ...]) -> Iterator[tuple[Element, str, type[ssc.TopLevel]]]:
@@ -214,7 +214,7 @@ def _file_sources(users: tuple[Element, ...]) -> Iterator[tuple[Element, str, ty
 def _structures(users: Iterable[Element]) -> list[ssd.Component]:
     """The components that are systems of their own."""
     components = (user for user in users if isinstance(user, ssd.Component))
-    return [component for component in components if component.source and is_structure(component)]
+    return [component for component in components if is_structure(component) and component.source]
 
 
 def _packages(structure: Structure) -> Iterator[str]:

@@ -15,6 +15,7 @@ from ssptool.documents.ssc import MetaSourceBase
 from ssptool.documents.uri import unportable_names
 from ssptool.documents.vocabulary import SETTINGS_FILE, media_type
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, SHOULD, TEXT, WARNING, Chapter, Finding
+from ssptool.rules.sources import sources_of
 from ssptool.rules.subjects import Package, Reach, Structure, Unreadable, refer, resolve
 
 METADATA = Chapter("Metadata and signatures (SSP 2.0 §4.5.4, §4.5.5)", section="SSP 2.0 §4.5.4, §4.5.5")
@@ -516,16 +517,20 @@ _WITH_URIS = etree.XPath("descendant-or-self::*[@source or @iconSource]")
 
 def _referenced(package: Package) -> Iterator[str]:
     """The entries to which any URI of a checked document leads."""
-    structures = {structure.file.name: structure for structure in package.structures}
+    for structure in package.structures:
+        if structure.file.valid:
+            icons = ((one, one.icon_source) for one in structure.all(ssd.ElementGeometry) if one.icon_source)
+            for reference in (
+                *(reference for _, _, reference in sources_of(structure)),
+                *(structure.reference(one, icon) for one, icon in icons if icon is not None),
+            ):
+                if reference.reach is Reach.INSIDE:
+                    yield reference.entry
     for file in package.files:
-        structure = structures.get(file.name)
-        found = [] if file.document is None else cast(list[Element], _WITH_URIS(file.document.root))
+        found = [] if file.document is None or file.valid else cast(list[Element], _WITH_URIS(file.document.root))
         for element in found:
             for attribute in ("source", "iconSource"):
                 if isinstance(element, Element) and (uri := element.get(attribute)):
-                    if structure is not None and isinstance(element, ssd.Component):
-                        reference = structure.reference(element, uri)
-                    else:
-                        reference = refer(element, uri, file.name, package.archive)
+                    reference = refer(element, uri, file.name, package.archive)
                     if reference.reach is Reach.INSIDE:
                         yield reference.entry

@@ -473,12 +473,12 @@ _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def _excerpts(package: Package, diagnostics: set[Diagnostic]) -> dict[Position, Excerpt]:
-    sources: dict[str, list[str]] = {}
+    sources = package.lines
     excerpts = {}
     for position in {diagnostic.position for diagnostic in diagnostics if diagnostic.position.line}:
-        lines = sources.get(position.file)
-        if lines is None:
-            lines = sources[position.file] = _lines(package, position.file)
+        if position.file not in sources:
+            sources[position.file] = _lines(package, position.file)
+        lines = sources[position.file]
         if position.line <= len(lines):
             following = lines[position.line : position.line + MOST_LINES]
             excerpts[position] = excerpt(lines[position.line - 1], position, following)

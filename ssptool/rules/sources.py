@@ -23,7 +23,7 @@ from ssptool.rules.catalogue import (
     renamed,
     rewritten,
 )
-from ssptool.rules.subjects import Reach, Structure, every, found_once, is_fmu
+from ssptool.rules.subjects import Reach, Reference, Structure, every, found_once, is_fmu
 
 SOURCES = Chapter("Sources named by URI (SSP 2.0 §5.4): they exist, lie inside the package and are written portably")
 
@@ -42,8 +42,7 @@ def resolves(structure: Structure) -> Iterator[Finding]:
     """
     names = structure.archive.names()
     at_root = "/" not in structure.file.name
-    for element, uri in _sources(structure):
-        reference = structure.reference(element, uri)
+    for element, uri, reference in sources_of(structure):
         if reference.reach is not Reach.INSIDE or structure.archive.has(reference.entry):
             continue
         if isinstance(element, ssd.Component) and is_fmu(element) and has_fmu(structure.archive, reference.entry):
@@ -70,8 +69,7 @@ def valid_uris(structure: Structure) -> Iterator[Finding]:
 
     Fix: replace the characters that a URI does not allow.
     """
-    for element, uri in _sources(structure):
-        reference = structure.reference(element, uri)
+    for element, uri, reference in sources_of(structure):
         if reference.reach is Reach.INVALID:
             written = uri.replace("\\", "/").replace(" ", "%20")
             message = f"'{uri}' is not a URI: {reference.reason}"
@@ -92,8 +90,7 @@ def portable_uris(structure: Structure) -> Iterator[Finding]:
 
     Fix: put the file into `resources/` and refer to it there.
     """
-    for element, uri in _sources(structure):
-        reference = structure.reference(element, uri)
+    for element, uri, reference in sources_of(structure):
         if reference.reach is Reach.ABSOLUTE and not (isinstance(element, ssd.Component) and _packaged(structure, uri)):
             yield Finding(element, f"'{uri}' leads {reference.reach}", "refer to a file of the package", "source")
 
@@ -108,8 +105,7 @@ def stays_inside(structure: Structure) -> Iterator[Finding]:
 
     Fix: put the file into `resources/`.
     """
-    for element, uri in _sources(structure):
-        reference = structure.reference(element, uri)
+    for element, uri, reference in sources_of(structure):
         if reference.reach is Reach.OUTSIDE:
             advice = "move the file into the package" + _permission(structure, uri)
             yield Finding(element, f"'{uri}' leads {reference.reach}", advice, "source")
@@ -127,8 +123,8 @@ def packaged_components(structure: Structure) -> Iterator[Finding]:
 
     Fix: write the path inside the package.
     """
-    for element, uri in _sources(structure):
-        absolute = isinstance(element, ssd.Component) and structure.reference(element, uri).reach is Reach.ABSOLUTE
+    for element, uri, reference in sources_of(structure):
+        absolute = reference.reach is Reach.ABSOLUTE and isinstance(element, ssd.Component)
         packaged = _packaged(structure, uri) if absolute else ""
         if packaged:
             message = f"'{uri}' is absolute, but the file is in the package"
@@ -137,15 +133,15 @@ def packaged_components(structure: Structure) -> Iterator[Finding]:
 
 
 @found_once
-def _sources(structure: Structure) -> tuple[tuple[Element, str], ...]:
+def sources_of(structure: Structure) -> tuple[tuple[Element, str, Reference], ...]:
     """All elements of a structure that refer to a file, relative to it or inside a component, with their URIs."""
-    return tuple(_each_source(structure))
+    return tuple((element, uri, structure.reference(element, uri)) for element, uri in _each_source(structure))
 
 
 def _each_source(structure: Structure) -> Iterator[tuple[Element, str]]:
     for component in structure.all(ssd.Component):
-        if component.source:
-            yield component, component.source
+        if uri := component.source:
+            yield component, uri
     for element in structure.bindings_and_mappings():
         if element.source:
             yield element, element.source

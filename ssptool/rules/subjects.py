@@ -348,7 +348,7 @@ class Structure:
         return self._instances[element]
 
     def _instance(self, component: ssd.Component) -> "Instance | None":
-        if not component.source or not is_structure(component):
+        if not is_structure(component) or not component.source:
             return None
         reference = self.reference(component, component.source or "")
         if reference.reach is Reach.SAME_DOCUMENT:
@@ -436,6 +436,8 @@ class Package:
     structures: tuple[Structure, ...]
     packages: tuple[str, ...]
     complete: bool
+    lines: dict[str, list[str]] = field(default_factory=dict, repr=False)
+    """File → its lines, of which excerpts are shown."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
