@@ -138,6 +138,10 @@ wheel: $(VENV)/.ready-dev  ## a wheel in dist/ that brings the runtimes of expor
 	$(BIN)/python -m pip wheel --no-build-isolation --no-deps --wheel-dir dist \
 	    --config-settings=cmake.define.SSPTOOL_ALL_PLATFORMS=ON --config-settings=build-dir=build/wheel $(PIP_OPTIONS) .
 
+site: $(VENV)/.ready-dev  ## the documentation as a site in build/site/html, with references made from the program; works offline
+	$(BIN)/python docs/site/pages.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
+
 leaks: build/models/.ready $(VENV)/.ready-dev  ## 5 000 cycles of create, run and free in one process
 	SSPTOOL_CYCLES=5000 $(BIN)/python -m pytest tests/engine/test_cycles.py
 
@@ -154,4 +158,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test verify figures lint types audit bench docs fuzz leaks cross wheel pins freeze format clean sanitize
+.PHONY: help setup run test verify figures lint types audit bench docs fuzz leaks cross wheel site pins freeze format clean sanitize

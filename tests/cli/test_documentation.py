@@ -5,6 +5,7 @@ import shlex
 import shutil
 import textwrap
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -186,6 +187,12 @@ def files_of_the_pages(folder: Path) -> None:
     (folder / "damping.toml").write_text(damping.replace('"dual_mass', '"systems/dual_mass'), encoding="utf-8")
 
 
+def files_that_the_reader_writes(page: Path, folder: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for name, content in re.findall(r"^Write `(\S+)`:\n\n```toml\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        (folder / name).write_text(content, encoding="utf-8")
+
+
 def fmus_that_fail(folder: Path) -> None:
     """A system of which one FMU crashes at 0.455 s, and an FMU that logs."""
     shutil.copy(chatty_fmu.build(folder) / "chatty2.fmu", folder / "B.fmu")
@@ -225,9 +232,21 @@ def test_the_pages_show_what_is_printed(ssptool, tmp_path, page):
     systems_of_the_reader(tmp_path)
     files_of_the_pages(tmp_path)
     fmus_that_fail(tmp_path)
+    files_that_the_reader_writes(page, tmp_path)
     for (program, *words), expected in transcripts(page):
         printed = Path(*words).read_text(encoding="utf-8") if program == "cat" else "".join(ssptool(*words)[1:])
         assert not expected or re.fullmatch(pattern(expected), printed.rstrip("\n") + "\n"), printed
+
+    for test in checks_that_the_reader_writes(page):
+        test()
+
+
+def checks_that_the_reader_writes(page: Path) -> list[Callable[[], None]]:
+    names: dict[str, Callable[[], None]] = {}
+    if page.name == "tutorial.md":
+        (code,) = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        exec(code, names)
+    return [test for name, test in names.items() if name.startswith("test_")]
 
 
 @where_wheels_are

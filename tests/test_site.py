@@ -1,0 +1,59 @@
+"""The site of the documentation: built without a warning, readable offline, accessible, and with the whole program."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ssptool
+from ssptool.cli.app import SUMMARIES
+from tests.cli.browser import CHROMIUM, browser, violations
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of its pages. Links that lead nowhere, and pages that are not found, end the build."""
+    folder = tmp_path_factory.mktemp("site")
+    quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    subprocess.run([sys.executable, ROOT / "docs/site/pages.py"], check=True)
+    build = ("build", "--quiet", "--strict", "--config-file", ROOT / "docs/site/mkdocs.yml", "--site-dir", folder)
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", *build], capture_output=True, text=True, env=quiet, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_all_commands_and_all_public_names_are_there(site):
+    commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    assert [name for name in SUMMARIES if f'id="ssptool-{name}"' not in commands] == []
+    python = (site / "reference" / "python.html").read_text(encoding="utf-8")
+    assert [
+        name for name in ssptool.__all__ if f'.{name}"' not in python and f'id="{name.lower()}"' not in python
+    ] == []
+
+
+@browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_work_without_a_network_and_are_accessible(site, scheme):
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as engines:
+        chromium = engines.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = chromium.new_page(viewport={"width": 1280, "height": 720}, color_scheme=scheme)
+        foreign: list[str] = []
+        page.on("request", lambda request: request.url.startswith("http") and foreign.append(request.url))
+        for name in ("index.html", "docs/tutorial.html", "reference/python.html"):
+            page.goto((site / name).as_uri())
+            assert violations(page) == []
+        page.get_by_placeholder("Search").first.fill("IQN-ILS")
+        page.locator(".md-search-result__item a").first.wait_for()
+        assert "concepts" in "".join(
+            page.locator(".md-search-result__item a").evaluate_all("links => links.map(a => a.href)")
+        )
+        assert foreign == []
+        chromium.close()
