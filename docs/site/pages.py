@@ -1,8 +1,9 @@
-"""Gather the pages of the site in build/site/pages: those of the repository, and references made from the program.
+"""Gather the pages of the site: those of the repository, and references made from the program.
 
-Pages keep their places, so that links between them hold there as here.
+They are put into build/site/pages, or the folder SITE_PAGES, and keep their places, so that links hold there as here.
 """
 
+import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,7 @@ import ssptool
 from ssptool.cli.app import PANELS, app
 
 ROOT = Path(__file__).parents[2]
-PAGES = ROOT / "build" / "site" / "pages"
+PAGES = Path(os.environ.get("SITE_PAGES") or ROOT / "build" / "site" / "pages")
 
 
 def gather() -> None:
