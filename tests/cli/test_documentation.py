@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import typer
+import yaml
 
 import ssptool as library
 from ssptool.cli.app import SUMMARIES, app
@@ -279,3 +280,8 @@ def test_the_readme_counts_the_claims_of_the_verification():
         r"^\| \[.*\| (\d+) \| (\d+) \|$", (ROOT / "docs/verification.md").read_text(encoding="utf-8"), re.MULTILINE
     )
     assert [sum(int(row[k]) for row in rows) for k in (0, 1)] == [int(stated)] * 2
+
+
+def test_the_citation_is_of_this_version():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert yaml.safe_load(text)["version"] == library.__version__
