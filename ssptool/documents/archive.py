@@ -268,9 +268,9 @@ class Archive:
 
         Raises InvalidDocument (PKG-101) for a link that leads out of the folder.
         """
-        if not isinstance(self._entries, FolderEntries) or name in self._now.added or not self._entries.has(name):
+        if not isinstance(self._entries, FolderEntries) or name in self._now.added:
             return None
-        return FileState.of(self._entries.local_path(name))
+        return self._entries.state(name)
 
     def put(self, name: str, content: EntryContent) -> None:
         """Add an entry, or replace one; `content` is bytes, or a file to be copied. On disk at `save`.

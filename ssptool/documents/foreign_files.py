@@ -153,8 +153,15 @@ def leads_out(folder: str, path: str, allowed: Sequence[str] = ()) -> str | None
 
 def links_below(folder: Path) -> Iterator[Path]:
     """All links to files and folders below a folder, recursively; links to folders are not followed."""
-    for parent, folders, files in os.walk(folder):
-        yield from (path for name in sorted((*folders, *files)) if (path := Path(parent, name)).is_symlink())
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError:  # it is not there, or must not be read
+        return
+    yield from (Path(entry.path) for entry in entries if entry.is_symlink())
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from links_below(Path(entry.path))
 
 
 # -- zips ----------------------------------------------------------------------------------------------------

@@ -59,6 +59,10 @@ class FileState(NamedTuple):
             found = os.stat(path)  # noqa: PTH116 (a thousand times)
         except OSError:
             return None
+        return cls.told(found)
+
+    @classmethod
+    def told(cls, found: os.stat_result) -> "FileState":
         return cls(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
 

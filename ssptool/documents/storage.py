@@ -6,6 +6,7 @@ contains `!`, the name means that entry.
 """
 
 import os
+import stat
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -27,7 +28,7 @@ from ssptool.documents.foreign_files import (
     open_bytes,
     read_bytes,
 )
-from ssptool.documents.saving import EntryContent
+from ssptool.documents.saving import EntryContent, FileState
 from ssptool.documents.uri import UP, unsafe, without_ups
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import absolute
@@ -109,6 +110,7 @@ class FolderEntries:
         self.lone = lone
         self._allowed = tuple(os.path.realpath(absolute(path)) for path in allowed if not is_outside(path))
         self._known: dict[str, bool] | None = None
+        self._plain: dict[str, os.stat_result] = {}
         self._folders: dict[str, str | None] = {}
 
     @contextmanager
@@ -124,6 +126,7 @@ class FolderEntries:
             yield
         finally:
             self._known = None
+            self._plain.clear()
             self._folders.clear()
 
     def names(self) -> tuple[str, ...]:
@@ -140,7 +143,18 @@ class FolderEntries:
         return self._known[name]
 
     def _is_file(self, name: str) -> bool:
-        return unsafe(name) is None and os.path.isfile(f"{self.base}/{name}")  # noqa: PTH113 (a hundred thousand times)
+        if unsafe(name) is not None:
+            return False
+        path = f"{self.base}/{name}"
+        try:
+            found = os.lstat(path)  # a hundred thousand times; tells at once that it is no link
+        except (OSError, ValueError):
+            return False
+        if stat.S_ISREG(found.st_mode):
+            if self._known is not None:
+                self._plain[name] = found
+            return True
+        return stat.S_ISLNK(found.st_mode) and os.path.isfile(path)  # noqa: PTH113
 
     def read(self, name: str) -> bytes:
         return read_bytes(self.local_path(name))
@@ -156,6 +170,18 @@ class FolderEntries:
         for link in links_below(path) if is_folder else ():
             self._stay_inside(link.relative_to(self.base).as_posix())
         return path
+
+    def state(self, name: str) -> FileState | None:
+        """By what a later change of a file shows; None of what is no file.
+
+        Raises InvalidDocument (PKG-101) for a link that leads out of the folder.
+        """
+        if not self.has(name):
+            return None
+        if name != self.lone:
+            self._stay_inside(name)
+        known = self._plain.get(name)
+        return FileState.of(f"{self.base}/{name}") if known is None else FileState.told(known)
 
     def links_out(self) -> Iterator[LinkOut]:
         """The links that lead out of the folder, sorted by name; hidden ones are no part of a package."""
@@ -175,7 +201,7 @@ class FolderEntries:
 
     def _link_out(self, name: str) -> LinkOut | None:
         path = f"{self.base}/{name}"
-        if os.path.islink(path):  # noqa: PTH114 (a thousand times)
+        if name not in self._plain and os.path.islink(path):  # noqa: PTH114 (a thousand times)
             target = leads_out(os.path.realpath(self.base), path, self._allowed)
         else:
             folder, _, last = name.rpartition("/")
