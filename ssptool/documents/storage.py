@@ -111,6 +111,7 @@ class FolderEntries:
         self._allowed = tuple(os.path.realpath(absolute(path)) for path in allowed if not is_outside(path))
         self._known: dict[str, bool] | None = None
         self._plain: dict[str, os.stat_result] = {}
+        self._names: tuple[str, ...] | None = None
         self._folders: dict[str, str | None] = {}
 
     @contextmanager
@@ -125,11 +126,18 @@ class FolderEntries:
         try:
             yield
         finally:
-            self._known = None
+            self._known = self._names = None
             self._plain.clear()
             self._folders.clear()
 
     def names(self) -> tuple[str, ...]:
+        if self._known is None:
+            return self._listed()
+        if self._names is None:
+            self._names = self._listed()
+        return self._names
+
+    def _listed(self) -> tuple[str, ...]:
         if self.lone is None:
             return tuple(sorted(self._below("")))
         below = (name for folder in STANDARD_FOLDERS for name in self._below(folder))
