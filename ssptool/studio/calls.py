@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from threading import RLock
 from typing import Any
 
@@ -79,6 +80,11 @@ class PageCalls:
         with self._lock, garbage_collection_paused():  # which looks at all trees again and again
             return method(**arguments)
 
+    def prepare(self) -> None:
+        """Make what a page asks for first, while the browser starts."""
+        with suppress(Exception):  # the page is told when it asks
+            self.call("sheet", {"path": [], "afar": True})
+
     def close(self) -> None:
         """End the run and the study that go on, and close the system."""
         self._runs.close()
@@ -113,8 +119,9 @@ class PageCalls:
             "loops": model.loops(),
         }
 
-    def sheet(self, path: Names) -> Answer:
-        return self._model.sheet(tuple(path))
+    def sheet(self, path: Names, afar: bool = False) -> Answer:
+        """The picture of a system; from afar, without what is too small to be seen in a crowded one."""
+        return self._model.sheet(tuple(path), afar=afar)
 
     def connections(self, path: Names) -> Answer:
         """The connections of a sheet, which take longer than its picture: the system is flattened for them."""

@@ -13,9 +13,10 @@ from ssptool.documents.element import Element
 from ssptool.drawing.diagram.arrange import DrawnWires, arranged
 from ssptool.drawing.diagram.drawing import Values, values_of
 from ssptool.drawing.diagram.groups import members_of, with_groups
+from ssptool.drawing.diagram.labels import CROWDED
 from ssptool.drawing.diagram.memory import Memory
-from ssptool.drawing.diagram.model import Sheet, StatedBlock, StatedLine, StatedPin, StatedSheet
-from ssptool.drawing.diagram.read import stated_sheets
+from ssptool.drawing.diagram.model import Sheet, StatedBlock, StatedLine, StatedSheet
+from ssptool.drawing.diagram.read import PIN_TEXT, stated_sheets
 from ssptool.drawing.diagram.svg import sheet_svg
 from ssptool.errors import WrongUsage
 from ssptool.foreign_text import one_line
@@ -49,7 +50,8 @@ class SystemModel:
     def __init__(self, archive: Archive, structure: Document, before: "SystemModel | None" = None) -> None:
         self.archive = archive
         self.structure = structure
-        self._sheets: dict[ElementPath, dict[str, Any]] = {}
+        self._sheets: dict[tuple[ElementPath, bool], dict[str, Any]] = {}
+        self._arranged: dict[ElementPath, Sheet] = {}
         self._memory = Memory(ways={}) if before is None else before._remembered()
 
     @cached_property
@@ -110,21 +112,26 @@ class SystemModel:
             for sheet in self.stated.values()
         ]
 
-    def sheet(self, path: ElementPath) -> dict[str, Any]:
-        """One system as a picture, and what the page has to know of the things in it."""
-        stated = self._sheet(path)
-        if path not in self._sheets:
-            self._sheets[path] = self._drawn(stated)
-        return self._sheets[path]
+    def sheet(self, path: ElementPath, *, afar: bool = False) -> dict[str, Any]:
+        """One system as a picture, and what the page has to know of the things in it.
 
-    def _drawn(self, stated: StatedSheet) -> dict[str, Any]:
+        From afar, a crowded one has no connectors: nobody could see them.
+        """
+        stated = self._sheet(path)
+        whole = not afar or len(stated.lines) <= CROWDED
+        if (path, whole) not in self._sheets:
+            self._sheets[path, whole] = self._drawn(stated, whole=whole)
+        return self._sheets[path, whole]
+
+    def _drawn(self, stated: StatedSheet, *, whole: bool) -> dict[str, Any]:
         path, sheet = stated.path, self.arranged(stated.path)
         return {
             "path": list(path),
             "name": stated.name,
-            "svg": sheet_svg(sheet, {}, link=_no_address),
+            "whole": whole,
+            "letter": PIN_TEXT * sheet.text,
+            "svg": sheet_svg(sheet, {}, link=_no_address, pretty=False, whole=whole),
             "blocks": {key_of(block.path): _block(block) for block in stated.blocks},
-            "pins": [_pin(pin) for pin in stated.pins],
         }
 
     def connections(self, path: ElementPath) -> dict[str, Any]:
@@ -132,7 +139,9 @@ class SystemModel:
         return {one_line(line.described[0]): self._connection(path, line) for line in _single(self._sheet(path))}
 
     def arranged(self, path: ElementPath) -> Sheet:
-        return arranged(self.stated, path, 0, DrawnWires.BUNDLED, self._memory, MOST_ROUTED)
+        if path not in self._arranged:
+            self._arranged[path] = arranged(self.stated, path, 0, DrawnWires.BUNDLED, self._memory, MOST_ROUTED)
+        return self._arranged[path]
 
     def _sheet(self, path: ElementPath) -> StatedSheet:
         if path not in self.stated:
@@ -257,9 +266,4 @@ def _block(block: StatedBlock) -> dict[str, Any]:
         "placed": block.extent is not None,
         "turned": bool(block.rotation),
         "where": str(block.span),
-        "pins": [_pin(pin) for pin in block.pins],
     }
-
-
-def _pin(pin: StatedPin) -> dict[str, str]:
-    return {"name": pin.name, "kind": pin.kind, "described": pin.described}

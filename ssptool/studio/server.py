@@ -120,9 +120,10 @@ class Studio:
     @asynccontextmanager
     async def _lifespan(self, _app: Starlette) -> AsyncIterator[None]:
         self._loop = asyncio.get_running_loop()
-        watch = asyncio.create_task(self._watch())
+        tasks = [asyncio.create_task(self._watch()), asyncio.create_task(run_in_threadpool(self.calls.prepare))]
         yield
-        watch.cancel()
+        for task in tasks:
+            task.cancel()
 
     async def _watch(self) -> None:
         while True:

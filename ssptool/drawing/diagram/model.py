@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
@@ -194,8 +195,13 @@ LINE = 1.2
 
 def text_width(text: str, size: float = 1.0, *, bold: bool = False) -> float:
     """Width of a line of text in letters of this size (the em), in the unit of the size."""
-    width = sum(_WIDTHS.get(letter) or (_FULL if east_asian_width(letter) in "WF" else _OTHER) for letter in text)
-    return width * size * (1.0 if bold else _REGULAR)
+    return _width(text) * size * (1.0 if bold else _REGULAR)
+
+
+@lru_cache(maxsize=1 << 14)
+def _width(text: str) -> float:
+    """In bold letters of size 1."""
+    return sum(_WIDTHS.get(letter) or (_FULL if east_asian_width(letter) in "WF" else _OTHER) for letter in text)
 
 
 class Point(NamedTuple):

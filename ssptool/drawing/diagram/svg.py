@@ -4,10 +4,11 @@ import base64
 import math
 import textwrap
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from lxml import etree
 
-from ssptool.drawing.diagram.labels import lettered
+from ssptool.drawing.diagram.labels import CROWDED, lettered
 from ssptool.drawing.diagram.model import (
     MOST_APART,
     DrawnBlock,
@@ -72,13 +73,21 @@ LinkOf = Callable[[ElementPath], str]
 
 
 def sheet_svg(
-    sheet: Sheet, remarks: Remarks, link: LinkOf | None = None, meanings: Mapping[Mark, str] = MEANINGS
+    sheet: Sheet,
+    remarks: Remarks,
+    link: LinkOf | None = None,
+    meanings: Mapping[Mark, str] = MEANINGS,
+    *,
+    pretty: bool = True,
+    whole: bool = True,
 ) -> str:
     """The SVG text. `link` gives the address of the sheet of an element that has one; without it, nothing is a link.
 
-    `meanings` are the texts of the legend.
+    `meanings` are the texts of the legend. Without `pretty`, there are no spaces between elements, of which a browser
+    would make nodes. Not `whole`, the picture is one to be seen from afar: elements with their names, and lines.
     """
-    return etree.tostring(sheet_element(sheet, remarks, link, meanings), pretty_print=True, encoding="unicode")
+    picture = _Picture(sheet, remarks, link, meanings, whole=whole)
+    return etree.tostring(picture.root, pretty_print=pretty, encoding="unicode")
 
 
 def sheet_element(
@@ -90,7 +99,16 @@ def sheet_element(
 class _Picture:
     """Coordinates are millimetres with y down: the upper left corner of the page is the origin."""
 
-    def __init__(self, sheet: Sheet, remarks: Remarks, link: LinkOf | None, meanings: Mapping[Mark, str]) -> None:
+    def __init__(
+        self,
+        sheet: Sheet,
+        remarks: Remarks,
+        link: LinkOf | None,
+        meanings: Mapping[Mark, str],
+        *,
+        whole: bool = True,
+    ) -> None:
+        self._whole = whole
         sheet = lettered(sheet)
         self._remarks = remarks
         self._meanings = meanings
@@ -135,14 +153,14 @@ class _Picture:
         self._use(sheet)
         for note in sheet.notes:
             self._note(note)
-        crossed = crossings(sheet.lines)
+        crossed = crossings(sheet.lines) if len(sheet.lines) <= CROWDED else {}  # gaps between gaps show nothing
         paths = {"": sheet.path} | {block.name: block.path for block in sheet.blocks}
         for number, line in enumerate(sheet.lines):
             node = self._line(self.root, line, gaps=crossed.get(number, ()))
             for end, element in zip(("from", "to"), line.elements, strict=True):
                 self._identify(node, end, paths[element])
             if self._link is not None:
-                node.set("data-connections", json_text([one_line(text) for text in line.described]))
+                node.set("data-connections", _listed(line.described))
             for label in line.labels:
                 self._write(self.root, label)
         for point in branches(sheet.lines):
@@ -232,10 +250,11 @@ class _Picture:
             self._icon(group, block, block.icon)
         for line in block.feedthrough:
             self._line(group, line, "through", dashed=True)
-        for pin in block.pins:
+        for pin in block.pins if self._whole else ():
             self._pin(group, pin)
         for label in block.labels:
-            self._write(group, label)
+            if self._whole or label.role is Role.NAME:
+                self._write(group, label)
 
     def _icon(self, group: etree._Element, block: DrawnBlock, icon: Icon) -> None:
         """Turned by its own angle, absolute in the canvas; upright in a box that lies, it takes the lying box."""
@@ -267,11 +286,9 @@ class _Picture:
         group = etree.SubElement(parent, "g", {"class": "connector"})
         _tell(group, pin.described)
         if self._link is not None:
-            group.set("data-pins", json_text([one_line(name) for name in pin.names]))
+            group.set("data-pins", _listed(pin.names))
         angle = math.degrees(math.atan2(-pin.outward.y, pin.outward.x)) + (180 if flows_in is not own else 0)
-        shape = f"M{-size:g},{-size:g} L{size:g},0 L{-size:g},{size:g} z"
-        if pin.kind not in ("input", "output"):
-            shape = f"M{-size:g},{-size:g} H{size:g} V{size:g} H{-size:g} z"
+        shape = _glyph(size, pointed=pin.kind in ("input", "output"))
         glyph = etree.SubElement(group, "path", {"class": "pin" if flows_in else "pin out"}, d=shape)
         glyph.set("transform", f"translate({at.x:g} {at.y:g}) rotate({angle:g})")
         glyph.set("stroke-width", f"{self._stroke:g}")
@@ -309,6 +326,18 @@ class _Picture:
             self._write(group, Label(text, at, TextAnchor.START, size, Role.PIN))
 
 
+@lru_cache(maxsize=4096)
+def _listed(texts: tuple[str, ...]) -> str:
+    return json_text([one_line(text) for text in texts])
+
+
+@lru_cache(maxsize=64)
+def _glyph(size: float, *, pointed: bool) -> str:
+    if pointed:
+        return f"M{-size:g},{-size:g} L{size:g},0 L{-size:g},{size:g} z"
+    return f"M{-size:g},{-size:g} H{size:g} V{size:g} H{-size:g} z"
+
+
 def _around(sheet: Sheet) -> Rectangle:
     """The canvas, and everything that stands out of it, with a rim."""
     found = [sheet.canvas.upright, *_extents(sheet)]
@@ -325,7 +354,9 @@ def _extents(sheet: Sheet) -> Iterator[Rectangle]:
     for one in sheet.all():
         yield from (label.extent for label in one.labels)
         yield from (note.extent.upright for note in one.notes)
-        yield from (Rectangle(*point, *point) for line in one.lines for point in line.points)
+        if points := [point for line in one.lines for point in line.points]:
+            xs, ys = zip(*points, strict=True)
+            yield Rectangle(min(xs), min(ys), max(xs), max(ys))
         yield from (label.extent for line in one.lines for label in line.labels)
         for block in one.blocks:
             yield block.extent.turned(block.rotation)
@@ -367,6 +398,10 @@ def _wrapped(text: str, width: float, size: float) -> list[str]:
 
 def _tell(node: etree._Element, facts: Sequence[str]) -> None:
     """Text for tooltips and screen readers."""
-    title = etree.Element("title")
-    title.text = joined_lines(filter(None, facts))
-    node.insert(0, title)
+    title = etree.SubElement(node, "title")
+    title.text = _told(tuple(facts))
+
+
+@lru_cache(maxsize=4096)
+def _told(facts: tuple[str, ...]) -> str:
+    return joined_lines(filter(None, facts))

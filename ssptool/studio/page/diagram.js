@@ -38,12 +38,13 @@ class Diagram extends HTMLElement {
   show(sheet) {
     const view = this.sheet && this.sheet.path.join('/') === sheet.path.join('/') ? this.view : null;
     const home = this.picture && this.home, focused = this.contains(document.activeElement) && document.activeElement.closest('.block');
+    const room = [this.clientWidth, this.clientHeight];  // asked for later, the whole picture would be laid out for it
     this.sheet = sheet;
-    this.replaceChildren(document.importNode(new DOMParser().parseFromString(sheet.svg, 'image/svg+xml').documentElement, true));
+    this.near = false;
+    this.replaceChildren(document.adoptNode(new DOMParser().parseFromString(sheet.svg, 'image/svg+xml').documentElement));
     this.home = this.picture.getAttribute('viewBox').split(' ').map(Number);
     this.prepare();
-    this.size = this.letter();
-    this.level();
+    this.level(room);
     const moved = view && home && view.join() !== home.join();
     if (moved) this.look(...view);
     this.mark();
@@ -54,6 +55,9 @@ class Diagram extends HTMLElement {
     if (again) again.focus({ preventScroll: true });  // the keyboard goes on where it was
     this.drawing = false;
   }
+
+  /** Whether a picture without what cannot be read from afar is enough: there is none yet, or only such a one. */
+  afar(path) { return !this.picture || this.sheet.path.join('/') !== path.join('/') || this.picture.classList.contains('far'); }
 
   /** Ends, units and signals of the connections, which come after the picture. */
   know(connections) {
@@ -91,12 +95,16 @@ class Diagram extends HTMLElement {
     placeHandles(this);
   }
   /** What is too small to be read is not drawn: pictures of large systems move in time. */
-  level() {
-    const [, , w, h] = this.view, scale = Math.min(this.clientWidth / w, this.clientHeight / h);
-    const far = this.size * scale < LEGIBLE;
-    if (far === this.picture.classList.contains('far')) return;
-    this.picture.classList.toggle('far', far);
-    this.label();
+  level([width, height] = [this.clientWidth, this.clientHeight]) {
+    const [, , w, h] = this.view, scale = Math.min(width / w, height / h);
+    const far = this.letter() * scale < LEGIBLE;
+    if (far !== this.picture.classList.contains('far')) {
+      this.picture.classList.toggle('far', far);
+      this.label();
+    }
+    if (far || this.sheet.whole || this.near) return;
+    this.near = true;
+    this.dispatchEvent(new CustomEvent('near'));
   }
   fit() { this.look(...this.home); }
   zoom(factor, px = .5, py = .5) {
@@ -233,10 +241,7 @@ class Diagram extends HTMLElement {
   label() { label(this); }
 
   /** Height of letters in this picture. */
-  letter() {
-    const text = this.picture.querySelector('.block text, text');
-    return text ? Number(text.getAttribute('font-size')) : 3;
-  }
+  letter() { return this.sheet.letter; }
 }
 
 customElements.define('ssp-diagram', Diagram);

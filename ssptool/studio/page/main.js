@@ -47,7 +47,7 @@ async function settled() {
   for (let last = null; last !== drawing;) await (last = drawing);
 }
 async function drawn() {
-  const sheet = await ask('sheet', { path: shown });
+  const sheet = await ask('sheet', { path: shown, afar: diagram.afar(shown) });
   if (!sheet) return;
   trail();
   diagram.show({ ...sheet, connections: {} });
@@ -181,6 +181,7 @@ async function go(finding) {
 async function fix(finding) { await ask('fix', { key: finding.key }); }
 
 diagram.addEventListener('select', event => describe(event.detail));
+diagram.addEventListener('near', () => draw());
 diagram.addEventListener('open', event => open(event.detail));
 outline.addEventListener('open', event => open(event.detail));
 outline.addEventListener('select', event => show(event.detail));

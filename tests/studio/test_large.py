@@ -1,0 +1,42 @@
+"""Crowded sheets are drawn from afar without what nobody could read, and whole when somebody looks closer."""
+
+import pytest
+
+from benchmarks.studio_page import write_system
+from ssptool.studio.calls import PageCalls
+from ssptool.studio.session import EditSession
+from tests.cli.browser import browser
+
+
+@pytest.fixture(scope="module")
+def system(tmp_path_factory):
+    """120 components with places, and 1 200 connections."""
+    return write_system(tmp_path_factory.mktemp("large") / "large", 120, placed=True)
+
+
+def test_a_picture_from_afar_has_all_elements_and_lines(system):
+    calls = PageCalls(EditSession(system), lambda _: None)
+    far, whole = (calls.call("sheet", {"path": [], "afar": afar}) for afar in (True, False))
+    assert far["blocks"] == whole["blocks"]
+    for count in ('class="block"', 'class="wire"', 'class="name"'):
+        assert far["svg"].count(count) == whole["svg"].count(count) > 0
+    assert far["svg"].count('class="connector"') == 0 < whole["svg"].count('class="connector"') == 2400
+    assert not far["whole"] and whole["whole"]
+    assert len(far["svg"]) < 0.5 * len(whole["svg"])
+    calls.close()
+
+
+@browser
+def test_connectors_appear_when_somebody_looks_closer(studio, chromium, system):
+    page = chromium(studio(system))
+    page.locator(".block").first.wait_for(state="attached")
+    assert page.locator(".connector").count() == 0
+    view = "document.querySelector('ssp-diagram').picture.getAttribute('viewBox')"
+    page.get_by_role("button", name="Zoom in").focus()
+    for _ in range(12):
+        page.keyboard.press("+")
+    page.locator(".connector").first.wait_for(state="attached")
+    near = page.evaluate(view)
+    page.get_by_role("button", name="Fit").click()
+    page.wait_for_function(f"({view}) !== {near!r}")
+    assert page.errors == []
