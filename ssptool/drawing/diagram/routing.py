@@ -16,6 +16,7 @@ from ssptool.drawing.diagram.layout import straightened
 from ssptool.drawing.diagram.model import Line, Point, Rectangle
 
 Floats: TypeAlias = NDArray[np.float64]
+Places: TypeAlias = NDArray[np.int_]
 Way: TypeAlias = tuple[Point, ...]
 Ends: TypeAlias = tuple[Point, Point, Point, Point]
 """Both pins of a line, each with a unit vector away from its element."""
@@ -207,29 +208,30 @@ class _Grid:
     ) -> None:
         """On and beside lines of other nets there is no way; across them it is longer, on the own net shorter."""
         gap, hair = 0.9 * apart, _SAME * self._lane
-        for at, low, high, of, _ in across.tolist():
-            if of != net:
-                column = int(np.searchsorted(along, at - hair)) - 1
-                if 0 <= column < len(costs):
-                    costs[column, _between(beside, low, high)] += _CROSSING * self._lane
-        for at, low, high, of, drawn in same.tolist():
-            if of == net and drawn:
+        at, low, high = across[across[:, 3] != net].T[:3]
+        columns = np.searchsorted(along, at - hair) - 1
+        there = (columns >= 0) & (columns < len(costs))
+        crossed = _covered(costs.shape, columns, columns + 1, *_spans(beside, low, high), there)
+        costs += crossed * (_CROSSING * self._lane)
+        for at, low, high, _, drawn in same[same[:, 3] == net].tolist():
+            if drawn:
                 rows = _between(beside, at - hair, at + hair)
                 first, last = np.searchsorted(along, (low - hair, high + hair))
                 costs[first : max(first, last - 1), rows] *= _TOGETHER
-        for at, low, high, of, _ in same.tolist():
-            if of != net:
-                rows = _between(beside, at - gap, at + gap)
-                first, last = np.searchsorted(along, (low - gap, high + gap))
-                costs[max(first - 1, 0) : last, rows] = np.inf
+        at, low, high = same[same[:, 3] != net].T[:3]
+        firsts = np.maximum(np.searchsorted(along, low - gap) - 1, 0)
+        lasts = np.searchsorted(along, high + gap)
+        costs[_covered(costs.shape, firsts, lasts, *_spans(beside, at - gap, at + gap)) > 0] = np.inf
 
     def _mark_boxes(self, boxes: Floats, margin: float) -> None:
-        for x1, y1, x2, y2 in boxes.tolist():
-            i = np.searchsorted(self.xs, (x1 - margin, x2 + margin))
-            j = np.searchsorted(self.ys, (y1 - margin, y2 + margin))
-            columns, rows = _inside(self.xs, x1 - margin, x2 + margin), _inside(self.ys, y1 - margin, y2 + margin)
-            self.costs[0][max(i[0] - 1, 0) : i[1], rows] = np.inf
-            self.costs[1][columns, max(j[0] - 1, 0) : j[1]] = np.inf
+        x1, y1, x2, y2 = boxes.T + np.array([[-margin], [-margin], [margin], [margin]])
+        for costs, along, beside, (low, high), (first, last) in (
+            (self.costs[0], self.xs, self.ys, (x1, x2), (y1, y2)),
+            (self.costs[1].T, self.ys, self.xs, (y1, y2), (x1, x2)),
+        ):
+            begin, end = np.maximum(np.searchsorted(along, low) - 1, 0), np.searchsorted(along, high)
+            rows = np.searchsorted(beside, first, side="right"), np.searchsorted(beside, last)
+            costs[_covered(costs.shape, begin, end, *rows) > 0] = np.inf
 
     def way(self, outward: int) -> list[Point] | None:
         """The shortest way, with few bends and crossings, first along the axis `outward`; None if there is none.
@@ -283,9 +285,28 @@ def _between(values: Floats, low: float, high: float) -> slice:
     return slice(int(np.searchsorted(values, low)), int(np.searchsorted(values, high, side="right")))
 
 
-def _inside(values: Floats, low: float, high: float) -> slice:
-    """Of the sorted values between low and high, without these."""
-    return slice(int(np.searchsorted(values, low, side="right")), int(np.searchsorted(values, high)))
+def _spans(values: Floats, low: Floats, high: Floats) -> tuple[Places, Places]:
+    """Where the sorted values from each low to its high begin and end, both included."""
+    return np.searchsorted(values, low), np.searchsorted(values, high, side="right")
+
+
+def _covered(
+    shape: tuple[int, ...],
+    begin: Places,
+    end: Places,
+    first: Places,
+    last: Places,
+    only: NDArray[np.bool_] | None = None,
+) -> Places:
+    """By how many rectangles [begin, end) x [first, last) each place is covered."""
+    kept = (begin < end) & (first < last)
+    if only is not None:
+        kept &= only
+    begin, end, first, last = (one[kept] for one in (begin, end, first, last))
+    corners = np.zeros((shape[0] + 1, shape[1] + 1), dtype=np.int32)
+    for i, j, sign in ((begin, first, 1), (begin, last, -1), (end, first, -1), (end, last, 1)):
+        np.add.at(corners, (np.minimum(i, shape[0]), np.minimum(j, shape[1])), sign)
+    return corners.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]
 
 
 def _within(least: float, low: float, high: float, most: float, around: float) -> tuple[float, float]:
