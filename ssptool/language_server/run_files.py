@@ -123,7 +123,7 @@ def completions_of_run_file(
     word = typed[0] if typed is not None else ""
     place = places.range(offset - len(word), offset)
     table, key = _around(before, kind)
-    found = _words(kind, table, key) if key else _keys(kind, table)
+    found = keys_and_words(kind, table, key)
     return [
         types.CompletionItem(
             name,
@@ -168,7 +168,7 @@ def hover_of_run_file(places: Places, offset: int, kind: RunFile) -> types.Hover
     if word in RULES:
         told = f"**{word}** {RULES[word].title}\n\n{RULES[word].rationale}".strip()
     else:
-        told = (_words(kind, table, key) if key else _keys(kind, table)).get(word, "")
+        told = keys_and_words(kind, table, key).get(word, "")
     return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, told), places.range(start, end)) if told else None
 
 
@@ -217,11 +217,87 @@ _STUDY_KEYS: Mapping[str, str] = {
     "effort": "Limits and retries of runs.",
     "calibration": "Data or targets to which the free factors are fitted.",
 }
+_KEYS_INSIDE: Mapping[str, str] = {
+    "traces.signals": "Full names or patterns of the signals that are kept of each run.",
+    "traces.output_step": "Time between the rows that are kept [s].",
+    "traces.every": "Of so many communication points one is kept.",
+    "effort.timeout": "Wall time after which a run is ended [s].",
+    "effort.retries": "How often a run whose process has crashed is repeated.",
+    "effort.memory": "Memory that a run may take [MiB].",
+    "calibration.data": "CSV file with time [s] and measured signals by full name.",
+    "calibration.targets": "Result → the value that it should have.",
+    "calibration.minimize": "Result that is to be as small as possible.",
+    "calibration.scales": "Signal or result → size of its error; only their ratios matter.",
+    "design.kind": "How the factors are combined to runs.",
+    "design.runs": "Number of runs; of saltelli that of a sample; of optimize at most.",
+    "design.seed": "Seed of the random numbers: the same seed gives the same points.",
+    "design.correlations": 'Rank correlations between factors: [["a", "b", 0.7], …].',
+    "design.trajectories": "Number of paths on which each factor moves once, some ten to fifty.",
+    "design.levels": "Number of classes of equal probability in each factor.",
+    "design.file": "CSV file with a column for each factor and a row for each run.",
+    "design.files": "Patterns of files: one run for each.",
+    "design.rows": "One table for each run: factor → value.",
+    "design.minimize": "Results that are to be as small as possible.",
+    "design.maximize": "Results that are to be as large as possible.",
+    "design.constraints": 'Comparisons of results and factors that must hold: "peak <= 0.3".',
+    "design.population": "Runs of a generation.",
+    "factors.variable": "Full names of the parameters or start values that the factor sets.",
+    "factors.fmu": "The component whose FMU the factor replaces; its values are files.",
+    "factors.setting": "The setting of the run that the factor varies.",
+    "factors.variant": "true: the values are variants of the system.",
+    "factors.parameters": "true: the values are parameter sets (.ssv) on top of all others.",
+    "factors.free": "true: a number for expressions only.",
+    "factors.unit": "Unit of the values.",
+    "factors.nominal": "Value of the nominal point, or at which a calibration starts.",
+    "factors.values": "The values, one by one.",
+    "factors.low": "Lower end of the range.",
+    "factors.high": "Upper end of the range.",
+    "factors.mean": "Mean of the normal distribution.",
+    "factors.std": "Standard deviation of the normal distribution.",
+    "factors.median": "Median of the log-normal distribution.",
+    "factors.spread": "Standard deviation of the logarithm.",
+    "factors.mode": "Most probable value of the triangular distribution.",
+    "factors.count": "Number of values in the range.",
+    "factors.scale": '"log": equal ratios between values.',
+    "factors.distribution": "uniform, loguniform, normal, lognormal or triangular.",
+    "factors.expression": "The value, calculated from other factors.",
+    **{
+        f"units.{name}": f"Exponent of {name} in the base units."
+        for name in ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
+    },
+    "units.factor": "Factor from the unit to its base units.",
+    "units.offset": "Offset from the unit to its base units.",
+    "description": "A sentence for readers.",
+    "defaults": "What events have that do not state it.",
+    "events": "What happens, in order of time.",
+    "end": "End of the scenario [s].",
+    "time": "Time of the event [s].",
+    "model": "Component of the variable.",
+    "variable": "Variable of the component, or full name.",
+    "action": "override, bias or reset.",
+    "value": "The value, of the type of the variable; none of reset.",
+}
+"""Meaning of a key in a table of a study, by both names, and of a key of a scenario."""
+_DESIGNS: Mapping[str, str] = {
+    "grid": "Every combination of the values.",
+    "table": "One run for each row of a table.",
+    "latin-hypercube": "Random points, of each factor one in each class of equal probability.",
+    "sobol": "Evenly spread points of a low-discrepancy sequence.",
+    "one-at-a-time": "The nominal point, then each factor alone.",
+    "saltelli": "Samples for Sobol' indices: the parts of the variance that factors cause.",
+    "morris": "Paths for elementary effects, to find the factors that matter.",
+    "optimize": "Points that are chosen by what runs before them gave.",
+}
 _ACTIONS: Mapping[str, str] = {
     "override": "The variable has this value from then on.",
     "bias": "This value is added to the variable from then on.",
     "reset": "The variable has its own value again.",
 }
+
+
+def keys_and_words(kind: RunFile, table: str, key: str) -> Mapping[str, str]:
+    """The words that a key takes, or without one the keys of a table, each with its meaning."""
+    return _words(kind, table, key) if key else _keys(kind, table)
 
 
 def _keys(kind: RunFile, table: str) -> Mapping[str, str]:
@@ -230,11 +306,12 @@ def _keys(kind: RunFile, table: str) -> Mapping[str, str]:
             return {key: _SETTINGS_KEYS.get(key, "") for key in KEYS}
         case RunFile.SCENARIO:
             keys = {"": SCENARIO_KEYS, "defaults": DEFAULTS_KEYS, "events": EVENT_KEYS}.get(table, ())
-            return dict.fromkeys(keys, "")
+            return {key: _KEYS_INSIDE.get(key, "") for key in keys}
         case RunFile.STUDY if table == "settings":
             return {name: setting.help for name, setting in settings_by_name(Settings).items()}
         case RunFile.STUDY:
-            return {key: "" if table else _STUDY_KEYS.get(key, "") for key in KEYS_OF_TABLES.get(table, ())}
+            told = {key: f"{table}.{key}" for key in KEYS_OF_TABLES.get(table, ())}
+            return {key: _KEYS_INSIDE.get(name, "") if table else _STUDY_KEYS[key] for key, name in told.items()}
 
 
 def _words(kind: RunFile, table: str, key: str) -> Mapping[str, str]:
@@ -248,7 +325,7 @@ def _words(kind: RunFile, table: str, key: str) -> Mapping[str, str]:
         case RunFile.SCENARIO, "action":
             return {action: _ACTIONS.get(action, "") for action in Action}
         case RunFile.STUDY, "kind" if table == "design":
-            return dict.fromkeys(DESIGNS, "")
+            return {kind: _DESIGNS[kind] for kind in DESIGNS}
         case RunFile.STUDY, _ if table == "settings":
             return dict.fromkeys(_choices(key), "")
         case _:

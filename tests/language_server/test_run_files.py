@@ -8,7 +8,8 @@ import pytest
 from lsprotocol import types
 
 from ssptool.language_server.places import uri_of
-from ssptool.language_server.run_files import RunFile, run_file_of
+from ssptool.language_server.run_files import RunFile, keys_and_words, run_file_of
+from ssptool.studies.study_file import KEYS_OF_TABLES
 from tests.language_server.conftest import LONGEST, Author, begin
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -135,6 +136,17 @@ async def test_a_scenario_is_judged_and_its_words_are_offered(author: Author, tm
     author.type(scenario, "overide", "override")
     await gone(author, scenario)
     assert "from then on" in await hovered(author, scenario, "override")
+
+
+async def test_every_key_and_word_has_a_meaning():
+    for table, keys in KEYS_OF_TABLES.items():
+        told = keys_and_words(RunFile.STUDY, table, "")
+        assert {*told} == {str(key) for key in keys} or table == "settings"
+        assert all(told.values()), table
+    assert all(keys_and_words(RunFile.STUDY, "design", "kind").values())
+    for table in ("", "defaults", "events"):
+        assert all(keys_and_words(RunFile.SCENARIO, table, "").values())
+    assert all(keys_and_words(RunFile.SETTINGS, "", "").values())
 
 
 async def test_files_of_other_programs_are_left_alone():
