@@ -67,6 +67,7 @@ PANELS = {
         "rename": "Rename an element or a connector, with all references to it.",
         "place": "Give an element a place in the diagram of its system.",
         "align": "Align elements in the diagram, or spread them at equal distances.",
+        "route": "Lead the line of a connection over points of the diagram.",
         "replace": "Replace the FMU of a component.",
     },
     "Packages, variants and versions": {
@@ -89,7 +90,19 @@ FAMILIES = {
     "understand": ("rule", "info", "graph", "draw", "explain"),
     "run": ("plan", "run"),
     "results": ("plot", "compare", "report", "reproduce"),
-    "edit": ("new", "add", "remove", "connect", "disconnect", "dictionary", "rename", "place", "align", "replace"),
+    "edit": (
+        "new",
+        "add",
+        "remove",
+        "connect",
+        "disconnect",
+        "dictionary",
+        "rename",
+        "place",
+        "align",
+        "route",
+        "replace",
+    ),
     "edit_parameters": ("set", "unset", "bind", "unbind", "map", "unmap"),
     "package": ("pack", "unpack", "convert", "export", "variant", "upgrade", "downgrade", "diff"),
 }

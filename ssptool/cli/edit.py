@@ -344,6 +344,36 @@ def align_command(
 
 
 @bundled(how=editing_from)
+def route_command(
+    system: SystemPath,
+    how: Editing,
+    a: First,
+    b: Second,
+    via: Annotated[
+        list[str] | None,
+        typer.Option("--via", metavar="X,Y", help="A point on the way from A to B [mm]; again for each further one."),
+    ] = None,
+) -> None:
+    """Lead the line of a connection over points of the diagram.
+
+    Without points, the line is drawn as it comes.
+
+    For example `ssptool route plant Motor.w Gear.w --via 60,30 --via 60,80`.
+    """
+    points = [_point(text) for text in via or ()]
+    with edited(system, how) as editor:
+        editor.route(a, b, points)
+
+
+def _point(text: str) -> tuple[float, float]:
+    try:
+        x, y = map(float, text.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"found {text!r}, expected two numbers such as 60,30") from None
+    return x, y
+
+
+@bundled(how=editing_from)
 def replace_command(
     system: SystemPath,
     how: Editing,

@@ -1,10 +1,13 @@
 """Match connectors, and connect or disconnect them: by the table of the standard, by names, terminals by members."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
+from math import isfinite
 
 from ssptool.documents import ssb, ssc, ssd
+from ssptool.documents.vocabulary import number_text
 from ssptool.editing.changes import AmbiguousName, EditError, UnknownName
 from ssptool.editing.dictionaries import add_access, signal_of, signals_of
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
@@ -338,6 +341,35 @@ def disconnect(draft: Draft, a: Name, b: Name) -> int:
     EditError
         They are not connected.
     """
+    found = _connections(draft, a, b)
+    for system, connection in found:
+        draft.note(f"disconnected {described(connection, system.path)}")
+        connection.delete()
+    return len(found)
+
+
+def route(draft: Draft, a: Name, b: Name, points: Sequence[tuple[float, float]]) -> None:
+    """Lead the line of a connection over points [mm] on its way from `a` to `b`; without points, as it comes.
+
+    Raises as `disconnect`; EditError also if several connections are meant, or a point is none.
+    """
+    found = _connections(draft, a, b)
+    if len(found) > 1:
+        raise EditError(f"there are {len(found)} connections between them; name the two connectors of one")
+    if not all(map(isfinite, chain.from_iterable(points))):
+        raise EditError(f"a point is two finite numbers; found {points!r}")
+    (system, connection), first = found[0], _target(draft, a)
+    forward = _touches(system, connection.ends[0], first)
+    way = [*points] if forward else [*reversed(points)]
+    geometry = ssd.ConnectionGeometry.new()
+    geometry.set("pointsX", " ".join(number_text(x) for x, _ in way))
+    geometry.set("pointsY", " ".join(number_text(y) for _, y in way))
+    connection.geometry = geometry if way else None
+    draft.note(f"routed {described(connection, system.path)}")
+
+
+def _connections(draft: Draft, a: Name, b: Name) -> "list[tuple[_SystemPlace, ssd.Connection]]":
+    """Those between two things, in either direction. Raises as `disconnect`."""
     first, second = _target(draft, a), _target(draft, b)
     found = [
         (system, connection)
@@ -347,10 +379,7 @@ def disconnect(draft: Draft, a: Name, b: Name) -> int:
     ]
     if not found:
         raise EditError(f"{first} and {second} are not connected{_neighbours(draft, first)}")
-    for system, connection in found:
-        draft.note(f"disconnected {described(connection, system.path)}")
-        connection.delete()
-    return len(found)
+    return found
 
 
 def described(connection: ssd.Connection, path: tuple[str, ...] = ()) -> str:

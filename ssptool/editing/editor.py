@@ -1,6 +1,6 @@
 """The verbs of editing, on one system structure of an archive."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -12,7 +12,7 @@ from ssptool.documents.document import Document
 from ssptool.editing.add import SUFFIXES, add_connector, add_fmu, add_structure, add_system, add_table, expose
 from ssptool.editing.bind import add_mapping, bind, unbind, unmap, unmap_all
 from ssptool.editing.changes import EditError, unified_diff
-from ssptool.editing.connect import connect, disconnect
+from ssptool.editing.connect import connect, disconnect, route
 from ssptool.editing.dictionaries import add_dictionary, add_entry, add_reference, remove_dictionary
 from ssptool.editing.draft import Draft
 from ssptool.editing.geometry import align, place_at
@@ -27,7 +27,7 @@ from ssptool.errors import similar_names
 
 VERBS = (
     *("add", "add_system", "add_connector", "remove", "rename", "replace", "connect", "disconnect", "place"),
-    "align",
+    *("align", "route"),
     *("set", "unset", "set_experiment", "unset_experiment", "bind", "unbind", "map", "unmap", "unmap_all"),
     *("add_dictionary", "add_signal", "add_reference", "remove_dictionary"),
 )
@@ -238,6 +238,15 @@ class Editor:
         """
         with self._at(*elements) as (draft, names):
             align(draft, names, to)
+        return self
+
+    def route(self, a: Name, b: Name, points: Sequence[tuple[float, float]] = ()) -> Self:
+        """Lead the line of a connection over points of the diagram [mm], on its way from `a` to `b`.
+
+        Without points, it is drawn as it comes.
+        """
+        with self._at(a, b) as (draft, (first, second)):
+            route(draft, first, second, points)
         return self
 
     def set(self, name: Name, value: object, unit: str | None = None, into: str | None = None) -> Self:

@@ -18,7 +18,7 @@ from ssptool.rules.kept import Kept
 from ssptool.studio.findings import DrawnPlaces, finding_content, findings_of
 from ssptool.studio.gestures import Edits, FixFinding, Gesture, RewriteXml
 from ssptool.studio.model import SystemModel
-from ssptool.studio.placing import alignments, moves, resizes
+from ssptool.studio.placing import alignments, moves, resizes, routes
 from ssptool.studio.runs import StudioRuns, plan_content, plan_of
 from ssptool.studio.session import DiskNews, EditSession, State
 from ssptool.studio.stimuli import (
@@ -58,7 +58,16 @@ class PageCalls:
         self._kept_typed = Kept()  # apart from that of the session, whose documents are others
         methods = (
             *(self.model, self.findings, self.sheet, self.connections, self.about, self.connection, self.find),
-            *(self.targets, self.suggestions, self.parameters, self.move, self.resize, self.align, self.consequences),
+            *(
+                self.targets,
+                self.suggestions,
+                self.parameters,
+                self.move,
+                self.resize,
+                self.align,
+                self.route,
+                self.consequences,
+            ),
             *(self.plan, self.run, self.cancel, self.runs, self.plot, self.signals, self.values, self.differences),
             *(self.open_results, self.iterations, self.iterates),
             *(self.studies, self.start_study, self.cancel_study, self.study_table, self.study_chart),
@@ -231,6 +240,12 @@ class PageCalls:
     def align(self, sheet: Names, elements: Sequence[Names], to: str) -> Answer:
         """Align elements of a sheet, or spread them."""
         return self._perform(Edits.of(alignments(self._model, tuple(sheet), [*map(tuple, elements)], to)))
+
+    def route(self, sheet: Names, text: str, way: Sequence[Sequence[float]]) -> Answer:
+        """Lead the line of a connection another way, given in the picture from its start to its end."""
+        path = tuple(sheet)
+        ends = self._model.connections(path)[text]["ends"] if text in self._model.connections(path) else ((), ())
+        return self._perform(Edits.of(routes(self._model, path, text, ends, way)))
 
     def preview(self, edits: Sequence[Mapping[str, Any]]) -> Answer:
         """What edits would do; nothing is changed."""

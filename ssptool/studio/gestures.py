@@ -87,7 +87,9 @@ def _names(value: Any) -> Any:
 
 def _told(arguments: Mapping[str, Any]) -> Iterator[str]:
     for name, value in arguments.items():
-        if isinstance(value, list):
+        if name == "points":
+            yield f"over {counted(len(value), 'point')}"
+        elif isinstance(value, list):
             yield ".".join(map(str, value)) if all(isinstance(one, str) for one in value) else f"{len(value)} names"
         elif isinstance(value, bool) or value is None:
             yield name.replace("_", " ") if value else ""

@@ -5,6 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from ssptool.drawing.diagram.model import Rectangle
+from ssptool.errors import WrongUsage
+from ssptool.foreign_text import one_line
 from ssptool.network.tree import ElementPath
 from ssptool.studio.model import NoSuchSheet, SystemModel
 
@@ -40,6 +42,35 @@ def alignments(model: SystemModel, sheet: ElementPath, elements: Sequence[Elemen
     """The edits that align elements of a sheet, which get a place first if they have none."""
     aligned = {"verb": "align", "elements": [list(path) for path in elements], "to": to}
     return [*_placed(model, sheet, {}), aligned]
+
+
+def routes(
+    model: SystemModel, sheet: ElementPath, text: str, ends: Sequence[Sequence[str]], way: Sequence[Sequence[float]]
+) -> list[Edit]:
+    """The edits that lead the line of a connection over points, which are those between the ends of `way`.
+
+    Points are those of a picture, with y down; where they are in the document follows from the first one, at a
+    connector. Raises CannotRoute.
+    """
+    drawn = [line for line in model.arranged(sheet).lines if [*map(one_line, line.described)] == [text]]
+    if model.system_of(sheet) != sheet or not drawn or len(way) < 2:
+        raise CannotRoute
+    if any(block.extent is None for block in model.stated[sheet].blocks):
+        raise CannotRoute
+    (x, y), start = way[0], drawn[0].points[0]
+    points = [(round(start.x + px - x, 1), round(start.y - (py - y), 1)) for px, py in way[1:-1]]
+    a, b = ends
+    return [{"verb": "route", "a": list(a), "b": list(b), "points": points}]
+
+
+class CannotRoute(WrongUsage):
+    """A line that the documents cannot lead over points."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "only the line of one connection, in a system whose elements all have places, can be led over points; "
+            "moving an element gives places to all of its system"
+        )
 
 
 def _placed(

@@ -83,3 +83,15 @@ def test_elements_are_aligned_to_the_box_around_them_or_spread_in_it(to, corners
         boxes = [element.geometry for element in editor.system.elements][:3]
         assert [(box.x1, box.y1) for box in boxes] == corners
         assert [(box.x2 - box.x1, box.y2 - box.y1) for box in boxes] == [place[2:] for place in places]
+
+
+def test_a_line_is_led_over_points_in_the_direction_in_which_it_is_named():
+    with ssptool.edit(SYSTEMS / "dual_mass_oscillator", save=False) as editor:
+        ends = ("System2.x1", "System1.x1")
+        line = next(one for one in editor.system.connections if one.ends[0].connector == one.ends[1].connector == "x1")
+        begins = line.ends[0].element
+        editor.route(*ends, [(60, 30), (70, 10.5)])
+        ways = [[60, 70], [30, 10.5]] if begins == "System2" else [[70, 60], [10.5, 30]]
+        assert [list(line.geometry.points_x), list(line.geometry.points_y)] == ways
+        editor.route(*ends)
+        assert line.geometry is None

@@ -83,6 +83,27 @@ def test_several_elements_are_chosen_aligned_and_moved(page, folder):
 
 
 @browser
+def test_a_part_of_a_line_is_dragged_aside(page, folder):
+    """The line of F has a step halfway, which is moved to the left; its ends stay at their connectors."""
+    text = "System2.F – System1.F"
+    page.evaluate(f"document.querySelector('ssp-diagram').select({{kind: 'connection', texts: ['{text}']}})")
+    page.locator("path.selected").wait_for(state="attached")
+    start = middle(page, f"[data-connections*='{text}']")
+    count = int(page.get_by_role("tab", name="Changes (").inner_text().strip("Changes ()"))
+    drag(page, start, (start[0] - 20, start[1] + 2))
+    page.get_by_role("tab", name=f"Changes ({count + 1})").wait_for()
+    saved(page)
+    with ssptool.edit(folder, save=False) as editor:
+        line = next(one for one in editor.system.connections if one.geometry is not None)
+        assert {end.connector for end in line.ends} == {"F"}
+        points = list(zip(line.geometry.points_x, line.geometry.points_y, strict=True))
+    places = boxes(folder)
+    assert len(points) == 2
+    assert points[0][0] == points[1][0] < (places["System1"][2] + places["System2"][0]) / 2 - 1
+    page.keyboard.press("Escape")
+
+
+@browser
 def test_a_rubber_band_and_the_keyboard_choose_several(page):
     area = box_of(page, "ssp-diagram")
     page.keyboard.down("Shift")

@@ -3,6 +3,7 @@
 import { button, dotted, make, same, svg } from './elements.js';
 import { ask, edit } from './edits.js';
 import { band, grow, resize } from './picking.js';
+import { lead, selectedLine } from './routing.js';
 import { call } from './server.js';
 
 const hint = document.getElementById('hint');
@@ -17,6 +18,7 @@ export function enableEditing(diagram, editable) {
     if (thing.kind === 'connector') wire(diagram, thing, press);
     else if (thing.kind === 'handle') resize(diagram, thing, press);
     else if (thing.kind === 'element') move(diagram, thing, press);
+    else if (selectedLine(diagram, thing)) lead(diagram, thing, press);
     else return;
     event.preventDefault();
   });
