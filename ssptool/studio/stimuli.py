@@ -12,6 +12,7 @@ from ssptool.documents.foreign_files import read_text
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.editing.names import Sharing
 from ssptool.engine.failure import BadInputs, BadScenario
+from ssptool.engine.planning.interval import start_time
 from ssptool.engine.planning.stimuli import resolve
 from ssptool.engine.recording.formats import FORMATS, is_result
 from ssptool.engine.settings import Settings
@@ -271,6 +272,7 @@ def content_of(chosen: ChosenStimuli, network: Network | None, structure: Docume
         "problems": problems,
         "free": [{"name": name, "unit": one.unit or "", "type": one.type} for name, one in free.items()],
         "variables": variables_of(network),
+        "start": 0.0 if network is None else start_time(network, Settings())[0],
         "stop": None if network is None else _stop(network),
     }
 

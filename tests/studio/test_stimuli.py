@@ -142,6 +142,13 @@ def test_files_are_made_undone_saved_and_drive_the_next_run(calls, system):
     assert not (system.parent / "fault.yaml").exists(), "it was made after the state that is saved"
 
 
+def test_the_axis_knows_start_and_stop_of_a_run(calls):
+    assert (found := calls.call("stimuli", {}))["start"] == 0.0 < found["stop"]
+    calls.call("edit", {"edits": [{"verb": "set_experiment", "start": 2, "stop": 7}]})
+    found = calls.call("stimuli", {})
+    assert (found["start"], found["stop"]) == (2.0, 7.0)
+
+
 def test_what_a_run_would_refuse_is_told_while_it_is_edited(calls):
     change(calls, "push.csv", "add_signal", signal="System1.G", value="5")
     assert "System1.G" in calls.call("stimuli", {"inputs": "push.csv"})["problems"][0]

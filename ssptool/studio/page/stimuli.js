@@ -11,14 +11,14 @@ const chosen = { scenario: '', inputs: '' };
 const choices = { scenario: choice('scenario', 'Scenario'), inputs: choice('inputs', 'Input file') };
 const addEvent = button('Add event…', () => newEvent(), 'Override, bias or reset a variable at a time');
 const addSignal = button('Add signal…', () => newSignal(), 'Drive an input that nothing drives');
-const problems = make('p', { class: 'finding error', hidden: true }), form = make('div', { class: 'bar picked' });
+const problems = make('p', { class: 'finding error', hidden: true }), form = make('div', { class: 'bar picked' }), note = make('p', { class: 'quiet', hidden: true });
 const tracks = make('div', { class: 'tracks' }), axis = make('div', { class: 'axis' });
 let known = null, picked = null, busy = false, editable = () => false;
 
 body.append(
   make('div', { class: 'bar' }, make('label', { for: 'choose-scenario' }, 'Scenario'), choices.scenario, addEvent,
     make('label', { for: 'choose-inputs' }, 'Input file'), choices.inputs, addSignal),
-  problems, form, tracks, axis);
+  problems, note, form, tracks, axis);
 
 /** What the next run takes, by the names of the server. */
 export const stimuli = () => ({ ...chosen });
@@ -37,7 +37,7 @@ function choice(name, label) {
   } }, make('option', { value: '' }, 'none'));
 }
 async function renew() {
-  if (body.hidden && !chosen.scenario && !chosen.inputs) return;
+  if (body.hidden) return;  // it is made anew when it is looked at
   const answer = await ask('stimuli', chosen);
   if (!answer) return;
   known = answer;
@@ -47,6 +47,8 @@ async function renew() {
   problems.textContent = known.problems.join('\n');
   addEvent.hidden = addSignal.hidden = !editable();
   addSignal.disabled = !known.free.length;
+  note.hidden = !known.start || !known.scenario.events.length;
+  note.textContent = `The run starts at ${known.start} s, from which the times of the scenario count.`;
   draw();
 }
 function offer(name, files) {
