@@ -277,6 +277,8 @@ def value_of(kind: "type[T] | Any", data: Any, where: str = "it") -> T:
 
 def _value(kind: Any, data: Any, where: str) -> Any:
     origin = get_origin(kind)
+    # An alias may be a type of its own since Python 3.12, as NDArray is in numpy from 2.5 on.
+    origin = get_origin(getattr(origin, "__value__", None)) or origin
     if origin in (Union, types.UnionType):
         return _one_of(get_args(kind), data, where)
     if (origin or kind) is np.ndarray:

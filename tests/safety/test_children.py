@@ -10,6 +10,7 @@ import subprocess
 import sys
 from multiprocessing.connection import Pipe
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -336,3 +337,13 @@ def test_arrays_have_the_numbers_of_their_shape():
         data = json.loads(encoded(np.arange(3.0)))
         with pytest.raises(BadMessage):
             decoded(kind, json.dumps([shape, data[1]]).encode())
+
+
+def test_an_alias_of_arrays_may_be_a_type_of_its_own():
+    """As NDArray is in numpy from 2.5 on, with Python 3.12."""
+    import numpy as np
+    from typing_extensions import TypeAliasType, TypeVar
+
+    kind = TypeVar("kind", bound=np.generic)
+    alias = TypeAliasType("alias", np.ndarray[Any, np.dtype[kind]], type_params=(kind,))
+    assert decoded(alias[np.float64], encoded(np.arange(3.0))).tolist() == [0, 1, 2]
