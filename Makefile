@@ -18,7 +18,7 @@ BUILD := 'scikit-build-core>=0.11' 'nanobind>=2.4' 'nlohmann-json>=3.12' 'cmake>
 .DELETE_ON_ERROR:
 
 help:  ## what can be made
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
 # pip is renewed because the one that comes with Python 3.11 does not know dependency groups.
 $(VENV)/pyvenv.cfg:
@@ -82,7 +82,8 @@ sanitize: build/models/.ready $(VENV)/.ready-dev  ## the tests of the kernel and
 	    LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0:new_delete_type_mismatch=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	    $(BIN)/python -m pytest -q -n logical --dist worksteal -p no:cacheprovider tests/exporting \
-	    --ignore=tests/exporting/test_platforms.py --ignore=tests/exporting/test_parts_of_openmodelica.py
+	    --ignore=tests/exporting/test_platforms.py --ignore=tests/exporting/test_parts_of_openmodelica.py \
+	    --ignore=tests/exporting/test_unusual_systems.py --ignore=tests/exporting/test_opened_again.py
 
 bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios measured in one run; large documents
 	$(BIN)/python benchmarks/bench.py
@@ -133,10 +134,11 @@ cross: build/models/.ready $(VENV)/.ready-dev  ## runtimes of exported FMUs for 
 	else echo "not installed from here: $(EMULATORS)"; fi
 	SSPTOOL_CROSS=1 $(BIN)/python -m pytest -q -rs tests/exporting/test_platforms.py tests/exporting/test_other_platforms.py
 
-wheel: $(VENV)/.ready-dev  ## a wheel in dist/ that brings the runtimes of exported FMUs for all platforms
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(BUILD) --group cross
-	$(BIN)/python -m pip wheel --no-build-isolation --no-deps --wheel-dir dist \
-	    --config-settings=cmake.define.SSPTOOL_ALL_PLATFORMS=ON --config-settings=build-dir=build/wheel $(PIP_OPTIONS) .
+wheels:  ## wheels in dist/ for Linux, Python 3.11 and 3.12 on, with the runtimes of exported FMUs for all platforms; PYTHONS names others
+	.ci/wheels
+
+wheels-check: build/models/.ready  ## install the wheels into empty environments and use them there, without a compiler
+	.ci/wheels-check
 
 site: $(VENV)/.ready-dev  ## the documentation as a site in build/site/html, with references made from the program; works offline
 	$(BIN)/python docs/site/pages.py
@@ -158,4 +160,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test verify figures lint types audit bench docs fuzz leaks cross wheel site pins freeze format clean sanitize
+.PHONY: help setup run test verify figures lint types audit bench docs fuzz leaks cross wheels wheels-check site pins freeze format clean sanitize

@@ -28,17 +28,14 @@ def site(tmp_path_factory):
     return folder
 
 
-def test_all_commands_and_all_public_names_are_there(site):
+@browser
+def test_the_site_has_the_whole_program_and_works_without_a_network(site):
     commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     assert [name for name in SUMMARIES if f'id="ssptool-{name}"' not in commands] == []
     python = (site / "reference" / "python.html").read_text(encoding="utf-8")
     assert [
         name for name in ssptool.__all__ if f'.{name}"' not in python and f'id="{name.lower()}"' not in python
     ] == []
-
-
-@browser
-def test_pages_work_without_a_network_and_are_accessible(site):
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as engines:

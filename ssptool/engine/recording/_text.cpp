@@ -1,5 +1,7 @@
 // Rows of values as text: of numbers the shortest digits that read back to the same bits, as Python's repr writes them.
+#ifndef Py_LIMITED_API  // which a package for all later versions sets
 #define Py_LIMITED_API 0x030B0000
+#endif
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

@@ -8,7 +8,9 @@
  * The Python module says where the stand-ins are: `functions[name] = (index, address, measuring address)`; and how many
  * bytes a record has: `record_size`.
  */
+#ifndef Py_LIMITED_API /* which a package for later versions sets */
 #define Py_LIMITED_API 0x030B0000
+#endif
 #include <Python.h>
 #include <time.h>
 

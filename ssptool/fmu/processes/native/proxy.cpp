@@ -392,10 +392,9 @@ void Host::log_formatted(void*, const char*, int status, const char* category, c
   std::va_list arguments, again;
   va_start(arguments, text);
   va_copy(again, arguments);
-  const char* const format = text == nullptr ? "" : text;
-  const int length = std::vsnprintf(nullptr, 0, format, arguments);
+  const int length = text == nullptr ? 0 : std::vsnprintf(nullptr, 0, text, arguments);
   std::string formatted(length > 0 ? static_cast<std::size_t>(length) : 0, '\0');
-  std::vsnprintf(formatted.data(), formatted.size() + 1, format, again);
+  if (length > 0) std::vsnprintf(formatted.data(), formatted.size() + 1, text, again);
   va_end(again);
   va_end(arguments);
   if (only_ != nullptr) only_->said(only_->present_, status, category, formatted.c_str());
