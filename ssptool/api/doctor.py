@@ -2,7 +2,6 @@
 
 import os
 import platform
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
@@ -222,23 +221,24 @@ def _fmus(paths: Iterable[Path]) -> Iterator[InstalledPart]:
         yield InstalledPart("FMUs", "", f"{counted(fit, 'FMU')} can be loaded here")
 
 
-_FMU = re.compile(r"\.fmu$", re.I)
-
-
 def _of_subject(subject: Path) -> Iterator[InstalledPart]:
     """The FMUs of a system, those of a package as PACKAGE/ENTRY, or an FMU."""
-    if _FMU.search(subject.name) or (subject / "modelDescription.xml").is_file():
+    if _is_fmu(subject.name) or (subject / "modelDescription.xml").is_file():
         yield _of_fmu(str(subject), subject)
         return
     try:
         with Archive.open(subject) as archive:
             for name in archive.names():
-                if _FMU.search(name):
+                if _is_fmu(name):
                     yield _of_fmu(f"{subject}/{name}", archive.local_path(name))
     except InvalidDocument as problem:
         yield InstalledPart(
             "FMUs", str(subject), str(problem.diagnostics[0].message), "see `ssptool validate`", needed=True
         )
+
+
+def _is_fmu(name: str) -> bool:
+    return name.lower().endswith(".fmu")
 
 
 def _of_fmu(name: str, path: Path) -> InstalledPart:

@@ -244,7 +244,7 @@ class PageCalls:
     def route(self, sheet: Names, text: str, way: Sequence[Sequence[float]]) -> Answer:
         """Lead the line of a connection another way, given in the picture from its start to its end."""
         path = tuple(sheet)
-        ends = self._model.connections(path)[text]["ends"] if text in self._model.connections(path) else ((), ())
+        ends = self._model.connections(path).get(text, {"ends": ((), ())})["ends"]
         return self._perform(Edits.of(routes(self._model, path, text, ends, way)))
 
     def preview(self, edits: Sequence[Mapping[str, Any]]) -> Answer:

@@ -54,7 +54,7 @@ class StudyRuns:
         self._process: subprocess.Popen[str] | None = None
         self._thread: Thread | None = None
         self._ended = Event()
-        self._file = ""
+        self._going = ("", system)  # the study that goes on, or went on last: its name and its file
         self._said: dict[str, str] = {}
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class StudyRuns:
 
     def all(self) -> list[dict[str, Any]]:
         """The files of studies of this system, each with what its folder has."""
-        return [self.content(name) for name, _ in self._files()]
+        return [self._content(name, file) for name, file in self._files()]
 
     def start(self, name: str, *, unsaved: bool) -> dict[str, Any]:
         """Begin a study, or go on with it. Raises StudyGoesOn, NoSuchStudy, UnsavedSystem."""
@@ -75,7 +75,7 @@ class StudyRuns:
             raise UnsavedSystem
         file = self._path(name)
         command = [sys.executable, "-m", "ssptool", "study", "run", str(file), "--output", str(_folder(file))]
-        self._file = name
+        self._going = name, file
         self._said.pop(name, None)
         self._ended.clear()
         self._process = subprocess.Popen(
@@ -89,7 +89,7 @@ class StudyRuns:
         )
         self._thread = Thread(target=self._watch, args=(self._process,), daemon=True)
         self._thread.start()
-        return self.content(name)
+        return self._content(name, file)
 
     def cancel(self) -> None:
         """End the study that goes on as Ctrl-C does: finished runs are kept, and it can be started again."""
@@ -97,12 +97,12 @@ class StudyRuns:
             with suppress(OSError):
                 process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
 
-    def content(self, name: str) -> dict[str, Any]:
+    def _content(self, name: str, file: Path) -> dict[str, Any]:
         """How far a study is."""
-        going = self._process is not None and self._file == name
+        going = self._process is not None and self._going[0] == name
         told: dict[str, Any] = {"file": name, "going": going, "message": "" if going else self._said.get(name, "")}
         with suppress(NotResults, OSError, WrongUsage):
-            status = read_results(_folder(self._path(name))).status
+            status = read_results(_folder(file)).status
             told |= {"runs": status.runs, "completed": status.completed, "failed": status.failed}
         return told
 
@@ -153,16 +153,16 @@ class StudyRuns:
         reading = Thread(target=self._read, args=(process,), daemon=True)
         reading.start()
         while not self._ended.wait(LOOK_SECONDS):
-            self._tell({"event": "study", **self.content(self._file)})
+            self._tell({"event": "study", **self._content(*self._going)})
         process.wait()
         self._process = None
-        self._tell({"event": "study", **self.content(self._file)})
+        self._tell({"event": "study", **self._content(*self._going)})
 
     def _read(self, process: "subprocess.Popen[str]") -> None:
         assert process.stderr is not None
         lines = [line.strip() for line in process.stderr if line.strip()]
         wrong = [place for place, line in enumerate(lines) if line.startswith("error:")]
-        self._said[self._file] = "\n".join(lines[wrong[-1] :]).removeprefix("error: ") if wrong else ""
+        self._said[self._going[0]] = "\n".join(lines[wrong[-1] :]).removeprefix("error: ") if wrong else ""
         self._ended.set()
 
 

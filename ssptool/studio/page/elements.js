@@ -32,3 +32,8 @@ export function diff(text) {
 
 export const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 export const dotted = path => path.join('.');
+
+/** The coordinates in the `d` of a line, one after the other. */
+export function pathNumbers(path) {
+  return path.match(/-?[\d.]+(e-?\d+)?/g).map(Number);
+}

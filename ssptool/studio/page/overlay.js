@@ -1,6 +1,6 @@
 // What is written over a picture: badges of findings, loops, the component that failed, units and values at lines.
 
-import { svg } from './elements.js';
+import { pathNumbers, svg } from './elements.js';
 
 const STRENGTH = ['error', 'warning', 'loop', 'info'];
 
@@ -74,7 +74,7 @@ export function label(diagram) {
   }
 }
 function write(picture, wire, told, value, size) {
-  const numbers = wire.getAttribute('d').match(/-?[\d.]+(e-?\d+)?/g).map(Number);
+  const numbers = pathNumbers(wire.getAttribute('d'));
   let best = null;
   for (let k = 0; k + 3 < numbers.length; k += 2) {
     const [x1, y1, x2, y2] = numbers.slice(k, k + 4);

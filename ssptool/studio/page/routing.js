@@ -1,7 +1,7 @@
 // Lines that are led another way: a part of the line that is selected is dragged aside.
 
 import { ask } from './edits.js';
-import { same } from './elements.js';
+import { pathNumbers, same } from './elements.js';
 
 const JOG = .3;  // of the length of the first or the last part, which stays at its connector
 
@@ -28,7 +28,7 @@ export function lead(diagram, thing, press) {
 }
 /** The corners of a path, without the gaps at crossings. */
 function corners(path) {
-  const numbers = path.match(/-?[\d.]+(e-?\d+)?/g).map(Number), points = [];
+  const numbers = pathNumbers(path), points = [];
   for (let k = 0; k + 1 < numbers.length; k += 2) points.push([numbers[k], numbers[k + 1]]);
   return points.filter(([x, y], k) => {
     const [a, b] = [points[k - 1], points[k + 1]];

@@ -1,6 +1,6 @@
 // Drawing lines from connector to connector, and moving elements. The server says which targets are legal.
 
-import { button, dotted, make, same, svg } from './elements.js';
+import { button, dotted, make, pathNumbers, same, svg } from './elements.js';
 import { ask, edit } from './edits.js';
 import { band, grow, resize } from './picking.js';
 import { lead, selectedLine } from './routing.js';
@@ -169,7 +169,7 @@ function touching(diagram, keys) {
   const frames = new Map([...keys].map(key => [key, diagram.blockOf(key).querySelector('.frame').getBBox()]));
   const wires = [...diagram.querySelectorAll('[data-connections]')].filter(wire => keys.has(wire.dataset.from) || keys.has(wire.dataset.to));
   return wires.map(wire => {
-    const before = wire.getAttribute('d'), numbers = before.match(/-?[\d.]+(e-?\d+)?/g).map(Number);
+    const before = wire.getAttribute('d'), numbers = pathNumbers(before);
     const ends = [numbers.slice(0, 2), numbers.slice(-2)], { from, to } = wire.dataset;
     const whole = keys.has(from) && keys.has(to), frame = frames.get(keys.has(from) ? from : to);
     const moving = distance(frame, ends[0]) <= distance(frame, ends[1]) ? 0 : 1;
