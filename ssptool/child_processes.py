@@ -6,31 +6,49 @@ that FMUs need, and answers with data: the parent executes nothing that a child 
 
 import base64
 import copyreg
+import ctypes
 import dataclasses
 import importlib
 import io
 import json
 import os
 import pickle
+import signal
 import socket
 import struct
 import subprocess
 import sys
+import threading
+import time
 import types
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from enum import Enum
 from fnmatch import fnmatchcase
 from functools import cache
-from multiprocessing.connection import Connection
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from ssptool.errors import WrongUsage
+
+if sys.platform == "win32":
+    import _winapi
+    import msvcrt
+    from multiprocessing.connection import PipeConnection as _Connection
+
+    _NO_WAITING, _KILL = 0, signal.SIGTERM
+else:
+    from multiprocessing.connection import Connection as _Connection
+
+    _NO_WAITING, _KILL = os.WNOHANG, signal.SIGKILL
+
+Connection: TypeAlias = _Connection
+"""One end of a pipe between parent and child."""
 
 T = TypeVar("T")
 
@@ -150,6 +168,8 @@ def close_descriptors(kept: Collection[int]) -> None:
 
 
 def _open_descriptors() -> list[int]:
+    if sys.platform == "win32":
+        raise AssertionError("there are no forks")
     for folder in (Path("/proc/self/fd"), Path("/dev/fd")):
         with suppress(OSError):
             return [int(entry.name) for entry in folder.iterdir()]
@@ -164,9 +184,9 @@ from {module} import {function}
 
 
 def start_interpreter(
-    entry: str, arguments: Sequence[int], descriptors: Sequence[int], *, offline: bool = False
+    entry: str, arguments: Sequence[int], inherited: Sequence[int], *, offline: bool = False
 ) -> "subprocess.Popen[bytes]":
-    """A new interpreter that calls an entry (`module:function`) and inherits descriptors.
+    """A new interpreter that calls an entry (`module:function`) and inherits descriptors (Windows: handles).
 
     Folders of modules that only this process has, such as that of its script, come last there: a file in them takes the
     place of no installed module. The current folder is none of them, and PYTHON* variables have no effect.
@@ -177,7 +197,130 @@ def start_interpreter(
     first = "from ssptool.sandbox import leave_network; leave_network()" if offline else ""
     code = _START.format(first=first, path=_import_path(), module=module, function=function)
     command = [sys.executable, *options, "-c", code, *map(str, arguments)]
-    return subprocess.Popen(command, pass_fds=descriptors, env=child_environment(), stdin=subprocess.DEVNULL)
+    environment, nothing = child_environment(), subprocess.DEVNULL
+    if sys.platform == "win32":
+        for handle in inherited:
+            os.set_handle_inheritable(handle, True)
+        startup = subprocess.STARTUPINFO(lpAttributeList={"handle_list": list(inherited)})
+        return subprocess.Popen(command, startupinfo=startup, env=environment, stdin=nothing)
+    return subprocess.Popen(command, pass_fds=inherited, env=environment, stdin=nothing)
+
+
+def handle_of(descriptor: int) -> int:
+    """The number under which a child inherits an open file: Windows has handles behind descriptors."""
+    if sys.platform == "win32":
+        return msvcrt.get_osfhandle(descriptor)
+    return descriptor
+
+
+def descriptor_of(handle: int) -> int:
+    """The inverse of `handle_of`, in the child."""
+    if sys.platform == "win32":
+        return msvcrt.open_osfhandle(handle, os.O_RDWR)
+    return handle
+
+
+class Fork:
+    """A copy of this process that does some work, and ends. Raises OSError.
+
+    Attributes
+    ----------
+    pid
+        The process id.
+    """
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        with warnings.catch_warnings():
+            # Only idle threads of the BLAS library are counted here, and BLAS handles forks.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.pid = _fork()
+        if self.pid == 0:
+            try:
+                work()
+            finally:
+                os._exit(1)
+        self._status: int | None = None
+
+    def poll(self) -> int | None:
+        """The exit status, or minus the number of the signal that ended it; None while it goes on."""
+        if self._status is None:
+            pid, status = os.waitpid(self.pid, _NO_WAITING)
+            self._status = os.waitstatus_to_exitcode(status) if pid else None
+        return self._status
+
+    def wait(self) -> int:
+        """The exit status as of `poll`, when it has ended."""
+        if self._status is None:
+            self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self._status
+
+    def kill(self) -> None:
+        """End it now; nothing happens to one that has ended."""
+        if self._status is None:
+            # Except if an interrupt came between its end and the record of its end.
+            with suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self.pid, _KILL)
+                self.wait()
+
+
+def _fork() -> int:
+    if sys.platform == "win32":
+        raise OSError("Windows makes no copies of processes")
+    return os.fork()
+
+
+_PR_SET_PDEATHSIG = 1
+_SYNCHRONIZE = 0x0010_0000
+_LOOK_SECONDS = 0.5
+
+
+def end_with(parent: int) -> None:
+    """Let this process end when its parent does."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    else:
+        threading.Thread(target=_wait_for_end, args=(parent,), daemon=True).start()
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def _wait_for_end(parent: int) -> None:
+    if sys.platform == "win32":
+        process = _winapi.OpenProcess(_SYNCHRONIZE, False, parent)
+        _winapi.WaitForSingleObject(process, _winapi.INFINITE)
+    else:
+        while os.getppid() == parent:
+            time.sleep(_LOOK_SECONDS)
+    os._exit(1)
+
+
+def flush_c_streams() -> None:
+    """Print what C code of this process, such as an FMU, has printed and the C library has kept."""
+    ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).fflush(None)
+
+
+_CRASHES = {
+    0xC0000005: "access violation",
+    0xC000001D: "illegal instruction",
+    0xC0000094: "integer division by zero",
+    0xC00000FD: "stack overflow",
+    0xC0000374: "heap corruption",
+    0xC0000409: "stack buffer overrun, or abort",
+}
+"""Exit statuses of processes that Windows has ended."""
+
+
+def crash(status: int) -> str:
+    """The reason why the system has ended a process with this exit status; "" if it has ended by itself.
+
+    Parameters
+    ----------
+    status
+        The exit status, or minus the number of a signal.
+    """
+    if status < 0:
+        return f"{signal.Signals(-status).name} ({signal.strsignal(-status)})"
+    return f"0x{status:08X} ({_CRASHES[status]})" if status in _CRASHES else ""
 
 
 # -- from child to parent
@@ -201,7 +344,9 @@ class BadMessage(Exception):
 
 
 def limit_waiting(connection: Connection) -> None:
-    """Let the parent's end of a pipe give up a message whose rest does not come."""
+    """Let the parent's end of a pipe give up a message whose rest does not come (not on Windows)."""
+    if sys.platform == "win32":
+        return
     with socket.socket(fileno=os.dup(connection.fileno())) as other:
         other.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", REST_SECONDS, 0))
 

@@ -97,6 +97,8 @@ def check_sandbox() -> None:
 
 def leave_network() -> None:
     """Move this process, which has one thread, to a network without any device, not even loopback. Raises OSError."""
+    if sys.platform == "win32":
+        raise NoSandbox(missing())
     user, group = os.geteuid(), os.getegid()
     _checked(ctypes.CDLL(None, use_errno=True).unshare(_NEW_USER | _NEW_NETWORK | _NEW_IPC), "unshare")
     # Without these it would be nobody, and could make no files.
@@ -137,6 +139,8 @@ def close_files(readable: Iterable[Path], writable: Sequence[Path]) -> None:
 
 
 def _add(libc: ctypes.CDLL, ruleset: int, path: Path, allowed: int) -> None:
+    if sys.platform != "linux":
+        raise NoSandbox(missing())
     try:
         parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError as error:

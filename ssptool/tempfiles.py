@@ -1,11 +1,13 @@
 """Temporary folders that are removed even if the process that made them is killed, and locks of files.
 
 A process locks its temporary folders; a later process that makes one in the same place removes those that nobody locks
-any more. Where file locks are missing (Windows), folders of killed processes stay.
+any more. On Windows, which locks no folders, those of killed processes stay.
 """
 
+import hashlib
 import os
 import shutil
+import sys
 import tempfile
 import time
 import weakref
@@ -15,12 +17,10 @@ from pathlib import Path
 
 from ssptool.errors import WrongUsage
 
-try:
+if sys.platform == "win32":
+    import msvcrt
+else:
     import fcntl
-
-    HAS_LOCKS = True
-except ImportError:  # Windows
-    HAS_LOCKS = False
 
 PREFIX = "ssptool-held-"
 """Of temporary folders that their process locks. The system releases the lock however the process ends."""
@@ -32,6 +32,13 @@ PATIENCE_SECONDS = 60.0
 """As long a process waits for the lock of a file."""
 
 _POLL_SECONDS = 0.02
+
+if sys.platform == "win32":
+    _FOLDER = _OWN = 0
+else:
+    _FOLDER = os.O_DIRECTORY
+    _OWN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    """Flags for what others may have put there: no link, and nothing that has to be waited for."""
 
 _held = 0
 _cleared: set[str] = set()
@@ -46,7 +53,7 @@ class TemporaryFolder(tempfile.TemporaryDirectory[str]):
 
     def __init__(self, place: Path | None = None) -> None:
         hidden = "" if place is None else "."
-        locking = HAS_LOCKS and _held < MOST
+        locking = sys.platform != "win32" and _held < MOST
         if locking:
             clear_abandoned(place)
         prefix = PREFIX if locking else "ssptool-"
@@ -77,7 +84,7 @@ def _abandoned(place: str, prefix: str) -> Iterator[Path]:
     """Folders that no process locks; each is locked while the caller has it."""
     for folder in Path(place).glob(f"{prefix}*"):
         try:
-            lock = _lock(folder, os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            lock = _lock(folder, _FOLDER | _OWN)
         except OSError:  # it is locked, was removed meanwhile, belongs to somebody else, or is no folder
             continue
         if _is_own(lock):
@@ -87,7 +94,7 @@ def _abandoned(place: str, prefix: str) -> Iterator[Path]:
 
 def _is_own(descriptor: int) -> bool:
     """Whether a folder belongs to the user of this process; others may fill theirs with anything."""
-    return os.fstat(descriptor).st_uid == os.geteuid()
+    return sys.platform == "win32" or os.fstat(descriptor).st_uid == os.geteuid()
 
 
 def _locked(folder: Path) -> int | None:
@@ -97,7 +104,7 @@ def _locked(folder: Path) -> int | None:
     """
     while True:
         try:
-            lock = _lock(folder, os.O_DIRECTORY)
+            lock = _lock(folder, _FOLDER)
         except BlockingIOError:
             time.sleep(_POLL_SECONDS)
         except FileNotFoundError:
@@ -128,20 +135,31 @@ def locked(path: Path) -> Callable[[], None]:
         Another process has the lock for longer than `PATIENCE_SECONDS`.
     """
     deadline = time.monotonic() + PATIENCE_SECONDS
-    while HAS_LOCKS and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
         try:
-            lock = _lock(path, os.O_NONBLOCK)
+            lock = _lock_of(path)
         except BlockingIOError:
             time.sleep(_POLL_SECONDS)
             continue
         except OSError:
             return partial(_let_go, None)
-        if _is_open(path, lock):
+        if sys.platform == "win32" or _is_open(path, lock):
             return partial(_let_go, lock)
         _let_go(lock)
-    if HAS_LOCKS:
-        raise Locked(path)
-    return partial(_let_go, None)
+    raise Locked(path)
+
+
+def _lock_of(path: Path) -> int:
+    """A descriptor that locks a file that others replace. Raises BlockingIOError if another one does.
+
+    Windows replaces no open file: a temporary file that has its name of the path is locked instead.
+    """
+    if sys.platform == "win32":
+        folder = Path(tempfile.gettempdir(), "ssptool-locks")
+        folder.mkdir(exist_ok=True)
+        name = hashlib.sha256(str(path.resolve()).casefold().encode()).hexdigest()
+        return _lock(folder / name, os.O_RDWR | os.O_CREAT)
+    return _lock(path, os.O_NONBLOCK)
 
 
 def _is_open(path: Path, descriptor: int) -> bool:
@@ -154,15 +172,31 @@ def _is_open(path: Path, descriptor: int) -> bool:
 
 def _lock(path: Path, flags: int) -> int:
     """A descriptor that locks a file or folder. Raises BlockingIOError if another one does."""
-    descriptor = os.open(path, os.O_RDONLY | flags)
+    descriptor = os.open(path, flags)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(descriptor)
     except OSError:
         os.close(descriptor)
         raise
     global _held
     _held += 1
     return descriptor
+
+
+def lock(descriptor: int) -> None:
+    """Lock an open file until it is closed. Raises BlockingIOError if another process does."""
+    if sys.platform == "win32":
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError(*error.args) from None
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def open_unread(path: Path) -> int:
+    """A descriptor of a file to lock, which is made if it is not there; it is neither emptied nor written to."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | _OWN, 0o666)
 
 
 def _let_go(descriptor: int | None) -> None:

@@ -47,7 +47,9 @@ def test_the_site_has_the_whole_program_and_works_without_a_network(site):
             for name in ("index.html", "docs/tutorial.html", "reference/commands.html"):
                 page.goto((site / name).as_uri())
                 assert violations(page) == []
-        page.get_by_placeholder("Search").first.press_sequentially("IQN-ILS")  # the theme listens to keys, not to values
+        page.get_by_placeholder("Search").first.press_sequentially(
+            "IQN-ILS"
+        )  # the theme listens to keys, not to values
         found = page.locator(".md-search-result__item a")
         found.first.wait_for()
         assert any("concepts" in link for link in found.evaluate_all("links => links.map(link => link.href)"))

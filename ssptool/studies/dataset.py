@@ -6,7 +6,6 @@ traces/part-*.parquet           signals over time, if the study keeps them: the 
 """
 
 import base64
-import fcntl
 import io
 import os
 import shutil
@@ -31,6 +30,7 @@ from ssptool.errors import studies_need
 from ssptool.foreign_text import json_content, json_text, one_line
 from ssptool.studies.definition import Points, RunOutcome, RunStatus, Task
 from ssptool.studies.designs import FactorValue
+from ssptool.tempfiles import lock, open_unread
 
 FLUSH_SECONDS = 1.0
 """For so long finished runs wait for others before they are written."""
@@ -461,11 +461,10 @@ def open_dataset(folder: Path) -> Iterator[Dataset]:
     folder.mkdir(parents=True, exist_ok=True)
     for name in (_LOCK, DEFINITION, _RUNS, _NEW, _OLD, _TRACES):
         stay_inside(folder, name)
-    # Its content is nobody's business: it is neither emptied nor written to.
-    lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+    descriptor = open_unread(folder / _LOCK)
     try:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(descriptor)
         except OSError:
             raise BusyResults(folder) from None
         dataset = Dataset(folder)
@@ -475,7 +474,7 @@ def open_dataset(folder: Path) -> Iterator[Dataset]:
         finally:
             dataset.flush()
     finally:
-        os.close(lock)
+        os.close(descriptor)
 
 
 def row_of(outcome: RunOutcome) -> dict[str, Any]:

@@ -7,9 +7,9 @@ task, in order.
 
 import contextlib
 import math
+import mmap
 import os
 import pickle
-import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +19,7 @@ from contextvars import copy_context
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
-from multiprocessing.connection import Connection, Pipe
+from multiprocessing.connection import Pipe
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -29,13 +29,23 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ssptool.child_processes import BadMessage, decoded, dumps, encoded, limit_waiting, received, start_interpreter
+from ssptool.child_processes import (
+    BadMessage,
+    Connection,
+    crash,
+    decoded,
+    dumps,
+    encoded,
+    limit_waiting,
+    received,
+    start_interpreter,
+)
 from ssptool.engine.assembly.instances import Pool
 from ssptool.engine.failure import Failure
 from ssptool.engine.isolation.child import settle
 from ssptool.engine.isolation.parent import END_SECONDS
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.recording.decimation import decimated
+from ssptool.engine.recording.decimation import decimated, machine_memory
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.patterns import fits_any
 from ssptool.engine.run.execution import Job, execute
@@ -212,7 +222,7 @@ class WorkerOrders:
 
 
 def worker_main() -> None:
-    """Entry of a fresh interpreter: the descriptor of the connection and the parent's id are its arguments."""
+    """Entry of a fresh interpreter: the handle of the connection and the parent's id are its arguments."""
     connection = Connection(int(sys.argv[1]))
     orders: WorkerOrders = pickle.loads(connection.recv_bytes())
     settle(orders.scratch, int(sys.argv[2]))
@@ -432,7 +442,7 @@ def _machine_memory() -> int:
     """What this process may use [byte]: the memory of the machine, or less in a container; 0 if that is not known."""
     if sys.platform != "linux":
         return 0
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = machine_memory()
     with contextlib.suppress(OSError, ValueError):  # no limit, or another version of control groups
         memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
     return memory
@@ -441,8 +451,8 @@ def _machine_memory() -> int:
 class _Process:
     def __init__(self, orders: WorkerOrders) -> None:
         self._connection, theirs = Pipe()
-        descriptor = theirs.fileno()
-        self._process = start_interpreter(_ENTRY, (descriptor, os.getpid()), (descriptor,))
+        handle = theirs.fileno()
+        self._process = start_interpreter(_ENTRY, (handle, os.getpid()), (handle,))
         theirs.close()
         self._ready = False
         self._study = orders.study
@@ -497,10 +507,9 @@ class _Process:
             self.end()
             return str(BadMessage("its process goes on, and has closed the connection"))
         self._connection.close()
-        if status >= 0:
-            return f"the process of the FMUs was ended from inside, with exit status {status}"
-        name, described = signal.Signals(-status).name, signal.strsignal(-status)
-        return f"the process of the FMUs was ended by {name} ({described})"
+        reason = crash(status)
+        how = f"by {reason}" if reason else f"from inside, with exit status {status}"
+        return f"the process of the FMUs was ended {how}"
 
     def _memory_look(self, bounds: Bounds) -> Callable[[], str] | None:
         if bounds.memory is None:
@@ -529,7 +538,7 @@ def _resident(pid: int) -> int:
         pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
     except (OSError, IndexError):
         return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    return pages * mmap.PAGESIZE
 
 
 def processors() -> int:

@@ -1,7 +1,6 @@
 """Child process of an isolated run: the job that it gets, and what it reports."""
 
 import contextlib
-import ctypes
 import faulthandler
 import io
 import mmap
@@ -12,13 +11,12 @@ import sys
 import tempfile
 import threading
 import traceback
-import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from multiprocessing.connection import Connection, Pipe
+from multiprocessing.connection import Pipe
 from pathlib import Path
 from types import FunctionType
 from typing import Any, NamedTuple, Protocol
@@ -27,11 +25,17 @@ import numpy as np
 
 from ssptool.child_processes import (
     BadMessage,
+    Connection,
+    Fork,
     Pickler,
     close_descriptors,
+    descriptor_of,
     encoded,
+    end_with,
     error_data,
     error_from,
+    flush_c_streams,
+    handle_of,
     limit_waiting,
     parsed,
     received,
@@ -85,7 +89,6 @@ class SharedMemory:
         os.close(self.descriptor)
 
 
-_PR_SET_PDEATHSIG = 1
 _STDOUT, _STDERR = 1, 2
 
 
@@ -210,7 +213,7 @@ def work(assignment: ChildTask, memory: SharedMemory, connection: Connection, pa
         connection.send_bytes(encoded([Raised.__name__, error_data(error)]))
     finally:
         # Skip the exit handlers inherited from the parent, but flush what FMUs have printed.
-        ctypes.CDLL(None).fflush(None)
+        flush_c_streams()
         os._exit(0)
 
 
@@ -250,21 +253,18 @@ def settle(scratch: str, parent: int) -> None:
     tempfile.tempdir = scratch
     with suppress(OSError):  # there may be no such streams
         os.dup2(_STDERR, _STDOUT)
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
+    end_with(parent)
 
 
 def main() -> None:
-    """Entry of a fresh interpreter: descriptors of the connection and the memory are its arguments. Tells when it is
+    """Entry of a fresh interpreter: handles of the connection and the memory are its arguments. Tells when it is
     ready to work.
     """
-    descriptor, shared, parent = map(int, sys.argv[1:])
-    connection = Connection(descriptor)
+    handle, shared, parent = map(int, sys.argv[1:])
+    connection = Connection(handle)
     assignment: ChildTask = pickle.loads(connection.recv_bytes())
     connection.send_bytes(b"")
-    work(assignment, SharedMemory(shared, assignment.size), connection, parent)
+    work(assignment, SharedMemory(descriptor_of(shared), assignment.size), connection, parent)
 
 
 class NotSendable(ValueError):
@@ -347,34 +347,24 @@ class _Fork:
     def __init__(self, assignment: ChildTask, memory: SharedMemory) -> None:
         self.connection, theirs = Pipe()
         parent = os.getpid()
-        self._status: int | None = None
-        with warnings.catch_warnings():
-            # Only idle threads of the BLAS library are counted here, and BLAS handles forks.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self.pid = os.fork()
-        if self.pid == 0:
+
+        def copied() -> None:
             close_descriptors([theirs.fileno()])
             work(assignment, memory, theirs, parent)
+
+        self._process = Fork(copied)
+        self.pid = self._process.pid
         theirs.close()
         limit_waiting(self.connection)
 
     def ended(self) -> bool:
-        if self._status is None:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            self._status = os.waitstatus_to_exitcode(status) if pid else None
-        return self._status is not None
+        return self._process.poll() is not None
 
     def wait(self) -> int:
-        if self._status is None:
-            self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        return self._status
+        return self._process.wait()
 
     def kill(self) -> None:
-        if self._status is None:
-            # Except if an interrupt came between its end and the record of its end.
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(self.pid, signal.SIGKILL)
-                self.wait()
+        self._process.kill()
 
     def end(self) -> None:
         self.kill()
@@ -387,8 +377,8 @@ class _Fresh:
     def __init__(self, assignment: ChildTask, memory: SharedMemory) -> None:
         task = task_for_fresh(assignment)
         self.connection, theirs = Pipe()
-        descriptors = (theirs.fileno(), memory.descriptor)
-        self._process = start_interpreter(_ENTRY, (*descriptors, os.getpid()), descriptors, offline=assignment.sandbox)
+        handles = (theirs.fileno(), handle_of(memory.descriptor))
+        self._process = start_interpreter(_ENTRY, (*handles, os.getpid()), handles, offline=assignment.sandbox)
         self.pid = self._process.pid
         theirs.close()
         limit_waiting(self.connection)

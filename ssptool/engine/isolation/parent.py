@@ -1,7 +1,6 @@
 """Isolated runs: an FMU that crashes, hangs or exhausts memory ends the run and nothing else."""
 
 import contextlib
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ssptool.child_processes import BadMessage, received
+from ssptool.child_processes import BadMessage, crash, received
 from ssptool.engine.assembly.fmu_log import more_about
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.isolation.child import (
@@ -337,13 +336,10 @@ class _Parent:
 
     def _died(self, status: int) -> Execution:
         calls = self.watch.in_flight()
-        if status >= 0:
-            return self._ended(
-                Ending.EXITED, f"the process was ended from inside, with exit status {status}", _REPORT, calls
-            )
-        number = -status
-        name, described = signal.Signals(number).name, signal.strsignal(number)
-        return self._ended(Ending.CRASHED, f"the process was ended by {name} ({described})", _REPORT, calls)
+        if reason := crash(status):
+            return self._ended(Ending.CRASHED, f"the process was ended by {reason}", _REPORT, calls)
+        what = f"the process was ended from inside, with exit status {status}"
+        return self._ended(Ending.EXITED, what, _REPORT, calls)
 
     def _ended(self, ending: Ending, what: str, advice: str, calls: tuple[tuple[str, str], ...]) -> Execution:
         component, function = calls[0] if calls else ("", "")

@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
@@ -156,16 +157,18 @@ def check_memory(rows: int, width: int) -> None:
     ------
     TraceTooLarge
     """
-    memory = _memory()
+    memory = machine_memory()
     if memory and 8 * rows * width > memory:
         raise TraceTooLarge(rows, width, memory)
 
 
-def _memory() -> int:
+def machine_memory() -> int:
     """Memory of this machine [byte]; 0: unknown."""
+    if sys.platform == "win32":
+        return 0
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
+    except (ValueError, OSError):
         return 0
 
 

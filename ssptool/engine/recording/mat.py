@@ -10,7 +10,6 @@ All values are doubles. So texts and bytes cannot be in the file, and integers b
 
 import io
 import math
-import os
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -70,7 +69,10 @@ class MatWriter:
         self._look_for_rounding(cells, doubles)
         self._append(np.ascontiguousarray(doubles, dtype="<f8").tobytes())
         self._rows += len(rows)
-        os.pwrite(self._file.fileno(), struct.pack("<i", self._rows), self._header + _COLUMN_COUNT)
+        end = self._file.tell()
+        self._file.seek(self._header + _COLUMN_COUNT)
+        put(self._file, struct.pack("<i", self._rows))
+        self._file.seek(end)
 
     def when_written(self, action: Callable[[], None]) -> None:
         action()
@@ -109,6 +111,7 @@ class MatWriter:
             put(self._file, content)
         except OSError:
             self._file.truncate(end)
+            self._file.seek(end)
             raise
 
 

@@ -183,10 +183,10 @@ class FootedFile:
         self._copy = place
 
     def _put(self, data: bytes, place: int) -> None:
+        os.lseek(self._descriptor, place, os.SEEK_SET)
         rest = memoryview(data)
         while rest:  # the system may take less at once, such as before it says that the disk is full
-            written = os.pwrite(self._descriptor, rest, place)
-            rest, place = rest[written:], place + written
+            rest = rest[os.write(self._descriptor, rest) :]
 
 
 class WritingThread:

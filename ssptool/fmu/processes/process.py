@@ -3,11 +3,10 @@
 import contextlib
 import ctypes
 import os
-import signal
 import subprocess
+import sys
 import threading
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -15,11 +14,21 @@ from typing import Any
 
 from fmpy import fmi2, fmi3
 
-from ssptool.child_processes import BadMessage, dumps, error_from, parsed, start_interpreter
+from ssptool.child_processes import (
+    BadMessage,
+    Fork,
+    crash,
+    dumps,
+    error_from,
+    flush_c_streams,
+    parsed,
+    start_interpreter,
+)
 from ssptool.fmu.binary import FmuBinary, instantiation, prototypes, standard_name
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FATAL, Fmi1Instance, Fmi1Slave, Fmi2Instance, Fmi3Instance, FmiError, FmuInstance
 from ssptool.fmu.messages import MessageLog
+from ssptool.fmu.processes import MISSING
 from ssptool.fmu.processes._proxy import Client, functions
 from ssptool.fmu.processes.serving import EndInstance, Free, Instantiate, Request, serve_as_copy
 from ssptool.foreign_text import one_line
@@ -27,6 +36,12 @@ from ssptool.foreign_text import one_line
 _ENTRY = "ssptool.fmu.processes.serving:main"
 _ANSWER_SECONDS, _END_SECONDS = 10.0, 1.0
 """Time that a process has to answer when asked to end, and then to end [s]."""
+
+
+def _memory() -> int:
+    if sys.platform != "linux":
+        raise OSError(MISSING)
+    return os.memfd_create("ssptool-fmu", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
 
 
 class LostProcess(Exception):
@@ -45,7 +60,7 @@ class FmuProcess:
         """Names of its instances, in the order in which they were made."""
         self._status: int | None = None
         self._closed = False
-        memory = os.memfd_create("ssptool-fmu", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        memory = _memory()
         try:
             self.client = Client(memory)
             # A copy is at work at once; threads other than the one that copies would not be in it.
@@ -114,10 +129,8 @@ class FmuProcess:
         if self._wrong:
             return f"was ended, because what it sent cannot be right: {self._wrong}"
         status = self._exit_status()
-        if status >= 0:
-            return f"exited with status {status}"
-        number = -status
-        return f"was ended by {signal.Signals(number).name} ({signal.strsignal(number)})"
+        reason = crash(status)
+        return f"was ended by {reason}" if reason else f"exited with status {status}"
 
     def end(self) -> None:
         """End the process; can be repeated."""
@@ -145,43 +158,22 @@ def _error_from(data: Any) -> BaseException:
     return error
 
 
-class _ForkedProcess:
+class _ForkedProcess(Fork):
     """A copy of this process."""
 
     def __init__(self, memory: int) -> None:
         parent = os.getpid()
-        ctypes.CDLL(None).fflush(None)  # what FMUs have printed is printed once
-        with warnings.catch_warnings():
-            # The threads that Python counts here are idle ones of the BLAS library, which knows about forks.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self.pid = os.fork()
-        if self.pid == 0:
-            try:
-                serve_as_copy(memory, parent)
-            finally:
-                os._exit(1)
-        self._status: int | None = None
-
-    def wait(self) -> int:
-        """The exit status, or minus the number of the signal that ended it."""
-        if self._status is None:
-            self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        return self._status
+        flush_c_streams()  # what FMUs have printed is printed once
+        super().__init__(lambda: serve_as_copy(memory, parent))
 
     def end(self, patience: float) -> None:
         """Kill it if it does not end by itself in time [s]."""
-        if self._status is not None:
-            return
         limit = time.monotonic() + patience
         while time.monotonic() < limit:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid != 0:
-                self._status = os.waitstatus_to_exitcode(status)
+            if self.poll() is not None:
                 return
             time.sleep(0.001)
-        with contextlib.suppress(ProcessLookupError, ChildProcessError):
-            os.kill(self.pid, signal.SIGKILL)
-            self.wait()
+        self.kill()
 
 
 class _NewProcess:

@@ -14,14 +14,12 @@ from typing import Any, NamedTuple, NoReturn
 
 from fmpy import calloc, fmi1, fmi2, fmi3, free
 
-from ssptool.child_processes import close_descriptors, encoded, error_data, scrub
+from ssptool.child_processes import close_descriptors, encoded, end_with, error_data, flush_c_streams, scrub
 from ssptool.fmu.binary import FmuBinary
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FmuInstance
 from ssptool.fmu.messages import LATEST, MessageLog
 from ssptool.fmu.processes._proxy import LOG, LOG_FORMATTED, UPDATE, Host
-
-_PR_SET_PDEATHSIG = 1
 
 
 class Instantiate(NamedTuple):
@@ -128,7 +126,7 @@ class _Served:
                 instance.free()
                 binary.forget(instance)
             case EndInstance():
-                ctypes.CDLL(None).fflush(None)
+                flush_c_streams()
         return ()
 
     def _instantiate(self, request: Instantiate) -> tuple[str, ...]:
@@ -160,7 +158,7 @@ def serve(descriptor: int, parent: int) -> NoReturn:
 
 def serve_as_copy(descriptor: int, parent: int) -> NoReturn:
     """The same in a fork of the parent's main thread."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    end_with(parent)
     close_descriptors([descriptor])
     scrub()
     serve(descriptor, parent)

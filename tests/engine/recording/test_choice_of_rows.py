@@ -213,7 +213,7 @@ def test_a_grid_far_finer_than_the_steps_comes_in_blocks_of_bounded_size():
     ids=["steps", "every", "grid"],
 )
 def test_a_trace_that_memory_cannot_hold_is_refused_with_its_size(monkeypatch, settings, recording, count):
-    monkeypatch.setattr(decimation, "_memory", lambda: 16 * 10**9)
+    monkeypatch.setattr(decimation, "machine_memory", lambda: 16 * 10**9)
     with pytest.raises(decimation.TraceTooLarge, match=rf"{count} rows of \d numbers.*TB.*16 GB.*--output-step"):
         run(plan(**settings), Folder(), recording=recording)
 

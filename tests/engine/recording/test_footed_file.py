@@ -67,7 +67,7 @@ class System:
 
     def __init__(self, patch, after=lambda: None, fails=lambda call: False):
         self.calls = 0
-        for name in ("pwrite", "ftruncate"):
+        for name in ("write", "ftruncate"):
             patch.setattr(f"ssptool.engine.recording.writer.os.{name}", self.watched(getattr(os, name)))
         self.after, self.fails = after, fails
 
@@ -108,8 +108,8 @@ def test_what_the_system_refuses_costs_one_part_and_not_the_file(path, given_par
 
 @given(given_parts=PARTS, size=st.integers(1, 7))
 def test_a_system_that_takes_little_at_once_gets_all(path, given_parts, size):
-    pwrite = os.pwrite
+    take = os.write
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(os, "pwrite", lambda descriptor, data, place: pwrite(descriptor, data[:size], place))
+        patch.setattr(os, "write", lambda descriptor, data: take(descriptor, data[:size]))
         whole = write(path, given_parts)
     assert path.read_bytes() == HEAD + b"".join(whole) + footer(whole)
