@@ -1,25 +1,35 @@
 """FMUs that cmake builds for tests."""
 
-import fcntl
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+from ssptool.tempfiles import lock
 
 
 def build(source: Path, folder: Path, *definitions: str) -> None:
     """Bring a folder up to date with its sources; `definitions` are variables of cmake, `NAME=VALUE`."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # several test runs may share the folder
+    with (folder / "lock").open("w") as file:
+        _wait_for_lock(file.fileno())  # several test runs may share the folder
         _clear_other_checkout(source, folder)
         configure = [_tool("cmake"), "-S", source, "-B", folder, "-G", "Ninja"]
         defined = (f"CMAKE_MAKE_PROGRAM={_tool('ninja')}", f"Python_EXECUTABLE={sys.executable}", *definitions)
         for command in (configure + [f"-D{each}" for each in defined], [_tool("cmake"), "--build", folder, "-j", "2"]):
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _wait_for_lock(descriptor: int) -> None:
+    while True:
+        try:
+            return lock(descriptor)
+        except BlockingIOError:
+            time.sleep(0.05)
 
 
 def _clear_other_checkout(source: Path, folder: Path) -> None:

@@ -1,6 +1,7 @@
 """What holds for all tests."""
 
 import signal
+import sys
 
 from hypothesis import HealthCheck, settings
 
@@ -12,3 +13,26 @@ settings.load_profile("whole documents")
 # interrupts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+POSIX = (
+    "cli/test_full_disks.py",
+    "cli/test_isolated_runs.py",
+    "cli/test_live_plot.py",
+    "cli/test_work_in_progress.py",
+    "editing/test_packing.py",
+    "editing/test_several_editors.py",
+    "engine/test_cycles.py",
+    "engine/test_processes.py",
+    "rules/test_fuzz.py",
+    "safety/campaign.py",
+    "safety/test_bounded_work.py",
+    "safety/test_children.py",
+    "safety/test_shared_memory.py",
+    "safety/test_special_files.py",
+    "safety/test_studies.py",
+    "studies/test_running.py",
+    "test_tempfiles.py",
+)
+"""Modules that need what only POSIX has: signals that cannot be caught, limits, forks, named pipes."""
+
+collect_ignore = list(POSIX) if sys.platform == "win32" else []
