@@ -110,8 +110,9 @@ verify: build/models/.ready  ## judge every claim about the example systems, and
 figures: build/models/.ready $(VENV)/.ready-dev  ## make each figure of the README files in systems/ again; ONLY=NAME for one system
 	$(BIN)/python -m tests.systems.claims figures $(ONLY)
 
-docs: $(VENV)/.ready-run  ## docs/rules.md from the rules, the drawing in docs/architecture.md from the imports
+docs: $(VENV)/.ready-dev  ## docs/rules.md from the rules, docs/licences.md from the packages, the drawing in docs/architecture.md from the imports
 	$(BIN)/ssptool rule --all --markdown > docs/rules.md
+	$(BIN)/python .ci/sbom.py --page > docs/licences.md
 	$(BIN)/python docs/layers.py
 
 fuzz: build/models/.ready $(VENV)/.ready-dev  ## Damaged files of every kind (N=10000): a message each, never a crash, hang, or file outside its place
@@ -147,6 +148,9 @@ site: $(VENV)/.ready-dev  ## the documentation as a site in build/site/html, wit
 	$(BIN)/python docs/site/pages.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
 
+man: $(VENV)/.ready-run  ## manual pages of the commands in build/man, made from the program
+	$(BIN)/python docs/site/commands.py build/man/man1
+
 leaks: build/models/.ready $(VENV)/.ready-dev  ## 5 000 cycles of create, run and free in one process
 	SSPTOOL_CYCLES=5000 $(BIN)/python -m pytest tests/engine/test_cycles.py
 
@@ -163,4 +167,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test verify figures lint types audit bench docs fuzz leaks cross wheels wheels-check site pins freeze format clean sanitize
+.PHONY: help setup run test verify figures lint types audit bench docs fuzz leaks cross wheels wheels-check site man pins freeze format clean sanitize

@@ -9,12 +9,10 @@ import shutil
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-import typer
+import commands
 
 import ssptool
-from ssptool.cli.app import PANELS, app
 
 ROOT = Path(__file__).parents[2]
 PAGES = Path(os.environ.get("SITE_PAGES") or ROOT / "build" / "site" / "pages")
@@ -33,7 +31,7 @@ def gather() -> None:
         shutil.copy(Path(__file__).with_name(name), PAGES)
     reference = PAGES / "reference"
     reference.mkdir()
-    (reference / "commands.md").write_text("\n".join(_commands()), encoding="utf-8")
+    (reference / "commands.md").write_text("\n".join(commands.markdown()), encoding="utf-8")
     (reference / "python.md").write_text("\n".join(_python()), encoding="utf-8")
 
 
@@ -43,44 +41,6 @@ def _targets(page: Path) -> Iterator[Path]:
         file = (page.parent / target).resolve()
         if not target.startswith("http") and file.is_file():
             yield file
-
-
-# -- commands -----------------------------------------------------------------------------------------------------
-
-
-def _commands() -> Iterator[str]:
-    yield "# Commands\n\nAs `ssptool COMMAND --help` prints them.\n"
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    for panel, names in PANELS.items():
-        yield f"## {panel}\n"
-        for name in names:
-            yield from _command(f"ssptool {name}", commands[name], "###")
-            for inner, command in getattr(commands[name], "commands", {}).items():
-                yield from _command(f"ssptool {name} {inner}", command, "####")
-
-
-def _command(title: str, command: Any, heading: str) -> Iterator[str]:
-    arguments = [one for one in command.params if one.param_type_name == "argument"]
-    options = [one for one in command.params if one.param_type_name == "option" and one.opts != ["--help"]]
-    context = command.make_context("", [], resilient_parsing=True)
-    metavars = [one.make_metavar(context) for one in arguments]
-    words = " ".join([title, *(["[OPTIONS]"] if options else []), *metavars])
-    yield f"{heading} {title}\n\n```text\n{words}\n```\n\n{_markdown(command.help)}\n"
-    rows = [(name, one.help) for name, one in zip(metavars, arguments, strict=True) if getattr(one, "help", "")]
-    for one in options:
-        names = ", ".join((*one.opts, *one.secondary_opts))
-        rows.append((f"{names} {one.metavar or ''}".rstrip(), one.help))
-    if rows:
-        yield "| argument or option | meaning |\n|---|---|"
-        yield from (f"| `{name}` | {_markdown(text).replace('|', '&#124;')} |" for name, text in rows)
-        yield ""
-
-
-def _markdown(text: str | None) -> str:
-    """A help text without the escapes that typer needs, and with those that Markdown needs."""
-    plain = re.sub(r"\\(?=\[)", "", text or "")
-    parts = re.split(r"(`[^`]*`)", plain)  # code stands for itself
-    return "".join(part if part.startswith("`") else re.sub(r"([*_<\[\]])", r"\\\1", part) for part in parts)
 
 
 # -- Python -------------------------------------------------------------------------------------------------------
