@@ -140,8 +140,8 @@ wheels:  ## wheels in dist/ for Linux, Python 3.11 and 3.12 on, with the runtime
 wheels-check: build/models/.ready  ## install the wheels into empty environments and use them there, without a compiler
 	.ci/wheels-check
 
-site: $(VENV)/.ready-dev  ## the documentation as a site in build/site/html, with references made from the program; works offline
-	$(BIN)/python docs/site/pages.py
+site: build/models/.ready $(VENV)/.ready-dev  ## the documentation as a site in build/site/html, with references made from the program and notebooks that were run; works offline
+	$(BIN)/python docs/site/pages.py run
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
 
 leaks: build/models/.ready $(VENV)/.ready-dev  ## 5 000 cycles of create, run and free in one process
