@@ -104,6 +104,9 @@ bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios 
 verify: build/models/.ready  ## judge every claim about the example systems, and write docs/verification.md
 	$(BIN)/python -m tests.systems.claims docs/verification.md
 
+cross-check: build/models/.ready $(VENV)/.ready-dev  ## run FMUs and systems of many tools, compare them with references, and write the verdicts into docs/cross_check.md
+	$(BIN)/python -m tests.foreign.cross_check build/cross-check
+
 figures: build/models/.ready $(VENV)/.ready-dev  ## make each figure of the README files in systems/ again; ONLY=NAME for one system
 	$(BIN)/python -m tests.systems.claims figures $(ONLY)
 
@@ -160,4 +163,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test verify figures lint types audit bench docs fuzz leaks cross wheels wheels-check site pins freeze format clean sanitize
+.PHONY: help setup run test verify cross-check figures lint types audit bench docs fuzz leaks cross wheels wheels-check site pins freeze format clean sanitize

@@ -66,11 +66,14 @@ class Case:
     picture: str = ""
 
 
+ENDINGS = (".fmu", ".ssp", ".ssd")
+
+
 def cases(folder: Path) -> list[Path]:
     """FMUs and systems; those that are parts of an unpacked system or FMU are left out."""
     unpacked = {path.parent for path in folder.rglob("modelDescription.xml")}
     inside = {*unpacked, *(path.parent / "resources" for path in folder.rglob("*.ssd"))}
-    packed = [path for ending in ("fmu", "ssp", "ssd") for path in folder.rglob(f"*.{ending}") if path.is_file()]
+    packed = [path for ending in ENDINGS for path in folder.rglob(f"*{ending}") if path.is_file()]
     return sorted(path for path in (*packed, *unpacked) if not inside & set(path.parents))
 
 
@@ -91,12 +94,13 @@ def check(path: Path, name: str, output: Path, limits: argparse.Namespace) -> Ca
 
 
 def _run(path: Path, case: Case, output: Path, limits: argparse.Namespace) -> None:
-    stem = path.name if path.is_dir() else path.stem
+    stem = path.stem if path.suffix in ENDINGS else path.name
     beside = {kind: path.with_name(f"{stem}_{kind}") for kind in ("in.csv", "ref.csv", "ref.opt")}
     components = ssptool.flatten(path).components
     case.fmi = ", ".join(sorted({one.description.fmi_version for one in components.values()}))
-    alone = path.suffix == ".fmu" or path.is_dir()
-    prefix = f"{next(iter(components))}." if alone else ""
+    # The component that an FMU alone is; an FMU that ssptool exported is a system.
+    alone = (path.name if path.is_dir() else path.stem).replace(".", "_")
+    prefix = f"{alone}." if [*components] == [alone] and path.suffix not in (".ssp", ".ssd") else ""
     options = {**_options(beside["ref.opt"]), **_interface(case.name), "timeout": limits.timeout, "isolated": True}
     options |= {"sandbox": limits.sandbox, "compile": limits.compile}
     output.mkdir(parents=True, exist_ok=True)
