@@ -80,7 +80,9 @@ def _cell(cell: Any, page: Path, number: int) -> Iterator[str]:
             picture.write_text(data["image/svg+xml"], encoding="utf-8")
             yield f"![Output of the cell above]({picture.name})"
         elif "text/html" in data:
-            yield f'<div class="output">\n{data["text/html"]}\n</div>'
+            html = re.sub(r"<th[^>]*></th>", "<td></td>", data["text/html"])  # such as the corner of a table of pandas
+            html = html.replace("<table>", '<table class="dataframe">')
+            yield f'<div class="output">\n{html}\n</div>'
         else:
             yield f"```text\n{data['text/plain'].rstrip()}\n```"
 

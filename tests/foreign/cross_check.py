@@ -135,7 +135,7 @@ def of_examples() -> Iterator[Case]:
             def make(folder: Path, file: Path = file, interface: str = interface) -> None:
                 by_fmpy(Path(shutil.copy(file, folder)), interface)
 
-            origin = f"FMU of an example system. Reference: FMPy {fmpy.__version__}, `simulate_fmu`."
+            origin = f"Example system. Reference: FMPy {fmpy.__version__}."
             yield Case(place.as_posix(), make, origin)
 
 
@@ -243,7 +243,7 @@ def closed(
 
 def of_python() -> Iterator[Case]:
     for fmi, tool in ((2, "pythonfmu"), (3, "pythonfmu3")):
-        origin = f"Made by {tool}. Reference: closed form."
+        origin = f"{tool}. Reference: closed form."
 
         def wave(folder: Path, fmi: int = fmi) -> Path:
             return cleaned(generators.python_fmu("Wave", fmi, folder))
@@ -258,7 +258,7 @@ def of_python() -> Iterator[Case]:
         constant = closed(half, lambda t: {"y": np.full_like(t, 0.35)}, inputs={"u": 0.7})
         yield Case(f"fmi{fmi}/cs/{tool}/Half", constant, origin)
         rows = closed(container, lambda t: {"y": 3 - 3 * (1 + t) * np.exp(-t)}, inputs={"u": 3.0})
-        origin = "Two FMUs in one, made by FMUContainer (fmu-manipulation-toolbox). Reference: closed form."
+        origin = "Two FMUs in one, by FMUContainer. Reference: closed form."
         yield Case(f"fmi{fmi}/cs/fmu-manipulation-toolbox/Container", rows, origin)
 
 
@@ -271,8 +271,8 @@ def cleaned(fmu: Path) -> Path:
 
 
 def of_openmodelica() -> Iterator[Case]:
-    form = "Made by OpenModelica, from the package gemseo-fmu. Reference: closed form."
-    fmpys = f"Made by OpenModelica, from the package gemseo-fmu. Reference: FMPy {fmpy.__version__}, `simulate_fmu`."
+    form = "OpenModelica. Reference: closed form."
+    fmpys = f"OpenModelica. Reference: FMPy {fmpy.__version__}."
     exchange = {"RelTol": 1e-8, "StepSize": 0.01}
 
     def masses(t: Floats) -> Table:
@@ -338,9 +338,9 @@ def of_others() -> Iterator[Case]:
         origin = f"`ssptool export --fmi {fmi}` of an example system, used in a system. Reference: closed form."
         yield Case(f"systems/exported_fmi{fmi}", exported(fmi), origin)
     sources = closed(generators.of_sources, lambda t: {"y0": np.zeros_like(t)})
-    origin = "Made by FMPy's template: C sources and no library (`--compile` compiles them)."
+    origin = "FMPy's template: C sources and no library (`--compile` compiles them)."
     yield Case("fmi3/cs/FMPy/model", sources, origin, "not for this platform")
-    waiting = "Made by UniFMU: its backend lacks a Python package here, and its library waits for it without end."
+    waiting = "UniFMU: its backend lacks a Python package here, and its library waits for it without end."
     yield Case("fmi2/cs/unifmu/Waiting", without_backend, waiting, "failed")
 
 
@@ -350,7 +350,7 @@ def catalogue() -> Iterator[Case]:
     yield Case("systems/one_dof_oscillator", one_dof(), f"{exact}.")
     yield Case("systems/mass_spring_damper", mass_spring(), f"{exact}.")
     yield Case("systems/rotational_spring_mass_damper", rotational(), f"{exact} (matrix exponential).")
-    radau = "Example system. Reference: its equations of motion, integrated by Radau's method of SciPy."
+    radau = "Example system. Reference: equations of motion, integrated by SciPy (Radau)."
     yield Case("systems/me/flyball_governor", flyball(), radau)
     peers = "Example system. Reference:"
     name = "rotational_spring_mass_damper"
@@ -383,19 +383,26 @@ def check(cases: Path, output: Path) -> list[dict[str, Any]]:
 
 
 def case_of(name: str, cases: Sequence[Case]) -> Case:
-    return next(case for case in cases if name.startswith(f"{case.place}/"))
+    return next(case for case in cases if f"{name}/".startswith(f"{case.place}/"))
+
+
+def short(name: str) -> str:
+    """The name of a case; that of its folder, if the FMU is called so."""
+    path = Path(name)
+    return path.parent.as_posix() if (path.suffix, path.stem) == (".fmu", path.parent.name) else name
 
 
 def summary(found: Sequence[Mapping[str, Any]], cases: Sequence[Case]) -> str:
     """Counts and verdicts as Markdown, without the times of this machine."""
     counts = Counter(one["verdict"] for one in found)
-    headings = ("case", "FMI", "interface", "verdict", "worst signal: deviation (allowed)", "FMU and reference")
+    headings = ("case", "FMI", "verdict", "worst signal: deviation (allowed)", "FMU and reference")
+    interfaces = {"co-simulation": " CS", "model exchange": " ME", "": ""}
     rows = [headings, ("---",) * len(headings)]
     for one in found:
         worst = one["signals"][0] if one["signals"] else None
         deviation = f"{worst['signal']}: {worst['deviation']:.1g} ({worst['half_width']:.1g})" if worst else ""
-        origin = case_of(one["name"], cases).origin
-        rows.append((one["name"], one["fmi"], one["interface"], one["verdict"], deviation, origin))
+        fmi = f"{one['fmi']}{interfaces[one['interface']]}"
+        rows.append((short(one["name"]), fmi, one["verdict"], deviation, case_of(one["name"], cases).origin))
     told = ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common())
     return "\n".join([f"{len(found)} cases: {told}.", "", *(f"| {' | '.join(row)} |" for row in rows)])
 
