@@ -107,6 +107,9 @@ bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios 
 verify: build/models/.ready  ## judge every claim about the example systems, and write docs/verification.md
 	$(BIN)/python -m tests.systems.claims docs/verification.md
 
+cross-check: build/models/.ready $(VENV)/.ready-dev  ## run FMUs and systems of many tools, compare them with references, and write the verdicts into docs/cross_check.md
+	$(BIN)/python -m tests.foreign.cross_check build/cross-check
+
 figures: build/models/.ready $(VENV)/.ready-dev  ## make each figure of the README files in systems/ again; ONLY=NAME for one system
 	$(BIN)/python -m tests.systems.claims figures $(ONLY)
 
@@ -144,8 +147,8 @@ wheels:  ## wheels in dist/ for Linux, Python 3.11 and 3.12 on, with the runtime
 wheels-check: build/models/.ready  ## install the wheels into empty environments and use them there, without a compiler
 	.ci/wheels-check
 
-site: $(VENV)/.ready-dev  ## the documentation as a site in build/site/html, with references made from the program; works offline
-	$(BIN)/python docs/site/pages.py
+site: build/models/.ready $(VENV)/.ready-dev  ## the documentation as a site in build/site/html, with references made from the program and notebooks that were run; works offline
+	$(BIN)/python docs/site/pages.py run
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict --config-file docs/site/mkdocs.yml
 
 man: $(VENV)/.ready-run  ## manual pages of the commands in build/man, made from the program
@@ -167,4 +170,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test verify figures lint types audit bench docs fuzz leaks cross wheels wheels-check site man pins freeze format clean sanitize
+.PHONY: help setup run test verify cross-check figures lint types audit bench docs fuzz leaks cross wheels wheels-check site man pins freeze format clean sanitize

@@ -95,6 +95,7 @@ from ssptool.engine.stimuli.scenario import Scenario as Scenario
 from ssptool.engine.stimuli.time_signals import Function as Function
 from ssptool.engine.stimuli.time_signals import Table as Table
 from ssptool.errors import WrongUsage as WrongUsage
+from ssptool.fmu.binary import MissingBinary as MissingBinary
 from ssptool.rules.chapters import catalogue_page as catalogue_page
 from ssptool.rules.chapters import rule_list as rule_list
 from ssptool.rules.chapters import rule_page as rule_page

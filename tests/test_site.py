@@ -1,10 +1,12 @@
 """The site of the documentation: built without a warning, readable offline, accessible, and with the whole program."""
 
+import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 
 import ssptool
@@ -44,7 +46,12 @@ def test_the_site_has_the_whole_program_and_works_without_a_network(site):
         for scheme in ("light", "dark"):
             page = chromium.new_page(viewport={"width": 1280, "height": 720}, color_scheme=scheme)
             page.on("request", lambda request: request.url.startswith("http") and foreign.append(request.url))
-            for name in ("index.html", "docs/tutorial.html", "reference/commands.html"):
+            for name in (
+                "index.html",
+                "docs/tutorial.html",
+                "docs/notebooks/sensitivity.html",
+                "reference/commands.html",
+            ):
                 page.goto((site / name).as_uri())
                 assert violations(page) == []
         page.get_by_placeholder("Search").first.press_sequentially(
@@ -55,3 +62,24 @@ def test_the_site_has_the_whole_program_and_works_without_a_network(site):
         assert any("concepts" in link for link in found.evaluate_all("links => links.map(link => link.href)"))
         assert foreign == []
         chromium.close()
+
+
+def test_a_notebook_becomes_a_page_with_its_outputs(tmp_path):
+    """Text, a table and a picture, in this order."""
+    source = importlib.util.spec_from_file_location("pages", ROOT / "docs/site/pages.py")
+    pages = importlib.util.module_from_spec(source)
+    source.loader.exec_module(pages)
+    code = [
+        "print(6 * 7)",
+        "import pandas; pandas.DataFrame({'a': [1]})",
+        "from IPython.display import SVG; SVG('<svg/>')",
+    ]
+    cells = [nbformat.v4.new_markdown_cell("# Title"), *map(nbformat.v4.new_code_cell, code)]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "small.ipynb")
+    pages.write_notebook(tmp_path / "small.ipynb", tmp_path / "page" / "small.md", execute=True)
+    text = (tmp_path / "page" / "small.md").read_text()
+    assert text.startswith("# Title\n\n[This page as a notebook](small.ipynb)\n\n```python\nprint(6 * 7)\n```")
+    places = [text.index(part) for part in ("```text\n42\n```", '<div class="output">', "(small-3-0.svg)")]
+    assert places == sorted(places) and "<table" in text
+    assert (tmp_path / "page" / "small-3-0.svg").read_text() == "<svg/>"
+    assert (tmp_path / "page" / "small.ipynb").exists()

@@ -1,16 +1,21 @@
 """Gather the pages of the site: those of the repository, and references made from the program.
 
 They are put into build/site/pages, or the folder SITE_PAGES, and keep their places, so that links hold there as here.
+Notebooks become pages too; with the argument `run` they are executed, and the pages have their outputs.
 """
 
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import commands
+import nbformat
+from nbclient import NotebookClient
 
 import ssptool
 
@@ -18,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = Path(os.environ.get("SITE_PAGES") or ROOT / "build" / "site" / "pages")
 
 
-def gather() -> None:
+def gather(*, execute: bool = False) -> None:
     """Make all pages anew."""
     shutil.rmtree(PAGES, ignore_errors=True)
     written = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "systems").glob("*/README.md")]
@@ -27,6 +32,10 @@ def gather() -> None:
             place = PAGES / file.relative_to(ROOT)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, place)
+    for page in PAGES.rglob("*.md"):
+        page.write_text(page.read_text(encoding="utf-8").replace(".ipynb)", ".md)"), encoding="utf-8")
+    for notebook in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
+        write_notebook(notebook, PAGES / notebook.relative_to(ROOT).with_suffix(".md"), execute=execute)
     for name in ("colours.css", "iframe-worker.js"):
         shutil.copy(Path(__file__).with_name(name), PAGES)
     reference = PAGES / "reference"
@@ -41,6 +50,40 @@ def _targets(page: Path) -> Iterator[Path]:
         file = (page.parent / target).resolve()
         if not target.startswith("http") and file.is_file():
             yield file
+
+
+# -- notebooks ----------------------------------------------------------------------------------------------------
+
+
+def write_notebook(path: Path, page: Path, *, execute: bool) -> None:
+    """A page of the cells of a notebook; its pictures are files beside it."""
+    notebook = nbformat.read(path, as_version=4)
+    if execute:
+        NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(ROOT)}}).execute()
+    page.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(path, page.with_suffix(".ipynb"))
+    parts = [text for number, cell in enumerate(notebook.cells) for text in _cell(cell, page, number)]
+    parts.insert(1, f"[This page as a notebook]({path.name})")
+    page.write_text("\n\n".join(parts), encoding="utf-8")
+
+
+def _cell(cell: Any, page: Path, number: int) -> Iterator[str]:
+    if cell.cell_type == "markdown":
+        yield cell.source
+        return
+    yield f"```python\n{cell.source}\n```"
+    for place, output in enumerate(cell.outputs):
+        data = output.get("data", {"text/plain": output.get("text", "")})
+        if "image/svg+xml" in data:
+            picture = page.with_name(f"{page.stem}-{number}-{place}.svg")
+            picture.write_text(data["image/svg+xml"], encoding="utf-8")
+            yield f"![Output of the cell above]({picture.name})"
+        elif "text/html" in data:
+            html = re.sub(r"<th[^>]*></th>", "<td></td>", data["text/html"])  # such as the corner of a table of pandas
+            html = html.replace("<table>", '<table class="dataframe">')
+            yield f'<div class="output">\n{html}\n</div>'
+        else:
+            yield f"```text\n{data['text/plain'].rstrip()}\n```"
 
 
 # -- Python -------------------------------------------------------------------------------------------------------
@@ -79,4 +122,4 @@ def _subject(module: str) -> str:
 
 
 if __name__ == "__main__":
-    gather()
+    gather(execute="run" in sys.argv[1:])

@@ -157,6 +157,8 @@ def simulate(
         A code in `accept` is that of no rule, or of one that cannot be accepted.
     BadInputs, BadScenario
         Inputs or scenario cannot be used, with everything that is wrong with them.
+    MissingBinary
+        An FMU has no library for this platform.
     NotCompiled
         The sources of an FMU cannot be compiled.
     NotInEnvironment

@@ -4,7 +4,7 @@ A single FMU is a system of one component, named like its file. All layers above
 """
 
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -115,7 +115,7 @@ def system_of_fmu(path: Path) -> GeneratedEntries:
     """A system of one component: the FMU at `path`, a zip or an unpacked folder, with its inputs and outputs."""
     stem = path.resolve().name if path.is_dir() else path.stem
     source = f"resources/{stem}.fmu"
-    structure = _structure(component_name(stem), source, _signals(_model_description(path)))
+    structure = _structure(component_name(stem), source, _parse(_model_description(path)))
     return GeneratedEntries({STRUCTURE: structure.encode()}, {source: path})
 
 
@@ -124,11 +124,9 @@ def component_name(stem: str) -> str:
     return stem.replace(".", "_") or "fmu"
 
 
-def _structure(name: str, source: str, signals: Iterator[tuple[str, str]]) -> str:
+def _structure(name: str, source: str, description: etree._Element | None) -> str:
     """Connectors state no types, units and sizes, so those of the FMU's variables count (SSP 2.0)."""
-    connectors = "".join(
-        f"\n          <ssd:Connector name={quoted(variable)} kind={quoted(kind)}/>" for variable, kind in signals
-    )
+    connectors = "".join(f"\n          {_connector(variable)}" for variable in _signals(description))
     inside = f"\n        <ssd:Connectors>{connectors}\n        </ssd:Connectors>" if connectors else ""
     stated = f'name={quoted(name)} type="application/x-fmu-sharedlibrary" source={quoted(quote(source))}'
     return f"""<?xml version="1.0" encoding="UTF-8"?>
@@ -143,11 +141,18 @@ def _structure(name: str, source: str, signals: Iterator[tuple[str, str]]) -> st
 """
 
 
+def _connector(variable: etree._Element) -> str:
+    """The connector of a variable; of an array it states the number of dimensions."""
+    stated = f"name={quoted(variable.get('name', ''))} kind={quoted(variable.get('causality', ''))}"
+    dimensions = "<ssc:Dimension/>" * len(variable.findall("Dimension"))
+    return f"<ssd:Connector {stated}>{dimensions}</ssd:Connector>" if dimensions else f"<ssd:Connector {stated}/>"
+
+
 def fmu_facts(path: Path | None) -> tuple[str, tuple[tuple[str, str], ...]]:
     """The model's name, and names and causalities of inputs and outputs; empty for a missing FMU."""
-    content = b"" if path is None else _model_description(path)
-    root = _parse(content)
-    return ("" if root is None else root.get("modelName", "")), tuple(_signals(content))
+    root = None if path is None else _parse(_model_description(path))
+    signals = tuple((variable.get("name", ""), variable.get("causality", "")) for variable in _signals(root))
+    return ("" if root is None else root.get("modelName", "")), signals
 
 
 def _model_description(path: Path) -> bytes:
@@ -162,14 +167,10 @@ def _model_description(path: Path) -> bytes:
         return b""
 
 
-def _signals(description: bytes) -> Iterator[tuple[str, str]]:
-    """Names and causalities of the inputs and outputs (FMI 1.0 to 3.0)."""
-    root = _parse(description)
-    found: Any = () if root is None else _SIGNALS(root)
-    for variable in found:
-        name, causality = variable.get("name"), variable.get("causality")
-        if name and causality:
-            yield name, causality
+def _signals(description: etree._Element | None) -> list[etree._Element]:
+    """The variables that are inputs and outputs (FMI 1.0 to 3.0)."""
+    found: Any = [] if description is None else _SIGNALS(description)
+    return [variable for variable in found if variable.get("name")]
 
 
 def parsed_model_description(description: bytes) -> etree._Element:

@@ -126,6 +126,7 @@ NOT_COMPARED = {
     "cost            ": "times of the machine, and components in their order: tests/cli/test_statistics.py",
     "pip install": "changes the installation; the commands below it run a study: tests/cli/test_report.py",
     "make run": "builds the project",
+    "python cross_check.py": "a script, not the command: tests/test_cross_check.py",
     "cd editors/vscode": "builds the extension: editors/vscode/README.md",
     "page (ssptool/studio/page)": "a drawing",
 }

@@ -12,8 +12,9 @@ import fmpy
 import numpy as np
 import pytest
 
+import ssptool
 from ssptool.engine.kernel.interface import FUNCTIONS
-from ssptool.fmu.binary import MissingBinary, UnloadableBinary, UnsupportedFmu, load
+from ssptool.fmu.binary import UnloadableBinary, UnsupportedFmu, load
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.processes import AVAILABLE
@@ -284,7 +285,7 @@ def test_a_missing_binary_is_reported_before_anything_is_unpacked(tmp_path, libr
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    with pytest.raises(MissingBinary) as caught:
+    with pytest.raises(ssptool.MissingBinary) as caught:
         load(fmu, read_description(fmu))
     assert caught.value.present == ("other-platform",)
     assert caught.value.wanted == f"binaries/{PLATFORM[version]}/typed{fmpy.sharedLibraryExtension}"
@@ -294,7 +295,7 @@ def test_a_missing_binary_is_reported_before_anything_is_unpacked(tmp_path, libr
 
 def test_an_fmu_without_binaries_says_so(tmp_path, version):
     fmu = write_fmu(tmp_path / "none.fmu", version, None)
-    with pytest.raises(MissingBinary, match="no binaries at all"):
+    with pytest.raises(ssptool.MissingBinary, match="no binaries at all"):
         load(fmu, read_description(fmu))
 
 
@@ -384,7 +385,7 @@ def test_the_only_library_is_used_whatever_its_name_is(tmp_path, fmu, version):
             assert binary.instantiate("A").component
     with zipfile.ZipFile(renamed, "a") as archive:
         archive.writestr(old_name.replace("typed.", "second."), b"")
-    with pytest.raises(MissingBinary, match="typed"):
+    with pytest.raises(ssptool.MissingBinary, match="typed"):
         load(renamed, read_description(renamed))
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.fmu.binary import MissingBinary
 from ssptool.fmu.compiling import NotCompiled
 from ssptool.fmu.processes import AVAILABLE
 from tests.foreign.generators import container, lag, of_sources, python_fmu, without_backend, without_binaries
@@ -188,7 +187,7 @@ def test_the_sources_that_fmpy_writes_are_compiled(tmp_path, monkeypatch):
 def test_sources_that_nothing_lists_are_not_offered_for_compilation(tmp_path):
     """pythonfmu3 puts its C++ sources into an FMU, with a CMakeLists.txt in place of a build description."""
     bare = without_binaries(python_fmu("Wave", 3, tmp_path))
-    with pytest.raises(MissingBinary) as refused:
+    with pytest.raises(ssptool.MissingBinary) as refused:
         ssptool.simulate(bare, stop_time=1.0, step_size=0.1)
     assert "--compile" not in str(refused.value)
     with pytest.raises(NotCompiled, match=r"has no sources/buildDescription\.xml"):
