@@ -107,8 +107,9 @@ verify: build/models/.ready  ## judge every claim about the example systems, and
 figures: build/models/.ready $(VENV)/.ready-dev  ## make each figure of the README files in systems/ again; ONLY=NAME for one system
 	$(BIN)/python -m tests.systems.claims figures $(ONLY)
 
-docs: $(VENV)/.ready-run  ## docs/rules.md from the rules, the drawing in docs/architecture.md from the imports
+docs: $(VENV)/.ready-run  ## docs/rules.md from the rules, docs/limits.md from the refusals, the drawing in docs/architecture.md from the imports
 	$(BIN)/ssptool rule --all --markdown > docs/rules.md
+	$(BIN)/python docs/limits.py
 	$(BIN)/python docs/layers.py
 
 fuzz: build/models/.ready $(VENV)/.ready-dev  ## Damaged files of every kind (N=10000): a message each, never a crash, hang, or file outside its place
