@@ -104,6 +104,14 @@ bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios 
 verify: build/models/.ready  ## judge every claim about the example systems, and write docs/verification.md
 	$(BIN)/python -m tests.systems.claims docs/verification.md
 
+# Each part of the evidence and its hash: docs/qualification.
+qualify: build/models/.ready $(VENV)/.ready-dev  ## rerun the evidence for a tool qualification, report in build/qualification; SIGNED_BY="Name, role" signs it
+	$(BIN)/python -m tests.qualification run build/qualification $(if $(SIGNED_BY),--signed-by "$(SIGNED_BY)") \
+	    $(if $(ALL),--slow) $(if $(PROCESSES),--processes $(PROCESSES))
+
+qualify-check:  ## whether evidence and report of make qualify are as they were written
+	$(BIN)/python -m tests.qualification check build/qualification
+
 figures: build/models/.ready $(VENV)/.ready-dev  ## make each figure of the README files in systems/ again; ONLY=NAME for one system
 	$(BIN)/python -m tests.systems.claims figures $(ONLY)
 
@@ -161,4 +169,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test verify figures lint types audit bench docs fuzz leaks cross wheels wheels-check site pins freeze format clean sanitize
+.PHONY: help setup run test verify qualify qualify-check figures lint types audit bench docs fuzz leaks cross wheels wheels-check site pins freeze format clean sanitize
