@@ -62,7 +62,7 @@ def test_what_a_run_refuses_stands_on_the_page_word_for_word(options, page):
     """Apart from what stands in italics."""
     with pytest.raises(UnsupportedCombination) as refused:
         ssptool.plan(SYSTEM, **options)
-    rows = [line.strip("| ").split(" | ")[:2] for line in page.splitlines() if line.count(" | ") == 2]
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.count(" | ") == 1]
     texts = ["; ".join(row) for row in rows]
     patterns = [".*".join(map(re.escape, re.split(r"\*[^*]+\*", text))) for text in texts]
     assert [text for text, one in zip(texts, patterns, strict=True) if re.fullmatch(one, str(refused.value))]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ssptool.rules.catalogue import RULES, VERSIONS
 from ssptool.rules.chapters import ELSEWHERE
-from tests.qualification.behaviour import BEHAVIOUR
+from tests.qualification.behaviour import BEHAVIOUR, Behaviour
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "docs" / "qualification" / "requirements.csv"
@@ -63,17 +63,12 @@ def requirements() -> tuple[Requirement, ...]:
 
 def _requirement(line: Mapping[str, str]) -> Requirement:
     code = line["id"]
-    if code in RULES:
-        rules, reason, tests = (code,), "", ()
-    elif code in ELSEWHERE:
-        reason, tests = ELSEWHERE[code][1], ()
-        rules = codes_in(reason)
-    else:
-        behaviour = BEHAVIOUR.get(code)
-        reason, tests = (behaviour.told, behaviour.tests) if behaviour else ("", ())
-        rules = codes_in(reason)
     severities = {version: line[f"severity in {version}"] for version in VERSIONS if line[f"severity in {version}"]}
-    return Requirement(code, line["basis"], line["clause of SSP 2.0"], severities, rules, reason, tests)
+    behaviour = BEHAVIOUR.get(code, Behaviour(ELSEWHERE[code][1] if code in ELSEWHERE else ""))
+    rules = (code,) if code in RULES else codes_in(behaviour.told)
+    return Requirement(
+        code, line["basis"], line["clause of SSP 2.0"], severities, rules, behaviour.told, behaviour.tests
+    )
 
 
 def codes_in(text: str) -> tuple[str, ...]:
@@ -94,7 +89,7 @@ def by_code(tests: Iterable[str]) -> dict[str, tuple[str, ...]]:
         file, _, name = function.partition("::")
         if file not in ABOUT_TEXTS and not name.startswith("test_a_rule_has_"):
             # Where the parameters name rules, those in the text belong to other parameters.
-            for code in set(CODE.findall(parameters)) or named_codes(file).get(name.rpartition("::")[2], ()):
+            for code in set(CODE.findall(parameters)) or named_codes(file).get(name.rpartition("::")[2], set()):
                 found[code].append(test)
     return {code: tuple(tests) for code, tests in found.items()}
 
