@@ -32,14 +32,17 @@ def main(words: Sequence[str]) -> int:
 
 def _run(folder: Path, options: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
-    paths = options.paths or list(all_evidence())
+    paths, before = options.paths or list(all_evidence()), environment()
     print(f"running {', '.join(paths)}", flush=True)
     run = run_tests(paths, folder, processes=options.processes, slow=options.slow)
     print(
         f"{len(run.outcomes)} tests; judging the claims" if options.claims else f"{len(run.outcomes)} tests", flush=True
     )
     claims = list(judged_claims()) if options.claims else []
-    found = evidence(environment(), run, claims, paths)
+    if environment()["files"] != before["files"]:
+        print("files of the package changed while the tests ran: nothing is written, run again")
+        return 1
+    found = evidence(before, run, claims, paths)
     report.write(folder, found)
     if options.signed_by:
         report.sign(folder, options.signed_by)

@@ -11,6 +11,7 @@ from typing import Any
 from ssptool.foreign_text import json_text
 from ssptool.results.report import report_page
 from ssptool.results.report.content import ReportPicture, ReportTable
+from ssptool.rules.catalogue import VERSIONS
 from tests.qualification.evidence import FAILED, PASSED
 
 EVIDENCE, HASH, SIGNATURE, PAGE = "evidence.json", "evidence.sha256", "signature.json", "report.html"
@@ -143,7 +144,7 @@ def _requirements(evidence: Mapping[str, Any]) -> ReportTable:
     rows = []
     for one in evidence["requirements"]:
         outcomes = list(one["tests"].values())
-        severity = ", ".join(dict.fromkeys(one["severities"].values()))
+        severity = _severity(one["severities"])
         rows.append(
             (
                 one["id"],
@@ -157,8 +158,25 @@ def _requirements(evidence: Mapping[str, Any]) -> ReportTable:
                 _marked(one["verdict"]),
             )
         )
-    headings = ("id", "clause", "basis", "severity", "rules", "why no rule of its own", "passed", "failed", "verdict")
+    headings = (
+        "id",
+        "clause",
+        "basis",
+        "severity",
+        "rules",
+        "without a rule of its own",
+        "passed",
+        "failed",
+        "verdict",
+    )
     return ReportTable("Requirements of SSP", headings, rows, frozenset({6, 7}))
+
+
+def _severity(severities: Mapping[str, str]) -> str:
+    """Of a violation in SSP 1.0 and 2.0; one where they do not differ."""
+    if len(severities) == len(VERSIONS) and len(set(severities.values())) == 1:
+        return next(iter(severities.values()))
+    return ", ".join(f"{severity} in {version}" for version, severity in severities.items())
 
 
 def _abbreviated(rules: Sequence[str]) -> str:

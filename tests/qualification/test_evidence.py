@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from ssptool.rules.catalogue import RULES
+from tests.qualification import __main__ as command_line
 from tests.qualification import report
 from tests.qualification.evidence import evidence
 from tests.qualification.measured import Outcome, TestRun, environment, read_outcomes, run_tests
@@ -61,6 +62,15 @@ def test_the_page_has_the_signature_and_each_requirement(small):
     page = (small[0] / report.PAGE).read_text(encoding="utf-8")
     assert "Signed by A. Name, &lt;tester&gt;" in page
     assert all(f"<td>{one.id}</td>" in page for one in requirements())
+
+
+def test_files_that_change_while_the_tests_run_are_no_evidence(tmp_path, monkeypatch, capsys):
+    states = iter([{"files": {"a.py": "before"}}, {"files": {"a.py": "after"}}])
+    monkeypatch.setattr(command_line, "environment", lambda: next(states))
+    monkeypatch.setattr(command_line, "run_tests", lambda *_, **__: TestRun(0, ()))
+    assert command_line.main(["run", str(tmp_path), SMALL, "--no-claims"]) == 1
+    assert "changed while the tests ran" in capsys.readouterr().out
+    assert not (tmp_path / report.EVIDENCE).exists()
 
 
 def test_what_was_changed_afterwards_is_found(small, tmp_path):
