@@ -110,11 +110,20 @@ verify: build/models/.ready  ## judge every claim about the example systems, and
 cross-check: build/models/.ready $(VENV)/.ready-dev  ## run FMUs and systems of many tools, compare them with references, and write the verdicts into docs/cross_check.md
 	$(BIN)/python -m tests.foreign.cross_check build/cross-check
 
+# Each part of the evidence and its hash: docs/qualification.
+qualify: build/models/.ready $(VENV)/.ready-dev  ## rerun the evidence for a tool qualification, report in build/qualification; SIGNED_BY="Name, role" signs it
+	$(BIN)/python -m tests.qualification run build/qualification $(if $(SIGNED_BY),--signed-by "$(SIGNED_BY)") \
+	    $(if $(ALL),--slow) $(if $(PROCESSES),--processes $(PROCESSES))
+
+qualify-check:  ## whether evidence and report of make qualify are as they were written
+	$(BIN)/python -m tests.qualification check build/qualification
+
 figures: build/models/.ready $(VENV)/.ready-dev  ## make each figure of the README files in systems/ again; ONLY=NAME for one system
 	$(BIN)/python -m tests.systems.claims figures $(ONLY)
 
-docs: $(VENV)/.ready-dev  ## docs/rules.md from the rules, docs/licences.md from the packages, the drawing in docs/architecture.md from the imports
+docs: $(VENV)/.ready-dev  ## docs/rules.md from the rules, docs/limits.md from the refusals, docs/licences.md from the packages, the drawing in docs/architecture.md from the imports
 	$(BIN)/ssptool rule --all --markdown > docs/rules.md
+	$(BIN)/python docs/limits.py
 	$(BIN)/python .ci/sbom.py --page > docs/licences.md
 	$(BIN)/python docs/layers.py
 
@@ -170,4 +179,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test verify cross-check figures lint types audit bench docs fuzz leaks cross wheels wheels-check site man pins freeze format clean sanitize
+.PHONY: help setup run test verify cross-check qualify qualify-check figures lint types audit bench docs fuzz leaks cross wheels wheels-check site man pins freeze format clean sanitize

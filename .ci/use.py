@@ -37,7 +37,8 @@ def main() -> int:
     if abs(float(start["System2.F [N]"]) - FORCE) > 1e-9:
         print(f"System2.F is {start['System2.F [N]']} at the start, and not {FORCE}")
         return 1
-    print(*(hashlib.sha256(Path(name).read_bytes()).hexdigest()[:16] for name in ("run.csv", "exported.csv", "study.txt")))
+    for name in ("run.csv", "exported.csv", "study.txt"):
+        print(hashlib.sha256(Path(name).read_bytes()).hexdigest()[:16], name)
     return 0
 
 

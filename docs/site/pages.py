@@ -26,7 +26,8 @@ PAGES = Path(os.environ.get("SITE_PAGES") or ROOT / "build" / "site" / "pages")
 def gather(*, execute: bool = False) -> None:
     """Make all pages anew."""
     shutil.rmtree(PAGES, ignore_errors=True)
-    written = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "systems").glob("*/README.md")]
+    documents = [*(ROOT / "docs").glob("*.md"), ROOT / "docs" / "qualification" / "README.md"]
+    written = [*ROOT.glob("*.md"), *documents, *(ROOT / "systems").glob("*/README.md")]
     for page in written:
         for file in (page, *_targets(page)):
             place = PAGES / file.relative_to(ROOT)

@@ -1,7 +1,7 @@
 """The severity, basis and clause of each rule are those of the requirement of the standard that it checks.
 
-`requirements.csv` has one line per requirement: no severity for a version means that the requirement is not there, or
-that no document can violate it.
+`docs/qualification/requirements.csv` has one line per requirement: no severity for a version means that the requirement
+is not there, or that no document can violate it.
 """
 
 import csv
@@ -14,7 +14,8 @@ import pytest
 from ssptool.rules.catalogue import RULES, VERSIONS, Rule
 from ssptool.rules.chapters import CHAPTERS  # so that the catalogue is complete
 
-with (Path(__file__).parent / "requirements.csv").open(encoding="utf-8", newline="") as table:
+TABLE = Path(__file__).parents[2] / "docs" / "qualification" / "requirements.csv"
+with TABLE.open(encoding="utf-8", newline="") as table:
     REQUIREMENTS = {line["id"]: line for line in csv.DictReader(table)}
 CHECKED = sorted(RULES.keys() & REQUIREMENTS.keys())
 
