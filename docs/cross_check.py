@@ -14,6 +14,7 @@ is 1 if a case failed. FMUs run in processes of their own, which have a limit of
 import argparse
 import csv
 import json
+import math
 import os
 import platform
 import sys
@@ -125,7 +126,10 @@ def _options(file: Path) -> dict[str, Any]:
     words = {"StartTime": "start_time", "StopTime": "stop_time", "StepSize": "step_size", "RelTol": "tolerance"}
     lines = file.read_text(encoding="utf-8-sig").splitlines() if file.exists() else []
     stated = {key.strip(): value.strip() for key, comma, value in (line.partition(",") for line in lines) if comma}
-    found = {words[key]: float(value) for key, value in stated.items() if key in words}
+    try:
+        found = {words[key]: float(value) for key, value in stated.items() if key in words}
+    except ValueError as problem:
+        raise ssptool.WrongUsage(f"{file.name}: {problem}") from None
     return {key: value for key, value in found.items() if value or key == "start_time"}
 
 
@@ -254,13 +258,20 @@ def _pictures(done: Sequence[Case]) -> Iterator[str]:
             )
 
 
+def positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a positive number, found {text}")
+    return value
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check all cases of a folder; the number of the exit status."""
     parser = argparse.ArgumentParser(description="\n".join((__doc__ or "").splitlines()[:1]))
     parser.add_argument("folder", type=Path, help="FMUs and systems, at any depth")
     parser.add_argument("--output", type=Path, required=True, help="folder for the page and the results")
-    parser.add_argument("--relative", type=float, default=1e-3, help="tolerance, times the largest magnitude")
-    parser.add_argument("--timeout", default="1min", help="wall time of each case")
+    parser.add_argument("--relative", type=positive, default=1e-3, help="tolerance, times the largest magnitude")
+    parser.add_argument("--timeout", type=positive, default=60.0, metavar="SECONDS", help="wall time of each case")
     parser.add_argument("--sandbox", action="store_true", help="no network and no files of others (Linux)")
     parser.add_argument("--compile", action="store_true", help="compile FMUs that bring their sources only")
     given = parser.parse_args(arguments)

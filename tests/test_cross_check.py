@@ -69,6 +69,8 @@ def run(tmp_path_factory):
     lag(cases / "Deviates.fmu", 1.1 * LAG)
     lag(cases / "Lacks.fmu", LAG, z=LAG)
     lag(cases / "Alone.fmu")
+    lag(cases / "Unclear.fmu")
+    (cases / "Unclear_ref.opt").write_text("StopTime, soon\n")
     with zipfile.ZipFile(cases / "Alone.fmu") as made, zipfile.ZipFile(cases / "Bare.fmu", "w") as bare:
         bare.writestr("modelDescription.xml", made.read("modelDescription.xml"))
     with zipfile.ZipFile(cases / "Old.fmu", "w") as old:
@@ -94,6 +96,7 @@ def test_each_case_has_its_verdict_and_none_stops_the_others(run):
         "Lacks.fmu": "failed",
         "Old.fmu": "rejected",
         "Torn.fmu": "rejected",
+        "Unclear.fmu": "rejected",
         "Unpacked/SystemStructure.ssd": "ran",
         "cs/Lag.fmu": "passed",
         "me/Lag.fmu": "passed",
@@ -104,6 +107,7 @@ def test_each_case_has_its_verdict_and_none_stops_the_others(run):
 def test_a_verdict_has_its_reason(run):
     _, _, cases = run
     assert "model exchange of FMI 1.0" in cases["Old.fmu"]["text"]
+    assert "Unclear_ref.opt: could not convert" in cases["Unclear.fmu"]["text"]
     assert "no binaries at all" in cases["Bare.fmu"]["text"]
     assert "crashed" in cases["Crashes.ssp"]["text"] and "B" in cases["Crashes.ssp"]["text"]
     (signal,) = cases["Deviates.fmu"]["signals"]
@@ -142,6 +146,14 @@ def test_the_page_has_all_cases_and_is_accessible(run):
 def test_an_fmu_that_hangs_costs_no_more_than_the_limit(tmp_path):
     (tmp_path / "in").mkdir()
     system(tmp_path / "in" / "Hangs.ssp", HANG)
-    status, cases = checked(tmp_path, "--timeout", "3s")
+    status, cases = checked(tmp_path, "--timeout", "3")
     assert (status, cases["Hangs.ssp"]["verdict"]) == (1, "failed")
     assert "time" in cases["Hangs.ssp"]["text"] and cases["Hangs.ssp"]["seconds"] < 30
+
+
+@pytest.mark.parametrize("option", ["--relative=-1", "--timeout=soon", "--timeout=inf"])
+def test_an_impossible_option_is_refused_before_the_first_case(option, tmp_path):
+    command = [sys.executable, str(SCRIPT), str(tmp_path), "--output", str(tmp_path / "out"), option]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, (tmp_path / "out").exists()) == (2, False)
+    assert option.partition("=")[0] in done.stderr.splitlines()[-1]

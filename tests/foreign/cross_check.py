@@ -376,7 +376,7 @@ def assemble(folder: Path, cases: list[Case]) -> None:
 
 def check(cases: Path, output: Path) -> list[dict[str, Any]]:
     """Run docs/cross_check.py on a folder; the cases as it writes them."""
-    command = [sys.executable, ROOT / "docs" / "cross_check.py", cases, "--output", output, "--timeout", "20s"]
+    command = [sys.executable, ROOT / "docs" / "cross_check.py", cases, "--output", output, "--timeout", "20"]
     subprocess.run([str(word) for word in command], check=False)
     found: list[dict[str, Any]] = json.loads((output / "verdicts.json").read_text(encoding="utf-8"))["cases"]
     return found

@@ -25,7 +25,7 @@ def test_cases_of_each_kind_pass(tmp_path):
         "fmi1/cs/dual_mass_oscillator/System1",
         "fmi2/cs/pythonfmu/Half",
         "fmi3/me/dual_mass_oscillator/System1",
-        "systems/cs/in_libcosim",
+        "systems/exported_fmi2",
     )
     chosen = [case for case in catalogue() if case.place in places]
     assert len(chosen) == len(places)
