@@ -77,7 +77,7 @@ SPELT = {
 def licence(one: Distribution) -> str:
     """The licence of a package by SPDX, if its metadata name one."""
     stated = one.metadata
-    named = [stated["License-Expression"], (stated["License"] or "").split("\n")[0]]
+    named = [stated.get("License-Expression"), (stated.get("License") or "").split("\n")[0]]
     named += [
         text.rpartition(" :: ")[2] for text in stated.get_all("Classifier") or () if text.startswith("License ::")
     ]
