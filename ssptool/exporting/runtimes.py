@@ -138,7 +138,7 @@ def choose_platforms(plan: Plan, sources: Sources, asked: Sequence[str]) -> Chos
 
 
 def own_platform() -> TargetPlatform | None:
-    return next((one for one in PLATFORMS.values() if one.folder_of_fmi2 == this_platform(2)), None)
+    return next((one for one in PLATFORMS.values() if one.folder_of_fmi3 == this_platform(3)), None)
 
 
 def _offered(one: PlannedInstance, sources: Sources) -> frozenset[str]:

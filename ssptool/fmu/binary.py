@@ -19,9 +19,9 @@ from types import UnionType
 from typing import Any, NamedTuple, Self, get_args
 
 import fmpy
-from fmpy import fmi1, fmi2, fmi3
 
 from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, open_bytes
+from ssptool.fmu.c_types import fmi1, fmi2, fmi3
 from ssptool.fmu.compiling import can_be_compiled
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, unsupported_of_fmi1
 from ssptool.fmu.instance import (
@@ -409,8 +409,9 @@ class FmuBinary:
 
     def _load(self, slave: Any) -> Any:
         identifier = _offered(self.path, self.description, self.interface).model_identifier
-        wanted = library_entry(self.description.fmi_major, identifier)
-        found = self.folder / (misnamed_library(fmu_entries(self.folder), wanted) or wanted)
+        names = fmu_entries(self.folder)
+        wanted = library_entry(self.description.fmi_major, identifier, names)
+        found = self.folder / (misnamed_library(names, wanted) or wanted)
         if reason := unsafe_reason(found):
             raise UnloadableBinary(self.path, reason)
         prefix = f"{identifier}_" if self.description.fmi_major == 1 else ""
@@ -474,11 +475,11 @@ def require_binary(
     It is not unpacked. Raises as `load`.
     """
     offered = _offered(path, description, interface)
-    wanted = library_entry(description.fmi_major, offered.model_identifier)
     try:
         names = fmu_entries(path)
     except UNREADABLE_ZIP as error:
         raise UnreadableFmu(path, str(error)) from error
+    wanted = library_entry(description.fmi_major, offered.model_identifier, names)
     if wanted not in names and misnamed_library(names, wanted) is None:
         raise MissingBinary(path, wanted, _platforms(names), can_be_compiled(names, description.fmi_major))
 

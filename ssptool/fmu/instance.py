@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, Protocol, Self
 
-from fmpy import fmi1
-from fmpy.fmi1 import FMICallException
-
+from ssptool.fmu.c_types import fmi1
 from ssptool.fmu.description import FmuDescription, Value, Variable, element_names, is_text
 from ssptool.fmu.messages import STATUS, MessageLog, status_word
 from ssptool.foreign_text import one_line
@@ -330,7 +328,7 @@ class FmuInstance(ABC):
             raise ValueError(f"{self.name}: the instance was freed")
         try:
             yield
-        except FMICallException as error:
+        except fmi1.FMICallException as error:
             self._fatal = self._fatal or error.status == FATAL
             raise FmiError(self.name, self._stated(error.function), error.status, self.log.latest()) from None
 

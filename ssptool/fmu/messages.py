@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
-from fmpy import calloc, fmi1, fmi2, fmi3, free
-
 from ssptool.errors import WrongValue
+from ssptool.fmu.c_types import calloc, fmi1, fmi2, fmi3, free
 from ssptool.fmu.description import FmuDescription
 from ssptool.foreign_text import json_text
 

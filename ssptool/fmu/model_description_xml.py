@@ -225,18 +225,26 @@ def source_line(node: etree._Element | None) -> int:
 BINARIES = "binaries/"
 
 
-def this_platform(major: int) -> str:
-    """The name of this platform in an FMI version, such as `linux64` or `x86_64-linux`."""
+def this_platform(major: int, names: Set[str] = frozenset()) -> str:
+    """The name of this platform in an FMI version, such as `linux64` or `x86_64-linux`.
+
+    FMI 1.0 and 2.0 have names for x86 only. For another machine an FMU takes that of FMI 3.0, if there are such entries
+    among its `names`, or that of x86.
+    """
     import fmpy  # for the reason that `read_description` has
 
-    return str(fmpy.platform_tuple if major >= 3 else fmpy.platform)
+    by_machine = str(fmpy.platform_tuple)
+    has_it = not fmpy.architecture.startswith("x86") and any(
+        name.startswith(f"{BINARIES}{by_machine}/") for name in names
+    )
+    return by_machine if major >= 3 or has_it else str(fmpy.platform)
 
 
-def library_entry(major: int, identifier: str) -> str:
-    """The entry of the library for this platform."""
+def library_entry(major: int, identifier: str, names: Set[str] = frozenset()) -> str:
+    """The entry of the library for this platform in an FMU with these entries."""
     import fmpy
 
-    return f"{BINARIES}{this_platform(major)}/{identifier}{fmpy.sharedLibraryExtension}"
+    return f"{BINARIES}{this_platform(major, names)}/{identifier}{fmpy.sharedLibraryExtension}"
 
 
 def platforms(path: Path, interface: Interface) -> frozenset[str]:

@@ -13,8 +13,7 @@ from enum import IntEnum
 from fractions import Fraction
 from typing import Any, NamedTuple, NoReturn
 
-from fmpy.fmi2 import fmi2EventInfo
-
+from ssptool.fmu.c_types import fmi2
 from ssptool.fmu.description import FmuClock, FmuDescription
 from ssptool.fmu.instance import FmiError, FmuInstance
 
@@ -164,7 +163,7 @@ class ContinuousModel:
     def update_discrete_states(self) -> DiscreteUpdate:
         """One event iteration, in event mode."""
         if self.major == 2:
-            info = fmi2EventInfo()
+            info = fmi2.fmi2EventInfo()
             self._do("NewDiscreteStates", byref(info))
             return DiscreteUpdate(
                 bool(info.newDiscreteStatesNeeded),

@@ -19,7 +19,7 @@ from ssptool.fmu.description import (
     fixed_shape,
     unsupported_of_fmi1,
 )
-from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION, this_platform
+from ssptool.fmu.model_description_xml import BINARIES, MODEL_DESCRIPTION, this_platform
 from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals
 from ssptool.fmu.units import named, stated_or_own
 from ssptool.network.conversion import canonical, convertible
@@ -406,8 +406,8 @@ def binary_for_this_machine(component: ssd.Component, structure: Structure) -> I
     Fix: export the FMU for this platform as well; or use `--ignore FMU-102` if the system is only checked.
     """
     for fmu, description, offered in _offered(component, structure):
-        here = this_platform(description.fmi_major)
         there = frozenset().union(*(fmu.platforms[kind] for kind in offered))
+        here = this_platform(description.fmi_major, {f"{BINARIES}{platform}/" for platform in there})
         if here not in there:
             others = ", ".join(sorted(there)) or "no binaries at all"
             yield Finding(component, f"the FMU has no binary for {here}", f"it has {others}", "source")

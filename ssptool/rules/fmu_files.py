@@ -55,7 +55,8 @@ class FmuFile:
         found = {}
         for kind, interface in self._interfaces.items():
             assert isinstance(self.description, FmuDescription)
-            wanted = Path(library_entry(self.description.fmi_major, interface.model_identifier)).as_posix()
+            entry = library_entry(self.description.fmi_major, interface.model_identifier, self._entries)
+            wanted = Path(entry).as_posix()
             there = misnamed_library(self._entries, wanted)
             if there is not None:
                 found[kind] = wanted, there

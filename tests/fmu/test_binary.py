@@ -2,6 +2,7 @@
 
 import math
 import platform
+import subprocess
 import sys
 import tempfile
 import zipfile
@@ -387,6 +388,33 @@ def test_the_only_library_is_used_whatever_its_name_is(tmp_path, fmu, version):
         archive.writestr(old_name.replace("typed.", "second."), b"")
     with pytest.raises(ssptool.MissingBinary, match="typed"):
         load(renamed, read_description(renamed))
+
+
+@pytest.fixture
+def other_machine(monkeypatch):
+    """Another machine than x86, which FMI 2.0 has no name for."""
+    monkeypatch.setattr(fmpy, "architecture", "vax")
+    monkeypatch.setattr(fmpy, "platform_tuple", "vax-linux")
+
+
+@pytest.mark.parametrize("folder", ["vax-linux", fmpy.platform])
+def test_on_a_machine_without_a_name_in_fmi2_the_name_is_that_of_fmi3_or_of_x86(
+    tmp_path, library, other_machine, folder
+):
+    fmu = write_fmu(tmp_path / "typed.fmu", 2, library, platform=folder)
+    with load(fmu, read_description(fmu)) as binary:
+        assert binary.instantiate("A").component
+    with ssptool.new(tmp_path / "system.ssp", fmu):
+        pass
+    assert "FMU-102" not in {one.code for one in ssptool.validate(tmp_path / "system.ssp").diagnostics}
+
+
+def test_a_platform_for_which_fmpy_has_no_library_for_messages_gets_no_line_of_it_among_the_results(tmp_path):
+    code = "import sys; sys.modules['fmpy.logging'] = None; from ssptool.cli.main import main; main()"
+    system = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
+    arguments = ("run", system, "--stop-time", "0.1", "--output", tmp_path / "out.csv")
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, "Failed" in done.stdout) == (0, False), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from fmpy import fmi2, fmi3
-
 from ssptool.child_processes import (
     BadMessage,
     Fork,
@@ -25,6 +23,7 @@ from ssptool.child_processes import (
     start_interpreter,
 )
 from ssptool.fmu.binary import FmuBinary, instantiation, prototypes, standard_name
+from ssptool.fmu.c_types import fmi2, fmi3
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FATAL, Fmi1Instance, Fmi1Slave, Fmi2Instance, Fmi3Instance, FmiError, FmuInstance
 from ssptool.fmu.messages import MessageLog

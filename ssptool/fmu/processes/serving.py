@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from fmpy import calloc, fmi1, fmi2, fmi3, free
-
 from ssptool.child_processes import close_descriptors, encoded, end_with, error_data, flush_c_streams, scrub
 from ssptool.fmu.binary import FmuBinary
+from ssptool.fmu.c_types import calloc, fmi1, fmi2, fmi3, free
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FmuInstance
 from ssptool.fmu.messages import LATEST, MessageLog
