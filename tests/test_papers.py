@@ -1,9 +1,8 @@
 """Bill of materials, licences and manual pages name all that the program has and needs."""
 
-import importlib.util
+import importlib
 import json
 import re
-import sys
 import tomllib
 from pathlib import Path
 
@@ -21,17 +20,10 @@ STATED = {
 }
 
 
-def script(path: Path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def sbom():
-    return script(ROOT / ".ci" / "sbom.py")
+@pytest.fixture
+def sbom(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / ".ci")
+    return importlib.import_module("sbom")
 
 
 def test_the_bill_of_materials_is_valid_and_names_every_requirement(sbom):
@@ -58,8 +50,9 @@ def test_the_page_of_licences_names_every_requirement(sbom):
     assert {name for name, _ in rows} >= STATED | {part.name for part in sbom.compiled_in()}
 
 
-def test_manual_pages_have_every_command_with_every_option(tmp_path):
-    commands = script(ROOT / "docs" / "site" / "commands.py")
+def test_manual_pages_have_every_command_with_every_option(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs" / "site")
+    commands = importlib.import_module("commands")
     commands.write_manual(tmp_path)
     known = list(commands.commands())
     assert {page.stem for page in tmp_path.iterdir()} == {"ssptool", *(one.title.replace(" ", "-") for one in known)}

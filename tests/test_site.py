@@ -1,6 +1,6 @@
 """The site of the documentation: built without a warning, readable offline, accessible, and with the whole program."""
 
-import importlib.util
+import importlib
 import os
 import subprocess
 import sys
@@ -64,11 +64,10 @@ def test_the_site_has_the_whole_program_and_works_without_a_network(site):
         chromium.close()
 
 
-def test_a_notebook_becomes_a_page_with_its_outputs(tmp_path):
+def test_a_notebook_becomes_a_page_with_its_outputs(tmp_path, monkeypatch):
     """Text, a table and a picture, in this order."""
-    source = importlib.util.spec_from_file_location("pages", ROOT / "docs/site/pages.py")
-    pages = importlib.util.module_from_spec(source)
-    source.loader.exec_module(pages)
+    monkeypatch.syspath_prepend(ROOT / "docs" / "site")
+    pages = importlib.import_module("pages")
     code = [
         "print(6 * 7)",
         "import pandas; pandas.DataFrame({'a': [1]})",
