@@ -5,8 +5,8 @@ import shlex
 import shutil
 import textwrap
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -240,33 +240,49 @@ def test_the_pages_show_what_is_printed(ssptool, tmp_path, page):
         printed = Path(*words).read_text(encoding="utf-8") if program == "cat" else "".join(ssptool(*words)[1:])
         assert not expected or re.fullmatch(pattern(expected), printed.rstrip("\n") + "\n"), printed
 
-    for test in checks_that_the_reader_writes(page):
-        test()
-
-
-def checks_that_the_reader_writes(page: Path) -> list[Callable[[], None]]:
-    names: dict[str, Callable[[], None]] = {}
-    if page.name == "tutorial.md":
-        (code,) = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-        exec(code, names)
-    return [test for name, test in names.items() if name.startswith("test_")]
-
 
 @where_wheels_are
 def test_the_first_screen_of_the_readme_works_with_fmus_of_another_tool(ssptool, tmp_path):
-    """The commands, then the Python examples: der(w) = (150 - w - w / 2) / inertia ends at w = 100."""
+    """Its commands; the Python below them says where this ends: der(w) = (150 - w - w / 2) / inertia, at w = 100."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    shell, *examples = re.findall(r"^```(?:sh|python)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    shell = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0]
     for name in ("Motor", "Load"):
         python_fmu(name, 2, tmp_path)
     for line in shell.splitlines():
         status, out, err = ssptool(*shlex.split(line, comments=True)[1:])
         assert status == 0, out + err
-    (tmp_path / "plant.ssp").unlink()
-    names: dict[str, object] = {}
-    for example in examples[:2]:
-        exec(example, names)
-    names["test_the_load_reaches_its_speed"]()
+
+
+PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+WITH_PYTHON = [page for page in PAGES if PYTHON.search(page.read_text(encoding="utf-8"))]
+
+
+@where_wheels_are
+@pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_python_on_the_pages_runs(ssptool, tmp_path, page):
+    """In the order of the page; what is called `test_…` is run too."""
+    for name in ("Motor", "Load", "Half"):
+        python_fmu(name, 2, tmp_path)
+    (tmp_path / "Half.fmu").rename(tmp_path / "Sensor.fmu")
+    with library.new("plant.ssp", "Motor.fmu", "Load.fmu", stop_time=3) as plant:
+        plant.connect("Motor", "Load")
+    (tmp_path / "systems").symlink_to(ROOT / "systems")
+    oscillator = shutil.copytree(ROOT / "systems" / "dual_mass_oscillator", tmp_path / "dual_mass_oscillator")
+    library.simulate(oscillator, stop_time=0.1, output="other.csv")
+    shutil.copy("other.csv", "slow.csv")
+    shutil.copy("other.csv.json", "slow.csv.json")
+    with library.new("masses.ssp", *sorted(oscillator.glob("resources/System?.fmu"))) as masses:
+        masses.connect("System1", "System2")
+    if page.name == "packages.md":
+        library.unpack("plant.ssp", "plant")
+    if page.name in ("packages.md", "README.md"):
+        Path("plant.ssp").unlink()
+    names: dict[str, Any] = {"ssptool": library}
+    for code in PYTHON.findall(page.read_text(encoding="utf-8")):
+        exec(compile(code, str(page), "exec"), names)
+    for name, check in names.items():
+        if name.startswith("test_"):
+            check()
 
 
 def test_the_readme_names_every_command():
