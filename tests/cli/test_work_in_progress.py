@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import subprocess
 import sys
 import threading
@@ -136,7 +137,7 @@ def test_a_run_begins_when_all_is_told():
 
 @contextmanager
 def standard_error(monkeypatch) -> Iterator[Callable[[], str]]:
-    """A terminal as standard error; gives what has been written to it."""
+    """A terminal as standard error; gives what has been written to it, which the system passes on a little later."""
     pty = pytest.importorskip("pty")
     own, other = pty.openpty()
     os.set_blocking(own, False)
@@ -144,7 +145,14 @@ def standard_error(monkeypatch) -> Iterator[Callable[[], str]]:
     monkeypatch.setenv("TERM", "xterm")
     with os.fdopen(other, "w") as stream, os.fdopen(own, "rb", buffering=0) as screen, monkeypatch.context() as patched:
         patched.setattr(sys, "stderr", stream)
-        yield lambda: (screen.read(65536) or b"").decode()
+
+        def seen() -> str:
+            parts = []
+            while select.select([screen], [], [], 0.05)[0]:
+                parts.append(screen.read(65536) or b"")
+            return b"".join(parts).decode()
+
+        yield seen
 
 
 @pytest.mark.parametrize("around", [busy, lambda: progress_bar("running")], ids=["busy", "bar"])
