@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -42,7 +43,7 @@ def needed() -> list[Part]:
         waiting = [Requirement(text) for text in stated]
         while waiting:
             wanted = waiting.pop(0)
-            name = re.sub(r"[-_.]+", "-", wanted.name).lower()
+            name = canonicalize_name(wanted.name)
             if name in found or (wanted.marker and not wanted.marker.evaluate({"extra": ""})):
                 continue
             try:
@@ -205,9 +206,10 @@ def page() -> Iterator[str]:
         "libstdc++": "GPL-3.0-or-later WITH GCC-exception-3.1 (where gcc compiles)",
     }
     yield from (f"| {name} | {text} |" for name, text in inside.items())
+    packages = needed()
     for extra in ("", *PROJECT["optional-dependencies"]):
         yield f"\n## {f'Extra `{extra}`' if extra else 'Every installation'}\n\n| package | licence |\n|---|---|"
-        yield from (f"| {one.name} | {one.licence or 'see there'} |" for one in needed() if one.extra == extra)
+        yield from (f"| {one.name} | {one.licence or 'see there'} |" for one in packages if one.extra == extra)
 
 
 if __name__ == "__main__":

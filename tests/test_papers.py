@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 STATED = {
-    re.sub(r"[-_.]+", "-", Requirement(text).name).lower()
+    canonicalize_name(Requirement(text).name)
     for text in (
         *PROJECT["dependencies"],
         *(text for extra in PROJECT["optional-dependencies"].values() for text in extra),

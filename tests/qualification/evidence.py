@@ -32,7 +32,7 @@ def evidence(
         "pytest_exit_status": run.ended,
         "tests": {
             **Counter(one.outcome for one in run.outcomes),
-            "seconds": round(sum(map(_seconds, run.outcomes)), 1),
+            "seconds": round(sum(one.seconds for one in run.outcomes), 1),
         },
         "not_passed": [_told(one) for one in run.outcomes if one.outcome != PASSED],
         "use_cases": cases,
@@ -105,10 +105,6 @@ def _overall(run: TestRun, parts: Iterable[Mapping[str, Any]]) -> str:
     if run.ended != 0 or FAILED in verdicts:
         return FAILED
     return UNTESTED if UNTESTED in verdicts else PASSED
-
-
-def _seconds(one: Outcome) -> float:
-    return one.seconds
 
 
 def _told(one: Outcome) -> dict[str, str]:
