@@ -1,12 +1,12 @@
 """Child process of an isolated run: the job that it gets, and what it reports."""
 
-import contextlib
 import faulthandler
 import io
 import mmap
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from multiprocessing.connection import Pipe
 from pathlib import Path
 from types import FunctionType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -320,87 +320,63 @@ def _as_code(value: FunctionType | type) -> bytes:
 _ENTRY = "ssptool.engine.isolation.child:main"
 
 
-class ChildProcess(Protocol):
-    pid: int
-    connection: Connection
+class ChildProcess:
+    """A process that does a task, and the connection to it."""
+
+    def __init__(self, process: "Fork | subprocess.Popen[bytes]", connection: Connection) -> None:
+        self._process = process
+        self.pid = process.pid
+        self.connection = connection
+        limit_waiting(connection)
 
     def ended(self) -> bool:
         """Whether it has ended; `wait` returns at once then."""
-        ...
+        return self._process.poll() is not None
 
     def wait(self) -> int:
         """The exit status, or minus the number of the signal that ended it."""
-        ...
+        return self._process.wait()
 
     def kill(self) -> None:
-        """If it is still there. What it has sent can still be received."""
-        ...
+        """Kill it if it is still there."""
+        self._process.kill()
+        with suppress(ChildProcessError):  # an interrupt came between its end and the record of its end
+            self._process.wait()
 
     def end(self) -> None:
         """Kill it if it is still there, and close the connection."""
-        ...
+        self.kill()
+        self.connection.close()
 
 
-class _Fork:
+def _copy(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
     """A copy of this process."""
+    connection, theirs = Pipe()
+    parent = os.getpid()
 
-    def __init__(self, assignment: ChildTask, memory: SharedMemory) -> None:
-        self.connection, theirs = Pipe()
-        parent = os.getpid()
+    def copied() -> None:
+        close_descriptors([theirs.fileno()])
+        work(assignment, memory, theirs, parent)
 
-        def copied() -> None:
-            close_descriptors([theirs.fileno()])
-            work(assignment, memory, theirs, parent)
-
-        self._process = Fork(copied)
-        self.pid = self._process.pid
-        theirs.close()
-        limit_waiting(self.connection)
-
-    def ended(self) -> bool:
-        return self._process.poll() is not None
-
-    def wait(self) -> int:
-        return self._process.wait()
-
-    def kill(self) -> None:
-        self._process.kill()
-
-    def end(self) -> None:
-        self.kill()
-        self.connection.close()
+    process = Fork(copied)
+    theirs.close()
+    return ChildProcess(process, connection)
 
 
-class _Fresh:
+def _fresh(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
     """A new interpreter."""
-
-    def __init__(self, assignment: ChildTask, memory: SharedMemory) -> None:
-        task = task_for_fresh(assignment)
-        self.connection, theirs = Pipe()
-        handles = (theirs.fileno(), handle_of(memory.descriptor))
-        self._process = start_interpreter(_ENTRY, (*handles, os.getpid()), handles, offline=assignment.sandbox)
-        self.pid = self._process.pid
-        theirs.close()
-        limit_waiting(self.connection)
-        self.connection.send_bytes(task)
-        # Limits of time are those of the FMUs, and to start an interpreter is not their fault. Should it die instead,
-        # whoever follows it finds out.
-        with contextlib.suppress(EOFError, ConnectionResetError):
-            received(self.connection)
-
-    def ended(self) -> bool:
-        return self._process.poll() is not None
-
-    def wait(self) -> int:
-        return self._process.wait()
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-    def end(self) -> None:
-        self.kill()
-        self.connection.close()
+    task = task_for_fresh(assignment)
+    connection, theirs = Pipe()
+    handles = (theirs.fileno(), handle_of(memory.descriptor))
+    process = start_interpreter(_ENTRY, (*handles, os.getpid()), handles, offline=assignment.sandbox)
+    theirs.close()
+    child = ChildProcess(process, connection)
+    connection.send_bytes(task)
+    # Limits of time are those of the FMUs, and to start an interpreter is not their fault. Should it die instead,
+    # whoever follows it finds out.
+    with suppress(EOFError, ConnectionResetError):
+        received(connection)
+    return child
 
 
 def start_child(assignment: ChildTask, memory: SharedMemory, *, fork: bool | None) -> ChildProcess:
@@ -408,7 +384,7 @@ def start_child(assignment: ChildTask, memory: SharedMemory, *, fork: bool | Non
 
     One in a sandbox is no copy, which would have open files and memory of this process.
     """
-    return (_Fork if not assignment.sandbox and _may_fork(fork) else _Fresh)(assignment, memory)
+    return (_copy if not assignment.sandbox and _may_fork(fork) else _fresh)(assignment, memory)
 
 
 def _may_fork(fork: bool | None) -> bool:
