@@ -1,22 +1,23 @@
-"""README and docs/ are true: links lead somewhere, commands can be called, and what is printed is what they print."""
+"""README and docs/ are true: links lead somewhere, commands and code run, and what is printed is what they print."""
 
+import json
 import re
 import shlex
-import shutil
-import textwrap
-import zipfile
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 import yaml
+from markdown_it import MarkdownIt
 
 import ssptool as library
 from ssptool.cli.app import SUMMARIES, app
-from tests.fmu import chatty_fmu
-from tests.fmus import build as misbehaving_fmu
-from tests.foreign.generators import python_fmu
+from tests.cli.files_of_the_pages import FILES, OF_ANOTHER_TOOL, make_files, named
 from tests.systems.peers import where_wheels_are
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +27,7 @@ PAGES = [
     ROOT / "docs" / "qualification" / "README.md",
     *sorted((ROOT / "systems").glob("*/README.md")),
     ROOT / "schemas" / "README.md",
+    ROOT / "editors" / "vscode" / "README.md",
 ]
 on_every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 
@@ -57,24 +59,6 @@ def test_files_and_folders_that_are_named_are_there(page):
     assert not [name for name in names if not any((ROOT / top / name).exists() for top in ("", "ssptool"))]
 
 
-def commands(page: Path) -> list[str]:
-    """Lines of code that call the command, without comments and what it prints."""
-    text = page.read_text(encoding="utf-8")
-    fenced = "\n".join(re.findall(r"^```.*\n((?:.*\n)*?)```", text, re.MULTILINE)).splitlines()
-    lines = [*fenced, *(line for line in text.splitlines() if line.startswith("    "))]
-    calls = re.compile(r"\s*(?:\$ |- run: |- )?ssptool ([a-z].*?)(?:\s+#.*)?$")
-    return [found[1] for line in lines if (found := calls.match(line))]
-
-
-@on_every_page
-def test_commands_can_be_called(page):
-    """They are parsed and not run."""
-    for line in commands(page):
-        name, *words = shlex.split(line)
-        with typer.main.get_command(app).commands[name].make_context(name, words):
-            pass
-
-
 @on_every_page
 def test_options_that_are_named_with_their_command_are_there(page):
     for line in re.findall(r"`(?:\$ )?ssptool ([^`]+)`", page.read_text(encoding="utf-8")):
@@ -92,197 +76,279 @@ def test_options_that_are_named_with_their_command_are_there(page):
         assert {word.partition("=")[0] for word in words if word.startswith("--")} <= {*known, "--help"}, line
 
 
-@on_every_page
-def test_python_compiles_and_calls_what_there_is(page):
-    for text in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
-        compile(textwrap.dedent(text), str(page), "exec")
-        for name in re.findall(r"ssptool\.(\w+)", text):
-            assert hasattr(library, name), name
+# -- code on the pages --------------------------------------------------------------------------------------------
 
 
-def transcripts(page: Path) -> list[tuple[list[str], list[str]]]:
-    """Words of commands in indented code, each with what it is said to print."""
-    blocks = re.findall(
-        r"^( {4,})\$ (.*)\n((?:\1(?!\$ ).+\n|\n(?=\1(?!\$)))*)", page.read_text(encoding="utf-8"), re.MULTILINE
-    )
-    return [
-        (shlex.split(command), [line.removeprefix(indent) for line in printed.splitlines()])
-        for indent, command, printed in blocks
-    ]
+@dataclass(frozen=True)
+class Block:
+    """Code that is fenced or indented; `name` is that of the file which the line above announces, as "`NAME`:"."""
+
+    language: str
+    name: str
+    text: str
 
 
-def examples(page: Path) -> list[str]:
-    """Code in no language: blocks that are indented or fenced."""
-    text = page.read_text(encoding="utf-8")
-    fenced = re.findall(r"^```(\w*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    rest = re.sub(r"^```\w*\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    indented = re.findall(r"(?<=\n\n)(?: {4,}.*\n(?:\n(?= {4}))?)+", rest)
-    return [code for language, code in fenced if language in {"", "sh", "text", "console"}] + indented
+@dataclass(frozen=True)
+class Command:
+    """A line to type, and what the page says that it prints, if it does."""
+
+    line: str
+    printed: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> list[str]:
+        return shlex.split(self.line, comments=True)
+
+    @property
+    def status(self) -> int:
+        return max((status for part, status in STATUS.items() if part in self.line), default=0)
+
+    @property
+    def is_run(self) -> bool:
+        return not self.line.startswith(tuple(NOT_RUN))
 
 
-NOT_COMPARED = {
-    ".ssp, .ssd, .fmu ── documents": "a drawing",
+SHELL = {"", "sh", "console"}
+NOT_RUN = {
+    "ssptool studio ": "serves until it is stopped: tests/studio/test_seeing.py",
+    "ssptool --install-completion": "changes the shell: tests/cli/test_process.py",
+    "pip install ": "changes the installation: .ci/wheels-check",
+    "make ": "builds and tests the project",
+    ".venv/bin/python -m pytest ": "tests of the project",
+    ".venv/bin/python -m tests.qualification ": "tests/qualification/test_evidence.py",
+    "python cross_check.py ": "a script: tests/test_cross_check.py",
+    "cmake ": "builds what the tests need: tests/cmake_build.py",
+    "LD_PRELOAD=": "tests of the project under sanitizers, as `make sanitize`",
+    "xmllint ": "another program, with the library of: tests/documents/test_schema_equivalence.py",
+    "cd editors/vscode": "fetches packages; the extension: tests/language_server/test_extension.py",
+    "npm ": "the same",
+    "code ": "the same",
+}
+"""Beginnings of command lines that are not run here, each with the reason and the test that there is."""
+
+OTHERS = {
+    "vim.api.": "Neovim: tests/language_server/test_neovim.py",
+    "(add-to-list ": "Emacs, which the tests do not have",
+    "[language-server.": "Helix, which the tests do not have",
+    "repos:": "pre-commit, which downloads; its hooks: tests/cli/test_validate.py",
+    "flowchart ": "a drawing: tests/test_layers.py",
+    "@UNITS.rule(": "would add a rule: tests/rules/test_catalogue.py",
     "master must be one of": "an error in Python: tests/api/test_arguments.py",
     "error: internal error:": "a bug of ssptool: tests/cli/test_wrong_usage.py",
-    "cost            ": "times of the machine, and components in their order: tests/cli/test_statistics.py",
-    "pip install": "changes the installation; the commands below it run a study: tests/cli/test_report.py",
-    "make run": "builds the project",
-    "python cross_check.py": "a script, not the command: tests/test_cross_check.py",
-    "cd editors/vscode": "builds the extension: editors/vscode/README.md",
-    "page (ssptool/studio/page)": "a drawing",
+    "cost            ": "times of the machine: tests/cli/test_statistics.py",
 }
-"""Examples on pages, by their beginning, whose output no test of this file compares, each with the reason."""
+"""Beginnings of blocks that are nothing for ssptool to read, each with the reason and the test that there is."""
+
+STATUS = {
+    "validate broken": 1,
+    "--for omsimulator,fmpy,libcosim,ecos": 1,
+    "--init fixed-point": 1,
+    "run crash.ssp": 1,
+    "run twice": 1,
+    "--record x2": 2,
+    "study points.toml": 1,
+    "compare after.csv before.csv": 1,
+    "reproduce short.csv": 1,
+    "diff oscillators work": 1,
+}
+"""Parts of commands that end with another exit status than 0, as their page says."""
 
 
-@pytest.mark.parametrize(
-    "page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda page: page.name
-)
-def test_output_on_a_page_is_compared_or_listed_with_a_reason(page):
-    """Output stands below its command; commands without output stand alone."""
-    shown = [textwrap.dedent(code).strip("\n") for code in examples(page)]
-    alone = [code for code in shown if not code.startswith("$ ") and not is_commands(code)]
-    assert not [code for code in alone if not code.startswith(tuple(NOT_COMPARED))]
+@cache
+def blocks(page: Path) -> list[Block]:
+    found, above = [], ""
+    for token in MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8")):
+        if token.type == "inline":
+            above = token.content
+        elif token.type in ("fence", "code_block"):
+            name, above = re.search(r"`([^`\s]+)`:$", above), ""
+            found.append(Block(token.info, name[1] if name else "", token.content.rstrip("\n")))
+    return found
 
 
-def is_commands(code: str) -> bool:
-    return all(line.startswith(("ssptool ", "#")) for line in code.splitlines() if line.strip())
+def commands(block: Block) -> list[Command]:
+    """Of a transcript, where each command has a prompt; of lines that stand alone; of a definition of CI in YAML."""
+    if block.text.startswith(tuple(OTHERS)):
+        return []
+    if block.language == "yaml":
+        return [Command(line) for line in steps(yaml.safe_load(block.text))]
+    if block.language not in SHELL:
+        return []
+    text = block.text.replace("\\\n", "")
+    if not text.startswith("$ "):
+        return [Command(line) for line in text.splitlines() if line.strip()]
+    shown = [part.rstrip().split("\n") for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]]
+    return [Command(line, tuple(printed)) for line, *printed in shown]
 
 
-def pattern(expected: list[str]) -> str:
+def steps(definition: Any) -> Iterator[str]:
+    """Command lines of a definition of CI: what is to `run`, or a `script`."""
+    if isinstance(definition, list):
+        for one in definition:
+            yield from steps(one)
+    elif isinstance(definition, dict):
+        for key, value in definition.items():
+            if key in ("run", "script"):
+                yield from [value] if isinstance(value, str) else value
+            else:
+                yield from steps(value)
+
+
+def commands_of(page: Path) -> list[Command]:
+    return [command for block in blocks(page) for command in commands(block)]
+
+
+def python_of(page: Path) -> list[str]:
+    return [b.text for b in blocks(page) if b.language == "python" and not b.text.startswith(tuple(OTHERS))]
+
+
+def words_of_commands(page: Path) -> list[str]:
+    """Those of commands that run, and the texts in the files that the reader writes for them."""
+    run = [word for command in commands_of(page) if command.is_run for word in command.words]
+    return run + [word for block in blocks(page) if block.name for word in re.findall(r'"([^"\n]*)"', block.text)]
+
+
+def words_of_python(page: Path) -> list[str]:
+    """Texts, and `new` before that which names a new system."""
+    return [word.strip('"') for code in python_of(page) for word in re.findall(r'"[^"\n]*"|\bnew\b', code)]
+
+
+def on_pages(words: Callable[[Path], list[str]]) -> pytest.MarkDecorator:
+    """Parameters: the pages that have such words; those with FMUs of another tool where there is this tool."""
+    found = [(page, named(words(page))) for page in PAGES if words(page)]
+    pages = [
+        pytest.param(
+            page,
+            id=page.relative_to(ROOT).as_posix(),
+            marks=[where_wheels_are] if {*files} & {*OF_ANOTHER_TOOL} else [],
+        )
+        for page, files in found
+    ]
+    return pytest.mark.parametrize("page", pages)
+
+
+def pattern(expected: tuple[str, ...]) -> str:
     """`…` alone in a line stands for lines, inside of one for text; the wall time is what it is."""
     parts = ["(?:.*\n)*" if line == "…" else re.escape(line).replace("…", ".*") + "\n" for line in expected]
     return re.sub(r"steps,\\ .*real\\ time", "steps,.*real\\\\ time", "".join(parts))
 
 
-# -- what the transcripts need: each page shows commands on small systems of the reader ---------------------------
+@on_pages(words_of_commands)
+def test_commands_print_what_the_page_shows(ssptool, tmp_path, page):
+    """In the order of the page, in one folder with the files of the reader."""
+    for block in blocks(page):
+        if block.name:
+            Path(block.name).write_text(block.text + "\n", encoding="utf-8")
+    make_files(words_of_commands(page), tmp_path)
+    for command in filter(lambda command: command.is_run, commands_of(page)):
+        program, *words = command.words
+        if program == "cat":
+            printed = Path(*words).read_text(encoding="utf-8")
+        else:
+            assert program == "ssptool", command.line
+            status, out, err = ssptool(*words)
+            printed = out + err
+            assert status == command.status, f"{command.line}\n{printed}"
+        assert not command.printed or re.fullmatch(pattern(command.printed), printed.rstrip("\n") + "\n"), printed
 
 
-def systems_of_the_reader(folder: Path) -> None:
-    """The example systems; a copy to edit, one with a misspelt connector, one with a connection that stands twice."""
-    (folder / "systems").symlink_to(ROOT / "systems")
-    example = ROOT / "systems" / "dual_mass_oscillator"
-    shutil.copytree(example, folder / "oscillators")
-    text = (example / "SystemStructure.ssd").read_text(encoding="utf-8")
-    (connection,) = re.findall(r".*startConnector=\"x1\".*/>\n", text)
-    twice = connection + connection.replace("/>", ' suppressUnitConversion="true"/>')
-    mistakes = {"broken": ('startConnector="x1"', 'startConnector="y1"'), "plant": (connection, twice)}
-    for name, (right, wrong) in mistakes.items():
-        shutil.copytree(example, folder / name)
-        (folder / name / "SystemStructure.ssd").write_text(text.replace(right, wrong), encoding="utf-8")
-
-
-def files_of_the_pages(folder: Path) -> None:
-    """A table, an FMU with a parameter set inside, two systems of them, a study with two mistakes, an optimization."""
-    (folder / "push.csv").write_text("time,F [N]\n0,0\n2,10\n", encoding="utf-8")
-    oscillator = ROOT / "systems" / "one_dof_oscillator"
-    shutil.copy(oscillator / "resources" / "Mass.fmu", folder / "mass.fmu")
-    with zipfile.ZipFile(folder / "mass.fmu", "a") as fmu:
-        fmu.writestr("extra/org.example.sets/heavy.ssv", HEAVY)
-    with library.new(folder / "plant.ssp", folder / "mass.fmu"):
-        pass
-    library.pack(oscillator, folder / "oscillator.ssp")
-    (folder / "points.csv").write_text("System2.k2,System1.c1\n5,abc\n", encoding="utf-8")
-    (folder / "points.toml").write_text(POINTS, encoding="utf-8")
-    page = (ROOT / "docs" / "studies.md").read_text(encoding="utf-8")
-    (damping,) = (
-        one for one in re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL) if "optimize" in one
-    )
-    (folder / "damping.toml").write_text(damping.replace('"dual_mass', '"systems/dual_mass'), encoding="utf-8")
-
-
-def files_that_the_reader_writes(page: Path, folder: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    for name, content in re.findall(r"^Write `(\S+)`:\n\n```toml\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-        (folder / name).write_text(content, encoding="utf-8")
-
-
-def fmus_that_fail(folder: Path) -> None:
-    """A system of which one FMU crashes at 0.455 s, and an FMU that logs."""
-    shutil.copy(chatty_fmu.build(folder) / "chatty2.fmu", folder / "B.fmu")
-    misbehaving = misbehaving_fmu.build() / "fmi2" / "Misbehaving.fmu"
-    with library.new(folder / "crash.ssp", stop_time=1) as crash:
-        crash.add(misbehaving, name="Good").add(misbehaving, name="Bad").connect("Good.y", "Bad.u")
-        crash.set("Bad.what", misbehaving_fmu.WRITE_TO_NULL).set("Bad.when", 0.455)
-
-
-HEAVY = """<?xml version="1.0" encoding="UTF-8"?>
-<ssv:ParameterSet xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues" version="1.0" name="Heavy">
-  <ssv:Parameters>
-    <ssv:Parameter name="m"><ssv:Real value="2"/></ssv:Parameter>
-    <ssv:Parameter name="k"><ssv:Real value="2"/></ssv:Parameter>
-  </ssv:Parameters>
-</ssv:ParameterSet>
-"""
-POINTS = """system = "systems/dual_mass_oscillator"
-
-[results]
-peak = 'max("System1.x1")'
-
-[design]
-kind = "table"
-file = "points.csv"
-
-[factors]
-"System1.m1" = {}
-"""
-
-
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if transcripts(page)], ids=lambda page: page.relative_to(ROOT).as_posix()
-)
-def test_the_pages_show_what_is_printed(ssptool, tmp_path, page):
-    """Commands of a page in their order, in one folder."""
-    systems_of_the_reader(tmp_path)
-    files_of_the_pages(tmp_path)
-    fmus_that_fail(tmp_path)
-    files_that_the_reader_writes(page, tmp_path)
-    for (program, *words), expected in transcripts(page):
-        printed = Path(*words).read_text(encoding="utf-8") if program == "cat" else "".join(ssptool(*words)[1:])
-        assert not expected or re.fullmatch(pattern(expected), printed.rstrip("\n") + "\n"), printed
-
-
-@where_wheels_are
-def test_the_first_screen_of_the_readme_works_with_fmus_of_another_tool(ssptool, tmp_path):
-    """Its commands; the Python below them says where this ends: der(w) = (150 - w - w / 2) / inertia, at w = 100."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    shell = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0]
-    for name in ("Motor", "Load"):
-        python_fmu(name, 2, tmp_path)
-    for line in shell.splitlines():
-        status, out, err = ssptool(*shlex.split(line, comments=True)[1:])
-        assert status == 0, out + err
-
-
-PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-WITH_PYTHON = [page for page in PAGES if PYTHON.search(page.read_text(encoding="utf-8"))]
-
-
-@where_wheels_are
-@pytest.mark.parametrize("page", WITH_PYTHON, ids=lambda page: page.relative_to(ROOT).as_posix())
+@on_pages(words_of_python)
 def test_python_on_the_pages_runs(ssptool, tmp_path, page):
     """In the order of the page; what is called `test_…` is run too."""
-    for name in ("Motor", "Load", "Half"):
-        python_fmu(name, 2, tmp_path)
-    (tmp_path / "Half.fmu").rename(tmp_path / "Sensor.fmu")
-    with library.new("plant.ssp", "Motor.fmu", "Load.fmu", stop_time=3) as plant:
-        plant.connect("Motor", "Load")
-    (tmp_path / "systems").symlink_to(ROOT / "systems")
-    oscillator = shutil.copytree(ROOT / "systems" / "dual_mass_oscillator", tmp_path / "dual_mass_oscillator")
-    library.simulate(oscillator, stop_time=0.1, output="other.csv")
-    shutil.copy("other.csv", "slow.csv")
-    shutil.copy("other.csv.json", "slow.csv.json")
-    with library.new("masses.ssp", *sorted(oscillator.glob("resources/System?.fmu"))) as masses:
-        masses.connect("System1", "System2")
-    if page.name == "packages.md":
-        library.unpack("plant.ssp", "plant")
-    if page.name in ("packages.md", "README.md"):
-        Path("plant.ssp").unlink()
+    make_files(words_of_python(page), tmp_path)
     names: dict[str, Any] = {"ssptool": library}
-    for code in PYTHON.findall(page.read_text(encoding="utf-8")):
+    for code in python_of(page):
         exec(compile(code, str(page), "exec"), names)
     for name, check in names.items():
         if name.startswith("test_"):
             check()
+
+
+@on_every_page
+def test_every_block_is_run_or_listed_with_a_reason(page):
+    """Commands, Python, files that commands read, and documents; `text` is a drawing or a formula."""
+    words = words_of_commands(page)
+    for block in blocks(page):
+        if not block.text.startswith(tuple(OTHERS)):
+            match block.language:
+                case "text":
+                    assert "ssptool " not in block.text
+                case "python" | "json" | "xml":
+                    pass
+                case _:
+                    assert commands(block) or block.name in words or "[tool.ssptool]" in block.text, block
+
+
+def test_nothing_is_listed_that_no_page_has():
+    lines = [command.line for page in PAGES for command in commands_of(page)]
+    texts = [block.text for page in PAGES for block in blocks(page)]
+    assert [one for one in NOT_RUN if not any(line.startswith(one) for line in lines)] == []
+    assert [one for one in OTHERS if not any(text.startswith(one) for text in texts)] == []
+    assert [one for one in STATUS if not any(one in line for line in lines)] == []
+    code = [words for page in PAGES for words in (words_of_commands(page), words_of_python(page))]
+    assert {file for words in code for file in named(words)} == {*FILES}
+    tests = {name for reason in (*NOT_RUN.values(), *OTHERS.values()) for name in re.findall(r"\S+/\S+", reason)}
+    assert [name for name in tests if not (ROOT / name).exists()] == []
+
+
+# -- what other programs read, and what is not run here -----------------------------------------------------------
+
+
+@on_every_page
+def test_commands_that_are_not_run_can_be_called(page):
+    """Those that serve, and clients of MCP that start one: their options are parsed."""
+    lines = [command.words for command in commands_of(page) if not command.is_run]
+    servers = [json.loads(block.text)["mcpServers"]["ssptool"] for block in blocks(page) if block.language == "json"]
+    for program, *words in (*lines, *([server["command"], *server["args"]] for server in servers)):
+        if program == "ssptool" and not words[0].startswith("--"):
+            with typer.main.get_command(app).commands[words[0]].make_context(words[0], words[1:]):
+                pass
+
+
+@on_every_page
+def test_targets_that_are_named_are_in_the_makefile(page):
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    typed = [command.line for command in commands_of(page)] + re.findall(r"`([^`]+)`", page.read_text(encoding="utf-8"))
+    for line in typed:
+        if line.startswith("make "):
+            _, *words = shlex.split(line, comments=True)
+            assert {word for word in words if "=" not in word} <= targets, line
+
+
+@pytest.mark.parametrize("text", [b.text for page in PAGES for b in blocks(page) if b.language == "xml"])
+def test_elements_in_xml_are_valid_where_they_stand(tmp_path, text):
+    """In a system of SSP 1.0, with the files that they name."""
+    for name in re.findall(r'source="([^"]+)"', text):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        make_files([Path(name).name], (tmp_path / name).parent)
+    (tmp_path / "SystemStructure.ssd").write_text(AROUND_ELEMENTS.format(text), encoding="utf-8")
+    report = library.validate(tmp_path)
+    assert not report.errors and not report.warnings, report
+
+
+AROUND_ELEMENTS = """<?xml version="1.0" encoding="UTF-8"?>
+<ssd:SystemStructureDescription version="1.0" name="Plant"
+    xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription"
+    xmlns:ssc="http://ssp-standard.org/SSP1/SystemStructureCommon">
+  <ssd:System name="Plant">
+    <ssd:Elements>{}</ssd:Elements>
+  </ssd:System>
+  <ssd:Units><ssc:Unit name="N"><ssc:BaseUnit kg="1" m="1" s="-2"/></ssc:Unit></ssd:Units>
+</ssd:SystemStructureDescription>
+"""
+
+
+@pytest.mark.parametrize("text", [b.text for page in PAGES for b in blocks(page) if "[tool.ssptool]" in b.text])
+def test_settings_on_a_page_count(ssptool, tmp_path, text):
+    """They change what is found in a system that other tools do not read."""
+    make_files(["systems"], tmp_path)
+    stated = tomllib.loads(text)["tool"]["ssptool"]
+    assert library.validate("systems/mass_spring_damper", settings_file=False).errors == ()
+    for name, content in (("pyproject.toml", text), ("ssptool.toml", text.partition("\n")[2])):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        report = library.validate("systems/mass_spring_damper", settings_file=tmp_path / name)
+        assert {one.code[:4] for one in report.errors} == {"PEER"}, report
+    assert {"strict", "ignore", "for"} <= {*stated}
 
 
 def test_the_readme_names_every_command():

@@ -63,6 +63,17 @@ MODELS = {
         {register}("inertia", causality={causality}.parameter, variability={variability}.tunable))
         {register}("speed", causality={causality}.output))
     """,
+    "Gearbox": """
+        self.speed, self.gear, self.load, self.torque = 0.0, 0, 0.0, 0.0
+        {register}("speed", causality={causality}.input))
+        {register}("load", causality={causality}.input))
+        self.register_variable({integer}("gear", causality={causality}.input))
+        {register}("torque", causality={causality}.output))
+    """,
+    "Brake": """
+        self.force = 0.0
+        {register}("force", causality={causality}.output))
+    """,
 }
 EQUATIONS = {
     "Wave": "self.y = math.sin(time)",
@@ -74,6 +85,8 @@ EQUATIONS = {
         self.y = math.sin(time) + self.u / 2 + self.floor * math.sin(12345.678 * self.calls)""",
     "Ender": "self.y = time",
     "Motor": "self.torque = 150 - self.speed",
+    "Gearbox": "self.torque = (self.load + self.speed) / max(self.gear, 1)",
+    "Brake": "self.force = 100.0",
     "Load": """steady, self.now, before = self.torque / 0.5, time, self.now
         self.speed = steady + (self.speed - steady) * math.exp(-0.5 * (time - before) / self.inertia)""",
 }
@@ -81,7 +94,7 @@ EQUATIONS = {
 
 _CLASS = """
 import math
-from {package} import {slave}, {causality}, {variability}, {real}
+from {package} import {slave}, {causality}, {variability}, {real}, {integer}
 
 
 class {name}({slave}):
@@ -100,8 +113,8 @@ class {name}({slave}):
         return {goes_on}
 """
 _WORDS = {
-    2: {"package": "pythonfmu", "slave": "Fmi2Slave", "real": "Real"},
-    3: {"package": "pythonfmu3", "slave": "Fmi3Slave", "real": "Float64"},
+    2: {"package": "pythonfmu", "slave": "Fmi2Slave", "real": "Real", "integer": "Integer"},
+    3: {"package": "pythonfmu3", "slave": "Fmi3Slave", "real": "Float64", "integer": "Int32"},
 }
 
 
