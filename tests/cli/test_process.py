@@ -1,5 +1,8 @@
 """The command as a process of its own: how it begins and ends."""
 
+import os
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +38,19 @@ def test_what_is_to_be_done_at_the_end_of_the_process_is_done():
     done = run(code, "--version")
     assert done.returncode == 0
     assert done.stdout.endswith("the last word\n")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_completion_is_installed_for_the_shell_that_asks(tmp_path):
+    """Into the folder of the user, where bash reads it at its next start."""
+    line = f"{shlex.quote(sys.executable)} -m ssptool --install-completion; true"
+    done = subprocess.run(
+        ["bash", "-c", line], env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
+    assert "bash completion installed" in done.stdout, done.stderr
+    (script,) = (tmp_path / ".bash_completions").iterdir()
+    assert str(script) in (tmp_path / ".bashrc").read_text(encoding="utf-8")
+    assert "complete_bash" in script.read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")

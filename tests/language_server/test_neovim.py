@@ -1,6 +1,9 @@
-"""A real editor: Neovim opens a broken document, shows its finding, and applies the fix."""
+"""A real editor, set up as docs/editors.md says: Neovim shows a finding of a broken document and applies its fix."""
 
 import json
+import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +14,9 @@ import pytest
 NEOVIM = shutil.which("nvim")
 pytestmark = pytest.mark.skipif(NEOVIM is None, reason="Neovim is not installed")
 
-# Only what Neovim 0.7 has, as in docs/editors.md. The choice among actions, which a person makes, is made here.
+PAGE = Path(__file__).parents[2] / "docs" / "editors.md"
+
+# The choice among actions, which a person makes, is made here.
 LUA = """
 local answer = {}
 vim.ui.select = function(items, options, choose)
@@ -19,8 +24,6 @@ vim.ui.select = function(items, options, choose)
   choose(items[1], 1)
 end
 vim.cmd('edit ' .. vim.fn.fnameescape(FILE))
-local client = vim.lsp.start_client({ name = 'ssptool', cmd = { PYTHON, '-m', 'ssptool', 'lsp' } })
-vim.lsp.buf_attach_client(0, client)
 local function faults()
   return vim.tbl_filter(function(one) return one.severity <= 2 end, vim.diagnostic.get(0))
 end
@@ -39,17 +42,30 @@ vim.cmd('qall!')
 """
 
 
+def with_the_command(folder: Path) -> dict[str, str]:
+    """An environment in which `ssptool` is that of this Python."""
+    (folder / "bin").mkdir()
+    command = folder / "bin" / "ssptool"
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m ssptool "$@"\n')
+    command.chmod(0o755)
+    return {**os.environ, "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
+
+
 def test_neovim_shows_a_finding_and_applies_its_fix(oscillator: Path, tmp_path: Path):
     structure = oscillator / "SystemStructure.ssd"
     before = structure.read_text()
     broken = before.replace('startElement="System1" startConnector="x1"', 'startElement="Sytsem1" startConnector="x1"')
     structure.write_text(broken)
-    given = {"FILE": structure, "PYTHON": sys.executable, "OUT": tmp_path / "answer.json"}
+    given = {"FILE": structure, "OUT": tmp_path / "answer.json"}
+    (settings,) = re.findall(r"^```lua\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    (tmp_path / "init.lua").write_text(settings)
     script = tmp_path / "try.lua"
     script.write_text("".join(f"local {name} = {json.dumps(str(value))}\n" for name, value in given.items()) + LUA)
     assert NEOVIM is not None
-    command = [NEOVIM, "--headless", "--clean", "-n", "-c", f"luafile {script}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False)
+    command = [NEOVIM, "--headless", "-u", tmp_path / "init.lua", "-i", "NONE", "-n", "-c", f"luafile {script}"]
+    done = subprocess.run(
+        command, env=with_the_command(tmp_path), capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False
+    )
     assert (tmp_path / "answer.json").exists(), done.stderr
     answer = json.loads((tmp_path / "answer.json").read_text())
     line = broken[: broken.index("Sytsem1")].count("\n") + 1
