@@ -315,6 +315,22 @@ def test_targets_that_are_named_are_in_the_makefile(page):
             assert {word for word in words if "=" not in word} <= targets, line
 
 
+@on_every_page
+def test_blocks_of_data_are_well_formed(page):
+    for block in blocks(page):
+        if block.language in PARSERS:
+            assert PARSERS[block.language](block.text)
+
+
+PARSERS: dict[str, Callable[[str], Any]] = {"toml": tomllib.loads, "json": json.loads, "yaml": yaml.safe_load}
+
+
+def test_hooks_that_a_page_uses_are_offered():
+    offered = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
+    used = [yaml.safe_load(b.text)["repos"] for page in PAGES for b in blocks(page) if b.text.startswith("repos:")]
+    assert {hook["id"] for repos in used for repo in repos for hook in repo["hooks"]} == offered
+
+
 @pytest.mark.parametrize("text", [b.text for page in PAGES for b in blocks(page) if b.language == "xml"])
 def test_elements_in_xml_are_valid_where_they_stand(tmp_path, text):
     """In a system of SSP 1.0, with the files that they name."""
