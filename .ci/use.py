@@ -1,7 +1,7 @@
-"""Use an installed ssptool as a user does: what is there, findings, a run, an export, a study; print hashes of results.
+"""Use an installed ssptool as a user does: an example, findings, a run, an export, a study; print hashes of results.
 
-`python .ci/use.py` needs the FMUs of the example systems, and writes into the current folder. It ends with 1 if
-something does not work or the result is wrong. Packages are tried with it, on every platform.
+`python .ci/use.py` writes into the current folder. It ends with 1 if something does not work or the result is wrong.
+Packages are tried with it, on every platform.
 """
 
 import csv
@@ -10,12 +10,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-SYSTEM = Path(__file__).resolve().parents[1] / "systems" / "dual_mass_oscillator"
+SYSTEM = "dual_mass_oscillator"
 FORCE = 5.0
 """System2.F at the start [N], of the closed form."""
 
-STUDY = """\
-system = '{system}'
+STUDY = f"""\
+system = "{SYSTEM}"
 [factors]
 "System1.c1" = [0.1, 0.2]
 [results]
@@ -24,12 +24,13 @@ peak = 'max("System1.x1")'
 
 
 def main() -> int:
+    ssptool("example", SYSTEM)
     ssptool("doctor", SYSTEM)
     ssptool("validate", SYSTEM)
     ssptool("run", SYSTEM, "--stop-time", "1", "--output", "run.csv")
     ssptool("export", SYSTEM, "one.fmu")
     ssptool("run", "one.fmu", "--stop-time", "1", "--output", "exported.csv")
-    Path("peaks.toml").write_text(STUDY.format(system=SYSTEM), encoding="utf-8")
+    Path("peaks.toml").write_text(STUDY, encoding="utf-8")
     ssptool("study", "peaks.toml", "--output", "study")
     Path("study.txt").write_text(ssptool("study", "results", "study"), encoding="utf-8")
     with Path("run.csv").open(encoding="utf-8", newline="") as file:

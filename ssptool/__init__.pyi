@@ -41,6 +41,11 @@ from ssptool.api.edit import set_default_variant as set_default_variant
 from ssptool.api.edit import unified_diff as unified_diff
 from ssptool.api.edit import unpack as unpack
 from ssptool.api.edit import upgrade as upgrade
+from ssptool.api.examples import ExamplesMissing as ExamplesMissing
+from ssptool.api.examples import ExampleSystem as ExampleSystem
+from ssptool.api.examples import UnknownExample as UnknownExample
+from ssptool.api.examples import example as example
+from ssptool.api.examples import list_examples as list_examples
 from ssptool.api.export import Exportable as Exportable
 from ssptool.api.export import ExportCapability as ExportCapability
 from ssptool.api.export import ExportedFmu as ExportedFmu

@@ -52,6 +52,7 @@ PANELS = {
         "reproduce": "Repeat the run of a result, and compare the values.",
     },
     "Edit": {
+        "example": "List the example systems, or write one into a folder.",
         "new": "Make a system, empty or with FMUs.",
         "add": "Add FMUs, packages or tables, or a system, or a connector.",
         "remove": "Remove elements or connectors. The inverse of `add`.",
@@ -104,7 +105,7 @@ FAMILIES = {
         "replace",
     ),
     "edit_parameters": ("set", "unset", "bind", "unbind", "map", "unmap"),
-    "package": ("pack", "unpack", "convert", "export", "variant", "upgrade", "downgrade", "diff"),
+    "package": ("example", "pack", "unpack", "convert", "export", "variant", "upgrade", "downgrade", "diff"),
 }
 """Module → its commands. A command of no family is in the module of its own name."""
 

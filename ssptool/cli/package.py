@@ -1,5 +1,6 @@
-"""Commands about packages, variants and versions: pack, unpack, convert, export, variant, upgrade, downgrade, diff."""
+"""Commands about packages, variants and versions: example, pack, unpack, convert, export, variant, upgrade, …"""
 
+import shlex
 from collections import Counter
 from enum import StrEnum
 from pathlib import Path
@@ -17,6 +18,34 @@ from ssptool.errors import counted
 if TYPE_CHECKING:
     from ssptool.editing.package import VariantEdit
     from ssptool.editing.versions import Migration
+
+
+def example_command(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="The example. Without it they are listed.")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="FOLDER", help="Where to write it; without it a folder of its name.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write into a folder that is not empty; its other files stay.")
+    ] = False,
+) -> None:
+    """List the example systems, or write one into a folder.
+
+    Their FMUs have libraries for Linux, Windows and macOS where ssptool was installed from a package, else for this
+    platform.
+
+    For example `ssptool example`, and `ssptool example dual_mass_oscillator`.
+    """
+    if name is None:
+        for one in ssptool.list_examples():
+            say(f"{one.name}\n    {one.description}")
+        say("To write one into a folder: `ssptool example NAME`")
+        return
+    written = ssptool.example(name, folder, force=force)
+    say(f"{written.folder}: {counted(len(written.names), 'file')}")
+    say(f"To run it: `ssptool run {shlex.quote(str(written.folder))}`")
 
 
 def pack_command(

@@ -30,7 +30,7 @@ def make_files(words: Sequence[str], folder: Path) -> None:
 
 def named(words: Sequence[str]) -> list[str]:
     """Files by the words of commands or the texts of code; `a.study#1` and `a.fmu!b` are in `a.study` and `a.fmu`."""
-    made = {after for before, after in pairwise(words) if before in ("new", "--output")}
+    made = {after for before, after in pairwise(words) if before in ("new", "--output", "example")}
     made |= {after.replace(".toml", ".study") for before, after in pairwise(words) if before == "study"}
     found = {re.split("[/#!]", word)[0] for word in words} - made
     return [name for name in FILES if name in found]

@@ -24,24 +24,26 @@ elseif(processor MATCHES "^(aarch64|arm64)$")
     set(architecture aarch64)
 endif()
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND architecture)
-    set(FMI1_PLATFORM linux64)
-    set(FMI2_PLATFORM linux64)
+    set(platform linux64)
     set(FMI3_PLATFORM ${architecture}-linux)
     set(FMU_SUFFIX .so)
 elseif(CMAKE_SYSTEM_NAME STREQUAL "Darwin" AND architecture)
-    set(FMI1_PLATFORM darwin64)
-    set(FMI2_PLATFORM darwin64)
+    set(platform darwin64)
     set(FMI3_PLATFORM ${architecture}-darwin)
     set(FMU_SUFFIX .dylib)
 elseif(CMAKE_SYSTEM_NAME STREQUAL "Windows" AND architecture STREQUAL "x86_64")
-    set(FMI1_PLATFORM win64)
-    set(FMI2_PLATFORM win64)
+    set(platform win64)
     set(FMI3_PLATFORM x86_64-windows)
     set(FMU_SUFFIX .dll)
 else()
     message(FATAL_ERROR "FMUs cannot be built for ${CMAKE_SYSTEM_NAME} on ${CMAKE_SYSTEM_PROCESSOR}; "
                         "Linux and macOS on x86_64 and aarch64, and Windows on x86_64, are supported.")
 endif()
+
+# FMI 1.0 and 2.0 have no names for other machines than x86: an FMU of several platforms needs some.
+set(FMI1_PLATFORM ${platform} CACHE STRING "Folder of the library in FMUs of FMI 1.0")
+set(FMI2_PLATFORM ${platform} CACHE STRING "Folder of the library in FMUs of FMI 2.0")
+set(DESCRIPTIONS "" CACHE PATH "Folder content/ of another build, if the programs made here do not run on this machine")
 
 option(SSPTOOL_SANITIZE "Build the FMUs with the address and undefined-behaviour sanitizers" OFF)
 
@@ -85,15 +87,22 @@ function(pack_fmu target version platform name binary)
         set(copy_more COMMAND ${CMAKE_COMMAND} -E make_directory ${content}/terminalsAndIcons
                       COMMAND ${CMAKE_COMMAND} -E copy ${terminals} ${content}/${more})
     endif()
+    if(DESCRIPTIONS)
+        set(describe ${CMAKE_COMMAND} -E copy ${DESCRIPTIONS}/fmi${version}/${target}/modelDescription.xml
+                     ${content}/modelDescription.xml)
+    else()
+        set(describe ${target}_describe ${version} ${content}/modelDescription.xml)
+        set(describing ${target}_describe)
+    endif()
     add_custom_command(
         OUTPUT ${fmu}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${content}/binaries/${platform} ${PROJECT_BINARY_DIR}/fmi${version}
-        COMMAND ${target}_describe ${version} ${content}/modelDescription.xml
+        COMMAND ${describe}
         COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:${binary}> ${content}/binaries/${platform}/${name}${FMU_SUFFIX}
         ${copy_more}
         COMMAND ${Python_EXECUTABLE} ${PACK} ${fmu} ${content}
                 modelDescription.xml binaries/${platform}/${name}${FMU_SUFFIX} ${more}
-        DEPENDS ${binary} ${target}_describe ${PACK} ${terminals}
+        DEPENDS ${binary} ${describing} ${PACK} ${terminals}
         COMMENT "Packing fmi${version}/${target}.fmu"
         VERBATIM)
     add_custom_target(${target}_fmi${version}_fmu ALL DEPENDS ${fmu})
@@ -138,8 +147,8 @@ function(add_fmu target source)
             set(functions ${target}_fmi1_functions)
         endif()
         set(binary ${target}_fmi${version})
-        add_library(${binary} MODULE $<TARGET_OBJECTS:fmu_core> $<TARGET_OBJECTS:${functions}> ${equations})
-        set_target_properties(${binary} PROPERTIES PREFIX "" SUFFIX ${FMU_SUFFIX})
+        add_library(${binary} SHARED $<TARGET_OBJECTS:fmu_core> $<TARGET_OBJECTS:${functions}> ${equations})
+        set_target_properties(${binary} PROPERTIES PREFIX "" SUFFIX ${FMU_SUFFIX} NO_SONAME ON)
         target_link_libraries(${binary} PRIVATE fmu_settings)
         pack_fmu(${target} ${version} ${FMI${version}_PLATFORM} ${ARG_NAME} ${binary} "${ARG_TERMINALS}")
     endforeach()
