@@ -378,7 +378,8 @@ class NotInFolder(EditError):
 def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = False) -> Packed:
     """Make a package of a folder; equal folders give equal files.
 
-    `README.md` and `ssptool.toml` beside the structures and hidden files are left out, and named in the result.
+    READMEs, `ssptool.toml` and outputs of commands beside the structures and hidden files are left out; the result
+    names them.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ from ssptool.api.check import DEFAULTS, Codes, SystemOptions, parameter_files, r
 from ssptool.arguments import WrongArgument, count, flag, number, path, seconds, start_value_texts, texts
 from ssptool.child_processes import passing
 from ssptool.documents.archive import Archive
+from ssptool.documents.aside import aside
 from ssptool.documents.uri import UP
 from ssptool.engine.assembly.instances import with_libraries
 from ssptool.engine.planning.plan import Plan as Plan
@@ -340,10 +341,10 @@ def _inputs(archive: Archive, plan: Plan, files: tuple[Path, ...]) -> Iterator[I
     """
     sources = [*(one.source for one in plan.instances), *(one.source for one in plan.network.tables.values())]
     unpacked = archive.path.is_dir() or archive.path.suffix == ".ssd"
-    outputs = archive.outputs()
+    no_part = aside(archive)
     for name in archive.names():
         result = unpacked and name not in sources and is_result(archive.local_path(name))
-        if not result and name not in outputs:
+        if not result and name not in no_part:
             yield Input(name, archive.local_path(name))
     for source in dict.fromkeys(source for source in sources if source.startswith(UP)):
         fmu = archive.local_path(source)

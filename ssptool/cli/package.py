@@ -59,8 +59,8 @@ def pack_command(
 ) -> None:
     """Pack a folder into a package. Equal folders give equal files.
 
-    README.md and ssptool.toml beside the structures and hidden files such as .git are left out. An existing package
-    is replaced.
+    READMEs, ssptool.toml and results beside the structures and hidden files such as .git are left out. An existing
+    package is replaced.
 
     For example `ssptool pack plant`, or `ssptool pack plant delivery/plant.ssp`. The inverse is `unpack`.
     """

@@ -7,8 +7,8 @@ or none.
 
 import os
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -43,7 +43,7 @@ from ssptool.documents.storage import (
     ZipFacts,
 )
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
-from ssptool.documents.vocabulary import EXPORTED_SYSTEM, is_named_as_output
+from ssptool.documents.vocabulary import EXPORTED_SYSTEM
 from ssptool.errors import WrongUsage, WrongValue
 from ssptool.tempfiles import locked
 from ssptool.working_directory import absolute
@@ -372,27 +372,6 @@ class Archive:
             if link.target.is_dir() or link.name.lower().endswith((".ssd", ".ssp", ".fmu", *LONE_SUFFIXES)):
                 raise LinkLeadsOut(self._on_disk(link.name), self.path)
 
-    def outputs(self) -> frozenset[str]:
-        """Results, logs, plots and studies that commands have written beside the structure of an unpacked system; no
-        part of it, unless a document refers to them.
-        """
-        unpacked = self.path.is_dir() or self.path.suffix.lower() == ".ssd"
-        named = frozenset(filter(is_named_as_output, self.names())) if unpacked else frozenset()
-        return named - self._referenced() if named else named
-
-    def _referenced(self) -> set[str]:
-        """The entries to which any URI of the documents leads, in annotations too: their tools may need the files."""
-        found = set()
-        for name in self.names():
-            if not name.lower().endswith((".ssd", *LONE_SUFFIXES)):
-                continue
-            with suppress(InvalidDocument):
-                for node in self.document(name).root.iter("*"):
-                    for uri_of in filter(None, (node.get("source"), node.get("iconSource"))):
-                        with suppress(UnresolvableUri):
-                            found.add(self.resolve(name, uri_of))
-        return found
-
     def resolve(self, document_name: str, reference: str) -> str:
         """The name of the entry to which a URI in a document leads, whether or not it exists; see `uri.resolve`.
 
@@ -436,8 +415,10 @@ class Archive:
         folder = name.rstrip("/") + "/"
         return tuple(entry.removeprefix(folder) for entry in self.names() if entry.startswith(folder))
 
-    def save(self, path: Path | str | None = None) -> None:
+    def save(self, path: Path | str | None = None, *, without: Container[str] = ()) -> None:
         """Write everything, edits included, to an `.ssp` or a folder (no suffix); or the lone `.ssd`.
+
+        Entries `without` are left out of an `.ssp`.
 
         A file appears complete or not at all. Entries that were not edited keep their bytes and their order; equal
         archives give equal files. Without `path`, or onto itself, a folder or a lone `.ssd` gets the edits only, and
@@ -466,7 +447,7 @@ class Archive:
             elif target.is_dir() or not target.suffix:
                 self._save_folder(target)
             else:
-                self._save_zip(target)
+                self._save_zip(target, without)
 
     @contextmanager
     def _exclusive(self, target: Path) -> Iterator[None]:
@@ -522,6 +503,11 @@ class Archive:
     def files_read(self) -> tuple[str, ...]:
         """Files of an unpacked system, by name, of which something was read."""
         return tuple(self._seen)
+
+    @property
+    def unpacked(self) -> bool:
+        """Whether its entries are files of a folder."""
+        return isinstance(self._entries, FolderEntries)
 
     @property
     def is_lone(self) -> bool:
@@ -592,9 +578,9 @@ class Archive:
         """The content of a file; large files are not read into memory."""
         return self.content(name) if name in self._documents else self._now.local_path(name)
 
-    def _save_zip(self, target: Path) -> None:
+    def _save_zip(self, target: Path, without: Container[str]) -> None:
         with replaced_atomically(target) as file, zipfile.ZipFile(file, "w", allowZip64=False) as packed:
-            for name in self.names():
+            for name in (one for one in self.names() if one not in without):
                 info = zipfile.ZipInfo(name, _EARLIEST)
                 info.compress_type = zipfile.ZIP_DEFLATED
                 if isinstance(self._entries, ZipEntries) and self._entries.has(name):

@@ -10,11 +10,11 @@ from urllib.parse import quote, unquote
 
 from ssptool.documents import ssd
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnresolvableUri
+from ssptool.documents.aside import aside, hidden
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.saving import AtomicReplacement, stay_inside
 from ssptool.documents.uri import unportable_names, unsafe
-from ssptool.documents.vocabulary import SETTINGS_FILE
 from ssptool.editing.changes import EditError, FileEdit
 from ssptool.editing.interface import implementation_of, state_types
 from ssptool.fmu.read_description import read_description
@@ -50,34 +50,19 @@ class Unpacked:
 
 
 def leave_out(archive: Archive) -> tuple[LeftOut, ...]:
-    """Take out of the archive of a folder what is there for its authors, not for its users.
-
-    That is a `README.md`, a `ssptool.toml` and `Archive.outputs` beside the structures, and all hidden files, such as
-    those of a version control system.
+    """Take out of the archive of a folder what is there for its authors, not for its users; see `aside`.
 
     Raises
     ------
     EditError
         There are files that no package can hold; all are named.
     """
-    folder = archive.path
     if problems := sorted(_impossible(archive)):
-        raise EditError(f"{folder} cannot be packed:\n" + joined_lines(f"  {problem}" for problem in problems))
+        raise EditError(f"{archive.path} cannot be packed:\n" + joined_lines(f"  {problem}" for problem in problems))
     left_out: dict[str, str] = {}
-    outputs = archive.outputs()
-    for name in archive.names():
-        if (hidden := _hidden(name)) is not None:
-            archive.remove(name)
-            left_out[hidden] = "hidden"
-        elif name == "README.md":
-            archive.remove(name)
-            left_out[name] = "about the folder, not of the system"
-        elif name == SETTINGS_FILE:
-            archive.remove(name)
-            left_out[name] = "settings of ssptool"
-        elif name in outputs:
-            archive.remove(name)
-            left_out[name] = "written by a command"
+    for name, reason in aside(archive).items():
+        archive.remove(name)
+        left_out[hidden(name) or name] = reason
     return tuple(LeftOut(name, reason) for name, reason in sorted(left_out.items()))
 
 
@@ -146,7 +131,7 @@ def _impossible(archive: Archive) -> Iterator[str]:
     folder = archive.path
     leading_out = {link.name: link.target for link in archive.links_out()}
     for name in archive.names():
-        if _hidden(name) is not None:
+        if hidden(name) is not None:
             continue
         if target := leading_out.get(name):
             yield f"{name!r}: a link that leads out of the folder, to {target}; put a copy of the file in its place"
@@ -160,14 +145,8 @@ def _impossible(archive: Archive) -> Iterator[str]:
         for each in folders:
             path = Path(parent) / each
             name = path.relative_to(folder).as_posix()
-            if path.is_symlink() and _hidden(name) is None:
+            if path.is_symlink() and hidden(name) is None:
                 yield f"{name!r}: a link to a folder; copy the folder"
-
-
-def _hidden(name: str) -> str | None:
-    """The outermost hidden file or folder in a path; None if there is none."""
-    parts = name.split("/")
-    return next(("/".join(parts[: depth + 1]) for depth, part in enumerate(parts) if part.startswith(".")), None)
 
 
 def complete(archive: Archive) -> Iterator[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive
+from ssptool.documents.aside import aside, referenced
 from ssptool.documents.foreign_files import ForeignZip
 from ssptool.documents.saving import save_file
 from ssptool.documents.ssd import SystemStructureDescription
@@ -114,10 +115,10 @@ def export_fmu(
 
 
 def _save_package(archive: Archive, target: Path) -> None:
-    """The system; of a lone `.ssd` this with the files that were read for it."""
+    """The system, without what is no part of it; of a lone `.ssd` this with the files that were read for it."""
     files = [name for name in archive.files_read if name != archive.default]
     if not archive.is_lone or DEFAULT_STRUCTURE in files:
-        archive.save(target)
+        archive.save(target, without=aside(archive).keys() - referenced(archive))
         return
     with Archive.create(target, archive.content(archive.default)) as made:
         for name in files:

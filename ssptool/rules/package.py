@@ -9,6 +9,7 @@ from typing import cast
 from lxml import etree
 
 from ssptool.documents import ssc, ssd
+from ssptool.documents.aside import aside
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.element import Element
 from ssptool.documents.ssc import MetaSourceBase
@@ -368,14 +369,10 @@ def no_other_folders(package: Package) -> Iterator[Finding]:
 
     Fix: move the file to `resources/`, or to `extra/<your reversed domain>/`.
     """
-    unpacked = package.archive.path.is_dir()
-    outputs = package.archive.outputs()
+    no_part = aside(package.archive)
     for name in package.names:
-        top = "/" not in name
-        aside = name in outputs or (unpacked and (name.startswith(".") or (top and name.lower().startswith("readme"))))
-        settings = name == SETTINGS_FILE
-        structure = name == package.archive.default or (top and name.lower().endswith(".ssd"))
-        if not (aside or settings or structure or name.startswith(_FOLDERS)):
+        structure = name == package.archive.default or ("/" not in name and name.lower().endswith(".ssd"))
+        if not (structure or name == SETTINGS_FILE or name.startswith(_FOLDERS) or name in no_part):
             yield Finding(
                 Position(name),
                 "only *.ssd, resources/, documentation/ and extra/ may stand at the root of a package",
@@ -473,10 +470,8 @@ def portable_names(package: Package) -> Iterator[Finding]:
 
     Fix: rename the file, and the references to it.
     """
-    unpacked = package.archive.path.is_dir()
-    outputs = package.archive.outputs()
-    names = (name for name in package.names if not (unpacked and (name in outputs or name.startswith("."))))
-    for name, reason in unportable_names(names):
+    no_part = aside(package.archive)
+    for name, reason in unportable_names(name for name in package.names if name not in no_part):
         yield Finding(Position(name), f"the name {reason}", "rename the file, and the references to it")
 
 

@@ -106,10 +106,11 @@ def test_a_changed_file_is_named_where_values_differ(plant, tmp_path):
 
 
 def test_a_file_that_changes_no_value_is_named_and_the_bits_are_the_same(plant, tmp_path):
-    (plant / "README.md").write_text("other", encoding="utf-8")
+    structure = plant / "SystemStructure.ssd"
+    structure.write_text(structure.read_text(encoding="utf-8") + "<!-- other -->", encoding="utf-8")
     again = ssptool.reproduce(tmp_path / "r.csv")
     assert again.verdict == "same bits"
-    assert again.reasons == ("1 input changed since the run: README.md",)
+    assert again.reasons == ("1 input changed since the run: SystemStructure.ssd",)
 
 
 def test_a_missing_file_is_named_where_the_run_cannot_be_made(plant, tmp_path):
