@@ -137,12 +137,15 @@ def refuse_unknown(function: Callable[..., Any], options: Iterable[str], setting
 
 
 class ValidSystem(NamedTuple):
-    """An open archive, a structure in it, the findings that were accepted, and folders outside that may be read."""
+    """An open archive, a structure in it, the findings that were accepted, folders outside that may be read, and the
+    names of the documents that the structure is made of.
+    """
 
     archive: Archive
     structure: Document
     accepted: Acceptance
     outside: tuple[Path, ...]
+    documents: tuple[str, ...]
 
 
 class InvalidSystem(Exception):
@@ -205,7 +208,7 @@ def valid(
         refused, accepted = judge(report, codes, switches)
         if refused:
             raise InvalidSystem(report, refused, unused_acceptance(report, refused, codes, switches))
-        yield ValidSystem(archive, structure, accepted, switches.outside)
+        yield ValidSystem(archive, structure, accepted, switches.outside, report.files)
 
 
 def parameter_files(given: Files) -> tuple[Path, ...]:

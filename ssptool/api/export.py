@@ -114,7 +114,7 @@ def export(
     if kind is not ExportInterface.CS:
         options = {**options, "implementation": ImplementationName.ME}
     with ExitStack() as stack:
-        archive, plan, _ = stack.enter_context(opened_plan(export, system, options))
+        archive, plan, *_ = stack.enter_context(opened_plan(export, system, options))
         plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
         patterns = texts("expose", expose, "a pattern such as 'System1.*'")
         wanted = texts("platforms", platforms, "a platform such as 'win64'")

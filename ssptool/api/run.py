@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from posixpath import normpath
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar, Unpack
 
@@ -14,11 +15,10 @@ from ssptool.api.check import DEFAULTS, Codes, SystemOptions, parameter_files, r
 from ssptool.arguments import WrongArgument, count, flag, number, path, seconds, start_value_texts, texts
 from ssptool.child_processes import passing
 from ssptool.documents.archive import Archive
-from ssptool.documents.aside import aside
+from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP
 from ssptool.engine.assembly.instances import with_libraries
 from ssptool.engine.planning.plan import Plan as Plan
-from ssptool.engine.recording.formats import is_result
 from ssptool.engine.recording.formats import read_manifest as read_manifest
 from ssptool.engine.recording.formats import read_trace as read_trace
 from ssptool.engine.run.make_plan import planned
@@ -190,8 +190,9 @@ def simulate(
         raise WrongArgument("isolated", isolated, "True or left out where limits or a sandbox are given")
     apart = limits != Limits() if isolated is None else isolated
     with ExitStack() as stack:
-        archive, made, arguments = stack.enter_context(opened_plan(simulate, system, options))
-        made, sources = with_libraries(made, archive) if flag("compile", compile) else (made, archive)
+        opened = stack.enter_context(opened_plan(simulate, system, options))
+        compiled = flag("compile", compile)
+        made, sources = with_libraries(opened.plan, opened.archive) if compiled else (opened.plan, opened.archive)
         stack.enter_context(passing(texts("env", env, "the name of an environment variable")))
         return run(
             made,
@@ -202,23 +203,43 @@ def simulate(
             measured=flag("statistics", statistics),
             realtime=None if realtime is None else number("realtime", realtime),
             progress=_callable("progress", progress),
-            inputs=tuple(
-                _inputs(archive, made, (*parameter_files(options.get("parameters", ())), *made.stimuli.files))
-            ),
+            inputs=tuple(opened.inputs()),
             arguments=Arguments(
-                {**arguments.values, "record": recording.signals, "every": every, "output_step": recording.output_step}
-                | {"compile": compile},
-                arguments.unstated,
+                {
+                    **opened.arguments.values,
+                    "record": recording.signals,
+                    "every": every,
+                    "output_step": recording.output_step,
+                    "compile": compile,
+                },
+                opened.arguments.unstated,
             ),
         )
 
 
 class _OpenedPlan(NamedTuple):
-    """An open system, the plan of its run, and the arguments that it was made with."""
+    """An open system, the plan of its run, the arguments that it was made with, and the documents of its SSD."""
 
     archive: Archive
     plan: Plan
     arguments: Arguments
+    documents: tuple[str, ...]
+    parameters: tuple[Path, ...]
+
+    def inputs(self) -> Iterator[Input]:
+        """Every file that the run uses: documents, FMUs and tables of the system, and those that were given.
+
+        An unpacked FMU is all its files, a nested package is one file.
+        """
+        plan = self.plan
+        sources = [*(one.source for one in plan.instances), *(one.source for one in plan.network.tables.values())]
+        for name in dict.fromkeys(one.partition(NESTING_MARK)[0] for one in (*self.documents, *sources)):
+            path = self.archive.local_path(name)
+            files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else (path,)
+            for file in files:
+                inside = normpath(f"{name}/{file.relative_to(path).as_posix()}")
+                yield Input(str(file) if name.startswith(UP) else inside, file)
+        yield from (Input(str(file), absolute(file)) for file in (*self.parameters, *plan.stimuli.files))
 
 
 @contextmanager
@@ -231,7 +252,8 @@ def opened_plan(function: Callable[..., Any], system: Path | str, options: Mappi
     files = parameter_files(given["parameters"])
     values = start_value_texts("start_values", given["start_values"])
     judged_by = given["allow_outside"], given["settings_file"]
-    with valid(system, given["variant"], given["accept"], *judged_by) as (archive, structure, accepted, outside):
+    with valid(system, given["variant"], given["accept"], *judged_by) as checked:
+        archive, structure, accepted, outside, documents = checked
         made = planned(
             archive,
             structure,
@@ -249,7 +271,7 @@ def opened_plan(function: Callable[..., Any], system: Path | str, options: Mappi
         # What the settings file accepts and allows stands here, so that the run can be repeated without that file.
         codes = (*texts("accept", given["accept"], "a code of a rule"), *(one.code for one in accepted.findings))
         known |= {"accept": list(dict.fromkeys(codes)), "allow_outside": list(outside), "settings_file": False}
-        yield _OpenedPlan(archive, made, Arguments.of(known))
+        yield _OpenedPlan(archive, made, Arguments.of(known), documents, files)
 
 
 def _as_paths(given: object) -> object:
@@ -303,7 +325,7 @@ class Simulation(simulation.SteppedRun):
         patterns = texts("record", record, "a pattern such as '*.x1'")
         file = None if saved is None else path("saved", saved)
         with ExitStack() as stack:
-            archive, plan, _ = stack.enter_context(opened_plan(type(self), system, options))
+            archive, plan, *_ = stack.enter_context(opened_plan(type(self), system, options))
             plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
             super().__init__(select(plan, patterns), sources, saved=file)
             self._opened = stack.pop_all()
@@ -332,22 +354,3 @@ def _callable(
     if value is not None and not callable(value):
         raise WrongArgument(name, value, expected)
     return value
-
-
-def _inputs(archive: Archive, plan: Plan, files: tuple[Path, ...]) -> Iterator[Input]:
-    """Every file that the run depends on: of the archive, FMUs around it, and those that were given.
-
-    What earlier runs left in the folder of a system is no part of it, unless the system names it.
-    """
-    sources = [*(one.source for one in plan.instances), *(one.source for one in plan.network.tables.values())]
-    unpacked = archive.path.is_dir() or archive.path.suffix == ".ssd"
-    no_part = aside(archive)
-    for name in archive.names():
-        result = unpacked and name not in sources and is_result(archive.local_path(name))
-        if not result and name not in no_part:
-            yield Input(name, archive.local_path(name))
-    for source in dict.fromkeys(source for source in sources if source.startswith(UP)):
-        fmu = archive.local_path(source)
-        inner = sorted(each for each in fmu.rglob("*") if each.is_file()) if fmu.is_dir() else (fmu,)
-        yield from (Input(str(each), each) for each in inner)
-    yield from (Input(str(file), absolute(file)) for file in files)

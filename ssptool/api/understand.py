@@ -56,7 +56,7 @@ def flatten(
         The system has errors that `accept` does not name; see `simulate`.
     """
     files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
-    with valid(system, variant, accept, allow_outside, settings_file) as (archive, structure, accepted, _):
+    with valid(system, variant, accept, allow_outside, settings_file) as (archive, structure, accepted, *_):
         network = build_network(archive, structure, start_values=values, parameter_files=files)
         return network.accepting(accepted.codes)
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -51,6 +52,18 @@ CASES = {
     "constant": (CHAIN, {"inputs": {"first.mass.F": 2.0}}),
     "scenario": (CHAIN, {"scenario": ...}),
 }
+
+VALUES = (
+    '<ssv:ParameterSet xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues" version="1.0" '
+    'name="v"><ssv:Parameters></ssv:Parameters></ssv:ParameterSet>'
+)
+AROUND = (
+    '<ssd:SystemStructureDescription xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription" '
+    'version="1.0" name="Plant"><ssd:System name="Plant"><ssd:ParameterBindings><ssd:ParameterBinding '
+    'source="../around/values.ssv"/></ssd:ParameterBindings><ssd:Elements><ssd:Component name="A" source="M"/>'
+    '<ssd:Component name="B" source="../around/M.fmu"/></ssd:Elements></ssd:System><ssd:DefaultExperiment/>'
+    "</ssd:SystemStructureDescription>"
+)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -111,6 +124,40 @@ def test_a_file_that_changes_no_value_is_named_and_the_bits_are_the_same(plant, 
     again = ssptool.reproduce(tmp_path / "r.csv")
     assert again.verdict == "same bits"
     assert again.reasons == ("1 input changed since the run: SystemStructure.ssd",)
+
+
+def test_only_files_that_the_run_used_count(plant, tmp_path):
+    for name in ("README.md", "FMI3.ssd", "resources/heavy_flange.ssv"):
+        with (plant / name).open("a", encoding="utf-8") as file:
+            file.write("<!-- edited -->")
+    again = ssptool.reproduce(tmp_path / "r.csv")
+    assert (again.verdict, again.reasons) == ("same bits", ())
+    assert [one.name for one in again.inputs] == [
+        *("SystemStructure.ssd", "resources/dual_mass_oscillator.ssv", "resources/System1.fmu", "resources/System2.fmu")
+    ]
+
+
+@pytest.mark.parametrize("changed", ["plant.ssd", "around/values.ssv", "M/modelDescription.xml", "around/M.fmu"])
+def test_a_lone_ssd_an_unpacked_fmu_and_files_around_count(tmp_path, changed):
+    """Of `plant.ssd`, whose FMU is a folder beside it, and whose other FMU and values are in a folder beside."""
+    folder = tmp_path / "system"
+    (tmp_path / "around").mkdir()
+    with zipfile.ZipFile(CHAIN / "resources" / "Wall.fmu") as fmu:
+        fmu.extractall(folder / "M")
+    shutil.copy(CHAIN / "resources" / "Wall.fmu", tmp_path / "around" / "M.fmu")
+    (tmp_path / "around" / "values.ssv").write_text(VALUES, encoding="utf-8")
+    (folder / "plant.ssd").write_text(AROUND, encoding="utf-8")
+    ssptool.simulate(folder / "plant.ssd", output=tmp_path / "r.csv", **SHORT).unwrap()
+    assert ssptool.reproduce(tmp_path / "r.csv").reasons == ()
+    around = changed.startswith("around")
+    file = (tmp_path if around else folder) / changed
+    if changed.endswith(".fmu"):
+        with zipfile.ZipFile(file, "a") as fmu:
+            fmu.writestr("resources/more.txt", "x")
+    else:
+        file.write_bytes(file.read_bytes() + b"<!-- edited -->")
+    name = file if around else changed
+    assert ssptool.reproduce(tmp_path / "r.csv").reasons == (f"1 input changed since the run: {name}",)
 
 
 def test_a_missing_file_is_named_where_the_run_cannot_be_made(plant, tmp_path):
