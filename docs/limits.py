@@ -53,7 +53,12 @@ SECTIONS = (
         frozenset({"MissingBinary", "UnsupportedFmu", "UnsupportedByFmu"}),
         ("fmu", "engine"),
     ),
-    Section("Settings", "Settings that exclude each other.", frozenset({"UnsupportedCombination"}), ("engine",)),
+    Section(
+        "Settings",
+        "Settings that exclude each other: `ContradictingSettings`, exit status 2.",
+        frozenset({"ContradictingSettings"}),
+        ("engine",),
+    ),
     Section("Power bonds", "", frozenset({"NotAPowerBond"}), ("engine",)),
     Section(
         "Export as one FMU",

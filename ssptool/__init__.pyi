@@ -99,6 +99,7 @@ from ssptool.engine.stimuli.scenario import Event as Event
 from ssptool.engine.stimuli.scenario import Scenario as Scenario
 from ssptool.engine.stimuli.time_signals import Function as Function
 from ssptool.engine.stimuli.time_signals import Table as Table
+from ssptool.errors import ContradictingSettings as ContradictingSettings
 from ssptool.errors import WrongUsage as WrongUsage
 from ssptool.fmu.binary import MissingBinary as MissingBinary
 from ssptool.rules.chapters import catalogue_page as catalogue_page

@@ -21,6 +21,19 @@ class WrongValue(WrongUsage, ValueError):
     """A wrong value, or values that exclude each other; the message names them and the allowed ones."""
 
 
+class ContradictingSettings(WrongValue):
+    """Settings of a run that exclude each other: `settings` names them, `advice` says which to leave out or change."""
+
+    def __init__(self, settings: str, reason: str, advice: str) -> None:
+        super().__init__(f"{settings}: {reason}; {advice}")
+        self.settings = settings
+        self.reason = reason
+        self.advice = advice
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.settings, self.reason, self.advice)
+
+
 def is_own(error: BaseException) -> bool:
     """Whether the class of an error or one of its bases is of this package, so that its message is for the user."""
     return any(kind.__module__.partition(".")[0] == "ssptool" for kind in type(error).__mro__)

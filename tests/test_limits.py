@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool.engine.failure import Unsupported, UnsupportedCombination
+from ssptool import ContradictingSettings
+from ssptool.engine.failure import Unsupported
 
 ROOT = Path(__file__).parents[1]
 SYSTEM = ROOT / "systems" / "dual_mass_oscillator"
@@ -28,7 +29,7 @@ def test_the_generated_page_is_current(page):
     assert (ROOT / "docs" / "limits.md").read_text(encoding="utf-8") == page, "run `make docs`"
 
 
-EXCEPTIONS = ("EditError", "Unsupported", "UnsupportedByFmu", "UnsupportedCombination", "UnsupportedFmu")
+EXCEPTIONS = ("EditError", "Unsupported", "UnsupportedByFmu", "ContradictingSettings", "UnsupportedFmu")
 
 
 def test_every_file_that_refuses_is_in_a_section(limits):
@@ -45,7 +46,7 @@ def test_every_file_that_refuses_is_in_a_section(limits):
 
 def test_the_exceptions_of_refusals_are_those_of_the_sections(limits):
     names = {name for section in limits["SECTIONS"] for name in section.names}
-    kinds = {Unsupported, *Unsupported.__subclasses__(), UnsupportedCombination}
+    kinds = {Unsupported, *Unsupported.__subclasses__(), ContradictingSettings}
     assert {kind.__name__ for kind in kinds} <= names
 
 
@@ -60,7 +61,7 @@ def test_the_exceptions_of_refusals_are_those_of_the_sections(limits):
 )
 def test_what_a_run_refuses_stands_on_the_page_word_for_word(options, page):
     """Apart from what stands in italics."""
-    with pytest.raises(UnsupportedCombination) as refused:
+    with pytest.raises(ContradictingSettings) as refused:
         ssptool.plan(SYSTEM, **options)
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.count(" | ") == 1]
     texts = ["; ".join(row) for row in rows]

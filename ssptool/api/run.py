@@ -166,6 +166,8 @@ def simulate(
         A variable in `env` is not set.
     NoSandbox
         This system cannot close one.
+    ContradictingSettings
+        Settings exclude each other.
     WrongArgument, UnknownArgument
         An argument cannot be; the message says which, what was found and what is allowed.
 
@@ -186,9 +188,8 @@ def simulate(
         sandbox=flag("sandbox", sandbox),
         go_on=_callable("go_on", go_on, "a function without arguments"),
     )
-    if isolated is not None and not flag("isolated", isolated) and limits != Limits():
-        raise WrongArgument("isolated", isolated, "True or left out where limits or a sandbox are given")
-    apart = limits != Limits() if isolated is None else isolated
+    limited = limits != Limits()
+    apart = limited if isolated is None else flag("isolated", isolated)
     with ExitStack() as stack:
         opened = stack.enter_context(opened_plan(simulate, system, options))
         compiled = flag("compile", compile)
@@ -199,7 +200,7 @@ def simulate(
             sources,
             recording=recording,
             isolated=apart,
-            limits=limits if apart else None,
+            limits=limits if apart or limited else None,
             measured=flag("statistics", statistics),
             realtime=None if realtime is None else number("realtime", realtime),
             progress=_callable("progress", progress),

@@ -243,16 +243,6 @@ class UnsupportedByFmu(Unsupported):
         self.alternative = alternative
 
 
-class UnsupportedCombination(ValueError):
-    """Settings that exclude each other."""
-
-    def __init__(self, settings: str, reason: str, advice: str) -> None:
-        super().__init__(f"{settings}: {reason}; {advice}")
-        self.settings = settings
-        self.reason = reason
-        self.advice = advice
-
-
 SHOWN = 50
 """Findings that a message lists before it counts the others."""
 

@@ -27,7 +27,7 @@ from ssptool.engine.method_names import (
     register,
     words,
 )
-from ssptool.errors import WrongValue
+from ssptool.errors import ContradictingSettings, WrongValue
 
 EACH = "each"
 """Value of `processes`: each component runs in a process of its own."""
@@ -370,7 +370,11 @@ class Settings:
             else:
                 object.__setattr__(self, one.name, one.default)
         if self.fmu_log is None and (self.fmu_log_level or self.fmu_log_categories):
-            raise WrongValue("fmu_log_level and fmu_log_categories need a file for the messages (fmu_log, --fmu-log)")
+            raise ContradictingSettings(
+                "fmu_log_level and fmu_log_categories without fmu_log",
+                "they choose what is written into that file",
+                "name the file (fmu_log, --fmu-log), or leave them out",
+            )
         if self.tolerance is not None and not 0 < self.tolerance < float("inf"):
             raise WrongValue(f"the tolerance must be positive, found {self.tolerance:g}")
 

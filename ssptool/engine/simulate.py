@@ -21,7 +21,7 @@ from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits
 from ssptool.engine.trace import StringTable
 from ssptool.engine.watch import Watch
-from ssptool.errors import WrongValue
+from ssptool.errors import ContradictingSettings
 from ssptool.work_in_progress import NOTHING, tell
 from ssptool.working_directory import absolute, kept_working_directory
 
@@ -86,13 +86,19 @@ def run(
         A pattern fits no signal.
     TraceTooLarge
         The trace that was to be kept would not fit into the memory of this machine.
+    ContradictingSettings
+        Limits without isolation.
     WrongValue
-        Limits without isolation; numbers of the recording that do not fit.
+        Numbers of the recording that do not fit.
     """
     if realtime is not None:
         Pace(realtime, 0.0)  # refuses a factor that cannot be
     if limits is not None and not isolated:
-        raise WrongValue("limits of time and memory need a child process; found isolated=False")
+        raise ContradictingSettings(
+            "limits or a sandbox without isolation",
+            "they need a child process for the FMUs",
+            "leave out isolated=False, or the limits",
+        )
     tell(NOTHING)
     recording = recording or Recording(output)
     logs = plan.settings.log_loops, plan.settings.log_coupling, plan.settings.fmu_log

@@ -1,6 +1,7 @@
 """Arguments of the Python API: what is understood, and what is refused with the name of the argument."""
 
 import inspect
+import pickle
 from dataclasses import fields
 from math import isclose
 from pathlib import Path
@@ -285,7 +286,7 @@ SIMULATE = [
     ({"output_step": "often"}, "output_step must be a number of seconds"),
     ({"keep": "yes"}, "keep must be True or False; found 'yes'"),
     ({"isolated": 1}, "isolated must be True or False; found 1"),
-    ({"isolated": False, "timeout": 5}, "isolated must be True or left out"),
+    ({"isolated": False, "timeout": 5}, "leave out isolated=False, or the limits"),
     ({"timeout": -5}, "the timeout must be greater than 0"),
     ({"memory_limit": "2G"}, "memory_limit must be a number; found '2G'"),
     ({"realtime": "fast"}, "realtime must be a number; found 'fast'"),
@@ -336,3 +337,23 @@ def test_a_wrong_argument_of_any_function_is_named(call, told):
     with pytest.raises((ValueError, LookupError, OSError, TypeError, ssptool.UnknownRule), match=told) as caught:
         call()
     assert "ssptool" in type(caught.value).__module__ or not isinstance(caught.value, TypeError | AttributeError)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"relaxation": 0.5, "acceleration": "aitken"},
+        {"input": "hold", "input_order": 2},
+        {"every": 2, "output_step": 0.01},
+        {"fmu_log_level": "ok"},
+        {"timeout": 10, "isolated": False},
+        {"sandbox": True, "isolated": False},
+    ],
+    ids=lambda options: ", ".join(options),
+)
+def test_settings_that_exclude_each_other_are_one_kind_of_wrong_usage(options):
+    assert "ContradictingSettings" in ssptool.__all__
+    with pytest.raises(ssptool.ContradictingSettings) as found:
+        ssptool.simulate(SYSTEM, stop_time=0.01, **options)
+    assert isinstance(found.value, ssptool.WrongUsage)
+    assert str(pickle.loads(pickle.dumps(found.value))) == str(found.value)

@@ -94,7 +94,7 @@ def test_what_cannot_be_is_told_in_the_words_of_the_command(ssptool, arguments, 
 )
 def test_options_that_exclude_each_other_are_told_by_name(ssptool, arguments, told):
     status, out, err = ssptool("run", SYSTEM, *arguments)
-    assert (status, out) == (1, "")
+    assert (status, out) == (2, "")
     assert told in err
     assert "leave" in err  # what to try
 

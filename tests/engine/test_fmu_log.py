@@ -181,7 +181,7 @@ def test_what_cannot_be_logged_is_refused_by_name(system, tmp_path):
             simulate(system, fmu_log=path, **wrong)
     with pytest.raises(ValueError, match="fmu_log_level must be one of ok, warning"):
         ssptool.Settings(fmu_log=path, fmu_log_level="verbose")
-    with pytest.raises(ValueError, match="need a file"):
+    with pytest.raises(ValueError, match="name the file"):
         ssptool.Settings(fmu_log_level="ok")
     with pytest.raises(ValueError, match=r"must end in \.csv or \.jsonl"):
         simulate(system, fmu_log=tmp_path / "log.txt")

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from ssptool import Settings, call_sequence
-from ssptool.engine.failure import Unsupported, UnsupportedByFmu, UnsupportedCombination
+from ssptool import ContradictingSettings, Settings, call_sequence
+from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.fmu.description import InterfaceType
 from tests.engine.dual_mass import network, oscillator
@@ -81,7 +81,7 @@ def test_both_kinds_may_be_side_by_side():
 
 
 def test_an_integrator_has_no_substeps():
-    with pytest.raises(UnsupportedCombination, match="substeps of System2, which is run as model exchange"):
+    with pytest.raises(ContradictingSettings, match="substeps of System2, which is run as model exchange"):
         make_plan(stated(oscillator(), System2="ModelExchange"), Settings(substeps={"System2": 2}))
 
 
@@ -92,7 +92,7 @@ def test_scheduled_execution_is_refused_by_name():
 
 @pytest.mark.parametrize("settings", ({"master": "jacobi"}, {"input": "hold"}, {"acceleration": "aitken"}))
 def test_settings_of_masters_do_not_go_with_one_ode(settings):
-    with pytest.raises(UnsupportedCombination, match="no steps are coupled"):
+    with pytest.raises(ContradictingSettings, match="no steps are coupled"):
         make_plan(oscillator(), Settings(implementation="me", **settings))
 
 

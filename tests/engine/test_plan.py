@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from pytest import approx
 
-from ssptool import Settings, call_sequence
-from ssptool.engine.failure import Unsupported, UnsupportedByFmu, UnsupportedCombination
+from ssptool import ContradictingSettings, Settings, call_sequence
+from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.masters.convergence import Relative
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
@@ -166,7 +166,7 @@ def test_an_fmi3_fmu_follows_only_inputs_that_it_takes_inside_a_step():
     ],
 )
 def test_settings_that_exclude_each_other_are_refused_with_advice(settings, advice):
-    with pytest.raises(UnsupportedCombination, match=advice):
+    with pytest.raises(ContradictingSettings, match=advice):
         make_plan(oscillator(), settings)
 
 

@@ -181,7 +181,7 @@ def test_settings_are_fixed_or_varied():
     [
         ('[settings]\npower_bonds = ["System1.v1"]', "two names of signals"),
         ('[settings]\nlog_loops = "x.csv"', "runs would all write it"),
-        ('[settings]\nfmu_log_level = "warning"', "need a file"),
+        ('[settings]\nfmu_log_level = "warning"', "name the file"),
         ('[settings]\nfmu_log = "x.csv"\nfmu_log_level = "loud"', "one of ok, warning"),
         ('[factors]\nl = {setting = "fmu_log", values = ["x.csv", "y.csv"]}', "cannot be varied"),
         ('[settings]\nsubsteps = {System1 = "two"}', "whole number"),

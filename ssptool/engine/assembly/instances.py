@@ -7,10 +7,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
-from ssptool.engine.failure import Ending, Failure, UnsupportedCombination
+from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.settings import ASKED, EACH, Choice, Settings
-from ssptool.errors import abbreviated
+from ssptool.errors import ContradictingSettings, abbreviated
 from ssptool.fmu.binary import FmuBinary, load
 from ssptool.fmu.compiling import CompiledFmu, compilation_notes, compiled_fmu, lacks_library
 from ssptool.fmu.description import FmuDescription, InterfaceType
@@ -179,11 +179,11 @@ def distribute(instances: Sequence[PlannedInstance], settings: Settings) -> Dist
 
     Raises
     ------
-    UnsupportedCombination
+    ContradictingSettings
         Processes were asked for, and there are none on this machine.
     """
     if settings.processes is not None and not AVAILABLE:
-        raise UnsupportedCombination(f"processes = {settings.processes}", MISSING, "leave out --processes")
+        raise ContradictingSettings(f"processes = {settings.processes}", MISSING, "leave out --processes")
     if settings.processes == EACH:
         processes = list(range(1, len(instances) + 1))
     elif settings.processes is None:

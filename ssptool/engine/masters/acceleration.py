@@ -7,7 +7,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.failure import UnsupportedCombination
 from ssptool.engine.kernel.interface import Floats, IterateRule, RuleKind, SecantMemory
 from ssptool.engine.kernel.twin.acceleration import SecantIterates
 from ssptool.engine.kernel.twin.jacobians import Domain, FiniteDifferences
@@ -16,7 +15,7 @@ from ssptool.engine.kernel.twin.proposals import Proposal
 from ssptool.engine.masters.protocols import SavedState, StepDerivatives
 from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.settings import ASKED, Choice, Settings
-from ssptool.errors import WrongValue
+from ssptool.errors import ContradictingSettings, WrongValue
 
 
 class GroupInterface(NamedTuple):
@@ -287,7 +286,7 @@ def choose_acceleration(settings: Settings) -> tuple[Acceleration, tuple[Choice,
 
     Raises
     ------
-    UnsupportedCombination
+    ContradictingSettings
         A factor of relaxation with a method that has none.
     WrongValue
         The factor is out of range.
@@ -298,7 +297,7 @@ def choose_acceleration(settings: Settings) -> tuple[Acceleration, tuple[Choice,
         default = (Choice("relaxation", f"{RELAXATION:g}", "default"),)
         return ACCELERATIONS[name](), (choice, *(default if name is AccelerationName.CONSTANT else ()))
     if name is not AccelerationName.CONSTANT:
-        raise UnsupportedCombination(
+        raise ContradictingSettings(
             f"relaxation {factor:g} with acceleration {name}",
             "only constant relaxation has a factor to choose",
             "use acceleration constant, or leave one of them out",

@@ -11,13 +11,13 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.failure import Ending, Failure, UnsupportedCombination
+from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import REAL_TYPES, Floats
 from ssptool.engine.masters.master import CoupledSystem, StepBatch, nothing
 from ssptool.engine.masters.program import ProgrammedMaster
 from ssptool.engine.masters.protocols import Participants, SavedState
 from ssptool.engine.settings import Settings
-from ssptool.errors import NAMED, similar_names
+from ssptool.errors import NAMED, ContradictingSettings, similar_names
 from ssptool.fmu.terminals import Terminal
 from ssptool.fmu.units import Exponents, PhysicalUnit, named
 from ssptool.network.network import FlatComponent, Network, Signal, Wire
@@ -223,7 +223,7 @@ def bonds_of(
 
     Raises
     ------
-    NotAPowerBond, UnsupportedCombination
+    NotAPowerBond, ContradictingSettings
         A declared bond is not a power bond, is not used, or cannot be monitored.
     """
     declared = declared_bonds(network, settings.power_bonds, units)
@@ -232,14 +232,14 @@ def bonds_of(
 
 
 def _check_use(bonds: Sequence[PowerBond], integrated: Container[str], settings: Settings) -> None:
-    """Raise `UnsupportedCombination` where declared bonds have no use, or cannot be watched."""
+    """Raise `ContradictingSettings` where declared bonds have no use, or cannot be watched."""
     if bonds and settings.adaptive is None:
-        raise UnsupportedCombination(
+        raise ContradictingSettings(
             "power bonds with steps of a fixed size", "they choose the size of steps", "add adaptive steps (--adaptive)"
         )
     for bond in bonds:
         if name := _hidden(bond, integrated, settings):
-            raise UnsupportedCombination(
+            raise ContradictingSettings(
                 f"power bond {bond}",
                 f"{name} is integrated as model exchange, or does several steps within a macro step, so its "
                 "power is not known at communication points",

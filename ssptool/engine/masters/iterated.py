@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ssptool.engine.failure import UnsupportedCombination
 from ssptool.engine.masters.acceleration import (
     InterfaceNewton,
     choose_acceleration,
@@ -24,7 +23,7 @@ from ssptool.engine.masters.protocols import (
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
 from ssptool.engine.method_names import AUTO, InputName
 from ssptool.engine.settings import ASKED, Choice, Settings
-from ssptool.errors import WrongValue, abbreviated, counted
+from ssptool.errors import ContradictingSettings, WrongValue, abbreviated, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ def create(inputs: InputApproximation, settings: Settings, situation: Situation)
 
     Raises
     ------
-    UnsupportedCombination
+    ContradictingSettings
         A factor of relaxation with a method that has none; a fixed number of iterations with a limit of convergence.
     WrongValue
         A number is out of range.
@@ -145,7 +144,7 @@ def _check_iterations(settings: Settings) -> None:
         ("adaptive steps", settings.adaptive is not None),
     ):
         if given:
-            raise UnsupportedCombination(
+            raise ContradictingSettings(
                 f"iterations {settings.iterations} with {what}",
                 "steps of a fixed number of iterations do not ask whether they have converged",
                 f"leave out iterations or {what}",

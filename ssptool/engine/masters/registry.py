@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import NamedTuple
 
-from ssptool.engine.failure import UnsupportedCombination
 from ssptool.engine.masters.energy import Bond
 from ssptool.engine.masters.master import CouplingMaster
 from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.method_names import InputName, NamedMaster, named, registered
 from ssptool.engine.settings import Choice, Settings
-from ssptool.errors import WrongValue, abbreviated
+from ssptool.errors import ContradictingSettings, WrongValue, abbreviated
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType
 from ssptool.network.network import FlatComponent
 
@@ -183,14 +182,14 @@ def check_settings_of_master(name: str, settings: Settings) -> None:
 
     Raises
     ------
-    UnsupportedCombination
+    ContradictingSettings
     """
     entry = master_entry(name)
     if refusal := entry.refused_inputs.get(settings.input):
-        raise UnsupportedCombination(f"master {name} with input {settings.input}", *refusal)
+        raise ContradictingSettings(f"master {name} with input {settings.input}", *refusal)
     for setting, refusal in _claimed():
         if setting not in entry.settings and (given := _given(setting, settings)):
-            raise UnsupportedCombination(f"{given} with master {name}", *refusal)
+            raise ContradictingSettings(f"{given} with master {name}", *refusal)
 
 
 def _claimed() -> Iterator[tuple[str, Refusal]]:

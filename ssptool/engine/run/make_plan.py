@@ -114,7 +114,7 @@ def make_plan(
 
     Raises
     ------
-    Unsupported, UnsupportedByFmu, UnsupportedCombination
+    Unsupported, UnsupportedByFmu, ContradictingSettings
         The system or the settings need what cannot be simulated.
     WrongValue
         A time or a number does not fit.

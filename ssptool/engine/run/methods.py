@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from ssptool.engine.failure import Unsupported, UnsupportedByFmu, UnsupportedCombination
+from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.master import CouplingMaster, Master, StepSizeControl
@@ -24,7 +24,7 @@ from ssptool.engine.method_names import AUTO, ExchangeName, ImplementationName, 
 from ssptool.engine.ode.integrator import Integrator, Method
 from ssptool.engine.planning.interval import experiment_place
 from ssptool.engine.settings import ASKED, Choice, Settings
-from ssptool.errors import NAMED, WrongValue, abbreviated, similar_names
+from ssptool.errors import NAMED, ContradictingSettings, WrongValue, abbreviated, similar_names
 from ssptool.fmu.description import InterfaceType
 from ssptool.network.network import FlatComponent, Network
 
@@ -144,7 +144,7 @@ def choose_integrator(
 
     Raises
     ------
-    UnsupportedCombination
+    ContradictingSettings
         The settings are those of a master that couples steps.
     WrongValue
         The tolerance is not a positive number below 1.
@@ -165,7 +165,7 @@ def choose_integrator(
         "convergence": bool(settings.convergence),
     }
     if found := [name for name, given in asked.items() if given]:
-        raise UnsupportedCombination(
+        raise ContradictingSettings(
             f"{', '.join(found)} with model exchange",
             "one integrator solves all components together, so no steps are coupled",
             f"leave {'it' if len(found) == 1 else 'them'} out, or use --implementation cs",
@@ -175,9 +175,9 @@ def choose_integrator(
 
 
 def refuse_integrator(settings: Settings) -> None:
-    """Raise UnsupportedCombination if one is asked for where nothing is integrated."""
+    """Raise ContradictingSettings if one is asked for where nothing is integrated."""
     if settings.integrator not in (None, IntegratorName.BDF):
-        raise UnsupportedCombination(
+        raise ContradictingSettings(
             f"integrator {settings.integrator} without model exchange",
             "all components are co-simulated, and integrate themselves",
             "use --implementation me, or leave it out",
@@ -233,10 +233,10 @@ def _tolerance(names: Collection[str], settings: Settings, network: Network, def
 
 
 def refuse_substeps(capabilities: Mapping[str, Capabilities], settings: Settings) -> None:
-    """Raise `UnsupportedCombination` where substeps are asked for of a component of model exchange."""
+    """Raise `ContradictingSettings` where substeps are asked for of a component of model exchange."""
     for name in capabilities:
         if name in settings.substeps:
-            raise UnsupportedCombination(
+            raise ContradictingSettings(
                 f"substeps of {name}, which is run as model exchange",
                 "the integrator takes the steps that its tolerance allows",
                 f"leave them out, or run {name} as co-simulation",
@@ -256,7 +256,7 @@ def choose_master(
     ------
     UnsupportedByFmu
         An FMU lacks what was asked for.
-    UnsupportedCombination
+    ContradictingSettings
         Master and coupling of inputs exclude each other.
     WrongValue
         A number is out of range.
@@ -276,7 +276,7 @@ def choose_master(
     if settings.adaptive is None:
         return base, tuple(choices)
     if settings.exchange is ExchangeName.LATE:
-        raise UnsupportedCombination("exchange late with adaptive steps", *entry.settings["exchange"])
+        raise ContradictingSettings("exchange late with adaptive steps", *entry.settings["exchange"])
     master, how = _adaptive(base, situation, settings.adaptive)
     return master, (*choices, how)
 
@@ -299,7 +299,7 @@ def _adaptive(base: CouplingMaster, situation: Situation, tolerance: float) -> t
             f"or fixed steps, {_alternative(situation)}",
         )
     if not isinstance(base, ProgrammedMaster):
-        raise UnsupportedCombination(
+        raise ContradictingSettings(
             f"adaptive steps by energy residuals with master {base.name}",
             f"{unable[0]} cannot save its state, and the {base.name} master leaves no residual to choose steps by",
             "use master jacobi or gauss-seidel",
@@ -402,7 +402,7 @@ def _check_inputs(settings: Settings) -> None:
     if settings.input_order not in (None, 1, 2):
         raise WrongValue(f"the order of inputs must be 1 or 2, found {settings.input_order}")
     if settings.input_order not in (None, 1) and settings.input is InputName.HOLD:
-        raise UnsupportedCombination(
+        raise ContradictingSettings(
             f"input order {settings.input_order} with input hold",
             "inputs that are held have no order",
             "use input extrapolate or interpolate, or leave the order out",

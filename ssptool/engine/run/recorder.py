@@ -20,7 +20,7 @@ from ssptool.engine.recording.decimation import All, Decimation, Every, Grid
 from ssptool.engine.recording.writer import Writer, rows_at_once
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries, RunStringTable, StringTable, Trace
-from ssptool.errors import WrongValue
+from ssptool.errors import ContradictingSettings
 
 _Handler = Callable[[int, FrameType | None], Any]
 
@@ -323,12 +323,16 @@ class Recording:
         Raises
         ------
         WrongValue
-            A number is out of range.
+            A number is out of range, or both are given (ContradictingSettings).
         """
         if self.output_step is None:
             return All() if self.every == 1 else Every(self.every)
         if self.every != 1:
-            raise WrongValue("every n-th row and an output step exclude each other; found both")
+            raise ContradictingSettings(
+                f"every {self.every} with output step {self.output_step:g} s",
+                "both choose the rows that are recorded",
+                "leave one of them out",
+            )
         interval = plan.interval
         check_step("the output step", self.output_step, interval.start, interval.stop)
         return Grid(plan.interval.start, self.output_step, [column.held for column in plan.columns])

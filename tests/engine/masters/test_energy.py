@@ -10,9 +10,9 @@ from pytest import approx
 from typer.testing import CliRunner
 
 import ssptool
-from ssptool import Settings
+from ssptool import ContradictingSettings, Settings
 from ssptool.cli.app import app
-from ssptool.engine.failure import UnsupportedByFmu, UnsupportedCombination
+from ssptool.engine.failure import UnsupportedByFmu
 from ssptool.engine.masters.energy import _WEIGHTS, NotAPowerBond, bonds_of_terminals, declared_bonds
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
@@ -253,7 +253,7 @@ def test_the_iterated_master_leaves_no_residual_to_choose_steps_by():
     )
     net = replace(net, components=net.components | {"Listener": listener}, wires=net.wires + wires)
     net = without(net, "Listener", saves_state=False)
-    with pytest.raises(UnsupportedCombination, match="use master jacobi or gauss-seidel"):
+    with pytest.raises(ContradictingSettings, match="use master jacobi or gauss-seidel"):
         make_plan(net, Settings(adaptive=1e-2, power_bonds=(BOND,), master="iterated"))
     plan = make_plan(net, Settings(adaptive=1e-2, power_bonds=(BOND,)))
     assert plan.master.name == "jacobi, steps by energy residuals"

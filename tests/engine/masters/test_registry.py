@@ -18,9 +18,9 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool import Settings
+from ssptool import ContradictingSettings, Settings
 from ssptool.engine import method_names
-from ssptool.engine.failure import Failure, UnsupportedCombination
+from ssptool.engine.failure import Failure
 from ssptool.engine.isolation import child
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, StepBatch, run_step_by_step
@@ -213,7 +213,7 @@ def test_every_registered_master_states_an_entry():
     ],
 )
 def test_settings_are_taken_by_the_masters_that_claim_them(settings, message):
-    with pytest.raises(UnsupportedCombination, match=message):
+    with pytest.raises(ContradictingSettings, match=message):
         make_plan(oscillator(), Settings(**settings))
 
 

@@ -178,7 +178,7 @@ def test_rows_of_an_output_step_that_fits_have_the_bits_of_the_run(distance):
     [
         (Recording(output_step=0.0), "greater than 0 s and finite, found 0"),
         (Recording(output_step=np.inf), "greater than 0 s and finite, found inf"),
-        (Recording(output_step=0.1, every=2), "exclude each other"),
+        (Recording(output_step=0.1, every=2), "leave one of them out"),
         (Recording(every=0), "at least 1; found 0"),
     ],
 )
