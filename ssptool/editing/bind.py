@@ -245,8 +245,7 @@ def add_mapping(
     if source not in sources:
         raise UnknownName(f"parameter in {chosen} called", source, sources)
     addressees = Addressees(draft)
-    if not addressees.of(".".join((*chosen.place.path, target))):
-        raise UnknownName(f"variable of {chosen.place} called", target, addressees.names())
+    _require_target(addressees, chosen.place, target)
     for entry in () if chosen.mapping is None else chosen.mapping.entries:
         if entry.target == target:
             raise EditError(f"{target} already gets its value from {entry.source} in the mapping of {chosen}")
@@ -260,6 +259,17 @@ def add_mapping(
     mapping.add(entry)
     draft.note(f"mapped {source} to {target} in the binding of {chosen} to {chosen.place}")
     return entry
+
+
+def _require_target(addressees: Addressees, place: Place, target: str) -> None:
+    """Targets of a mapping begin inside the element of its binding. Raises UnknownName."""
+    if addressees.of(".".join((*place.path, target))):
+        return
+    begin = "".join(f"{name}." for name in place.path)
+    inside = [name.removeprefix(begin) for name in addressees.names() if name.startswith(begin)]
+    tails = (target[dot + 1 :] for dot, letter in enumerate(target) if letter == ".")
+    meant = next((tail for tail in tails if tail in inside), "")
+    raise UnknownName(f"variable inside {place} called", target, inside, meant)
 
 
 def ensure_mapping(

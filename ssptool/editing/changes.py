@@ -118,12 +118,12 @@ class EditError(ValueError):
 
 
 class UnknownName(WrongUsage, EditError):
-    """A name that the system does not have; `near` are similar names."""
+    """A name that the system does not have; `near` are similar names, or the one that is `meant` if that is known."""
 
-    def __init__(self, what: str, name: str, known: Collection[str]) -> None:
+    def __init__(self, what: str, name: str, known: Collection[str], meant: str = "") -> None:
         self.name = name
-        self.near = similar_names(name, sorted(set(known)))
-        super().__init__(f"there is no {what} {name!r}{hint(name, known)}")
+        self.near = (meant,) if meant else similar_names(name, sorted(set(known)))
+        super().__init__(f"there is no {what} {name!r}{f'; did you mean {meant!r}?' if meant else hint(name, known)}")
 
 
 class AmbiguousName(WrongUsage, EditError):

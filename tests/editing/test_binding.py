@@ -97,6 +97,21 @@ def test_what_cannot_be_mapped_is_explained(dual_mass, arguments, options, hint)
         made.map(*arguments, **options)
 
 
+def test_a_target_begins_inside_the_element_of_the_binding(tmp_path):
+    """What a message suggests can be done."""
+    files = {"resources/p.ssv": ssv("mass Real value='7'")}
+    path = plant(tmp_path, files=files)
+    with ssptool.edit(path) as made:
+        made.bind("resources/p.ssv", to="P")
+    with refused(path, "there is no variable inside P called 'P.k'; did you mean 'k'?") as made:
+        made.map("mass", "P.k", to="P")
+    with refused(path, "there is no variable inside P called 'kk'; did you mean 'k'") as made:
+        made.map("mass", "kk", to="P")
+    with ssptool.edit(path) as made:
+        made.map("mass", "k", to="P")
+    assert value_of(path, "P.k") == 7.0
+
+
 def test_one_target_has_one_entry(dual_mass):
     with ssptool.edit(dual_mass) as made:
         made.map("System1.m1", "System2.m2")
