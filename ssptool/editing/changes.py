@@ -16,14 +16,14 @@ class Loss(StrEnum):
     """Loss of information by one change."""
 
     NOTHING = "restored"
-    REWORDED = "reworded"
+    RENAMED = "renamed"
     WEAKENED = "weakened"
     DROPPED = "dropped"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that differs after an edit. `code` names the difference between the versions of SSP (DIFF-…)."""
+    """One thing that differs after an edit. `code`: which difference between the versions of SSP (DIFF-…)."""
 
     code: str
     loss: Loss
@@ -31,7 +31,7 @@ class Change:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.position}: {self.loss} {self.code}: {self.message}"
+        return f"{self.position}: {self.loss}: {self.message}"
 
 
 class NoText(Exception):

@@ -21,6 +21,7 @@ from ssptool.editing import originals
 from ssptool.editing.cascade import Cascade, Gone
 from ssptool.editing.changes import Change, EditError, FileEdit, Loss
 from ssptool.editing.downgrade import Downgrade, FmiVersionOf, Part
+from ssptool.errors import counted
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.fmu.read_description import read_description
 from ssptool.foreign_text import joined_lines
@@ -40,20 +41,20 @@ def upgrade_part(part: Part) -> Iterator[Change]:
 
 def modern_types(part: Part) -> Iterator[Change]:
     """DIFF-03, DIFF-04: the types of FMI 3 instead of those that SSP 2.0 has kept from 1.0; a downgrade undoes it."""
-    counts: Counter[str] = Counter()
-    types = [
-        *(connector.type for connector in part.every(ssd.Connector)),
-        *(signal.type for signal in part.every(ssb.DictionaryEntry)),
-        *(parameter.type for parameter in part.every(ssv.Parameter)),
+    counts: Counter[tuple[str, str]] = Counter()
+    typed = [
+        *(("connector", connector.type) for connector in part.every(ssd.Connector)),
+        *(("signal", signal.type) for signal in part.every(ssb.DictionaryEntry)),
+        *(("parameter", parameter.type) for parameter in part.every(ssv.Parameter)),
     ]
-    for type_ in types:
+    for what, type_ in typed:
         if type_ is not None and type_.type_name in MODERN:
-            counts[type_.type_name] += 1
+            counts[what, type_.type_name] += 1
             prefix = "ssv" if isinstance(type_, ssv.ParameterType) else "ssc"
             type_.tag = expand(f"{prefix}:{MODERN[type_.type_name]}")
-    if counts:
-        told = ", ".join(f"{count} × {old} is {MODERN[old]} now" for old, count in sorted(counts.items()))
-        yield Change("DIFF-03", Loss.REWORDED, part.root.position, told)
+    for (what, old), count in sorted(counts.items()):
+        told = f"the type of {counted(count, what)} is {MODERN[old]} now (was {old})"
+        yield Change("DIFF-03", Loss.RENAMED, part.root.position, told)
 
 
 def _pre_release(part: Part) -> Iterator[Change]:
@@ -133,7 +134,7 @@ class NotRepresentable(EditError):
     """A document of 2.0 that uses what 1.0 does not have; `refusals` names all of it."""
 
     def __init__(self, refusals: tuple[Change, ...]) -> None:
-        lines = joined_lines(f"  {one.position}: {one.code}: {one.message}" for one in refusals)
+        lines = joined_lines(f"  {one.position}: {one.message}" for one in refusals)
         super().__init__(
             f"SSP 1.0 cannot hold everything of this:\n{lines}\n"
             "change it, or let it be dropped (--drop): upgrading again brings it back"
