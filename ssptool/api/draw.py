@@ -10,7 +10,7 @@ from ssptool.arguments import count, texts, word
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
-from ssptool.drawing.diagram.arrange import DrawnWires
+from ssptool.drawing.diagram.arrange import DrawnConnections
 from ssptool.drawing.diagram.drawing import DRAWINGS, Drawing
 from ssptool.drawing.diagram.groups import with_groups
 from ssptool.drawing.diagram.memory import Memory
@@ -50,7 +50,7 @@ def draw(
     level: str = "",
     depth: int = 0,
     highlight: str | Sequence[str] = (),
-    wires: str = DrawnWires.BUNDLED.value,
+    connections: str = DrawnConnections.BUNDLED.value,
 ) -> Drawing:
     """A system as a diagram: a picture of one system, or a page with all of them.
 
@@ -71,7 +71,7 @@ def draw(
     highlight
         What is to stand out: `loops`, the connections of algebraic loops; `findings`, elements and connections that
         have findings.
-    wires
+    connections
         `bundled`: more than 8 connections from one component to another are one line with their number, and large
         systems are grouped; `all`: each is drawn.
 
@@ -89,13 +89,13 @@ def draw(
     if output is not None:
         check_plot_name(Path(output), DRAWINGS)
     count("depth", depth, 0)
-    chosen_wires = word("wires", wires, DrawnWires)
+    drawn = word("connections", connections, DrawnConnections)
     wanted = [word("highlight", one, Highlight) for one in texts("highlight", highlight, "loops, findings")]
     memory = Memory.of_page(Path(output)) if output is not None and Path(output).suffix.lower() == ".html" else Memory()
     with open_archive(system) as archive:
         structure = archive.structure(variant)
         stated = stated_sheets(archive, structure)
-        if chosen_wires is DrawnWires.BUNDLED:
+        if drawn is DrawnConnections.BUNDLED:
             stated = with_groups(stated, memory.members)
         chosen = _chosen(list(stated), level)
         remarks = marked(list(stated.values()), _remarks(system, variant, archive, structure, wanted))
@@ -105,7 +105,7 @@ def draw(
             depth=depth,
             stated=stated,
             remarks=remarks,
-            wires=chosen_wires,
+            connections=drawn,
             explain=partial(_explained, system, variant),
             memory=memory,
         )

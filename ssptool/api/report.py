@@ -9,7 +9,7 @@ from ssptool.api.draw import loop_remarks
 from ssptool.arguments import texts
 from ssptool.documents.archive import Archive, UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
-from ssptool.drawing.diagram.arrange import MOST_SHEETS, DrawnWires, all_arranged, arranged
+from ssptool.drawing.diagram.arrange import MOST_SHEETS, DrawnConnections, all_arranged, arranged
 from ssptool.drawing.diagram.groups import with_groups
 from ssptool.drawing.diagram.model import StatedSheet
 from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
@@ -146,8 +146,10 @@ def diagrams_and_findings(
         remarks = marked(list(stated.values()), told)
     if len(stated) > MOST_SHEETS:
         title = f"The outermost of {len(stated)} systems, of which at most {MOST_SHEETS} are drawn"
-        return [ReportPicture(title, sheet_svg(arranged(stated, wires=DrawnWires.BUNDLED), remarks))], diagnostics
-    sheets = all_arranged(stated, DrawnWires.BUNDLED)
+        return [
+            ReportPicture(title, sheet_svg(arranged(stated, connections=DrawnConnections.BUNDLED), remarks))
+        ], diagnostics
+    sheets = all_arranged(stated, DrawnConnections.BUNDLED)
     anchors = {sheet.path: f"#{sheet_identity(sheet)}" for sheet in sheets}
     diagrams = [
         ReportPicture(sheet.name, sheet_svg(sheet, remarks, anchors.__getitem__), sheet_identity(sheet))

@@ -114,7 +114,7 @@ def graph_command(
     say(text, verbatim=format is not GraphFormat.TEXT)
 
 
-class WiresOption(StrEnum):
+class ConnectionsOption(StrEnum):
     BUNDLED = "bundled"
     ALL = "all"
 
@@ -144,10 +144,13 @@ def draw_command(
     highlight: Annotated[
         list[HighlightOption] | None, typer.Option("--highlight", help="Marks; may be given twice.")
     ] = None,
+    connections: Annotated[
+        ConnectionsOption,
+        typer.Option("--connections", help="Draw more than 8 connections of two components as one line, or each."),
+    ] = ConnectionsOption.BUNDLED,
     wires: Annotated[
-        WiresOption,
-        typer.Option("--wires", help="Draw more than 8 connections of two components as one line, or each."),
-    ] = WiresOption.BUNDLED,
+        ConnectionsOption | None, typer.Option("--wires", hidden=True, help="The earlier name of --connections.")
+    ] = None,
 ) -> None:
     """Draw a system as a diagram.
 
@@ -158,8 +161,11 @@ def draw_command(
     """
     path = output or own_output(Path(f"{system.resolve().stem}.svg"))
     marks = [one.value for one in highlight or ()]
+    drawn = (wires or connections).value
     with busy():
-        ssptool.draw(system, path, variant=variant, level=level, depth=depth, highlight=marks, wires=wires.value)
+        ssptool.draw(system, path, variant=variant, level=level, depth=depth, highlight=marks, connections=drawn)
+    if wires is not None:
+        say("note: --wires is called --connections now", err=True)
     say(f"drawing: {path}")
 
 

@@ -10,7 +10,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
-from ssptool.drawing.diagram.arrange import DrawnWires, arranged
+from ssptool.drawing.diagram.arrange import DrawnConnections, arranged
 from ssptool.drawing.diagram.drawing import Values, values_of
 from ssptool.drawing.diagram.groups import members_of, with_groups
 from ssptool.drawing.diagram.labels import CROWDED
@@ -140,7 +140,7 @@ class SystemModel:
 
     def arranged(self, path: ElementPath) -> Sheet:
         if path not in self._arranged:
-            self._arranged[path] = arranged(self.stated, path, 0, DrawnWires.BUNDLED, self._memory, MOST_ROUTED)
+            self._arranged[path] = arranged(self.stated, path, 0, DrawnConnections.BUNDLED, self._memory, MOST_ROUTED)
         return self._arranged[path]
 
     def _sheet(self, path: ElementPath) -> StatedSheet:

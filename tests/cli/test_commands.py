@@ -295,3 +295,11 @@ def test_a_run_that_records_nothing_says_so_and_its_advice_records(ssptool, tmp_
     assert status == 0
     assert "no signal is recorded" not in out
     assert (tmp_path / "r.csv").read_text().startswith("time,A.")
+
+
+def test_the_earlier_name_of_an_option_works_and_a_note_names_the_new_one(ssptool):
+    """`draw --connections` was `--wires`."""
+    assert "--wires" not in ssptool("draw", "--help")[1]
+    assert ssptool("draw", SYSTEM, "--connections", "all", "--output", "new.svg")[::2] == (0, "")
+    status, _, err = ssptool("draw", SYSTEM, "--wires", "all", "--output", "old.svg")
+    assert (status, err) == (0, "note: --wires is called --connections now\n")

@@ -58,6 +58,7 @@ OF_THE_SHELL = {
     "output": "of `validate`: where the report is printed",
     "export": "of `plan`: `ssptool.exportable`",
     "fmi": "of `plan`: `ssptool.exportable`",
+    "wires": "`connections`, by its earlier name",
     "sandbox": "of `plan`: printed whether `simulate` has one",
 }
 """Options without an argument of the same name, and what stands for them in Python."""

@@ -69,7 +69,7 @@ class TooManySystems(WrongUsage):
         self.found = found
 
 
-class DrawnWires(StrEnum):
+class DrawnConnections(StrEnum):
     """Which connections are drawn as one line: those of two components if there are many, or none."""
 
     BUNDLED = "bundled"
@@ -113,7 +113,7 @@ def arranged(
     stated: Mapping[ElementPath, StatedSheet],
     path: ElementPath = (),
     depth: int = 0,
-    wires: DrawnWires = DrawnWires.ALL,
+    connections: DrawnConnections = DrawnConnections.ALL,
     memory: Memory | None = None,
     most_routed: int | None = None,
 ) -> Sheet:
@@ -128,27 +128,29 @@ def arranged(
     """
     tell("drawing")
     _check_number(sum(path == each[: len(path)] and len(each) <= len(path) + depth for each in stated))
-    return _Arranger(stated, wires, memory, most_routed).sheet(path, depth)
+    return _Arranger(stated, connections, memory, most_routed).sheet(path, depth)
 
 
 def all_arranged(
-    stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires, memory: Memory | None = None
+    stated: Mapping[ElementPath, StatedSheet], connections: DrawnConnections, memory: Memory | None = None
 ) -> list[Sheet]:
     """The drawings of all systems without the content of their elements. Raises TooManySystems."""
     _check_number(len(stated))
-    arranger = _Arranger(stated, wires, memory)
+    arranger = _Arranger(stated, connections, memory)
     with garbage_collection_paused():
         return [arranger.sheet(path, 0) for path in one_by_one("drawing sheet", list(stated))]
 
 
-def expanded(stated: Mapping[ElementPath, StatedSheet], wires: DrawnWires, memory: Memory | None = None) -> list[Sheet]:
+def expanded(
+    stated: Mapping[ElementPath, StatedSheet], connections: DrawnConnections, memory: Memory | None = None
+) -> list[Sheet]:
     """The drawings of all systems with nested systems, which are drawn inside, unless that is too much for one sheet.
 
     Raises TooManySystems.
     """
     _check_number(len(stated))
     around = [path for path in stated if _is_around(stated, path) and _size(stated, path) <= MOST_ELEMENTS]
-    arranger = _Arranger(stated, wires, memory)
+    arranger = _Arranger(stated, connections, memory)
     return [arranger.sheet(path, math.inf) for path in one_by_one("drawing inside of sheet", around)]
 
 
@@ -173,12 +175,12 @@ class _Arranger:
     def __init__(
         self,
         stated: Mapping[ElementPath, StatedSheet],
-        wires: DrawnWires,
+        connections: DrawnConnections,
         memory: Memory | None = None,
         most_routed: int | None = None,
     ) -> None:
         self._stated = stated
-        self._wires = wires
+        self._connections = connections
         self._memory = memory or Memory()
         self._most_routed = math.inf if most_routed is None else most_routed
         self._insides: dict[tuple[ElementPath, float], Sheet] = {}
@@ -190,7 +192,7 @@ class _Arranger:
             for block in stated.blocks
             if depth > 0 and block.path in self._stated and not block.group
         }
-        if self._wires is DrawnWires.BUNDLED:
+        if self._connections is DrawnConnections.BUNDLED:
             stated = bundled(stated, inside)
         return _Arrangement(stated, inside, nested, self._memory, self._most_routed).sheet()
 

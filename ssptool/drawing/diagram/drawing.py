@@ -13,7 +13,7 @@ from typing import TypeAlias
 from lxml import etree
 
 from ssptool.documents.saving import save_file
-from ssptool.drawing.diagram.arrange import DrawnWires, all_arranged, arranged, expanded
+from ssptool.drawing.diagram.arrange import DrawnConnections, all_arranged, arranged, expanded
 from ssptool.drawing.diagram.groups import members_of
 from ssptool.drawing.diagram.memory import DATA as LAYOUT
 from ssptool.drawing.diagram.memory import Memory
@@ -177,7 +177,7 @@ class Drawing:
         All systems as their documents state them, the root first, and groups of the elements of large ones.
     remarks
         What stands out.
-    wires
+    connections
         Which lines stand for several connections.
     explain
         Explains all values, which takes a while; a page shows them.
@@ -190,7 +190,7 @@ class Drawing:
     depth: int
     stated: Mapping[ElementPath, StatedSheet]
     remarks: Remarks
-    wires: DrawnWires
+    connections: DrawnConnections
     explain: Callable[[], Sequence[Explained]] = tuple
     memory: Memory = field(default_factory=Memory)
 
@@ -201,7 +201,7 @@ class Drawing:
     @property
     def sheet(self) -> Sheet:
         """The system of the picture, arranged. Raises TooManySystems."""
-        return arranged(self.stated, self.path, self.depth, self.wires)
+        return arranged(self.stated, self.path, self.depth, self.connections)
 
     @property
     def svg(self) -> str:
@@ -211,8 +211,8 @@ class Drawing:
     @property
     def page(self) -> str:
         """An HTML page that zooms, opens nested systems, and needs no network. Raises TooManySystems."""
-        sheets = all_arranged(self.stated, self.wires, self.memory)
-        insides = expanded(self.stated, self.wires, self.memory)
+        sheets = all_arranged(self.stated, self.connections, self.memory)
+        insides = expanded(self.stated, self.connections, self.memory)
         data = {"values": values_of(self.explain()), LAYOUT: self.memory.content(members_of(self.stated))}
         return sheets_page(sheets, insides, self.remarks, self.title, data)
 

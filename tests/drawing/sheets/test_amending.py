@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ssptool.drawing.diagram import memory
-from ssptool.drawing.diagram.arrange import DrawnWires, all_arranged
+from ssptool.drawing.diagram.arrange import DrawnConnections, all_arranged
 from ssptool.drawing.diagram.labels import lettered
 from ssptool.drawing.diagram.memory import Memory
 from ssptool.drawing.diagram.model import Rectangle, Sheet, StatedSheet
@@ -23,7 +23,7 @@ from tests.drawing.sheets.test_readable import boxes, check_labels, overlap, seg
 def drawn(stated: StatedSheet, kept: Memory) -> tuple[Sheet, Memory, bool]:
     """The drawing, what a page with it keeps for the next one, and whether it was laid out anew."""
     with patch.object(memory, "lay_out", wraps=memory.lay_out) as anew:
-        [made] = all_arranged({(): stated}, DrawnWires.ALL, kept)
+        [made] = all_arranged({(): stated}, DrawnConnections.ALL, kept)
     return made, Memory.of_content(json.loads(json.dumps(kept.content({})))), anew.called
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 import ssptool
-from ssptool.drawing.diagram.arrange import DrawnWires, arranged, bundled
+from ssptool.drawing.diagram.arrange import DrawnConnections, arranged, bundled
 from ssptool.drawing.diagram.model import MOST_APART, StatedSheet
 from tests.drawing.sheets.random_systems import sheet
 from tests.drawing.sheets.test_lanes import check_wiring
@@ -52,7 +52,7 @@ def test_no_connection_is_lost_and_what_is_drawn_keeps_its_wiring(stated):
         assert (bundle in {(line.start, line.end) for line in made.lines}) is (number > MOST_APART)
     pins = {(block.name, pin.name) for block in made.blocks for pin in block.pins}
     assert {end for line in made.lines for end in (line.start, line.end)} <= pins
-    check_wiring(arranged({(): named}, wires=DrawnWires.BUNDLED))
+    check_wiring(arranged({(): named}, connections=DrawnConnections.BUNDLED))
 
 
 def pair(folder, number: int, places: str = ""):
@@ -73,7 +73,7 @@ def wires(svg: str) -> list[list[str]]:
     return [str(line.findtext("svg:title", namespaces=SVG)).splitlines() for line in lines]
 
 
-@pytest.mark.parametrize(("number", "arguments", "drawn"), [(8, {}, 9), (9, {}, 2), (9, {"wires": "all"}, 10)])
+@pytest.mark.parametrize(("number", "arguments", "drawn"), [(8, {}, 9), (9, {}, 2), (9, {"connections": "all"}, 10)])
 def test_more_than_eight_connections_are_one_line(tmp_path, number, arguments, drawn):
     picture = ssptool.draw(pair(tmp_path, number), **arguments).svg
     lines = wires(picture)
@@ -108,4 +108,4 @@ def test_the_command_line_draws_each_on_demand(tmp_path):
     assert counts == [2, 10, 2]
     assert typed("draw", path, "--wires", "some").code == 2
     with pytest.raises(ValueError, match=r"wires: .*some.*bundled, all|bundled"):
-        ssptool.draw(path, wires="some")
+        ssptool.draw(path, connections="some")

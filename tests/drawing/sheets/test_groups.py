@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ssptool
-from ssptool.drawing.diagram.arrange import DrawnWires, all_arranged
+from ssptool.drawing.diagram.arrange import DrawnConnections, all_arranged
 from ssptool.drawing.diagram.groups import MOST_ELEMENTS, members_of, with_groups
 from ssptool.drawing.diagram.model import Rectangle, StatedSheet
 from tests.drawing.sheets.random_systems import sheet
@@ -54,7 +54,7 @@ def test_every_element_is_in_one_group_and_no_connection_is_lost(components, wir
 @pytest.mark.parametrize(("components", "wires", "families"), [(80, 250, 4), (70, 400, 1), (130, 300, 9)])
 def test_groups_keep_the_wiring_readable(components, wires, families):
     made = with_groups({(): large(components, wires, families)})
-    for drawn in all_arranged(made, DrawnWires.BUNDLED):
+    for drawn in all_arranged(made, DrawnConnections.BUNDLED):
         check_wiring(drawn)
 
 
@@ -89,7 +89,9 @@ def of_families(families: int, each: int, wires: int, kind: str, seed: int = 1) 
 @pytest.mark.parametrize("families", [7, 12, 20, 40])
 def test_a_sheet_of_groups_is_neither_a_row_nor_a_column(families, kind):
     """Groups that are all connected with each other would be one row, each in a layer of its own."""
-    (drawn, *_) = all_arranged(with_groups({(): of_families(families, 10, 80 * families, kind)}), DrawnWires.BUNDLED)
+    (drawn, *_) = all_arranged(
+        with_groups({(): of_families(families, 10, 80 * families, kind)}), DrawnConnections.BUNDLED
+    )
     assert len(drawn.blocks) >= 6
     assert 1 / 2.5 <= drawn.canvas.width / drawn.canvas.height <= 2.5
     check_wiring(drawn)
@@ -140,7 +142,7 @@ def test_a_group_is_drawn_by_its_name_and_says_what_it_is(tmp_path):
     assert "elements, grouped by connections</text>" in drawing.svg
     assert ">C0<" not in drawing.svg
     assert ">C0<" in ssptool.draw(path, level="Group 1").svg
-    assert ">C0<" in ssptool.draw(path, wires="all").svg
+    assert ">C0<" in ssptool.draw(path, connections="all").svg
     assert repr(drawing).startswith("<Drawing of S: 1 system:")
     with pytest.raises(ssptool.NoSuchSystem, match="Group 1, Group 2"):
         ssptool.draw(path, level="Group 99")
