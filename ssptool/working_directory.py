@@ -47,9 +47,32 @@ def absolute(path: Path) -> Path:
 
 
 def shown(path: Path) -> Path:
-    """An absolute path as a message names it: relative where it leads into the working directory."""
+    """An absolute path as a message names it: relative where it leads into the working directory, and of a temporary
+    copy what it was copied from.
+    """
     here = absolute(Path())
+    path = _originals.get(path, path)
     return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+_originals: dict[Path, Path] = {}
+"""Temporary copy → what a user knows it by."""
+
+
+def copied_from(original: Path, copy: Path) -> None:
+    """Let messages name the original, in place of a temporary copy."""
+    _originals[copy] = original
+
+
+def original_of(copy: Path) -> Path | None:
+    """The original of a temporary copy; None: it is no copy."""
+    return _originals.get(copy)
+
+
+def forget_copies(folder: Path) -> None:
+    """Forget the originals of the copies in a folder that is removed."""
+    for copy in [one for one in _originals if one.is_relative_to(folder)]:
+        _originals.pop(copy, None)
 
 
 def _present() -> str | None:

@@ -17,6 +17,7 @@ from ssptool.documents.storage import MissingEntry, ZipEntries
 from ssptool.documents.vocabulary import EXPORTED_SYSTEM, EXPORTED_VARIANT, SSC, SSD
 from ssptool.documents.xml_text import quoted
 from ssptool.tempfiles import TemporaryFolder
+from ssptool.working_directory import copied_from, forget_copies
 
 STRUCTURE = "SystemStructure.ssd"
 MODEL_DESCRIPTION = "modelDescription.xml"
@@ -72,10 +73,12 @@ class GeneratedEntries:
                 path.write_bytes(self._made[name])
             else:
                 _pack(on_disk, path)
+                copied_from(on_disk, path)
         return path
 
     def close(self) -> None:
         if self._folder is not None:
+            forget_copies(Path(self._folder.name))
             self._folder.cleanup()
 
 

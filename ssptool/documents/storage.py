@@ -31,7 +31,7 @@ from ssptool.documents.foreign_files import (
 from ssptool.documents.saving import EntryContent, FileState
 from ssptool.documents.uri import UP, unsafe, without_ups
 from ssptool.tempfiles import TemporaryFolder
-from ssptool.working_directory import absolute
+from ssptool.working_directory import absolute, copied_from, forget_copies, shown
 
 STANDARD_FOLDERS = ("resources", "documentation", "extra")
 # The end record of a zip is 22 bytes and a comment of at most 65 535.
@@ -337,11 +337,13 @@ class ZipEntries:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(self.read(name))
+            copied_from(Path(f"{shown(self._path)}{NESTING_MARK}{name}"), path)
         return path
 
     def close(self) -> None:
         self._zip.close()
         if self._folder is not None:
+            forget_copies(Path(self._folder.name))
             self._folder.cleanup()
 
 

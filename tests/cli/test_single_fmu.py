@@ -66,6 +66,21 @@ def test_an_unpacked_fmu_is_one_as_well(ssptool, tmp_path):
     assert trace["spring_v2.x1"] == approx(free_oscillation(trace.t), abs=1e-5)
 
 
+@pytest.mark.parametrize("process", [(), ("--in-process",)])
+@pytest.mark.parametrize("what", ["library", "content"])
+def test_messages_name_an_fmu_as_the_user_does(ssptool, tmp_path, what, process):
+    """And no temporary folder: of a folder the folder, in a package the entry."""
+    with zipfile.ZipFile(SYSTEM1) as packed:
+        packed.extractall(tmp_path / "Spring")
+    for library in (tmp_path / "Spring" / "binaries").rglob("*.*"):
+        library.unlink() if what == "library" else library.write_text("x")
+    api.convert(tmp_path / "Spring", tmp_path / "spring.ssp")
+    told = "no binaries/" if what == "library" else "the binary cannot be loaded"
+    for system, name in (("Spring", "Spring"), ("spring.ssp", "spring.ssp!resources/Spring.fmu")):
+        status, _, err = ssptool("run", system, *process)
+        assert (status, err.startswith(f"error: {name}: {told}")) == (1, True), err
+
+
 def test_plan_names_the_line_of_the_fmu_that_states_times_and_step(ssptool):
     status, out, _ = ssptool("plan", SYSTEM1)
     place = "resources/System1.fmu!modelDescription.xml:"

@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from multiprocessing.connection import Pipe
 from pathlib import Path
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -51,7 +51,7 @@ from ssptool.engine.trace import NO_ENTRIES, NewEntries
 from ssptool.engine.watch import Watch
 from ssptool.errors import is_own
 from ssptool.sandbox import close_files, system_paths
-from ssptool.working_directory import absolute
+from ssptool.working_directory import absolute, copied_from, original_of
 
 if sys.platform == "linux":
     import fcntl
@@ -94,9 +94,20 @@ _STDOUT, _STDERR = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """FMUs by their names in the archive, as files that a child process can read."""
+    """FMUs by their names in the archive, as files that a child process can read; `originals` of temporary copies."""
 
     paths: Mapping[str, Path]
+    originals: Mapping[Path, Path]
+
+    @classmethod
+    def of(cls, paths: Mapping[str, Path]) -> Self:
+        """Files with what messages name in place of copies."""
+        return cls(paths, {path: found for path in paths.values() if (found := original_of(path)) is not None})
+
+    def name_originals(self) -> None:
+        """Let messages of this process, which may be a new interpreter, name them too."""
+        for copy, original in self.originals.items():
+            copied_from(original, copy)
 
     def local_path(self, name: str) -> Path:
         return self.paths[name]
@@ -219,6 +230,8 @@ def work(assignment: ChildTask, memory: SharedMemory, connection: Connection, pa
 
 def _attempt(assignment: ChildTask, memory: SharedMemory, connection: Connection, parent: int) -> Message:
     settle(assignment.scratch, parent)
+    if isinstance(assignment.job.sources, Located):
+        assignment.job.sources.name_originals()
     with suppress(OSError):  # it is no longer there
         os.chdir(assignment.folder)
     watch, ring = assignment.watch_and_ring(memory)

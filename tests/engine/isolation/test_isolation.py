@@ -1,11 +1,13 @@
 """FMUs in a child process: whatever they do, the run ends with what it had, and says whose call it was."""
 
+import zipfile
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from pytest import approx
 
+import ssptool
 from ssptool import Settings
 from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.failure import Ending
@@ -17,8 +19,9 @@ from ssptool.engine.run.recorder import Recording
 from ssptool.engine.settings import Limits
 from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE
+from ssptool.fmu.binary import UnloadableBinary
 from ssptool.fmu.instance import FmiError
-from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, network, oscillator
+from tests.engine.dual_mass import FMI1, FMI2, FMI3, RESOURCES, Folder, network, oscillator
 from tests.fmus import build as fmus
 
 stand_ins = pytest.mark.skipif(not NATIVE, reason="the stand-ins are not built")
@@ -183,6 +186,16 @@ def test_nothing_is_left_behind_after_a_crash(misbehave, tmp_path, monkeypatch):
 def test_limits_are_positive():
     with pytest.raises(ValueError, match="the timeout must be greater than 0, found -1"):
         Limits(seconds=-1)
+
+
+def test_a_child_names_the_original_of_a_temporary_copy(start, tmp_path):
+    with zipfile.ZipFile(RESOURCES / "System1.fmu") as packed:
+        packed.extractall(tmp_path / "Spring")
+    for library in (tmp_path / "Spring" / "binaries").rglob("*.*"):
+        library.write_text("x")
+    with pytest.raises(UnloadableBinary) as found:
+        ssptool.simulate(tmp_path / "Spring", isolated=True)
+    assert str(found.value).startswith(f"{tmp_path / 'Spring'}: the binary cannot be loaded")
 
 
 def test_limits_need_a_child():
