@@ -89,7 +89,8 @@ class Override:
         by = f" ({self.by})" if self.by else ""
         if self.kind is OverrideKind.ACCEPTED:
             return f"{self.name} accepted at {self.place}: {self.after!s}"
-        return f"{self.name} = {value_text(self.after, self.unit)}{since}{by}{self._instead()}"
+        becomes = "follows" if self.kind is OverrideKind.INPUT else "="
+        return f"{self.name} {becomes} {value_text(self.after, self.unit)}{since}{by}{self._instead()}"
 
     def _instead(self) -> str:
         if self.before is None:

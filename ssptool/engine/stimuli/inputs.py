@@ -168,7 +168,7 @@ class _Resolution:
                 self._find(str(path), line, name, told)
         if len(values) == len(column.times) and values:
             how = inputs.of(target)
-            from_unit = f", {change.formula(unit or '')} → {target.unit}" if change != _SAME else ""
+            from_unit = f", converted from {unit} to {target.unit}" if change != _SAME else ""
             course = "linear" if how is Interpolation.LINEAR else "held"
             commas = ", decimal commas" if column.form.decimals else ""
             origin = f"{path}, column {name} ({course}{commas}{from_unit})"

@@ -281,7 +281,7 @@ def test_the_plan_says_where_each_input_comes_from(pushed2, tmp_path):
     path = tmp_path / "push.csv"
     path.write_text("time,push [kN]\n0,0.001\n")
     line, way = ssptool.input_origins(ssptool.plan(pushed2, inputs=path))
-    assert line == f"push: {path}, column push (linear, 1000·kN → N); 1.0 at the start"
+    assert line == f"push: {path}, column push (linear, converted from kN to N); 1.0 at the start"
     assert way.strip() == "Mass.F: follows it over each step"
     (line,) = ssptool.input_origins(ssptool.plan(pushed2))
     assert line == "push: 0.0 all the time, the value that Mass.F starts from"
