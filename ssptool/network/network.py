@@ -224,6 +224,8 @@ class StepKind(StrEnum):
     """The kind of a step from a parameter set to a variable (SSP 2.0 §5.2.3; catalogue §1.6)."""
 
     BINDING = "binding"
+    GIVEN = "parameters"
+    """A parameter set from outside the package, which a caller gives."""
     PREFIX = "prefix"
     MAPPING = "mapping"
     UNIT = "unit"

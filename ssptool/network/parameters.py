@@ -84,12 +84,14 @@ def reason(winner: ValueSource, loser: ValueSource) -> str:
     match winner.authority:
         case Priority.CONNECTION:
             return "a connection wins over a binding"
+        case Priority.COMMAND_LINE if loser.authority is Priority.FILE:
+            return "--set wins over --parameters"
         case Priority.COMMAND_LINE:
-            return "the command line wins over everything in the documents"
+            return "--set wins over the documents of the system"
         case Priority.FILE if loser.authority is Priority.FILE:
-            return _later(winner, loser, "of several additional parameter sets the last one wins")
+            return _later(winner, loser, "of several --parameters the last one wins")
         case Priority.FILE:
-            return "an additional parameter set wins over the system's own bindings"
+            return "--parameters wins over the parameter sets that the system binds"
     if winner.level != loser.level:
         return f"outer bindings win: {winner.owner or 'the root system'} contains {loser.owner}"
     if winner.authority is not loser.authority:
@@ -146,7 +148,9 @@ class PendingParameter:
         return replace(moved, chain=(*self.chain, step))
 
 
-def read_set(parameters: ssv.ParameterSet, tree: Tree, detail: str) -> Iterator[PendingParameter]:
+def read_set(
+    parameters: ssv.ParameterSet, tree: Tree, detail: str, kind: StepKind = StepKind.BINDING
+) -> Iterator[PendingParameter]:
     """The parameters of a set that have a value; arrays with more or fewer values than elements are refused by name."""
     units = document_units(parameters)
     for parameter in parameters.parameters:
@@ -167,7 +171,7 @@ def read_set(parameters: ssv.ParameterSet, tree: Tree, detail: str) -> Iterator[
                 unit=unit,
                 source_items=items,
                 position=position,
-                chain=(ProvenanceStep(StepKind.BINDING, position, name, own, detail, parameter.unit),),
+                chain=(ProvenanceStep(kind, position, name, own, detail, parameter.unit),),
                 element=name[len(parameter.name) :],
                 shape=shape,
             )
@@ -223,9 +227,6 @@ def unit_name(unit: PhysicalUnit | None) -> str | None:
 R = TypeVar("R", bound=Element)
 
 COMMAND_LINE = Position("--set")
-GIVEN_IN_ADDITION = "additional parameter set"
-"""Detail of the first step of a value from a parameter set outside the package."""
-
 _SHOWN = 10
 """Maximum number of array values that the provenance of each element repeats."""
 
@@ -266,7 +267,7 @@ class Parameterization:
         """A parameter set from outside the archive, as if bound last to the root system."""
         document = Document(str(file), read_bytes(absolute(FilePath(file))))
         giver = ValueSource(Priority.FILE, position=Position(str(file)))
-        for given in read_set(document.root_as(ssv.ParameterSet), self._tree, GIVEN_IN_ADDITION):
+        for given in read_set(document.root_as(ssv.ParameterSet), self._tree, "given by --parameters", StepKind.GIVEN):
             self._apply(given, (), None, giver)
 
     def apply_start_values(self, start_values: Mapping[str, str]) -> None:

@@ -1,6 +1,7 @@
 """`ssptool explain` as a user meets it."""
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -60,13 +61,33 @@ def test_a_connector_is_shown_with_every_connection_and_conversion(explain, nest
     assert "goes to" in explain(nested, "B.y")[1]
 
 
+def test_what_wins_is_told_by_the_options_that_were_typed(explain, tmp_path):
+    """`--set` over two sets of `--parameters`, of which the last one wins, over the set that the system binds."""
+    sets = []
+    for value in (2, 3):
+        sets.append(tmp_path / f"{value}.ssv")
+        sets[-1].write_text(ssv(f"System1.m1 Real value='{value}'"), encoding="utf-8")
+    given = [text for one in sets for text in ("--parameters", one)]
+    because = [
+        "2 kg, because of several --parameters the last one wins",
+        "1 kg, because --parameters wins over the parameter sets that the system binds",
+    ]
+    out = explain(SYSTEM, "System1.m1", *given)[1]
+    assert re.findall(r"^    (.*because.*)", out, re.M) == because
+    assert re.search(rf"parameters +System1.m1 = 3 +\S*{sets[1].name}:\d+ +given by --parameters", out)
+    out = explain(SYSTEM, "System1.m1", *given, "--set", "System1.m1=4")[1]
+    by_set = [f"{value} kg, because --set wins over --parameters" for value in (3, 2)]
+    by_set.append("1 kg, because --set wins over the documents of the system")
+    assert re.findall(r"^    (.*because.*)", out, re.M) == by_set
+
+
 def test_overrides_and_parameter_files_are_explained_as_in_run(explain):
     more = SYSTEM / "resources" / "heavy_flange.ssv"
     status, out, _ = explain(SYSTEM, "System1.m1", "System2.m_c", "--set", "System1.m1=2", "--parameters", more)
     assert status == 0
     assert "System1.m1 = 2 kg" in out
     assert "--set System1.m1=2" in out
-    assert "the command line wins" in out
+    assert "because --set wins over the documents of the system" in out
     assert "System2.m_c = 2 kg" in out
     assert "heavy_flange.ssv:7" in out
 

@@ -268,8 +268,9 @@ def test_what_loses_is_kept_with_the_reason_the_strongest_first(tmp_path):
     text = ssd(root + content("", [system("S", "", [a(inner)], [], around)], []))
     archive = package(tmp_path / "ssp", text, {"m": M})
     network = flat(archive, parameter_files=[file], start_values={"S.A.k": "7"})
-    line = "the command line wins over everything in the documents"
-    assert losers(network, "S.A", "k") == (7.0, [(value, line) for value in (6.0, 5.0, 4.0, 3.0, 2.0, 1.0)])
+    line = "--set wins over the documents of the system"
+    beaten = [(6.0, "--set wins over --parameters"), *((value, line) for value in (5.0, 4.0, 3.0, 2.0, 1.0))]
+    assert losers(network, "S.A", "k") == (7.0, beaten)
     value, beaten = losers(flat(archive), "S.A", "k")
     assert value == 5.0
     assert beaten == [
@@ -280,7 +281,7 @@ def test_what_loses_is_kept_with_the_reason_the_strongest_first(tmp_path):
     ]
     assert losers(flat(archive, parameter_files=[file]), "S.A", "k")[1][0] == (
         5.0,
-        "an additional parameter set wins over the system's own bindings",
+        "--parameters wins over the parameter sets that the system binds",
     )
 
 

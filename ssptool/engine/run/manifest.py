@@ -27,7 +27,6 @@ from ssptool.fmu.description import Value
 from ssptool.fmu.units import with_unit
 from ssptool.foreign_text import json_text
 from ssptool.network.network import Assignment, Network, Signal, StepKind
-from ssptool.network.parameters import GIVEN_IN_ADDITION
 from ssptool.working_directory import absolute
 
 LIBRARIES = ("ssptool", "numpy", "scipy", "fmpy", "lxml", "pyarrow")
@@ -144,7 +143,7 @@ def _overridden_values(network: Network) -> Iterator[Override]:
 def _kind(assignment: Assignment) -> OverrideKind | None:
     """None where the documents give it, or where it only passes on what was given to a connector."""
     first = assignment.chain[0] if assignment.chain else None
-    if first is None or not (first.kind is StepKind.OVERRIDE or first.detail == GIVEN_IN_ADDITION):
+    if first is None or first.kind not in (StepKind.OVERRIDE, StepKind.GIVEN):
         return None
     if any(step.kind is StepKind.CONNECTION for step in assignment.chain):
         return None
