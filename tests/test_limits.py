@@ -67,3 +67,9 @@ def test_what_a_run_refuses_stands_on_the_page_word_for_word(options, page):
     texts = ["; ".join(row) for row in rows]
     patterns = [".*".join(map(re.escape, re.split(r"\*[^*]+\*", text))) for text in texts]
     assert [text for text, one in zip(texts, patterns, strict=True) if re.fullmatch(one, str(refused.value))]
+
+
+def test_settings_that_exclude_each_other_are_told_with_a_reason_and_a_way_out(page):
+    section = page[page.index("## Settings") : page.index("## Power bonds")]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")][1:]
+    assert rows and all(len(row) == 2 and ": " in row[0] and row[1] for row in rows), rows

@@ -135,7 +135,10 @@ def _manifest(path: Path) -> Mapping[str, Any]:
         )
     if unstated := manifest.get("unstated"):
         names = abbreviated(unstated)
-        raise CannotReproduce(f"{path}: {names} of the run came from a program, and no file holds them (use files)")
+        raise CannotReproduce(
+            f"{path}: {names} of the run came from a program and are in no file; give them as files "
+            "to make a run that can be repeated"
+        )
     return manifest
 
 

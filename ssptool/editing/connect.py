@@ -145,11 +145,15 @@ def terminal_pairs(a: Terminal, b: Terminal, first: str, second: str) -> Iterato
     if rule == MatchingRule.SEQUENCE:
         if len(a.members) != len(b.members):
             raise EditError(
-                f"{first} has {len(a.members)} members, {second} {len(b.members)}: a sequence needs as many"
+                f"{first} has {len(a.members)} members, {second} {len(b.members)}: "
+                "the matching rule 'sequence' needs equal numbers"
             )
         return ((one.variable, other.variable) for one, other in zip(a.members, b.members, strict=True))
     if rule not in (MatchingRule.PLUG, MatchingRule.BUS):
-        raise EditError(f"the matching rule {rule!r} of {first} leaves open what belongs together: name connectors")
+        raise EditError(
+            f"the matching rule {rule!r} of {first} does not say which members belong together: "
+            "connect connectors one by one"
+        )
     return _by_member_name(a, b, first, second)
 
 
@@ -315,7 +319,7 @@ def connect(draft: Draft, a: Name, b: Name, treatment: Treatment = AS_IT_IS) -> 
 def _connect(draft: Draft, a: Name, b: Name, treatment: Treatment) -> list[ssd.Connection]:
     first, second = _target(draft, a), _target(draft, b)
     if treatment.asked_for and not (isinstance(first, ConnectorPlace) and isinstance(second, ConnectorPlace)):
-        raise EditError(f"{treatment}: that is for one connection, so name two connectors, not {_noun(first)}")
+        raise EditError(f"{treatment}: a transformation is for one connection; name two connectors, not {_noun(first)}")
     match first, second:
         case ConnectorPlace(), ConnectorPlace():
             return [_connect_two(draft, first, second, treatment)]

@@ -297,7 +297,7 @@ def signal_types(part: Part) -> Iterator[Noted]:
     for typed in _typed(part):
         type_ = typed.type_name or ""
         if type_ in _WIDE and isinstance(typed, ssb.DictionaryEntry):
-            yield dropped(typed, f"{_name(typed)} is of type {type_}, for which 1.0 has no other")
+            yield dropped(typed, f"{_name(typed)} is of type {type_}, which SSP 1.0 does not have")
         elif type_ in _WIDE:
             yield weakened(typed, f"{_name(typed)} of type {type_} has no type: it is that of its variable")
             originals.remove(cast(Element, typed.type))

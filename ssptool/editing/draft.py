@@ -44,7 +44,7 @@ class Place:
     def system(self) -> ssd.System:
         """The system directly around it; of the root system an error."""
         if not self.around:
-            raise EditError("the root system is in no system")
+            raise EditError("the root system is not inside another system: name an element of it")
         return self.around[-1]
 
 

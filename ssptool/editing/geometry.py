@@ -97,7 +97,7 @@ def align(draft: Draft, names: Sequence[Name], to: str) -> None:
         raise EditError(f"name at least {'three elements to spread' if spread else 'two elements to align'}")
     boxes = [_box_of(draft, name) for name in names]
     if len({find_element(draft.system, name).path[:-1] for name in names}) > 1:
-        raise EditError("elements of different systems stand in different diagrams")
+        raise EditError("elements of different systems are not in one diagram: name elements of one system")
     axis = (
         0
         if way in (ElementAlignment.LEFT, ElementAlignment.RIGHT, ElementAlignment.CENTRE, ElementAlignment.ACROSS)

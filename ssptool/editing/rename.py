@@ -62,7 +62,7 @@ def _rename_connector(draft: Draft, found: ConnectorPlace, new: str) -> None:
     inside = _inside(draft, found)
     fmu = draft.fmu(owner.element)
     if fmu is not None and new not in fmu.variables:
-        raise EditError(f"{found} has the name of a variable of its FMU, which has none called {new!r}")
+        raise EditError(f"{found} has the name of a variable of its FMU, and the FMU has no variable {new!r}")
     # The parameters of an FMU's variable do not follow: they address the variable, whichever connector there is.
     addressed = fmu is None
     following = _following(draft, (*owner.path, old), (*owner.path, new), old) if addressed else []
@@ -174,8 +174,8 @@ def _following_in(draft: Draft, old: tuple[str, ...], new: tuple[str, ...], conn
         if meant and not all(meant):
             if any(meant):
                 raise EditError(
-                    f"{use.full} in {use.bound} addresses {before} and something else of the same name: "
-                    "it cannot follow; give the two different names first"
+                    f"the parameter {use.full} in {use.bound} sets both {before} and something else of the same name: "
+                    "give the two different names first"
                 )
             continue
         shift = len(".".join(path)) + 1 if path else 0
@@ -240,7 +240,9 @@ def _new_prefix(bound: BoundSet, group: list[RenamedUse]) -> str | None:
     new = group[0].name.removesuffix(group[0].use.parameter.name)
     complete = len(group) == len(bound.values.parameters)
     if not complete or any(each.name != new + each.use.parameter.name for each in group):
-        raise EditError(f"the prefix {prefix!r} of the binding of {bound} cuts through the name: change it by hand")
+        raise EditError(
+            f"the prefix {prefix!r} of the binding of {bound} ends inside the name: edit the prefix in the document"
+        )
     return new
 
 
@@ -264,7 +266,7 @@ def _require_own_mapping(draft: Draft, bound: BoundSet, following: Counter[tuple
         staying.append(f"another binding of {here}")
     if staying:
         raise EditError(
-            f"the mapping {file} addresses what is renamed, and {' and '.join(staying)} "
+            f"the mapping {file} maps the name that changes, and {' and '.join(staying)} "
             f"use{'s' * (len(staying) == 1)} it as well: give this binding a mapping of its own first"
         )
 

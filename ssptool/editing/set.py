@@ -226,7 +226,8 @@ def _require_in_force(requested: RequestedValue, use: Use, all_uses: list[Use]) 
     deciding = winner(all_uses)
     if deciding is not None and deciding is not use and deciding.parameter is not use.parameter:
         raise EditError(
-            f"{requested.name} = {requested.text} in {use.bound} would not count: {deciding.bound} decides it"
+            f"{requested.name} = {requested.text} in {use.bound} would have no effect: "
+            f"the value in {deciding.bound} wins"
         )
 
 
@@ -263,8 +264,8 @@ def _back_through(
     value = requested.to_target(requested_one)
     if not isinstance(transformation, ssc.LinearTransformation) or not isinstance(value, int | float):
         raise EditError(
-            f"{requested.name} comes from {use.parameter.name} through a {type(transformation).__name__}: "
-            f"edit {use.bound}"
+            f"{requested.name} comes from {use.parameter.name} through a mapping that cannot be inverted: "
+            f"set {use.parameter.name} in {use.bound}"
         )
     if transformation.factor == 0:
         raise EditError(f"{requested.name} does not depend on {use.parameter.name}: the mapping multiplies it by zero")
@@ -360,7 +361,9 @@ def _add(draft: Draft, requested: RequestedValue, entry: str | None, deciding: U
     if chosen is None:
         chosen = _new_set(draft, entry)
     elif deciding is not None and not _beats(draft, chosen, deciding.bound):
-        raise EditError(f"{requested.name} = {requested.text} in {chosen} would not count: {deciding.bound} decides it")
+        raise EditError(
+            f"{requested.name} = {requested.text} in {chosen} would have no effect: the value in {deciding.bound} wins"
+        )
     local = ".".join(chosen.place.path)
     name = requested.whole.removeprefix(f"{local}." if local else "").removeprefix(chosen.binding.prefix)
     _add_to(chosen.values, name, requested)
@@ -446,7 +449,7 @@ def _require_satisfied(requested: RequestedValue, network: Network) -> None:
     connection = next((step for step in found[0].chain if step.kind is StepKind.CONNECTION), None)
     if connection is None:
         raise EditError(
-            f"{requested.name} = {requested.text} would not count: {origin.name} ({origin.position}) gives it "
+            f"{requested.name} = {requested.text} would have no effect: {origin.name} ({origin.position}) gives it "
             f"{_text(found[0].value)}"
         )
     source = next((str(wire.source) for wire in _wires_to(requested, network)), origin.name)

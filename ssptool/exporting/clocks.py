@@ -83,7 +83,7 @@ def clock_problems(plan: Plan) -> Iterator[Unsupported]:
         own, other = (wire.destination, wire.source) if wire.source.component else (wire.source, wire.destination)
         if other.component in plan.network.components and other not in known:
             integrated = other.component in {one.name for one in plan.integrated}
-            where = "of a component that is integrated" if integrated else "beside a component that is integrated"
+            where = "of a component of model exchange" if integrated else "beside components of model exchange"
             what = f"the clock {other} {where} cannot be a clock of an exported FMU"
             yield Unsupported(f"connector {own.variable}", what, "remove the connection")
         elif not other.component:
@@ -96,9 +96,13 @@ def clock_problems(plan: Plan) -> Iterator[Unsupported]:
             continue
         if kind not in _OF_SYSTEM:
             what = f"{kind} clocks of the system are not supported in an exported FMU"
-            yield Unsupported(f"connector {port.signal.variable}", what, "state that it is triggered or constant")
+            yield Unsupported(f"connector {port.signal.variable}", what, "declare it as a triggered or constant clock")
         elif kind is IntervalVariability.CONSTANT and clock_time(stated, "interval") is None:
-            yield Unsupported(f"connector {port.signal.variable}", "a constant clock needs an interval", "state it")
+            yield Unsupported(
+                f"connector {port.signal.variable}",
+                "a constant clock needs an interval",
+                "state the interval of the clock",
+            )
 
 
 def with_clocks(plan: Plan, variables: Sequence[ExportedVariable]) -> tuple[ExportedVariable, ...]:

@@ -155,7 +155,7 @@ def _stepping(plan: Plan) -> Json:
     if not isinstance(stepper, Program | ProgrammedIteration):
         raise Unsupported(
             "the settings",
-            f"the steps of master {master.name} with them are not supported in an exported FMU",
+            f"master {master.name} with this acceleration is not supported in an exported FMU",
             "choose another acceleration than newton",
         )
     program = stepper.instructions() if isinstance(stepper, Program) else (*system.saving, *stepper.instructions)

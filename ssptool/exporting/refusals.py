@@ -55,7 +55,9 @@ def _of_stimuli(plan: Plan) -> Iterator[Unsupported]:
                 f"input {source.signal}", "functions as inputs are not supported in an exported FMU", advice
             )
     if stimuli and (plan.ode is not None or plan.event_modes):
-        what = "tables as inputs of model exchange and beside event mode are not supported in an exported FMU"
+        what = (
+            "tables as inputs, with components of model exchange or in event mode, are not supported in an exported FMU"
+        )
         yield Unsupported(subject, what, advice)
     overridden = any(isinstance(source.time_signal, Overridden) for source in stimuli.sources)
     if overridden or stimuli.connections or stimuli.parameter_changes:
@@ -66,12 +68,14 @@ def _of_settings(plan: Plan) -> Iterator[Unsupported]:
     master = stepping_master(plan)
     subject = "the settings"
     if plan.settings.substeps and plan.event_modes:
-        yield Unsupported(subject, "substeps beside event mode are not supported in an exported FMU", "leave them out")
+        yield Unsupported(
+            subject, "substeps, with components in event mode, are not supported in an exported FMU", "leave them out"
+        )
     if not (plan.ode is not None and plan.ode.alone) and not isinstance(master, ProgrammedMaster | Iterated):
         yield Unsupported(
             subject,
             f"master {master.name} is not supported in an exported FMU",
-            "choose equal steps, with master jacobi, gauss-seidel or iterated",
+            "choose a fixed step size, with master jacobi, gauss-seidel or iterated",
         )
 
 

@@ -83,7 +83,10 @@ def _addressed(snapshot: SystemSnapshot, spot: Spot, use: ParameterUse, offset: 
     """
     target, parts = use.targets[0], _parts(use, spot)
     if spot.end - spot.start != len(spot.value):
-        raise EditError(f"'{spot.value}' is written with character references: rename what it sets at its own place")
+        raise EditError(
+            f"'{spot.value}' is written with character references (such as &#46;), in which nothing is renamed: "
+            "rename the variable where it is declared"
+        )
     for element, start, end in parts:
         if not start <= offset - spot.start <= end:
             continue
@@ -171,9 +174,11 @@ def edit_of_renaming(
         try:
             editor.rename(renamed.path, new)
             if packed := [name for name, content in before.items() if archive.content(name) != content]:
-                raise EditError(f"{packed[0]} would change, which no editor shows: ssptool rename does it")
+                raise EditError(
+                    f"the packed file {packed[0]} would change, which an editor does not show: use `ssptool rename`"
+                )
             if found := [one for one in new_errors(archive) if one not in errors]:
-                raise EditError(f"that would be an error: {found[0]}")
+                raise EditError(f"the new name would cause an error: {found[0]}")
             names = dict.fromkeys((*archive.names(), *(edit.name for edit in archive.edits())))
             return edit_of(archive, system, names, places, version)
         finally:

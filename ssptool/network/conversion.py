@@ -347,7 +347,7 @@ def from_text(name: str, text: str, target: str, items: EnumerationItems) -> Val
     """
     target = canonical(target)
     if not isinstance(text, str):
-        raise InvalidValue(name, text, f"it as a text, such as {str(text)!r}")
+        raise InvalidValue(name, text, f"the value as a text, such as {str(text)!r}")
     try:
         if is_float(target):
             return _within_doubles(name, text, double.read(text))

@@ -249,7 +249,10 @@ class _TreeBuilder:
     def _fmu(self, component: ssd.Component, path: ElementPath, scope: Scope) -> None:
         entry = _entry(scope, component.source)
         if entry is None:
-            self.tree.refuse(component.position, f"{component.name!r}: the source {component.source!r} is not followed")
+            self.tree.refuse(
+                component.position,
+                f"{component.name!r}: the source {component.source!r}, which is no file that ssptool can read here",
+            )
             return
         entry = fmu_entry(scope.archive, entry)
         if entry not in self._fmus:
@@ -276,7 +279,10 @@ class _TreeBuilder:
     def _table(self, component: ssd.Component, path: ElementPath, scope: Scope) -> None:
         entry = _entry(scope, component.source)
         if entry is None or not scope.archive.has(entry):
-            self.tree.refuse(component.position, f"{component.name!r}: the source {component.source!r} is not followed")
+            self.tree.refuse(
+                component.position,
+                f"{component.name!r}: the source {component.source!r}, which is no file that ssptool can read here",
+            )
             return
         if entry not in self._files:
             self._files[entry] = read_table(scope.archive, entry)

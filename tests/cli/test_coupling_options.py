@@ -83,7 +83,7 @@ def test_the_plan_names_what_was_asked_for(ssptool):
         (("--relaxation", "0"), "relaxation must be greater than 0 and at most 1, found 0"),
         (("--relaxation", "1.5"), "relaxation must be greater than 0 and at most 1, found 1.5"),
         (("--exchange", "late", "--master", "iterated"), "exchange consistent"),
-        (("--relaxation", "0.5", "--acceleration", "aitken"), "only constant relaxation has a factor"),
+        (("--relaxation", "0.5", "--acceleration", "aitken"), "only acceleration constant takes a relaxation factor"),
         (("--iterations", "3", "--tolerance", "1e-3"), "leave out iterations or tolerance"),
         (("--adaptive", "1e-3", "--implementation", "me"), "with model exchange"),
         (("--every", "2", "--output-step", "0.01"), "leave one of them out"),
@@ -144,7 +144,7 @@ def test_a_fixed_number_of_iterations_is_planned_and_logged_as_such(ssptool, tmp
         (("--iterations", 2, "--convergence", "absolute=1e-6"), "leave out iterations or convergence"),
         (("--iterations", 2, "--adaptive", "1e-4"), "leave out iterations or adaptive steps"),
         (("--relaxation", 0.3, "--master", "jacobi"), "only master iterated repeats steps"),
-        (("--relaxation", 0.3, "--acceleration", "aitken"), "only constant relaxation has a factor to choose"),
+        (("--relaxation", 0.3, "--acceleration", "aitken"), "only acceleration constant takes a relaxation factor"),
     ],
 )
 def test_settings_of_the_iteration_that_exclude_each_other_are_refused(ssptool, arguments, message):

@@ -109,7 +109,7 @@ def test_an_external_mapping_of_several_structures_is_not_changed_for_one(tmp_pa
     )
     path = values(tmp_path, bound, files)
     (path / "Other.ssd").write_text((path / "SystemStructure.ssd").read_text().replace('name="test"', 'name="other"'))
-    with refused(path, "the mapping resources/m.ssm addresses what is renamed, and Other.ssd uses it as well") as made:
+    with refused(path, "the mapping resources/m.ssm maps the name that changes, and Other.ssd uses it as well") as made:
         made.rename("Sub.P", "Q")
 
 
@@ -123,7 +123,7 @@ def test_a_prefix_that_cuts_the_name_is_refused(tmp_path):
     with ssptool.edit(path) as made:
         made.rename("Sub", "Such")
     assert value_of(path, "Such.P.k") == 3.0
-    with refused(path, "the prefix 'Su' of the binding of the inline set of the system cuts through the name") as made:
+    with refused(path, "the prefix 'Su' of the binding of the inline set of the system ends inside the name") as made:
         made.rename("Such", "Other")
 
 
@@ -132,7 +132,7 @@ def test_a_name_that_addresses_two_variables_cannot_follow_one_of_them(tmp_path)
     bound = bindings(ssv("A.B.y Real value='1'"))
     dotted, plain = (model(f"parameter {name} Real start='0'") for name in ("B.y", "y"))
     package(tmp_path, ssd(content("", elements, [], bound)), {"Dotted": dotted, "Plain": plain})
-    with refused(tmp_path, "addresses A.B and something else of the same name") as made:
+    with refused(tmp_path, "sets both A.B and something else of the same name") as made:
         made.rename("A.B", "C")
 
 
@@ -168,7 +168,7 @@ def test_the_root_system_can_be_renamed(dual_mass):
         (("System1", "System1"), "has that name already"),
         (("System1", ""), "needs a name"),
         (("System3", "System4"), "'System3'; did you mean"),
-        (("System1.x1", "x2"), "has the name of a variable of its FMU, which has none called 'x2'"),
+        (("System1.x1", "x2"), "and the FMU has no variable 'x2'"),
         (("System1.x1", "v1"), "already has a connector 'v1'"),
     ],
 )

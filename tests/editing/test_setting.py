@@ -231,21 +231,25 @@ def test_a_value_that_would_not_be_in_force_is_refused(tmp_path):
         inner=bindings("source='resources/low.ssv'"),
         files=files,
     )
-    with refused(path, "P.k = 5 in resources/low.ssv would not count: resources/high.ssv decides it") as made:
+    with refused(
+        path, "P.k = 5 in resources/low.ssv would have no effect: the value in resources/high.ssv wins"
+    ) as made:
         made.set("P.k", 5, into="resources/low.ssv")
 
 
 def test_a_new_parameter_that_would_not_be_in_force_is_refused(tmp_path):
     files = {"resources/early.ssv": ssv("P.n Integer value='1'"), "resources/late.ssv": ssv("P.k Real value='2'")}
     path = plant(tmp_path, bound=bindings("source='resources/early.ssv'", "source='resources/late.ssv'"), files=files)
-    with refused(path, "P.k = 5 in resources/early.ssv would not count: resources/late.ssv decides it") as made:
+    with refused(
+        path, "P.k = 5 in resources/early.ssv would have no effect: the value in resources/late.ssv wins"
+    ) as made:
         made.set("P.k", 5, into="early.ssv")
 
 
 def test_a_value_behind_a_table_is_refused(tmp_path):
     table = "<ssc:IntegerMappingTransformation><ssc:MapEntry source='1' target='2'/></ssc:IntegerMappingTransformation>"
     path = plant(tmp_path, bound=mapped(ssv("a Integer value='1'"), ssm(f"source='a' target='P.n'|{table}")))
-    with refused(path, "P.n comes from a through a IntegerMappingTransformation") as made:
+    with refused(path, "P.n comes from a through a mapping that cannot be inverted") as made:
         made.set("P.n", 5)
 
 

@@ -132,7 +132,7 @@ def test_units_that_do_not_convert_are_connected_as_bare_numbers_if_asked_for(pa
         (("Source.n", "Sink.i"), {"table": {"a": "1"}}, "Source.n has no value 'a': expected an integer"),
         (("Source.n", "Sink.i"), {"table": {"1": "2"}, "factor": 2}, "one transformation"),
         (("Source.y", "Sink.u"), {"plain": True}, "has no transformation"),
-        (("Source", "Sink"), {"factor": 2}, "2 · value: that is for one connection, so name two connectors"),
+        (("Source", "Sink"), {"factor": 2}, "2 · value: a transformation is for one connection; name two connectors"),
         (("Source.y", "Sink.u"), {}, "connected already"),
     ],
 )

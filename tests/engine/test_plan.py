@@ -342,8 +342,8 @@ def test_equal_networks_give_equal_plans(master):
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        ("Int32", r"Float64 to Int32 is not a conversion without loss"),
-        ("Binary", r"Float64 to Binary is not a conversion without loss"),
+        ("Int32", r"values of type Float64 cannot become values of type Int32 without loss"),
+        ("Binary", r"values of type Float64 cannot become values of type Binary without loss"),
     ],
 )
 def test_wires_that_lose_information_are_refused(kind, reason):

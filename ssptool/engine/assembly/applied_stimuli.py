@@ -149,7 +149,7 @@ def check_settings(network: Network, wires: Sequence[Wire], parameters: Iterable
     """
     for parameter in parameters:
         if reason := why_not(network, wires, parameter):
-            raise Unsupported(f"change of {parameter} during a run", reason, "leave it as it is at the start")
+            raise Unsupported(f"change of {parameter} during a run", reason, "set its value at the start only")
 
 
 def _reached(network: Network, wires: Sequence[Wire], component: str) -> Iterator[Wire]:

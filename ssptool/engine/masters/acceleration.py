@@ -299,7 +299,7 @@ def choose_acceleration(settings: Settings) -> tuple[Acceleration, tuple[Choice,
     if name is not AccelerationName.CONSTANT:
         raise ContradictingSettings(
             f"relaxation {factor:g} with acceleration {name}",
-            "only constant relaxation has a factor to choose",
+            "only acceleration constant takes a relaxation factor",
             "use acceleration constant, or leave one of them out",
         )
     check_relaxation(factor)

@@ -123,7 +123,7 @@ def _output(network: Network, bond: str, text: str) -> Signal:
     if text in outputs:
         return outputs[text]
     near = similar_names(text, outputs) or tuple(outputs)[:NAMED]
-    raise NotAPowerBond(bond, f"{text!r} is no connected output", f"such outputs are {', '.join(near) or 'none'}")
+    raise NotAPowerBond(bond, f"{text!r} is no connected output", f"connected outputs are {', '.join(near) or 'none'}")
 
 
 def _wire(network: Network, bond: str, source: Signal, partner: Signal) -> Wire:
@@ -235,7 +235,9 @@ def _check_use(bonds: Sequence[PowerBond], integrated: Container[str], settings:
     """Raise `ContradictingSettings` where declared bonds have no use, or cannot be watched."""
     if bonds and settings.adaptive is None:
         raise ContradictingSettings(
-            "power bonds with steps of a fixed size", "they choose the size of steps", "add adaptive steps (--adaptive)"
+            "power bonds with a fixed step size",
+            "they are used to choose the step size",
+            "add --adaptive, or leave them out",
         )
     for bond in bonds:
         if name := _hidden(bond, integrated, settings):

@@ -146,7 +146,7 @@ def _check_iterations(settings: Settings) -> None:
         if given:
             raise ContradictingSettings(
                 f"iterations {settings.iterations} with {what}",
-                "steps of a fixed number of iterations do not ask whether they have converged",
+                "with a fixed number of iterations convergence is not tested",
                 f"leave out iterations or {what}",
             )
 

@@ -66,7 +66,7 @@ MASTER = MasterEntry(
     },
     settings={
         "exchange": Refusal(
-            "late outputs reproduce tools that couple so, with fixed steps",
+            "late exchange imitates tools that pass outputs on one step late, with fixed steps and without iteration",
             "use master jacobi with fixed steps, or exchange consistent",
         )
     },

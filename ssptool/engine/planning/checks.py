@@ -205,7 +205,9 @@ def _types(wire: Wire, source: str, destination: str) -> Iterator[Unsupported]:
     subject, conversion = f"connection {wire.source} → {wire.destination}", wire.conversion
     if relation(source, destination) not in _CARRIED:
         yield Unsupported(
-            subject, f"{source} to {destination} is not a conversion without loss", "let a component convert it"
+            subject,
+            f"values of type {source} cannot become values of type {destination} without loss",
+            "convert them in a component between the two",
         )
     elif holds_integer(destination) and (conversion.factor, conversion.offset) != (1.0, 0.0):
         yield Unsupported(

@@ -276,7 +276,11 @@ def choose_master(
     if settings.adaptive is None:
         return base, tuple(choices)
     if settings.exchange is ExchangeName.LATE:
-        raise ContradictingSettings("exchange late with adaptive steps", *entry.settings["exchange"])
+        raise ContradictingSettings(
+            "exchange late with adaptive steps",
+            "late exchange imitates tools with fixed steps",
+            "leave out --adaptive, or use exchange consistent",
+        )
     master, how = _adaptive(base, situation, settings.adaptive)
     return master, (*choices, how)
 
@@ -294,8 +298,8 @@ def _adaptive(base: CouplingMaster, situation: Situation, tolerance: float) -> t
         raise UnsupportedByFmu(
             unable[0],
             SAVES,
-            "adaptive steps",
-            "adaptive steps by the energy residuals of power bonds, if you declare some (power_bonds, --power-bonds), "
+            "an adaptive step size",
+            "steps chosen by the energy residuals of power bonds, if you declare some (power_bonds, --power-bonds), "
             f"or fixed steps, {_alternative(situation)}",
         )
     if not isinstance(base, ProgrammedMaster):
@@ -334,7 +338,9 @@ def _divided(situation: Situation, settings: Settings) -> tuple[Situation, list[
 def _must_vary(situation: Situation) -> None:
     for name, can in situation.everyone.items():
         if not can.varies_step:
-            raise UnsupportedByFmu(name, VARIES_STEP, "adaptive steps", f"fixed steps, {_alternative(situation)}")
+            raise UnsupportedByFmu(
+                name, VARIES_STEP, "an adaptive step size", f"fixed steps, {_alternative(situation)}"
+            )
 
 
 _OF_ITERATIONS = ("iterations", "max_iterations", "prediction_order", "convergence")

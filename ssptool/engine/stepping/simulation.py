@@ -409,9 +409,9 @@ class SteppedRun:
 
     def _savable(self) -> SavableStepper:
         if self._failure is not None:
-            raise NotSavable(f"it has failed {self._failure}")
+            raise NotSavable(f"it has failed: {self._failure}")
         if not isinstance(self._stepper, SavableStepper):
-            raise NotSavable(f"master {self.plan.master.name} does not remember")
+            raise NotSavable(f"master {self.plan.master.name} cannot store its state")
         check_savable(self.plan)
         return self._stepper
 

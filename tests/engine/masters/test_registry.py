@@ -205,7 +205,7 @@ def test_every_registered_master_states_an_entry():
             "relaxed-jacobi with input interpolate: the end is not known",
         ),
         ({"master": NAME, "acceleration": "aitken"}, "acceleration aitken with master relaxed-jacobi: only master"),
-        ({"master": NAME, "exchange": "late"}, "exchange late with master relaxed-jacobi: late outputs"),
+        ({"master": NAME, "exchange": "late"}, "exchange late with master relaxed-jacobi: late exchange"),
         (
             {"master": "jacobi", "relaxation": 0.5},
             "relaxation 0.5 with master jacobi: only master iterated",
