@@ -9,6 +9,7 @@ import pytest
 import ssptool
 from ssptool import Trace
 from ssptool.engine.trace import Column
+from tests.cli.browser import CHROMIUM, browser, violations
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 
@@ -28,6 +29,21 @@ def test_a_failed_run_says_why():
     heavy = [SYSTEM / "resources" / "heavy_flange.ssv"]
     settings = ssptool.Settings(init="fixed-point", stop_time=0.1)
     assert "was not solved by" in ssptool.simulate(SYSTEM, parameters=heavy, settings=settings)._repr_html_()
+
+
+@browser
+def test_what_a_page_shows_fits_between_its_headings(result):
+    """Below a second level, as in the notebooks of the site."""
+    from playwright.sync_api import sync_playwright
+
+    shown = "".join(one._repr_html_() for one in (result, result.trace, ssptool.validate(SYSTEM)))
+    with sync_playwright() as engines:
+        chromium = engines.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = chromium.new_page()
+        page.set_content(f'<html lang="en"><title>t</title><main><h1>Study</h1><h2>Run</h2>{shown}</main></html>')
+        found = violations(page)
+        chromium.close()
+    assert found == []
 
 
 def test_names_are_escaped(result):
