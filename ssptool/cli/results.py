@@ -10,13 +10,63 @@ import typer
 import ssptool
 from ssptool.arguments import parse_time
 from ssptool.cli.app import say
-from ssptool.cli.options import SystemPath, TextOrJson, Variant
+from ssptool.cli.options import SystemPath, TextOrJson, Variant, bundled
 from ssptool.cli.options import time as time_option
 from ssptool.documents.foreign_files import own_output
 from ssptool.errors import WrongValue
 from ssptool.results.tolerance import Tolerance, ToleranceFor
 
+PlotFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="A .png, .svg or .pdf, or an .html page that zooms; else a .png."
+    ),
+]
+PrintSize = Annotated[
+    str | None,
+    typer.Option("--size", metavar="WxH", help="Of a picture for print, e.g. 160x90mm or 6.3x3.5in."),
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        "--kind",
+        metavar="KIND",
+        help="Of a study: scatter, tornado, envelope, sensitivity, parallel, surface, front, convergence or fit; "
+        "else what suits it.",
+    ),
+]
+Factors = Annotated[
+    list[str] | None,
+    typer.Option("--factors", metavar="PATTERN", help="Of a study: only these factors, else those that vary."),
+]
+Colour = Annotated[
+    str | None, typer.Option("--colour", metavar="NAME", help="Of a study: the factor that colours the runs.")
+]
+Live = Annotated[
+    bool,
+    typer.Option(
+        "--live",
+        help="Draw in the terminal, again and again, while a run writes the results (.csv, .parquet), until it has "
+        "ended.",
+    ),
+]
+LiveStopTime = Annotated[
+    float | None,
+    typer.Option(
+        "--stop-time",
+        parser=time_option,
+        metavar="T",
+        help="With --live: end at this time too, for results of other tools, which do not say when they end.",
+    ),
+]
 
+
+def of_study(kind: Kind = None, factors: Factors = None, colour: Colour = None) -> dict[str, Any]:
+    """Options that only plots of studies take, as keyword arguments of the public API."""
+    return {"kind": kind, "factors": factors, "colour": colour}
+
+
+@bundled(study=of_study)
 def plot_command(
     results: Annotated[
         list[Path],
@@ -28,51 +78,13 @@ def plot_command(
         list[str] | None,
         typer.Option("--signals", metavar="PATTERN", help="Only these, e.g. 'System1.*'; else all continuous ones."),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="A .png, .svg or .pdf, or an .html page that zooms; else a .png."
-        ),
-    ] = None,
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            "--kind",
-            metavar="KIND",
-            help="Of a study: scatter, tornado, envelope, sensitivity, parallel, surface, front, convergence or fit; "
-            "else what suits it.",
-        ),
-    ] = None,
-    factors: Annotated[
-        list[str] | None,
-        typer.Option("--factors", metavar="PATTERN", help="Of a study: only these factors, else those that vary."),
-    ] = None,
-    colour: Annotated[
-        str | None,
-        typer.Option("--colour", metavar="NAME", help="Of a study: the factor that colours the runs."),
-    ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option("--size", metavar="WxH", help="Of a picture for print, e.g. 160x90mm or 6.3x3.5in."),
-    ] = None,
+    output: PlotFile = None,
+    *,
+    study: dict[str, Any],
+    size: PrintSize = None,
     title: Annotated[str | None, typer.Option("--title", help="Above the plot; else the name of the results.")] = None,
-    live: Annotated[
-        bool,
-        typer.Option(
-            "--live",
-            help="Draw in the terminal, again and again, while a run writes the results (.csv, .parquet), until it "
-            "has ended.",
-        ),
-    ] = False,
-    stop_time: Annotated[
-        float | None,
-        typer.Option(
-            "--stop-time",
-            parser=time_option,
-            metavar="T",
-            help="With --live: end at this time too, for results of other tools, which do not say when they end.",
-        ),
-    ] = None,
+    live: Live = False,
+    stop_time: LiveStopTime = None,
 ) -> None:
     """Plot results over time, or the results of a study.
 
@@ -83,8 +95,7 @@ def plot_command(
     while `ssptool run` writes it.
     """
     if live:
-        others = {"--output": output, "--kind": kind, "--factors": factors, "--colour": colour, "--size": size}
-        _plot_live(results, signals or [], stop_time, title, others)
+        _plot_live(results, signals or [], stop_time, title, {"output": output, **study, "size": size})
         return
     if stop_time is not None:
         raise typer.BadParameter("only a plot in the terminal (--live) ends at a time", param_hint="--stop-time")
@@ -93,16 +104,12 @@ def plot_command(
     if any(map(Path.is_dir, results)):
         if size is not None:
             raise typer.BadParameter("plots of studies have a size of their own", param_hint="--size")
-        drawn = {"kind": kind, "signals": signals or (), "factors": factors or (), "colour": colour, "title": title}
+        drawn = {**study, "signals": signals or (), "factors": study["factors"] or (), "title": title}
         _plot_study(results, output, drawn)
         return
-    for option, value in {"--kind": kind, "--factors": factors, "--colour": colour}.items():
-        if value is not None:
-            raise typer.BadParameter("only plots of studies are of several kinds", param_hint=option)
-    path = output or own_output(Path(results[0].with_suffix(".png").name))
-    shown = title if title is not None else " and ".join(dict.fromkeys(result.stem for result in results))
-    ssptool.plot(list(results), path, signals=signals or [], title=shown, size=size)
-    say(f"plot: {path}")
+    if given := [name for name, value in study.items() if value is not None]:
+        raise typer.BadParameter("only plots of studies are of several kinds", param_hint=f"--{given[0]}")
+    _plot_runs(results, output, signals or [], title, size)
 
 
 def _plot_live(
@@ -112,7 +119,7 @@ def _plot_live(
     title: str | None,
     others: Mapping[str, object],
 ) -> None:
-    if given := [option for option, value in others.items() if value is not None]:
+    if given := [f"--{name}" for name, value in others.items() if value is not None]:
         raise typer.BadParameter(f"a plot in the terminal has no {', '.join(given)}", param_hint="--live")
     if len(results) > 1:
         raise typer.BadParameter(f"one run is followed at a time, found {len(results)} results", param_hint="--live")
@@ -125,6 +132,15 @@ def _plot_live(
     from ssptool.cli.live_plot import live_plot  # numerics, which other commands do not load
 
     live_plot(results[0], signals, stop_time, title)
+
+
+def _plot_runs(
+    results: Sequence[Path], output: Path | None, signals: Sequence[str], title: str | None, size: str | None
+) -> None:
+    path = output or own_output(Path(results[0].with_suffix(".png").name))
+    shown = title if title is not None else " and ".join(dict.fromkeys(result.stem for result in results))
+    ssptool.plot(list(results), path, signals=list(signals), title=shown, size=size)
+    say(f"plot: {path}")
 
 
 def _plot_study(results: Sequence[Path], output: Path | None, drawn: Mapping[str, Any]) -> None:
@@ -262,6 +278,32 @@ def report_command(
     say(f"report: {path}")
 
 
+Isolated = Annotated[
+    bool,
+    typer.Option(
+        "--isolated/--in-process",
+        show_default=False,
+        help="Run the FMUs in a process of their own (the default), or in this one.",
+    ),
+]
+
+
+def allowed(
+    absolute: Annotated[
+        float | None, typer.Option(metavar="VALUE", help="Allowed deviation, in the unit of each signal.")
+    ] = None,
+    relative: Annotated[
+        float | None,
+        typer.Option(metavar="VALUE", help="The same, relative to the largest magnitude of the signal; else 1e-6."),
+    ] = None,
+) -> Tolerance | None:
+    """Options for the tolerance of all signals; None where none is given."""
+    stated = {"absolute": absolute, "relative": relative}
+    widths = {name: value for name, value in stated.items() if value is not None}
+    return Tolerance(**{"relative": 0.0, **widths}) if widths else None
+
+
+@bundled(tolerance=allowed)
 def reproduce_command(
     result: Annotated[
         str,
@@ -279,28 +321,13 @@ def reproduce_command(
             "--system", metavar="SYSTEM", help="Present place of the system; else that at the time of the run."
         ),
     ] = None,
-    absolute: Annotated[
-        float | None, typer.Option(metavar="VALUE", help="Allowed deviation, in the unit of each signal.")
-    ] = None,
-    relative: Annotated[
-        float | None,
-        typer.Option(
-            metavar="VALUE",
-            help="The same, relative to the largest magnitude of the signal; else 1e-6.",
-        ),
-    ] = None,
+    *,
+    tolerance: Tolerance | None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Keep the results of the new run in this file."),
     ] = None,
-    isolated: Annotated[
-        bool,
-        typer.Option(
-            "--isolated/--in-process",
-            show_default=False,
-            help="Run the FMUs in a process of their own (the default), or in this one.",
-        ),
-    ] = True,
+    isolated: Isolated = True,
     format: Annotated[TextOrJson, typer.Option("--format", help="How to print the verdict.")] = TextOrJson.TEXT,
 ) -> None:
     """Repeat the run of a result, and compare the values.
@@ -311,14 +338,12 @@ def reproduce_command(
 
     For example `ssptool reproduce plant.csv`, or `ssptool reproduce springs.study#17`.
     """
-    stated = {"absolute": absolute, "relative": relative}
-    widths = {name: value for name, value in stated.items() if value is not None}
     reproduction = ssptool.reproduce(
         result,
         against=against,
         system=system,
         output=output,
-        tolerance=Tolerance(**{"relative": 0.0, **widths}) if widths else None,
+        tolerance=tolerance,
         isolated=isolated,
     )
     say(ssptool.REPRODUCTION_RENDERERS[format.value](reproduction), verbatim=format is TextOrJson.JSON)

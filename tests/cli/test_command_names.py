@@ -1,5 +1,6 @@
 """Commands are found by their names, and loaded when they are asked for."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -100,3 +101,13 @@ def test_what_is_written_is_named_alike_in_all_commands(name):
 def test_the_help_of_validate_names_the_table_in_pyproject_toml(ssptool):
     _, out, _ = ssptool("validate", "--help")
     assert "[tool.ssptool] of pyproject.toml" in " ".join(out.split())
+
+
+def test_commands_fit_on_a_screen():
+    """Options stand before a command, alone or in bundles (`bundled`)."""
+    long = []
+    for file in FOLDER.glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and (lines := (node.end_lineno or 0) - node.lineno + 1) > 65:
+                long.append(f"{file.name}: {node.name}, {lines} lines")
+    assert long == []
