@@ -309,8 +309,9 @@ def _study_run(name: str, folder: Path, number: int, tolerance: Tolerance, isola
     with _told():
         wanted = study_from(definition["study"], source=str(Path(definition["folder"]) / DEFINITION))
         checked = check_study(replace(wanted, switches=switches_of(wanted.system)))
-        files = pack(checked.study, checked.points, checked.signals).files
-        inputs = tuple(_study_inputs(definition["files"], files))
+        packed = pack(checked.study, checked.points, checked.signals)
+        then = {name: digest for name, digest in definition["files"].items() if name not in packed.unused}
+        inputs = tuple(_study_inputs(then, packed.files))
         point = checked.points.at(checked.points.ids.index(row["run"]))
         outcome = _outcome(checked, Task(row["run"], number, point), isolated)
     version = definition["version"]

@@ -5,9 +5,9 @@ import io
 import pickle
 import posixpath
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Set
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from ssptool.child_processes import dumps
 from ssptool.documents.archive import Archive
@@ -25,20 +25,25 @@ _EARLIEST = (1980, 1, 1, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """`digest` is the SHA-256 of the content; `files` has those of the files in it, by name."""
+    """`digest` is the SHA-256 of the content; `files` has those of the files in it that runs use, by name; `unused` are
+    the others, such as a README, and variants that no run takes.
+    """
 
     content: bytes
     digest: str
     files: dict[str, str]
+    unused: frozenset[str]
 
 
 def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
     """Everything that a run needs. Raises OSError for a file that cannot be read."""
     with Archive.open(study.system, outside=study.switches.outside) as archive:
-        files = dict(_system_files(archive, study))
+        used = _used(archive, study)
+        files = dict(_system_files(archive, study, used))
         # So deep that files around the system have their place around it there.
         root = "/".join(["system", *["in"] * max(name.count(UP) for name in files)])
         named = {posixpath.normpath(f"{root}/{name}"): path for name, path in files.items()}
+        unused = {posixpath.normpath(f"{root}/{name}") for name in files if not _is_used(name, used)}
         system = archive.default if study.system.suffix.lower() == ".ssd" else ""
         moved = {"parameters": study.parameters, "inputs": study.inputs}
         moved["scenario"] = () if study.scenario is None else (study.scenario,)
@@ -62,7 +67,7 @@ def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
             factors=study.factors,
             design=type(study.design)() if study.design.word == "table" else study.design,
         )
-        return _packed(named, dumps((moved_study, signals)))
+        return _packed(named, dumps((moved_study, signals)), unused)
 
 
 def unpack(content: bytes, folder: Path) -> tuple[Study, tuple[str, ...]]:
@@ -84,15 +89,25 @@ def unpack(content: bytes, folder: Path) -> tuple[Study, tuple[str, ...]]:
     )
 
 
-def _system_files(archive: Archive, study: Study) -> Iterator[tuple[str, Path]]:
-    """By name: the entries of the archive, and what lies around it; of a lone SSD what that needs."""
-    names = set(archive.names())
-    package = load(archive, study.variant)
-    needed = {fmu_entry(archive, entry) for structure in package.structures for entry in structure.fmus}
+def _used(archive: Archive, study: Study) -> set[str]:
+    """Entries that runs read: documents of the variants that they take, FMUs, tables; of nested packages the file."""
+    varied = any(factor.role is FactorRole.VARIANT for factor in study.factors)
+    package = load(archive, None if varied else archive.structure(study.variant).name)
+    needed = {fmu_entry(archive, entry) for structure in package.structures for entry in structure.fmu_files}
     needed |= {file.name for file in package.files}
     needed |= {entry for structure in package.structures for entry in structure.tables()}
+    return {name.partition(NESTING_MARK)[0] for name in needed}
+
+
+def _is_used(name: str, used: Container[str]) -> bool:
+    """Whether it is one of these entries, or in one that is a folder."""
+    return name in used or any(str(folder) in used for folder in PurePosixPath(name).parents)
+
+
+def _system_files(archive: Archive, study: Study, used: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    """By name: the entries of the archive, and what lies around it; of a lone SSD what that needs."""
     lone = study.system.suffix.lower() == ".ssd"
-    names |= {name for name in needed if NESTING_MARK not in name and (lone or name.startswith(UP))}
+    names = {*archive.names(), *(name for name in used if lone or name.startswith(UP))}
     for name in sorted(names):
         yield name, archive.local_path(name)
 
@@ -107,16 +122,17 @@ def _value_files(study: Study, points: Points) -> Iterable[str]:
     return dict.fromkeys(str(value) for column in columns for value in column)
 
 
-def _packed(named: dict[str, Path], study: bytes) -> Bundle:
+def _packed(named: dict[str, Path], study: bytes, unused: Set[str]) -> Bundle:
     buffer, digests = io.BytesIO(), {}
     with zipfile.ZipFile(buffer, "w") as packed:
         for name, path in sorted(_files(named)):
             content = path.read_bytes()
-            digests[name] = hashlib.sha256(content).hexdigest()
+            if name not in unused:
+                digests[name] = hashlib.sha256(content).hexdigest()
             packed.writestr(zipfile.ZipInfo(name, _EARLIEST), content)
         packed.writestr(zipfile.ZipInfo(_STUDY, _EARLIEST), study)
     content = buffer.getvalue()
-    return Bundle(content, hashlib.sha256(content).hexdigest(), digests)
+    return Bundle(content, hashlib.sha256(content).hexdigest(), digests, frozenset(unused))
 
 
 def _files(named: dict[str, Path]) -> Iterator[tuple[str, Path]]:

@@ -301,6 +301,22 @@ def test_a_changed_file_is_named_for_a_run_of_a_study(study, plant):
     assert any(remark.startswith("result peak: ") for remark in again.remarks)
 
 
+def test_only_files_that_runs_of_a_study_use_count(study, plant):
+    """Also of a folder of an earlier version, which lists all files of the system."""
+    definition = json.loads((study / "study.json").read_text(encoding="utf-8"))
+    inside = {name.partition("/")[2] for name in definition["files"] if name.startswith("system/")}
+    assert inside == {
+        *("SystemStructure.ssd", "resources/dual_mass_oscillator.ssv", "resources/System1.fmu", "resources/System2.fmu")
+    }
+    definition["files"]["system/README.md"] = "0" * 64
+    (study / "study.json").write_text(json.dumps(definition), encoding="utf-8")
+    for name in ("README.md", "FMI3.ssd"):
+        with (plant / name).open("a", encoding="utf-8") as file:
+            file.write("<!-- edited -->")
+    again = ssptool.reproduce(f"{study}#1")
+    assert (again.verdict, again.reasons) == ("same bits", ())
+
+
 def trace(times, **signals):
     return Trace.of(times, [(Column(name, "m"), values) for name, values in signals.items()])
 
