@@ -128,7 +128,7 @@ def requested_value(
     InvalidValue
         The value is not of the target's type, or an array has another number of values.
     EditError
-        The variable takes no value, not in this unit, or none of this size.
+        The variable takes no value, not in this unit, or none of this size; or has no unit to convert this one to.
     """
     whole, target = _target(addressees, name)
     if not target.settable:
@@ -140,6 +140,11 @@ def requested_value(
     texts = _texts(name, value, target.type, shape if index is None else ())
     read = tuple(_read(name, text, target) for text in texts)
     given = target.unit if unit is None else unit_named(draft, unit)
+    if unit is not None and given is not None and given.changes_numbers and target.unit is None:
+        raise EditError(
+            f"{name} has no unit, so that {' '.join(texts)} {unit} would be the number {' '.join(texts)} to it: "
+            "give the number in the unit that the model means, without --unit"
+        )
     requested = RequestedValue(name, whole, texts, read, target, given, unit is not None, shape, index)
     _require_within(requested)
     return requested

@@ -54,6 +54,11 @@ class PhysicalUnit(NamedTuple):
         return self.exponents is not None and not self.assumed
 
     @property
+    def changes_numbers(self) -> bool:
+        """Whether a value in it is another number in SI units, as of mH or °C; False if that is not known."""
+        return self.exponents is not None and (self.factor != 1 or self.offset != 0)
+
+    @property
     def in_base_units(self) -> str:
         """The definition in short: `0.001·m`, `kg·m·s^-2`."""
         if self.exponents is None:

@@ -21,10 +21,11 @@ from ssptool.network.wiring import Wiring
 
 @dataclass(frozen=True, slots=True)
 class VariableTarget:
-    """A variable of an FMU; it needs no connector."""
+    """A variable of an FMU; it needs no connector. `stated` is the unit of one that the component has of this name."""
 
     place: ComponentPlace
     name: str
+    stated: PhysicalUnit | None = None
 
     def __str__(self) -> str:
         return str(self.signal)
@@ -47,7 +48,9 @@ class VariableTarget:
 
     @property
     def unit(self) -> PhysicalUnit | None:
-        return unit_of(self.variable, self.place.elements)
+        """The FMU's; without one, the number is in that which the connector states."""
+        own = unit_of(self.variable, self.place.elements)
+        return self.stated if own is None else own
 
     @property
     def relative(self) -> bool:
@@ -106,6 +109,7 @@ class Targets:
         for key, shape in wiring.shapes.items():
             if dotted(key.path) not in self._components:
                 self._arrays[str(key.signal)].append((key, shape))
+        self._wired = wiring.connectors
         self._any_arrays = bool(self._arrays) or any(place.elements.arrays for place in tree.components)
         for key, connector in wiring.connectors.items():
             hidden = key.inner and ConnectorKey(key.path, key.connector) in wiring.connectors
@@ -142,7 +146,8 @@ class Targets:
     def _variables(self, full: str, path: ElementPath) -> Iterator[VariableTarget]:
         for place, name, _ in self._owners(full, path):
             if name in place.elements.variables:
-                yield VariableTarget(place, name)
+                connector = self._wired.get(ConnectorKey(place.path, name))
+                yield VariableTarget(place, name, None if connector is None else connector.unit)
 
     def names(self) -> list[str]:
         """The full names of all targets; arrays without their elements."""

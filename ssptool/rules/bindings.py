@@ -123,6 +123,9 @@ def _variable(
     variable = description.variables.get(name)
     if variable is not None:
         known, connected = by_variable(description, variable), (element, name) in driven(structure)
+        stating = by_name(element, structure).get(name) if known.unit is None else None
+        if stating is not None:
+            known = known._replace(unit=carried_by(stating, element, structure).unit)
         source = description.initial_unknowns.get(name)
         yield ParameterTarget(element, name, known, variable, description.fmi_version, connected, source)
 

@@ -187,6 +187,27 @@ def known_items(structure: Structure) -> Iterator[Finding]:
                 yield Finding(_value_place(use), f"{target} has no item '{value}'", near(value, items), "value")
 
 
+@BINDINGS.rule("UNIT-101", severity=INFO, basis=POLICY, source="SSP 2.0 §6.2; FMI 3.0")
+def units_at_both_sides(structure: Structure) -> Iterator[Finding]:
+    """A parameter has a unit only if its target has one.
+
+    Otherwise the number passes unchanged, whatever unit the target assumes (an information): 20 mH become 20, where the
+    model may mean 20 H. With a unit that is another number in SI units, the number is probably wrong (a warning).
+
+    Fix: give the number in the unit that the model means, without a unit; or state the variable's unit at a connector.
+    """
+    for use in uses(structure):
+        given, entry = _unit(use, structure), use.entry
+        on_purpose = entry is not None and (entry.suppress_unit_conversion or entry.transformation is not None)
+        if given is None or on_purpose:
+            continue
+        for target in use.targets:
+            if target.carried.floating and target.carried.unit is None:
+                message = f"the value is in '{given.name}', {target} has no unit: the number passes unchanged"
+                advice = "give it in the unit that the model means, without a unit"
+                yield Finding(_value_place(use), message, advice, "unit", WARNING if given.changes_numbers else INFO)
+
+
 @BINDINGS.rule("SSD-PAR-023", severity=INFO, basis=POLICY, source="SSP 2.0 §5.2.3, §6.2: such parameters are ignored")
 def known_parameters(structure: Structure) -> Iterator[Finding]:
     """The name of a parameter matches a variable or connector.

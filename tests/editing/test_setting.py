@@ -368,3 +368,21 @@ def test_unset_asks_as_well(tmp_path):
     with ssptool.edit(path, shared="copy") as made:
         made.unset("L.M.k")
     assert [value_of(path, f"{name}.M.k") for name in "LR"] == [None, 5.0]
+
+
+def test_a_unit_that_cannot_be_converted_for_want_of_one_is_refused(tmp_path):
+    """20 mm would be the number 20 to a model that may mean 20 m; 20 m are 20 either way."""
+    coil = model("parameter L Real start='1'; output y Real")
+    package(tmp_path / "bare", ssd(content("", [component("A", "Coil")], [])), {"Coil": coil})
+    with (
+        ssptool.edit(tmp_path / "bare") as made,
+        pytest.raises(EditError, match=r"A\.L has no unit, so that 20 mm would"),
+    ):
+        made.set("A.L", 20, unit="mm")
+    with ssptool.edit(tmp_path / "bare") as made:
+        made.set("A.L", 20, unit="m")
+    stated = content("", [component("A", "Coil", "parameter L Real m")], [])
+    package(tmp_path / "stated", ssd(stated), {"Coil": coil})
+    with ssptool.edit(tmp_path / "stated") as made:
+        made.set("A.L", 20, unit="mm")
+    assert (value_of(tmp_path / "bare", "A.L"), value_of(tmp_path / "stated", "A.L")) == (20.0, 0.02)

@@ -171,6 +171,16 @@ def test_units_are_converted_to_those_of_the_variable(tmp_path):
     assert [(step.kind, step.detail) for step in chain[1:]] == [(StepKind.UNIT, "mm → m")]
 
 
+@pytest.mark.parametrize(
+    ("interface", "value"), [("parameter L Real m", 0.25), ("parameter L Real", 250.0), ("", 250.0)]
+)
+def test_the_unit_of_a_variable_without_one_is_that_of_its_connector(tmp_path, interface, value):
+    """250 mm = 0.25 m; where neither states a unit the number passes unchanged."""
+    text = bindings(ssv("A.L Real value='250' unit='mm'")) + content("", [component("A", "coil", interface)], [])
+    result = flat(package(tmp_path, ssd(text), {"coil": model("parameter L Real start='1'")}))
+    assert values(result) == {"A.L": approx(value)}
+
+
 def test_a_transformation_acts_after_units_or_instead_of_them(tmp_path):
     """250 mm = 0.25 m → 2·0.25 + 1 = 1.5; suppressed: 2·250 + 1 = 501."""
     linear = "|<ssc:LinearTransformation factor='2' offset='1'/>"

@@ -44,7 +44,11 @@ OWN = range(101, 200)
 
 def test_every_demand_of_the_standard_has_a_rule_or_a_place_where_it_is_checked():
     demands = {f"{area}-{number}" for area, numbers in CATALOGUE.items() for number in numbers.split()}
-    own = {f"{area}-{number}" for area in ("DIM", "FMU", "META", "OSP", "PKG", "SSD-CONN", "TABLE") for number in OWN}
+    own = {
+        f"{area}-{number}"
+        for area in ("DIM", "FMU", "META", "OSP", "PKG", "SSD-CONN", "TABLE", "UNIT")
+        for number in OWN
+    }
     own |= {code for code, rule in RULES.items() if rule.tools}  # limits of other tools
     assert demands - set(RULES) - set(ELSEWHERE) == set()
     assert (set(RULES) | set(ELSEWHERE)) - demands - own == set()
