@@ -3,7 +3,8 @@
 Everything that writes checks the system before and after: new errors raise `BrokenEdit`, and nothing is written.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -58,17 +59,24 @@ class BrokenEdit(Exception):
         self.diagnostics = diagnostics
 
 
-def new_errors(archive: Archive, *, weaker_counts: bool = True) -> tuple[Diagnostic, ...]:
+NOTHING_RENAMED: Mapping[str, str] = {}
+
+
+def new_errors(
+    archive: Archive, *, weaker_counts: bool = True, renamed: Mapping[str, str] = NOTHING_RENAMED
+) -> tuple[Diagnostic, ...]:
     """The errors of an edited archive that the one on disk does not have.
 
-    `weaker_counts`: nor as warnings, which is what some of them are in SSP 1.0.
+    `weaker_counts`: nor as warnings, which is what some of them are in SSP 1.0. `renamed`: names before → after, by
+    which an error that was there before is known again.
     """
     now = check(archive).errors
     if not now:
         return ()
     found = (each for each in _found_on_disk(archive.path) if weaker_counts or each.severity is Severity.ERROR)
-    before = {essence for each in found for essence in _essences(each)}
-    return tuple(each for each in now if before.isdisjoint(_essences(each)))
+    old, new = _masks(renamed)
+    before = {essence for each in found for essence in _essences(each, old)}
+    return tuple(each for each in now if before.isdisjoint(_essences(each, new)))
 
 
 def _found_on_disk(path: Path) -> tuple[Diagnostic, ...]:
@@ -78,14 +86,32 @@ def _found_on_disk(path: Path) -> tuple[Diagnostic, ...]:
         return ()
 
 
-def _essences(diagnostic: Diagnostic) -> tuple[tuple[str, ...], ...]:
+def _essences(diagnostic: Diagnostic, masks: Mapping[str, str]) -> tuple[tuple[str, ...], ...]:
     """By what a diagnostic is known again, although lines have changed: place or words, or both in a renamed file."""
-    code, file, address = diagnostic.code, diagnostic.position.file, diagnostic.position.address
+    code, file = diagnostic.code, diagnostic.position.file
+    address, message = _masked(diagnostic.position.address, masks), _masked(diagnostic.message, masks)
     return (
         (code, file, "at", address),
-        (code, file, "says", diagnostic.message),
-        (code, "anywhere", address, diagnostic.message),
+        (code, file, "says", message),
+        (code, "anywhere", address, message),
     )
+
+
+def _masks(renamed: Mapping[str, str]) -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """What stands for a name in texts of before, and of after: the same for the old and the new name of a thing.
+
+    For both names in both texts, because the old one may stand in a path, which keeps it.
+    """
+    marks = [(old, new, f"\0{number}\0") for number, (old, new) in enumerate(renamed.items())]
+    olds, news = {old: mark for old, _, mark in marks}, {new: mark for _, new, mark in marks}
+    return news | olds, olds | news
+
+
+def _masked(text: str, masks: Mapping[str, str]) -> str:
+    if not masks:
+        return text
+    names = "|".join(re.escape(name) for name in sorted(masks, key=len, reverse=True))
+    return re.sub(rf"(?<!\w)(?:{names})(?!\w)", lambda found: masks[found[0]], text)
 
 
 @contextmanager
@@ -193,7 +219,7 @@ def _finish(editor: Editor, force: bool, save: bool) -> None:
     archive = editor.archive
     if not archive.edits():
         return
-    if not force and (found := new_errors(archive, weaker_counts=False)):
+    if not force and (found := new_errors(archive, weaker_counts=False, renamed=editor.renamed)):
         raise BrokenEdit(archive.path, found)
     if save:
         archive.save()

@@ -55,6 +55,7 @@ class Editor:
     def __init__(self, archive: Archive, document: Document, sharing: Sharing | str = Sharing.REFUSE) -> None:
         self._draft = Draft(archive, document)
         self._sharing = Sharing(sharing)
+        self._renamed: dict[str, str] = {}
 
     def close(self) -> None:
         """Forget the nested packages that were opened."""
@@ -79,6 +80,11 @@ class Editor:
     def notes(self) -> tuple[str, ...]:
         """Notes on the changes, in words."""
         return tuple(self._draft.notes)
+
+    @property
+    def renamed(self) -> Mapping[str, str]:
+        """The own names of renamed elements and connectors before the edit, with the present ones."""
+        return self._renamed
 
     def note(self, text: str) -> None:
         """Say what was done by other means than the verbs."""
@@ -215,7 +221,9 @@ class Editor:
     def rename(self, old: Name, new: str) -> Self:
         """Give an element or a connector another name; connections, parameters and mappings follow."""
         with self._at(old) as (draft, (name,)):
-            rename(draft, name, new)
+            old_name = rename(draft, name, new)
+            original = next((first for first, now in self._renamed.items() if now == old_name), old_name)
+            self._renamed[original] = new
         return self
 
     def place(self, name: Name, x: float, y: float, width: float | None = None, height: float | None = None) -> Self:

@@ -12,8 +12,10 @@ from ssptool.editing.names import Name, enter, find, host_paths, is_host, requir
 from ssptool.network.targets import NamedTarget, VariableTarget
 
 
-def rename(draft: Draft, old: Name, new: str) -> None:
-    """Rename an element or a connector. `new` is its own name, without those of the systems around it.
+def rename(draft: Draft, old: Name, new: str) -> str:
+    """Rename an element or a connector, and return its own name so far.
+
+    `new` is its own name too, without those of the systems around it.
 
     Connections, and the names by which parameters and mappings address it, follow. A parameter set or a mapping that
     other structures use stays as it is for them: the binding gets a mapping, or a copy of it.
@@ -26,6 +28,7 @@ def rename(draft: Draft, old: Name, new: str) -> None:
         The new name is taken or empty, it is the root system, or a parameter cannot follow.
     """
     found = find(draft.system, old)
+    before = found.connector.name if isinstance(found, ConnectorPlace) else found.element.name
     if isinstance(found, ConnectorPlace):
         _rename_connector(draft, found, new)
     elif not found.path:
@@ -33,6 +36,7 @@ def rename(draft: Draft, old: Name, new: str) -> None:
         draft.note(f"renamed the root system to {new}")
     else:
         _rename_element(draft, found, new)
+    return before
 
 
 def _rename_element(draft: Draft, place: Place, new: str) -> None:

@@ -177,7 +177,7 @@ def edit_of_renaming(
                 raise EditError(
                     f"the packed file {packed[0]} would change, which an editor does not show: use `ssptool rename`"
                 )
-            if found := [one for one in new_errors(archive) if one not in errors]:
+            if found := [one for one in new_errors(archive, renamed=editor.renamed) if one not in errors]:
                 raise EditError(f"the new name would cause an error: {found[0]}")
             names = dict.fromkeys((*archive.names(), *(edit.name for edit in archive.edits())))
             return edit_of(archive, system, names, places, version)

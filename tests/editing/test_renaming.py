@@ -3,7 +3,7 @@
 import pytest
 
 import ssptool
-from tests.editing.small_systems import changed_lines, errors, model, nested, refused, snapshot, ssd
+from tests.editing.small_systems import SOURCE, changed_lines, errors, model, nested, refused, snapshot, ssd
 from tests.editing.test_setting import PLANT, value_of
 from tests.network.packages import bindings, component, content, mapped, package, ssm, ssv, system
 
@@ -175,3 +175,31 @@ def test_the_root_system_can_be_renamed(dual_mass):
 def test_names_that_cannot_be_are_explained(dual_mass, names, hint):
     with refused(dual_mass, hint) as made:
         made.rename(*names)
+
+
+@pytest.mark.parametrize(("first", "second"), [("Fan", "Wheel"), ("Motor", "Load")])
+def test_an_error_of_before_does_not_keep_an_element_from_a_new_name(tmp_path, first, second):
+    """The message names the element, and the file that is missing has its old name."""
+    root = content("", [component("Load", "Load", "input u Real"), component("Pump", "Source", "output y Real")], [])
+    package(path := tmp_path / "k", ssd(root), {"Source": SOURCE})
+    before = errors(path)
+    assert len(before) == 1
+    assert "there is no file 'resources/Load.fmu' (the source of component 'Load')" in before[0]
+    with ssptool.edit(path) as made:
+        made.rename("Load", first)
+    with ssptool.edit(path) as made:
+        made.rename("Pump", "T").rename(first, "U").rename("T", second).rename("U", "Z")
+    assert len(errors(path)) == 1
+    assert "there is no file 'resources/Load.fmu' (the source of component 'Z')" in errors(path)[0]
+
+
+def test_an_error_that_the_new_name_brings_is_new(tmp_path):
+    """An error elsewhere in the system is not taken for it."""
+    root = content("", [component("Load", "Load", "input u Real"), component("Pump", "Source", "output y Real")], [])
+    package(path := tmp_path / "k", ssd(root), {"Source": SOURCE})
+    before = snapshot(path)
+    with pytest.raises(ssptool.BrokenEdit) as caught, ssptool.edit(path) as made:
+        made.rename("Load", "Fan")
+        made.system.elements[1].set("source", "resources/Pump.fmu")
+    assert [one.code for one in caught.value.diagnostics] == ["URI-002"]
+    assert snapshot(path) == before
