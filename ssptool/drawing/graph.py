@@ -16,8 +16,8 @@ def graph_text(graph: SystemGraph) -> str:
     sections = [
         [network.name],
         ["Components", *(f"  {line}" for line in _components(network))],
-        ["Wires", *(f"  {_wire(wire)}" for wire in network.wires)],
-        ["Component cycles", *(f"  {line}" for line in _cycles(graph.cycles))],
+        ["Wires", *(f"  {_wire(wire)}" for wire in network.wires), *(f"  {line}" for line in _unresolved(network))],
+        ["Component cycles", *(f"  {line}" for line in _cycles(graph))],
         [f"Evaluation order ({graph.stage})", *(f"  {line}" for line in _order(graph.order))],
     ]
     return "\n\n".join(map(joined_lines, sections))
@@ -31,6 +31,10 @@ def _components(network: Network) -> Iterator[str]:
         yield f"{table.name}  ({table.source}, a table)"
         names = {signal: signal.variable.removeprefix(f"{table.name}.") for signal in table.outputs}
         yield f"  output: {', '.join(f'{n} [{units[s]}]' if units[s] else n for s, n in names.items())}"
+    for missing in network.missing.values():
+        yield f"{missing.name}  ({missing.kind} {missing.problem})"
+        for kind in dict.fromkeys(port.kind for port in missing.ports):
+            yield f"  {kind}: {', '.join(_port(port, network) for port in missing.ports if port.kind == kind)}"
 
 
 def _component(component: FlatComponent, network: Network) -> Iterator[str]:
@@ -55,10 +59,17 @@ def _wire(wire: Wire) -> str:
     return text
 
 
-def _cycles(cycles: tuple[ComponentCycle, ...]) -> Iterator[str]:
-    if not cycles:
+def _unresolved(network: Network) -> Iterator[str]:
+    for start, end, _ in network.unresolved:
+        yield f"{start} – {end}   not followed, as a component is missing"
+
+
+def _cycles(graph: SystemGraph) -> Iterator[str]:
+    if graph.network.missing:
+        yield f"not known of those through missing components: {', '.join(graph.network.missing)}"
+    elif not graph.cycles:
         yield "none: the components can be run one after the other"
-    for cycle in cycles:
+    for cycle in graph.cycles:
         yield " ⇄ ".join(cycle.components)
         for loop in cycle.loops:
             yield from (f"  {line}" for line in _loop(loop))
@@ -88,6 +99,9 @@ def graph_dot(graph: SystemGraph) -> str:
     lines += [f"  {_quoted(str(port.signal))};" for port in graph.network.ports]
     for edge in graph.feedthrough:
         lines.append(_edge(edge.source, edge.destination, "dashed", (edge.source, edge.destination) in marked))
+    for missing in graph.network.missing.values():
+        label = f"{missing.name}: {missing.kind} {missing.problem}"
+        lines.append(f"  {_quoted(missing.name)} [label={_quoted(label)}, style=dotted];")
     for ends in connected(graph.network):
         lines.append(_edge(*ends, "solid", ends in marked))
     return "\n".join([*lines, "}"])
@@ -121,7 +135,12 @@ def graph_json(graph: SystemGraph) -> str:
             {"name": one.name, "source": one.source, "outputs": [str(signal) for signal in one.outputs]}
             for one in graph.network.tables.values()
         ],
+        "missing": [
+            {"name": one.name, "source": one.source, "problem": f"{one.kind} {one.problem}"}
+            for one in graph.network.missing.values()
+        ],
         "wires": [_wire_json(wire) for wire in graph.network.wires],
+        "unresolved": [{"start": str(one.start), "end": str(one.end)} for one in graph.network.unresolved],
         "feedthrough": [
             {"input": str(edge.source), "output": str(edge.destination), "declared": edge.declared}
             for edge in graph.feedthrough

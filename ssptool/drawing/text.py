@@ -11,7 +11,7 @@ from ssptool.errors import counted
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import with_unit
 from ssptool.foreign_text import joined_lines, json_text
-from ssptool.network.explanation import Explained, Explanation, Origin
+from ssptool.network.explanation import Explained, Explanation, Origin, UnresolvedEnd
 from ssptool.network.inventory import ComponentEntry, InsideEntry, Inventory, VariableEntry
 from ssptool.network.network import (
     IDENTITY,
@@ -49,9 +49,10 @@ EXPLANATION_RENDERERS: Mapping[str, Callable[[Sequence[Explained]], str]] = Mapp
 
 def _lines(explained: Explained) -> Iterator[str]:
     if isinstance(explained, Unmatched):
-        yield f"the system has no variable {explained.name}"
+        why = f"{explained.name} is unknown, because {explained.missing}" if explained.missing else ""
+        yield why or f"the system has no variable {explained.name}"
         yield f"  set at {explained.position}, without effect"
-        if explained.near:
+        if explained.near and not why:
             yield f"  did you mean {' or '.join(explained.near)}?"
         return
     yield _headline(explained)
@@ -68,9 +69,14 @@ def _lines(explained: Explained) -> Iterator[str]:
     if explained.refused:
         lines = [f"{item.feature}   {item.position}" for item in explained.refused]
         yield from _section("unsupported values", lines)
+    yield from _section("connected, as far as the SSD says, to", map(_unresolved, explained.unresolved))
     yield from _section("during a run", explained.during)
     if explained.leaving:
         yield from _section("goes to", (line for wire in explained.leaving for line in _onward(wire)))
+
+
+def _unresolved(end: UnresolvedEnd) -> str:
+    return f"{end.signal}   {end.position}" + (f", but {end.missing}" if end.missing else "")
 
 
 def _given(explanation: Explanation, assignment: Assignment) -> Iterator[str]:
@@ -94,7 +100,7 @@ def _what(explanation: Explanation) -> str:
     """A description of the connector or variable, e.g. `parameter of resources/System1.fmu, Float64 [kg], …:12`."""
     unit = f" [{explanation.unit}]" if explanation.unit else ""
     of = explanation.source or explanation.signal.component or "the root system"
-    return f"{explanation.kind} of {of}, {explanation.type}{unit}, {explanation.position}"
+    return f"{explanation.kind} of {of}, {explanation.type or 'of unstated type'}{unit}, {explanation.position}"
 
 
 def _why(explanation: Explanation) -> str:
@@ -106,14 +112,20 @@ def _why(explanation: Explanation) -> str:
             return "calculated by the FMU"
         case Origin.TABLE:
             return "read from the table"
+        case Origin.MISSING:
+            return f"only the SSD is known, because {explanation.missing}"
         case Origin.NOTHING if explanation.during:
             return "nothing in the system sets it"
         case Origin.NOTHING if explanation.refused:
             return "only unsupported values set it"
         case Origin.NOTHING if explanation.source:
             return "nothing sets it, and the FMU states no start value"
+        case Origin.NOTHING if explanation.unresolved:
+            return "what it is connected to is missing"
         case Origin.NOTHING:
             return "not connected, and no parameter sets it"
+        case Origin.DEFAULT if explanation.unresolved and explanation.kind == "input":
+            return f"the start value in the FMU{_at(explanation)}, because what it is connected to is missing"
         case Origin.DEFAULT:
             why = "where a run starts" if explanation.during else _AT_DEFAULT.get(explanation.kind, _UNSET)
             return f"the start value in the FMU{_at(explanation)}, {why}"
@@ -220,7 +232,8 @@ def quantity(value: Value, unit: str | None, item: str = "") -> str:
 def _row(explained: Explained) -> tuple[str, str, str, str, str]:
     if isinstance(explained, Unmatched):
         near = f"; did you mean {explained.near[0]}?" if explained.near else ""
-        return explained.name, "–", "", f"no such variable, set at {explained.position}{near}", ""
+        what = f"unknown, because {explained.missing};" if explained.missing else "no such variable,"
+        return explained.name, "–", "", f"{what} set at {explained.position}{'' if explained.missing else near}", ""
     value = "" if explained.value is None else quantity(explained.value, explained.unit, explained.item)
     during = "; changed during a run" if explained.during and explained.origin is not Origin.TABLE else ""
     return str(explained.signal), explained.kind, value, f"{origin_text(explained)}{during}", explained.description
@@ -242,6 +255,8 @@ def origin_text(explanation: Explanation) -> str:
             return "calculated by the FMU"
         case Origin.TABLE:
             return f"{explanation.source}, {', '.join(explanation.during)}"
+        case Origin.MISSING:
+            return explanation.missing
         case Origin.NOTHING:
             return "unsupported values only" if explanation.refused else "nothing sets it"
 
@@ -249,7 +264,8 @@ def origin_text(explanation: Explanation) -> str:
 def _content(explained: Explained) -> dict[str, Any]:
     if isinstance(explained, Unmatched):
         place = _position(explained.position)
-        return {"name": explained.name, "origin": "unmatched", "position": place, "near": list(explained.near)}
+        near, missing = list(explained.near), explained.missing or None
+        return {"name": explained.name, "origin": "unmatched", "position": place, "near": near, "missing": missing}
     default, arriving = explained.default, explained.arriving
     return {
         "name": str(explained.signal),
@@ -273,6 +289,10 @@ def _content(explained: Explained) -> dict[str, Any]:
         },
         "goesTo": [_wire(wire, wire.destination) for wire in explained.leaving],
         "duringRun": list(explained.during),
+        "missing": explained.missing or None,
+        "unresolved": [
+            {"signal": str(one.signal), "position": _position(one.position)} for one in explained.unresolved
+        ],
         "notSupported": [{"feature": item.feature, "position": _position(item.position)} for item in explained.refused],
     }
 
@@ -351,7 +371,10 @@ def _inventory_lines(inventory: Inventory, most: int | None = None) -> Iterator[
     yield f"{variant.name}  ({variant.file} in {inventory.path}, SSP {variant.version})"
     if inventory.description:
         yield f"  {inventory.description}"
-    yield f"  {inventory.wires} wires, {inventory.assignments} parameter and start values"
+    yield f"  {counted(inventory.wires, 'wire')}, {inventory.assignments} parameter and start values"
+    if inventory.unresolved:
+        lead = "leads" if inventory.unresolved == 1 else "lead"
+        yield f"  {counted(inventory.unresolved, 'connection')} {lead} to missing components"
     yield f"  default experiment: {_time(experiment.start)} … {_time(experiment.stop)}"
     yield ""
     yield "Components"
@@ -407,12 +430,17 @@ def _time(value: float | None) -> str:
 
 def _component(entry: ComponentEntry) -> Iterator[str]:
     yield f"{entry.name}  ({entry.source})"
+    counts = {"input": entry.inputs, "output": entry.outputs, "parameter": entry.parameters}
+    numbers = ", ".join(counted(count, kind) for kind, count in counts.items())
+    if entry.missing:
+        yield f"  {entry.missing}"
+        yield f"  connectors in the SSD: {numbers}"
+        return
     if not entry.fmi_version:
         yield f"  {entry.model}; {counted(entry.outputs, 'output')}"
         return
     yield f"  {entry.model}, FMI {entry.fmi_version}: {', '.join(entry.interfaces) or 'no interface'}"
-    counts = {"input": entry.inputs, "output": entry.outputs, "parameter": entry.parameters}
-    yield f"  {', '.join(counted(count, kind) for kind, count in counts.items())}"
+    yield f"  {numbers}"
     if entry.capabilities:
         yield f"  {', '.join(entry.capabilities)}"
     for document in entry.documents:

@@ -110,6 +110,9 @@ class Addressees:
     def names(self) -> list[str]:
         return self._targets.names()
 
+    def why_unknown(self, full: str) -> str:
+        return self._targets.why_unknown(full)
+
 
 def _values(draft: Draft, binding: ssd.ParameterBinding) -> tuple[ssv.ParameterSet, str] | None:
     if binding.type != PARAMETER_SET:
@@ -269,7 +272,8 @@ def _require_target(addressees: Addressees, place: Place, target: str) -> None:
     inside = [name.removeprefix(begin) for name in addressees.names() if name.startswith(begin)]
     tails = (target[dot + 1 :] for dot, letter in enumerate(target) if letter == ".")
     meant = next((tail for tail in tails if tail in inside), "")
-    raise UnknownName(f"variable inside {place} called", target, inside, meant)
+    missing = addressees.why_unknown(".".join((*place.path, target)))
+    raise UnknownName(f"variable inside {place} called", target, inside, meant, missing)
 
 
 def ensure_mapping(

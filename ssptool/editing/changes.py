@@ -118,12 +118,16 @@ class EditError(ValueError):
 
 
 class UnknownName(WrongUsage, EditError):
-    """A name that the system does not have; `near` are similar names, or the one that is `meant` if that is known."""
+    """A name that the system does not have; `near` are similar names, or the one that is `meant` if that is known.
 
-    def __init__(self, what: str, name: str, known: Collection[str], meant: str = "") -> None:
+    `missing` says so if it is a name in a missing component, whose variables are unknown.
+    """
+
+    def __init__(self, what: str, name: str, known: Collection[str], meant: str = "", missing: str = "") -> None:
         self.name = name
         self.near = (meant,) if meant else similar_names(name, sorted(set(known)))
-        super().__init__(f"there is no {what} {name!r}{f'; did you mean {meant!r}?' if meant else hint(name, known)}")
+        unknown = f"there is no {what} {name!r}{f'; did you mean {meant!r}?' if meant else hint(name, known)}"
+        super().__init__(f"{name!r} is unknown, because {missing}" if missing else unknown)
 
 
 class AmbiguousName(WrongUsage, EditError):

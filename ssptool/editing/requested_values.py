@@ -156,7 +156,7 @@ def _target(addressees: Addressees, name: str) -> tuple[str, NamedTarget]:
     for whole in (name, array):
         if whole and (targets := addressees.of(whole)):
             return whole, targets[0]
-    raise UnknownName("variable or connector", name, addressees.names())
+    raise UnknownName("variable or connector", name, addressees.names(), missing=addressees.why_unknown(name))
 
 
 def _index(name: str, whole: str, target: NamedTarget, shape: Shape) -> int:

@@ -82,7 +82,8 @@ def _nothing_to_unset(draft: Draft, full: str, of: str | None, found: list[Use])
     array = full.rpartition("[")[0]
     if array and addressees.of(array):
         return EditError(f"{full} is an element of the array {array}: unset {array}")
-    return UnknownName("variable, connector or parameter", full, [*addressees.names(), *(u.full for u in uses(draft))])
+    known = [*addressees.names(), *(u.full for u in uses(draft))]
+    return UnknownName("variable, connector or parameter", full, known, missing=addressees.why_unknown(full))
 
 
 def _take_away(draft: Draft, use: Use) -> None:

@@ -240,6 +240,11 @@ def _of_system(place: SystemPlace) -> Iterator[FlatConnector]:
             yield _of_connector(connector, ConnectorKey(place.path, connector.name), place.host_scope)
 
 
+def stated_connector(connector: ssd.Connector, path: ElementPath, scope: Scope) -> FlatConnector:
+    """A connector of the element at a path, as far as the SSD states it."""
+    return _of_connector(connector, ConnectorKey(path, connector.name), scope)
+
+
 def _of_connector(connector: ssd.Connector, key: ConnectorKey, scope: Scope) -> FlatConnector:
     return FlatConnector(
         key=key,

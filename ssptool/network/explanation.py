@@ -31,7 +31,7 @@ from ssptool.network.network import (
     UnsupportedFeature,
     Wire,
 )
-from ssptool.network.targets import UnknownVariable
+from ssptool.network.targets import UnknownVariable, owner_of
 from ssptool.work_in_progress import tell
 
 
@@ -46,6 +46,8 @@ class Origin(StrEnum):
     """It is a column of a table."""
     DEFAULT = "default"
     """The start value in the FMU: nothing else sets it."""
+    MISSING = "missing"
+    """Its component is missing, and only the SSD is known."""
     NOTHING = "nothing"
 
 
@@ -55,6 +57,14 @@ class Default:
 
     value: Value
     position: Position
+
+
+class UnresolvedEnd(NamedTuple):
+    """The other end of a connection with a missing component; `missing` says what is missing there, if anything is."""
+
+    signal: Signal
+    position: Position
+    missing: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +95,10 @@ class Explanation:
     """Unsupported values of it."""
     during: tuple[str, ...] = ()
     """Inputs and scenarios that change it during a run, if known."""
+    missing: str = ""
+    """What is missing of its component, if anything is."""
+    unresolved: tuple["UnresolvedEnd", ...] = ()
+    """Connections with missing components."""
 
     def __repr__(self) -> str:
         unit = f" {self.unit}" if self.unit else ""
@@ -99,8 +113,8 @@ Explained: TypeAlias = Explanation | Unmatched
 class UnexplainedName(UnknownVariable):
     """A name that is no variable's; `explained` are the other names that were asked for."""
 
-    def __init__(self, name: str, near: tuple[str, ...], explained: tuple[Explained, ...]) -> None:
-        super().__init__(name, near)
+    def __init__(self, name: str, near: tuple[str, ...], explained: tuple[Explained, ...], missing: str = "") -> None:
+        super().__init__(name, near, missing)
         self.explained = explained
 
 
@@ -134,14 +148,20 @@ class _Explainer:
     leaving: dict[Signal, list[Wire]] = field(default_factory=lambda: defaultdict(list))
     passing: dict[Signal, list[Wire]] = field(default_factory=lambda: defaultdict(list))
     refused: dict[Signal, list[UnsupportedFeature]] = field(default_factory=lambda: defaultdict(list))
+    unresolved: dict[Signal, list[UnresolvedEnd]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
         network = self.network
         for item in network.unsupported:
             if item.signal is not None:
                 self.refused[item.signal].append(item)
-        parts = (network.ports, network.boundaries, *(c.ports for c in network.components.values()))
+        absent = (component.ports for component in network.missing.values())
+        parts = (network.ports, network.boundaries, *(c.ports for c in network.components.values()), *absent)
         self.ports = {port.signal: port for ports in parts for port in ports}
+        for connection in network.unresolved:
+            for here, other in ((connection.start, connection.end), (connection.end, connection.start)):
+                missing = str(network.missing.get(other.component, ""))
+                self.unresolved[here].append(UnresolvedEnd(other, connection.position, missing))
         inside = {port.signal for port in network.boundaries}
         for wire in (*network.wires, *network.dangling):
             if wire.source == wire.destination:
@@ -163,7 +183,8 @@ class _Explainer:
             found += (*map(self.explanation, signals), *unmatched)
         if unknown:
             near = similar_names(unknown[0], [str(signal) for signal in self._everything()])
-            raise UnexplainedName(unknown[0], near, tuple(found))
+            missing = owner_of(unknown[0], self.network.missing)
+            raise UnexplainedName(unknown[0], near, tuple(found), "" if missing is None else str(missing))
         return tuple(found)
 
     def all(self) -> Iterator[Signal]:
@@ -176,6 +197,7 @@ class _Explainer:
                 signal = Signal(component.name, name)
                 if signal in ports or signal in given or variable.causality in parameters:
                     yield signal
+        yield from (port.signal for component in self.network.missing.values() for port in component.ports)
 
     def explanation(self, signal: Signal) -> Explanation:
         component = self.network.components.get(signal.component)
@@ -217,6 +239,7 @@ class _Explainer:
             brought=self._brought(arriving),
             leaving=tuple(self.leaving.get(signal, ())),
             refused=self._refused(signal),
+            unresolved=tuple(self.unresolved.get(signal, ())),
         )
 
     def _of_port(self, port: Port) -> Explanation:
@@ -226,7 +249,10 @@ class _Explainer:
         assignment = given.get(port.signal)
         origin, value = Origin.NOTHING, None
         table, column = self._table(port.signal)
-        if table is not None:
+        missing = self.network.missing.get(port.signal.component)
+        if missing is not None:
+            origin = Origin.MISSING
+        elif table is not None:
             origin = Origin.TABLE
         elif arriving is not None:
             origin, value = Origin.CONNECTION, self._carried(arriving)
@@ -248,6 +274,8 @@ class _Explainer:
             leaving=(*self.leaving.get(port.signal, ()), *(after for _, after in parts)),
             refused=self._refused(port.signal),
             during=() if column is None else (str(column),),
+            missing="" if missing is None else str(missing),
+            unresolved=tuple(self.unresolved.get(port.signal, ())),
         )
 
     def _table(self, signal: Signal) -> tuple[TableComponent, TableOutput] | tuple[None, None]:

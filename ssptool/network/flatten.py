@@ -13,6 +13,7 @@ from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
 from ssptool.network.annotations import read_annotated
 from ssptool.network.arrays import check_stated, has_variable_sizes, resize
 from ssptool.network.connectors import ConnectorKey, FlatConnector, flat_connectors
+from ssptool.network.missing import missing_components, unresolved_connections
 from ssptool.network.network import (
     Experiment,
     FlatComponent,
@@ -41,8 +42,8 @@ def build_network(
 ) -> Network:
     """Flatten a system structure.
 
-    Components with unreadable FMUs and illegal connections are left out; the rules report them. Unsupported features of
-    the documents are listed in `Network.unsupported`.
+    Illegal connections are left out; the rules report them, and components with missing and unreadable FMUs, which are
+    in `Network.missing`. Unsupported features of the documents are listed in `Network.unsupported`.
 
     Parameters
     ----------
@@ -98,6 +99,8 @@ def _build(
         dangling=dangling,
         arrays=_arrays(tree, wiring),
         assumed_units=tuple(tree.assumed_units.values()),
+        missing=missing_components(tree),
+        unresolved=unresolved_connections(tree),
     )
     return _with_tables(network, tree) if any(place.table is not None for place in tree.components) else network
 

@@ -10,7 +10,16 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.errors import WrongUsage, counted, similar_names
 from ssptool.fmu.description import Causality, FmuDescription, Value, Variability, Variable, element_names
-from ssptool.network.network import Experiment, FlatComponent, Network, Port, Signal, TableComponent, TableOutput
+from ssptool.network.network import (
+    Experiment,
+    FlatComponent,
+    MissingComponent,
+    Network,
+    Port,
+    Signal,
+    TableComponent,
+    TableOutput,
+)
 
 
 class UnknownComponent(WrongUsage, LookupError):
@@ -59,7 +68,8 @@ class InsideEntry:
 @dataclass(frozen=True, slots=True)
 class ComponentEntry:
     """One component and its FMU. `interfaces` and `capabilities` are FMI's words; `documents` of SSP are in the FMU. Of
-    a table, which has no FMU, `fmi_version` is empty and `model` says how many rows it has.
+    a table, which has no FMU, `fmi_version` is empty and `model` says how many rows it has. `missing` says what is
+    missing, if anything is; then the connectors in the SSD are counted.
     """
 
     name: str
@@ -72,6 +82,7 @@ class ComponentEntry:
     outputs: int
     parameters: int
     documents: tuple[InsideEntry, ...] = ()
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +113,10 @@ class VariableEntry:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """The contents of one variant, and the other variants of the package. `variables` are the requested ones."""
+    """The contents of one variant, and the other variants of the package. `variables` are the requested ones.
+
+    `unresolved` is the number of connections with missing components, which are no wires.
+    """
 
     path: str
     variant: VariantEntry
@@ -113,6 +127,7 @@ class Inventory:
     assignments: int
     experiment: Experiment
     variables: tuple[VariableEntry, ...] = ()
+    unresolved: int = 0
 
     def __repr__(self) -> str:
         counts = counted(len(self.components), "component"), counted(self.wires, "wire")
@@ -130,10 +145,12 @@ def take_inventory(archive: Archive, structure: Document, network: Network) -> I
         components=(
             *(_component(component, archive) for component in network.components.values()),
             *map(_table, network.tables.values()),
+            *map(_missing, network.missing.values()),
         ),
         wires=len(network.wires),
         assignments=len(network.assignments),
         experiment=network.experiment,
+        unresolved=len(network.unresolved),
     )
 
 
@@ -172,6 +189,22 @@ def _table(table: TableComponent) -> ComponentEntry:
         inputs=0,
         outputs=len(outputs),
         parameters=0,
+    )
+
+
+def _missing(component: MissingComponent) -> ComponentEntry:
+    kinds = [port.kind for port in component.ports]
+    return ComponentEntry(
+        name=component.name,
+        source=component.source,
+        model="",
+        fmi_version="",
+        interfaces=(),
+        capabilities=(),
+        inputs=kinds.count("input"),
+        outputs=kinds.count("output"),
+        parameters=kinds.count("parameter") + kinds.count("structuralParameter"),
+        missing=f"{component.kind} {component.problem}",
     )
 
 
@@ -227,7 +260,7 @@ def components_called(network: Network, name: str) -> tuple[str, ...]:
     ------
     UnknownComponent
     """
-    known = (*network.components, *network.tables)
+    known = (*network.components, *network.tables, *network.missing)
     found = tuple(own for own in known if own == name or own.startswith(f"{name}."))
     if not found:
         raise UnknownComponent(name, known)
@@ -235,13 +268,15 @@ def components_called(network: Network, name: str) -> tuple[str, ...]:
 
 
 def list_variables(network: Network, components: Iterable[str]) -> tuple[VariableEntry, ...]:
-    """The variables of components, in the order of their FMUs; clocks too. Of tables the outputs."""
+    """The variables of components, in the order of their FMUs; clocks too; of tables the outputs."""
     found: list[VariableEntry] = []
     ports = {port.signal: port for port in network.ports}
     for name in components:
         if name in network.tables:
             table = network.tables[name]
             found += (_output(table, ports[signal], output) for signal, output in table.outputs.items())
+            continue
+        if name in network.missing:
             continue
         own = network.components[name]
         variables = (own.description.whole or own.description.variables).values()

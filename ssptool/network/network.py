@@ -220,6 +220,32 @@ class TableComponent(NamedTuple):
     outputs: Mapping[Signal, TableOutput]
 
 
+class MissingComponent(NamedTuple):
+    """A component whose implementation is missing or not read.
+
+    `kind` is what is missing, such as FMU, and `problem` says why; `ports` are the connectors in the SSD, of which
+    `type` is empty where it is not stated.
+    """
+
+    name: str
+    source: str
+    kind: str
+    problem: str
+    ports: tuple[Port, ...]
+    position: Position
+
+    def __str__(self) -> str:
+        return f"the {self.kind} of {self.name} is {self.problem}"
+
+
+class UnresolvedConnection(NamedTuple):
+    """A connection to a connector of a missing component; start and end imply no direction."""
+
+    start: Signal
+    end: Signal
+    position: Position
+
+
 class StepKind(StrEnum):
     """The kind of a step from a parameter set to a variable (SSP 2.0 §5.2.3; catalogue §1.6)."""
 
@@ -290,11 +316,15 @@ class UnsupportedFeature:
 
 
 class Unmatched(NamedTuple):
-    """A parameter whose name (after prefix and mapping) matches no variable; `near` are similar names."""
+    """A parameter whose name (after prefix and mapping) matches no variable; `near` are similar names.
+
+    `missing` says so if it is a parameter of a missing component.
+    """
 
     position: Position
     name: str
     near: tuple[str, ...] = ()
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +339,8 @@ class Network:
 
     Arrays appear as their elements, one signal each; `arrays` maps arrays to their extents. `annotated` are run
     settings from annotations; `assumed_units` are undefined units that are read by name. `tables` are no `components`:
-    each of their outputs is an input of the root system, in `ports`, that has the full name of the output.
+    each of their outputs is an input of the root system, in `ports`, that has the full name of the output. `missing`
+    components are none of `components` either, and `unresolved` connections to them are no wires.
     """
 
     name: str
@@ -328,6 +359,8 @@ class Network:
     annotated: Annotated = field(default_factory=Annotated)
     assumed_units: tuple[PhysicalUnit, ...] = ()
     tables: Mapping[str, TableComponent] = field(default_factory=dict)
+    missing: Mapping[str, MissingComponent] = field(default_factory=dict)
+    unresolved: tuple[UnresolvedConnection, ...] = ()
 
     def __repr__(self) -> str:
         counts = {"components": self.components, "wires": self.wires, "start values": self.assignments}

@@ -283,7 +283,8 @@ class Parameterization:
         for name, text in start_values.items():
             targets, shapes = self._targets.named(name, ()), self._targets.shapes(name, ())
             if not targets and not shapes:
-                raise UnknownVariable(name, similar_names(name, self._targets.names()))
+                near = similar_names(name, self._targets.names())
+                raise UnknownVariable(name, near, self._targets.why_unknown(name))
             for target in targets:
                 self._override(name, text, target)
             for shape in dict.fromkeys(shapes):
@@ -322,7 +323,7 @@ class Parameterization:
         missed = {at: name for at, name in self._missed.items() if at not in self._matched}
         known = self._targets.names() if missed else ()
         near = {name: similar_names(name, known, asked=len(missed)) for name in dict.fromkeys(missed.values())}
-        return tuple(Unmatched(at, name, near[name]) for at, name in missed.items())
+        return tuple(Unmatched(at, name, near[name], self._targets.why_unknown(name)) for at, name in missed.items())
 
     def assignments(self) -> dict[Signal, Assignment]:
         """The winning values. Values of nested systems, and of parameters of the system, pass to the variables that

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from ssptool.documents.diagnostics import Position
 from ssptool.errors import WrongUsage
@@ -17,6 +17,8 @@ from ssptool.network.connectors import ConnectorKey, settable, unit_of
 from ssptool.network.network import Signal
 from ssptool.network.tree import ComponentPlace, ElementPath, Tree, dotted
 from ssptool.network.wiring import Wiring
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ class Targets:
     """All targets of a tree by their hierarchical names."""
 
     def __init__(self, tree: Tree, wiring: Wiring) -> None:
+        self._missing = {dotted(place.path): place for place in tree.missing}
         self._components: dict[str, list[ComponentPlace]] = defaultdict(list)
         self._connectors: dict[str, list[SystemTarget]] = defaultdict(list)
         self._arrays: dict[str, list[tuple[ConnectorKey, Shape]]] = defaultdict(list)
@@ -149,6 +152,10 @@ class Targets:
                 connector = self._wired.get(ConnectorKey(place.path, name))
                 yield VariableTarget(place, name, None if connector is None else connector.unit)
 
+    def why_unknown(self, name: str) -> str:
+        """The missing component that a full name begins with, and its problem; empty if there is none."""
+        return "" if (found := owner_of(name, self._missing)) is None else str(found)
+
     def names(self) -> list[str]:
         """The full names of all targets; arrays without their elements."""
         variables = (
@@ -161,14 +168,24 @@ class Targets:
         return [*self._connectors, *self._arrays, *variables]
 
 
-class UnknownVariable(WrongUsage, LookupError):
-    """The system has no variable `name`; `near` are similar names."""
+def owner_of(name: str, missing: Mapping[str, T]) -> T | None:
+    """The missing component whose name a full name begins with: the innermost one."""
+    inside = [component for component in missing if name.startswith(f"{component}.")]
+    return missing[max(inside, key=len)] if inside else None
 
-    def __init__(self, name: str, near: tuple[str, ...]) -> None:
+
+class UnknownVariable(WrongUsage, LookupError):
+    """The system has no variable `name`; `near` are similar names.
+
+    `missing` says so if its component is missing, whose variables are unknown.
+    """
+
+    def __init__(self, name: str, near: tuple[str, ...], missing: str = "") -> None:
         hint = (
             f"; did you mean {' or '.join(near)}?" if near else "; `ssptool explain SYSTEM --all` lists all variables"
         )
-        super().__init__(f"the system has no variable {name!r}{hint}")
+        unknown = f"{name!r} is unknown, because {missing}"
+        super().__init__(unknown if missing else f"the system has no variable {name!r}{hint}")
         self.name = name
         self.near = near
 

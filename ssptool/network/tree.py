@@ -64,6 +64,20 @@ class ComponentPlace:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class MissingPlace:
+    """A component without an implementation that can be read: its `kind` is `problem` (FMU, "not readable")."""
+
+    path: ElementPath
+    component: ssd.Component
+    scope: Scope
+    kind: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"the {self.kind} of {dotted(self.path)} is {self.problem}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class DictionaryPlace:
     """A signal dictionary of the system at `path`; `units` are those that its entries name."""
 
@@ -94,6 +108,7 @@ class Tree:
     systems: list[SystemPlace] = field(default_factory=list)
     components: list[ComponentPlace] = field(default_factory=list)
     references: list[ReferencePlace] = field(default_factory=list)
+    missing: list[MissingPlace] = field(default_factory=list)
     unsupported: list[UnsupportedFeature] = field(default_factory=list)
     assumed_units: dict[str, PhysicalUnit] = field(default_factory=dict)
     sizes: Mapping[Signal, int] = field(default_factory=dict)
@@ -172,7 +187,7 @@ twice, are a thousand million, and each takes a part of a millisecond wherever t
 
 
 def build_tree(archive: Archive, structure: Document) -> Tree:
-    """Build the tree of an SSD, without missing and unreadable parts, which the rules report."""
+    """Build the tree of an SSD; components without a readable implementation are `missing`, which the rules report."""
     tree = Tree()
     root = structure.structure
     scope = Scope(archive, structure, document_units(root), Positions(structure))
@@ -232,10 +247,12 @@ class _TreeBuilder:
         kind, source = component.media_type, component.source
         if source is None:
             self.tree.refuse(component.position, f"{component.name!r}: a component without an implementation")
+            self._miss(component, path, scope, "not stated: there is no source")
         elif source.startswith("#"):
             self._same_document(component, path, scope, around)
         elif kind == SYSTEM_STRUCTURE and "#" in source:
             self.tree.refuse(component.position, f"{component.name!r}: a reference into another SSD")
+            self._miss(component, path, scope, "not read: it is part of another SSD")
         elif kind in (SYSTEM_STRUCTURE, PACKAGE):
             self._nested(component, path, scope, around)
         elif component.is_table:
@@ -243,8 +260,26 @@ class _TreeBuilder:
         elif kind != FMU:
             what = f"{component.name!r}: a component of type {kind or 'empty'}"
             self.tree.refuse(component.position, what, rules=("SSD-COMP-004",))
+            self._miss(component, path, scope, f"not read: it is of type {kind or 'empty'}")
         else:
             self._fmu(component, path, scope)
+
+    def _miss(
+        self, component: ssd.Component, path: ElementPath, scope: Scope, problem: str, kind: str = "implementation"
+    ) -> None:
+        self.tree.missing.append(MissingPlace(path, component, scope, kind, problem))
+
+    def _miss_file(
+        self, component: ssd.Component, path: ElementPath, scope: Scope, kind: str, entry: str | None
+    ) -> None:
+        """Note a component whose file is missing, or cannot be read."""
+        if entry is None:
+            problem = f"not read: {component.source!r} is no file of the package"
+        elif has_fmu(scope.archive, entry):
+            problem = f"not readable: {entry} (`ssptool validate` says why)"
+        else:
+            problem = f"missing: there is no file {scope.archive.stated(entry)!r}"
+        self._miss(component, path, scope, problem, kind)
 
     def _fmu(self, component: ssd.Component, path: ElementPath, scope: Scope) -> None:
         entry = _entry(scope, component.source)
@@ -253,6 +288,7 @@ class _TreeBuilder:
                 component.position,
                 f"{component.name!r}: the source {component.source!r}, which is no file that ssptool can read here",
             )
+            self._miss_file(component, path, scope, "FMU", entry)
             return
         entry = fmu_entry(scope.archive, entry)
         if entry not in self._fmus:
@@ -261,6 +297,7 @@ class _TreeBuilder:
         if fmu is None:
             if NESTING_MARK in entry:
                 self.tree.refuse(component.position, f"{component.name!r}: an FMU that cannot be read, {entry}")
+            self._miss_file(component, path, scope, "FMU", entry)
             return
         if unsupported := unsupported_of_fmi1(fmu):
             self.tree.refuse(component.position, f"{component.name!r}: {unsupported}")
@@ -283,6 +320,7 @@ class _TreeBuilder:
                 component.position,
                 f"{component.name!r}: the source {component.source!r}, which is no file that ssptool can read here",
             )
+            self._miss_file(component, path, scope, "table", entry)
             return
         if entry not in self._files:
             self._files[entry] = read_table(scope.archive, entry)
@@ -309,6 +347,7 @@ class _TreeBuilder:
     def _nested(self, component: ssd.Component, path: ElementPath, scope: Scope, around: Around) -> None:
         entry = structure_of(scope, component)
         if entry is None:
+            self._miss_file(component, path, scope, "system", _entry(scope, (component.source or "").partition("#")[0]))
             return
         try:
             document = scope.archive.document(entry)
@@ -316,6 +355,7 @@ class _TreeBuilder:
         except (InvalidDocument, MissingEntry) as problem:
             if NESTING_MARK in entry:
                 self.tree.refuse(component.position, f"{component.name!r}: {problem}")
+            self._miss_file(component, path, scope, "system", entry)
             return
         if root.system not in around.systems:
             inner = Scope(scope.archive, document, document_units(root), Positions(document))

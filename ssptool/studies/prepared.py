@@ -326,7 +326,8 @@ class PreparedSystem:
     def require_variable(self, name: str) -> None:
         """Raises UnknownVariable, with similar names."""
         if not self._targets.named(name, ()):
-            raise UnknownVariable(name, similar_names(name, self._targets.names()))
+            near = similar_names(name, self._targets.names())
+            raise UnknownVariable(name, near, self._targets.why_unknown(name))
 
     def plan(self, point: Point) -> Plan:
         """The plan of a run at a point.

@@ -16,7 +16,9 @@ SETTABLE = ("parameter", "structuralParameter")
 def parameter_rows(model: SystemModel) -> Iterator[dict[str, Any]]:
     """Parameters, and other variables that a parameter set gives a value."""
     for one in model.explained:
-        if isinstance(one, Explanation) and (one.kind in SETTABLE or one.origin is Origin.ASSIGNMENT):
+        if not isinstance(one, Explanation) or one.origin is Origin.MISSING:
+            continue
+        if one.kind in SETTABLE or one.origin is Origin.ASSIGNMENT:
             variable = _variable(model, one.signal)
             yield {
                 "name": str(one.signal),
