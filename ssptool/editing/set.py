@@ -29,7 +29,7 @@ from ssptool.editing.requested_values import RequestedValue, requested_value, va
 from ssptool.editing.units import drop_unused, use_unit, used_enumerations, used_units
 from ssptool.errors import counted
 from ssptool.fmu.description import Value, element_names
-from ssptool.fmu.units import named
+from ssptool.fmu.units import named, with_unit
 from ssptool.network.conversion import canonical, document_units, is_float, is_integer
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Network, Signal, StepKind, Wire
@@ -69,7 +69,7 @@ def unset_value(draft: Draft, name: Name, of: str | None, sharing: Sharing) -> N
     where = str(use.bound)
     _take_away(draft, use)
     draft.packages.put_back(draft.archive)
-    draft.note(f"unset {full} in {where}; {_now(draft, full)}")
+    draft.note(f"unset {full} in {where}{_shared(draft, where)}; {_now(draft, full)}")
 
 
 def _nothing_to_unset(draft: Draft, full: str, of: str | None, found: list[Use]) -> EditError:
@@ -119,14 +119,14 @@ def _now(draft: Draft, full: str) -> str:
         return "nothing has that name"
     network = build_network(draft.archive, draft.document)
     values = values_by_signal(network)
-    array = target.signal
+    array, unit = target.signal, None if target.unit is None else target.unit.name
     signals = [Signal(array.component, name) for name in element_names(array.variable, network.arrays.get(array, ()))]
     if given := [_text(values[signal]) for signal in signals if signal in values]:
-        return f"its value is {' '.join(given)} now, from another parameter"
+        return f"its value is {with_unit(' '.join(given), unit)} now, from another parameter"
     starts = [network.variable(each).start for each in signals] if isinstance(target, VariableTarget) else [None]
     if None in starts:
         return "it has no value now"
-    return f"its value is {' '.join(map(_text, starts))}, the start value in the FMU"
+    return f"its value is {with_unit(' '.join(map(_text, starts)), unit)}, the start value in the FMU"
 
 
 def _text(value: object) -> str:

@@ -318,7 +318,7 @@ WRONG = [
     (["set"], "give values to set"),
     (["set", "--stop-time", "-1"], "greater than the start time 0"),
     (["unset"], "give names"),
-    (["unset", "System1.m1"], "nothing to unset; its value is 1, the start value in the FMU"),
+    (["unset", "System1.m1"], "nothing to unset; its value is 1 kg, the start value in the FMU"),
     (["unset", "System1.mm"], "did you mean 'System1.m1'"),
     (["unset", "--start-time", "--force", "System1.x2"], "did you mean"),
     (["unbind", "v.ssv"], "it has none at all"),

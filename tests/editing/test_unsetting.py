@@ -1,10 +1,12 @@
 """Every edit has its inverse: unset, unbind and unmap give back the bytes that set, bind and map changed."""
 
+import shutil
+
 import pytest
 
 import ssptool
 from ssptool.editing.changes import UnknownName
-from tests.editing.small_systems import FMUS, changed_lines, errors, refused, snapshot
+from tests.editing.small_systems import DUAL_MASS, FMUS, changed_lines, errors, refused, snapshot
 from tests.editing.test_setting import plant, value_of
 from tests.network.packages import bindings, mapped, ssm, ssv
 
@@ -34,11 +36,11 @@ def test_the_next_value_in_the_order_of_precedence_holds_then_and_is_told(tmp_pa
     path = plant(tmp_path / "s", bindings(ssv("P.k Real value='2'")), bindings(ssv("k Real value='5'")))
     with ssptool.edit(path) as made:
         made.unset("P.k")
-        assert made.notes[-1].endswith("its value is 5 now, from another parameter")
+        assert made.notes[-1].endswith("its value is 5 m now, from another parameter")
     assert value_of(path, "P.k") == 5.0
     with ssptool.edit(path) as made:
         made.unset("P.k")
-        assert made.notes[-1].endswith("its value is 1, the start value in the FMU")
+        assert made.notes[-1].endswith("its value is 1 m, the start value in the FMU")
     assert value_of(path, "P.k") is None
     with refused(path, "no document gives P.k a value, so there is nothing to unset") as made:
         made.unset("P.k")
@@ -184,3 +186,14 @@ def test_the_default_experiment_is_set_and_taken_away(dual_mass):
     for wrong in ({"stop": -1.0}, {"start": float("nan")}, {"start": 3.0, "stop": 2.0}):
         with refused(dual_mass, "has to be a number") as made:
             made.set_experiment(**wrong)
+
+
+def test_other_variants_that_have_the_set_are_named(dual_mass):
+    """As `set` does: their values change, too."""
+    shutil.copyfile(DUAL_MASS / "NoFlange.ssd", dual_mass / "NoFlange.ssd")
+    with ssptool.edit(dual_mass) as made:
+        made.set("System1.m1", 3).unset("System1.m1")
+        *_, to, away = made.notes
+    others = "which NoFlange.ssd uses as well"
+    assert to == f"set System1.m1 = 3 kg in resources/dual_mass_oscillator.ssv, {others}"
+    assert away.startswith(f"unset System1.m1 in resources/dual_mass_oscillator.ssv, {others}; its value is 1 kg, ")

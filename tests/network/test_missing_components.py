@@ -1,4 +1,4 @@
-"""Components whose FMU is missing, remote or damaged are shown as far as the SSD states them, never left out silently."""
+"""Components whose FMU is missing, remote or damaged are shown as far as the SSD states them."""
 
 import json
 
@@ -77,16 +77,16 @@ def test_the_table_has_their_connectors_and_parameters(system):
 
 
 def test_unknown_names_in_them_name_the_missing_file(system):
-    with pytest.raises(ssptool.UnexplainedName, match="'B.b' is unknown, because the FMU of B is missing"):
+    with pytest.raises(ssptool.UnexplainedName, match=r"'B\.b' is unknown, because the FMU of B is missing"):
         ssptool.explain(system, "B.b")
-    with pytest.raises(ssptool.UnexplainedName, match="the system has no variable 'A.b'"):
+    with pytest.raises(ssptool.UnexplainedName, match=r"the system has no variable 'A\.b'"):
         ssptool.explain(system, "A.b")
     for verb in ("set", "unset"):
         with refused(system, MISSING) as made:
             getattr(made, verb)("B.b", *[2][: verb == "set"])
     with refused(system, "there is no variable or connector 'A.b'") as made:
         made.set("A.b", 2)
-    with pytest.raises(LookupError, match="there is no file 'resources/Gone.fmu'"):
+    with pytest.raises(LookupError, match=r"there is no file 'resources/Gone\.fmu'"):
         ssptool.explain(system, start_values={"B.b": 2})
 
 
