@@ -1,6 +1,8 @@
 """Add components, systems and connectors to a system; packages and structures become components."""
 
 import copy
+from collections.abc import Iterator, Sequence
+from itertools import count
 from math import isfinite
 from pathlib import Path
 from typing import TypeVar
@@ -77,6 +79,20 @@ def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, paramet
     )
     _take_experiment(draft, description.experiment)
     return component
+
+
+def numbered_names(draft: Draft, into: Name, files: Sequence[Path | str]) -> Iterator[str]:
+    """Names of components for files that are added together: the second of one name gets a 2, or the next free number.
+
+    The first one keeps its name, which must be free in the system.
+    """
+    stems = [Path(file).stem for file in files]
+    taken = {*stems, *(element.name for element in find_system(draft.system, into)[1].elements)}
+    for number, stem in enumerate(stems):
+        if stem in stems[:number]:
+            stem = next(name for index in count(2) if (name := f"{stem}{index}") not in taken)
+            taken.add(stem)
+        yield stem
 
 
 def add_table(draft: Draft, table: Path | str, name: str | None, into: Name, parameters: bool) -> ssd.Component:

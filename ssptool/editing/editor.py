@@ -9,7 +9,16 @@ from ssptool.arguments import seconds
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
-from ssptool.editing.add import SUFFIXES, add_connector, add_fmu, add_structure, add_system, add_table, expose
+from ssptool.editing.add import (
+    SUFFIXES,
+    add_connector,
+    add_fmu,
+    add_structure,
+    add_system,
+    add_table,
+    expose,
+    numbered_names,
+)
 from ssptool.editing.bind import add_mapping, bind, unbind, unmap, unmap_all
 from ssptool.editing.changes import EditError, unified_diff
 from ssptool.editing.connect import connect, disconnect, route
@@ -113,7 +122,8 @@ class Editor:
         Parameters
         ----------
         name
-            Of the component, if it is one; else the file's name without `.fmu`.
+            Of the component, if it is one; else the file's name without `.fmu`, with a number if several of `fmus`
+            have one name.
         into
             The system that gets it; else the root system.
         parameters
@@ -122,10 +132,10 @@ class Editor:
         if name is not None and len(fmus) > 1:
             raise EditError(f"{len(fmus)} FMUs cannot all be called {name!r}: add one at a time, or give no name")
         with self._at(into, inside=True) as (draft, (where,)):
-            for fmu in fmus:
+            for fmu, own in zip(fmus, numbered_names(draft, where, fmus), strict=True):
                 makers = {**dict.fromkeys(SUFFIXES, add_structure), ".csv": add_table}
                 make = makers.get(Path(fmu).suffix.lower(), add_fmu)
-                make(draft, fmu, name, where, parameters)
+                make(draft, fmu, own if name is None else name, where, parameters)
         return self
 
     def add_system(self, name: str, into: Name = "") -> Self:

@@ -8,7 +8,7 @@ import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.editing.changes import EditError, UnknownName
 from ssptool.fmu.description import UnreadableFmu
-from tests.editing.small_systems import FMUS, changed_lines, errors, fmu, model, nested, refused, snapshot
+from tests.editing.small_systems import FMUS, SOURCE, changed_lines, errors, fmu, model, nested, refused, snapshot
 
 ENUMERATION = (
     '<SimpleType name="Gear"><Enumeration><Item name="first" value="1"/><Item name="second" value="2"/>'
@@ -348,3 +348,14 @@ def test_what_is_new_in_a_document_on_one_line_stands_on_it(dual_mass, edit):
         edit(made)
     after = path.read_text()
     assert len(after) > len(before) and "\n" not in after and not re.search(r">\s+<", after)
+
+
+def test_fmus_of_one_name_that_are_added_together_get_numbers(tmp_path):
+    files = [fmu(tmp_path / each, each[:1], SOURCE) for each in ("A", "B", "A3", "A1", "B2")]
+    taken = fmu(tmp_path, "A2", SOURCE)
+    with ssptool.new(tmp_path / "s", *files, taken) as made:
+        assert [each.name for each in made.system.elements] == ["A", "B", "A3", "A4", "B2", "A2"]
+        assert made.notes[2].startswith("added A3 to the system")
+    assert errors(tmp_path / "s") == []
+    with refused(tmp_path / "s", "there is already an element 'A' in the system") as made:
+        made.add(files[0], files[0])
