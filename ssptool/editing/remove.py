@@ -129,10 +129,13 @@ def _drop_from(values: BoundSet, references: list[_Reference], addressees: Addre
     elsewhere = bool(draft.other_users(references[0].file))
     kept = references if elsewhere else [each for each in references if each.element in needed]
     gone = [each for each in references if each not in kept]
-    for reference in gone:
-        _drop(reference)
-    if gone:
-        draft.note(f"{values} no longer has {abbreviated(each.full for each in gone)}")
+    with_parameter = [reference for reference in gone if _drop(reference)]
+    if with_parameter:
+        draft.note(f"{values} no longer has {abbreviated(each.full for each in with_parameter)}")
+    if unmapped := [each for each in gone if each not in with_parameter]:
+        told = f"no longer leads to {abbreviated(each.full for each in unmapped)}; the parameters stay in {values}"
+        mapping = "" if values.maps_inline else f" in {values.mapping_file}"
+        draft.note(f"the mapping{mapping} {told}")
     if kept:
         draft.note(f"{values} keeps {abbreviated(each.full for each in kept)}, because others use it as well")
     if not values.values.parameters:
@@ -142,8 +145,11 @@ def _drop_from(values: BoundSet, references: list[_Reference], addressees: Addre
         draft.release(entry)
 
 
-def _drop(reference: _Reference) -> None:
-    """Remove a parameter; or an entry of a mapping, with the parameter if nothing else uses that."""
+def _drop(reference: _Reference) -> bool:
+    """Remove a parameter; or an entry of a mapping, with the parameter if nothing else uses that.
+
+    False if the parameter stays.
+    """
     each, element = reference.bound, reference.element
     unused = [element] if isinstance(element, ssv.Parameter) else []
     if isinstance(element, ssm.MappingEntry):
@@ -155,6 +161,7 @@ def _drop(reference: _Reference) -> None:
         units, enumerations = used_units(parameter), used_enumerations(parameter)
         parameter.delete()
         drop_unused(each.values, units, enumerations)
+    return bool(unused)
 
 
 def _remove_inside(draft: Draft, found: ConnectorPlace) -> None:

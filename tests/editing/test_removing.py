@@ -104,6 +104,9 @@ def test_what_a_mapping_has_for_the_removed_element_alone_goes(tmp_path):
     assert errors(path) == []
     with ssptool.edit(path) as made:
         made.remove("A")
+        notes = made.notes
+    assert "resources/k.ssv no longer has A.force" in notes
+    assert "the mapping in resources/k.ssm no longer leads to A.u; the parameters stay in resources/k.ssv" in notes
     texts = {name: content.decode() for name, content in snapshot(path).items() if name.endswith((".ssv", ".ssm"))}
     assert "A." not in texts["resources/k.ssm"] and 'target="B.u"' in texts["resources/k.ssm"]
     assert (
@@ -118,7 +121,11 @@ def test_a_parameter_that_another_variant_reads_without_the_mapping_stays(tmp_pa
     before = (path / "resources" / "k.ssv").read_bytes()
     with ssptool.edit(path) as made:
         made.remove("A")
+        notes = made.notes
     assert (path / "resources" / "k.ssv").read_bytes() == before
+    stay = "the parameters stay in resources/k.ssv"
+    assert f"the mapping in resources/k.ssm no longer leads to A.u, A.force; {stay}" in notes
+    assert not any("no longer has" in note for note in notes)
 
 
 def test_a_set_that_becomes_empty_goes_with_its_binding(dual_mass):
