@@ -1,6 +1,6 @@
 """Rules on sources named by URI."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath as Path
 from urllib.parse import quote
 
@@ -19,7 +19,7 @@ from ssptool.rules.catalogue import (
     XSD,
     Chapter,
     Finding,
-    near,
+    nearest,
     renamed,
     rewritten,
 )
@@ -42,7 +42,7 @@ def resolves(structure: Structure) -> Iterator[Finding]:
     """
     names = structure.archive.names()
     at_root = "/" not in structure.file.name
-    for element, uri, reference in sources_of(structure):
+    for element, _, reference in sources_of(structure):
         if reference.reach is not Reach.INSIDE or structure.archive.has(reference.entry):
             continue
         if isinstance(element, ssd.Component) and is_fmu(element) and has_fmu(structure.archive, reference.entry):
@@ -52,15 +52,26 @@ def resolves(structure: Structure) -> Iterator[Finding]:
         else:
             message = f"there is no file '{structure.archive.stated(reference.entry)}'{_for(element)}"
             # Entries are named from the root of the package, as references are from a structure that stands there.
-            same = [name for name in names if Path(name).suffix == Path(reference.entry).suffix]
-            alike = [quote(name) for name in same]
-            fix = renamed(element, "source", alike) if at_root and NESTING_MARK not in reference.entry else None
+            alike = _alike(reference.entry, names)
+            known = [quote(name) for name in alike]
+            fix = renamed(element, "source", known) if at_root and NESTING_MARK not in reference.entry else None
             read = not isinstance(element, ssc.MetaData | ssc.Signature)
-            known = same or (() if structure.archive.is_generated else names)
-            advice = near(uri, known)
-            if not same and not advice.startswith("did you mean"):  # files of other kinds are none that it could mean
-                advice = "add the file, or correct the reference"
+            meant = " or ".join(f"'{name}'" for name in alike)
+            advice = f"did you mean {meant}?" if meant else "add the file, or correct the reference"
             yield Finding(element, message, advice, "source", ERROR if read else WARNING, fix=fix)
+
+
+_LIKENESS = 0.6  # Motor is like Rotor and Motor3, but Load is not like Motor
+
+
+def _alike(entry: str, names: Iterable[str]) -> list[str]:
+    """The files of the same kind with a similar name, in any folder; no other one can be meant."""
+    missing, stems = Path(entry), dict[str, list[str]]()
+    for name in names:
+        if Path(name).suffix.lower() == missing.suffix.lower():
+            stems.setdefault(Path(name).stem.lower(), []).append(name)
+    found = nearest(missing.stem.lower(), tuple(sorted(stems)), 3, _LIKENESS)
+    return [name for stem in found for name in stems[stem]][:3]
 
 
 @SOURCES.rule("URI-003", severity=ERROR, basis=XSD, source="SSP 2.0 §5.4, RFC 3986", blocks_run=True)

@@ -100,10 +100,14 @@ def test_inline_content_of_1_0_that_uses_2_0_is_told_to_declare_it(outer: str, t
     [
         (["a.ssv"], "add the file, or correct the reference"),
         (["a.ssv", "Motor2.fmu"], "did you mean 'Motor2.fmu'?"),
-        (["Motor.ssv"], "did you mean 'Motor.ssv'?"),
+        (["Motor.ssv"], "add the file, or correct the reference"),
+        (["Load.fmu", "Sensor3.fmu"], "add the file, or correct the reference"),
+        (["Load.fmu", "Motors.fmu", "Rotor.FMU"], "did you mean 'Motors.fmu' or 'Rotor.FMU'?"),
+        (["resources/Motor.fmu", "resources/Pump.fmu"], "did you mean 'resources/Motor.fmu'?"),
     ],
 )
-def test_for_a_missing_file_none_of_another_kind_is_offered_unless_its_name_is_near(tmp_path, there, advice):
+def test_for_a_missing_file_only_one_of_its_kind_with_a_similar_name_is_offered(tmp_path, there, advice):
+    (tmp_path / "resources").mkdir()
     for name in there:
         (tmp_path / name).touch()
     path = tmp_path / "SystemStructure.ssd"
