@@ -370,6 +370,7 @@ def _migrate(
     if path.is_file() and path.suffix.lower() in LONE_SUFFIXES:
         return _migrate_lone(path, version, output, save, drop, types)
     with Archive.open(path, exclusive=save and output is None) as archive:
+        archive.require_changeable()
         upgrades = version is Version.V2_0
         migration = upgrade_package(archive, types=types) if upgrades else downgrade_package(archive, drop=drop)
         if not force and (found := new_errors(archive)):

@@ -415,6 +415,15 @@ class Archive:
         folder = name.rstrip("/") + "/"
         return tuple(entry.removeprefix(folder) for entry in self.names() if entry.startswith(folder))
 
+    def require_changeable(self) -> None:
+        """Raise WrongValue for a structure generated from another format, which is never written in place."""
+        if isinstance(self._entries, GeneratedEntries):
+            made = self.path.stem + ".ssp"
+            raise WrongValue(
+                f"{self.path} is not an SSP file and cannot be changed; "
+                f"make one with `ssptool convert {self.path} {made}`"
+            )
+
     def save(self, path: Path | str | None = None, *, without: Container[str] = ()) -> None:
         """Write everything, edits included, to an `.ssp` or a folder (no suffix); or the lone `.ssd`.
 
@@ -434,12 +443,8 @@ class Archive:
             An archive cannot be saved as a lone `.ssd`, or the reverse; or a document of a nested package was edited.
         """
         target = Path(path) if path is not None else self._place
-        if isinstance(self._entries, GeneratedEntries) and absolute(target) == self._place:
-            made = self.path.stem + ".ssp"
-            raise WrongValue(
-                f"{self.path} is not an SSP file and cannot be changed; "
-                f"make one with `ssptool convert {self.path} {made}`"
-            )
+        if absolute(target) == self._place:
+            self.require_changeable()
         self._edited()
         with self._exclusive(absolute(target)):
             if self.is_lone or target.suffix.lower() == ".ssd":

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from urllib.parse import quote
 
 from ssptool.documents import ssd
-from ssptool.documents.archive import Archive, UnresolvableUri
+from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import read_bytes, require_file
@@ -21,6 +21,7 @@ from ssptool.documents.xml_text import quoted
 from ssptool.editing.changes import EditError, FileEdit
 from ssptool.editing.versions import Types, upgrade_document
 from ssptool.fmu.description import FmuDescription, UnreadableFmu
+from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
 from ssptool.fmu.read_description import read_description
 from ssptool.network.tree import fmu_path
 from ssptool.tempfiles import TemporaryFolder
@@ -264,13 +265,26 @@ def stored(draft: Draft, name: str) -> str:
     ------
     FileNotFoundError
         There is neither such a file nor such an entry.
+    EditError
+        It is a folder.
     """
     for entry in (draft.base + name, f"{draft.base}{RESOURCES}/{name}"):
         if draft.archive.has(entry):
             return entry
     package = draft.packages.name.rstrip("!") or draft.archive.path
     require_file(name)
+    if Path(name).is_dir():
+        raise EditError(f"{name} is a folder: {_instead_of_folder(Path(name))}")
     raise FileNotFoundError(f"{name} does not exist, neither as a file nor in {package}")
+
+
+def _instead_of_folder(folder: Path) -> str:
+    """What to do to add what is in a folder."""
+    if (folder / DEFAULT_STRUCTURE).is_file():
+        return f"make a package of it with `ssptool pack {folder}`, and add {folder.name}.ssp"
+    if (folder / MODEL_DESCRIPTION).is_file():
+        return f"pack the unpacked FMU as a zip file {folder.name}.fmu, and add that"
+    return "name a file in it (.fmu, .ssp, .ssd or .csv)"
 
 
 def store(draft: Draft, path: Path) -> str:

@@ -375,6 +375,8 @@ def _connecting(
         and (carried := carried_by(found, other, structure)).type == wanted.type
         and carried.unit == wanted.unit
     ]
+    if structure.archive.is_generated:
+        return f"connect it in {element.position.file}, or drive it with --inputs"
     if len(beside) != 1:
         return "connect it with `ssptool connect`, or drive it with --inputs"
     around_it = [outer.name for outer in around(element, ssd.System)][-2::-1]

@@ -8,6 +8,7 @@ from pytest import approx
 import ssptool as api
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.errors import WrongUsage
 from ssptool.network.annotations import read_annotated
 from tests.engine.dual_mass import RESOURCES
 
@@ -204,3 +205,21 @@ def test_step_sizes_of_other_tools_are_found_in_their_documents(file, step, by):
     with Archive.open(path) as archive:
         stated = read_annotated(archive.structure()).step_size
     assert (stated.value, stated.by) == (step, by)
+
+
+@pytest.mark.parametrize("change", [api.upgrade, api.downgrade])
+@pytest.mark.parametrize("output", [None, "made.ssp"])
+def test_it_has_no_version_of_ssp_to_change(written, tmp_path, change, output):
+    path = written()
+    before = path.read_bytes()
+    target = None if output is None else tmp_path / output
+    with pytest.raises(WrongUsage, match="is not an SSP file and cannot be changed; make one with `ssptool convert "):
+        change(path.parent, output=target)
+    assert path.read_bytes() == before
+    assert target is None or not target.exists()
+
+
+def test_hints_on_it_name_no_command_that_it_refuses(written):
+    found = api.validate(written(functions="", connections=POSITION)).diagnostics
+    advice = {one.advice for one in found if one.code == "SSD-CONN-101"}
+    assert advice == {"connect it in OspSystemStructure.xml, or drive it with --inputs"}

@@ -359,3 +359,21 @@ def test_fmus_of_one_name_that_are_added_together_get_numbers(tmp_path):
     assert errors(tmp_path / "s") == []
     with refused(tmp_path / "s", "there is already an element 'A' in the system") as made:
         made.add(files[0], files[0])
+
+
+@pytest.mark.parametrize(
+    ("content", "advice"),
+    [
+        ("SystemStructure.ssd", r"make a package of it with `ssptool pack .*inner`, and add inner\.ssp"),
+        ("modelDescription.xml", r"pack the unpacked FMU as a zip file inner\.fmu, and add that"),
+        ("OspSystemStructure.xml", "name a file in it"),
+    ],
+)
+def test_a_folder_is_not_said_to_be_missing(tmp_path, dual_mass, content, advice):
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    (folder / content).touch()
+    before = snapshot(dual_mass)
+    with pytest.raises(EditError, match=f"inner is a folder: {advice}"), ssptool.edit(dual_mass) as made:
+        made.add(folder)
+    assert snapshot(dual_mass) == before
