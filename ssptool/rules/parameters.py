@@ -223,11 +223,12 @@ def known_parameters(structure: Structure) -> Iterator[Finding]:
             yield _unmatched(use)
 
 
-@BINDINGS.rule("SSM-004", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.2.3, §7.1.1")
+@BINDINGS.rule("SSM-004", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2.3, §7.1.1")
 def known_mapping_targets(structure: Structure) -> Iterator[Finding]:
     """The target of a mapping entry matches a variable or connector.
 
-    As in SSD-PAR-023: an information, or a warning if the name starts with that of an element of this system.
+    Otherwise the entry has no effect, and the value is not applied: SSP ignores it. An entry, unlike a parameter of a
+    set that serves many systems (SSD-PAR-023), is written for the names of one.
 
     Fix: correct the target, or delete the entry.
     """

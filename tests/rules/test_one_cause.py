@@ -6,6 +6,7 @@ import pytest
 
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import Severity
 from ssptool.documents.document import Document
 from ssptool.rules.runner import check_path, fix
 
@@ -61,6 +62,16 @@ def test_a_wrong_mapping_entry_is_one_finding(entry: str, code: str, tmp_path: P
     mapping = MAPPING.format(entry=entry)
     path = written(tmp_path, BINDING.format(inline="2.0", parameter=K, mapping=mapping) + A)
     assert codes(path) == [code]
+
+
+@pytest.mark.parametrize(
+    "entry", ['source="nothing" target="A.m"', 'source="k" target="A.wrong"', 'source="k" target="q"']
+)
+def test_a_mapping_entry_without_effect_is_a_warning_on_either_side(entry: str, tmp_path: Path):
+    mapping = MAPPING.format(entry=entry)
+    path = written(tmp_path, BINDING.format(inline="2.0", parameter=K, mapping=mapping) + A)
+    (found,) = check_path(path, unguarded=True).diagnostics
+    assert found.severity is Severity.WARNING
 
 
 def test_an_empty_parameter_name_is_one_finding(tmp_path: Path):
