@@ -33,6 +33,7 @@ DIFFERENCES: dict[tuple[str, str], str] = {
     ): "of two entries with one name each tool may read another one",
     ("SSD-CONN-008", "severity"): "the severity depends on the two types; the one of the catalogue is the highest",
     ("SSD-CONN-008", "basis"): "which types are accepted is left to the implementation",
+    ("SSM-004", "severity"): "the value is not applied, as from an unknown source (SSM-003), which is a warning",
     ("SSV-005", "severity"): "a value in both places is as ambiguous in SSP 1.0",
     ("VER-002", "severity"): "the features are of 2.0, the document that must not use them is of 1.0",
     ("VER-004", "severity"): "the inline content is of 2.0, the document around it is of 1.0",
