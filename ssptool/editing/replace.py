@@ -92,13 +92,14 @@ def replace(draft: Draft, component: Name, fmu: Path | str, force: bool) -> tupl
     entry = store(draft, Path(fmu)) if Path(fmu).is_file() else stored(draft, str(fmu))
     if entry == old:
         raise SameFmu(f"{place} is this FMU already ({entry})")
+    before = old or element.source
     element.source = draft.reference(entry)
     if element.implementation not in (ssd.Implementation.ANY, *description.interface_types):
         element.implementation = implementation_of(description)
         draft.note(f"{place} is {element.implementation} now: the new FMU offers that")
     for connector, variable in adapted:
         connector.type = signal_type(variable, description, draft.root)
-    draft.note(f"replaced the FMU of {place}: {entry} instead of {old or element.source}")
+    draft.note(f"replaced the FMU of {place}: {entry} instead of {before}")
     for each in found:
         draft.note(str(each))
     draft.release(old)

@@ -303,13 +303,15 @@ class UnsupportedFeature:
     """A feature of the documents that ssptool does not support: a system with such a feature is not run.
 
     `signal` is the variable or connector that lacks a value because of it, if there is one. `rules` are the codes of
-    rules that report it: if errors of one of them are accepted, a run leaves the feature out.
+    rules that report it: if errors of one of them are accepted, a run leaves the feature out. `advice` says what else
+    can be done than to remove it.
     """
 
     position: Position
     feature: str
     signal: Signal | None = None
     rules: tuple[str, ...] = ()
+    advice: str = ""
 
     def __str__(self) -> str:
         return f"{self.position}: not supported: {self.feature}"

@@ -118,9 +118,14 @@ class Tree:
         self.assumed_units.update((unit.name, unit) for unit in units if unit is not None and unit.assumed)
 
     def refuse(
-        self, position: Position, feature: str, signal: Signal | None = None, rules: tuple[str, ...] = ()
+        self,
+        position: Position,
+        feature: str,
+        signal: Signal | None = None,
+        rules: tuple[str, ...] = (),
+        advice: str = "",
     ) -> None:
-        self.unsupported.append(UnsupportedFeature(position, feature, signal, rules))
+        self.unsupported.append(UnsupportedFeature(position, feature, signal, rules, advice))
 
 
 MOST_ELEMENTS = 100_000
@@ -287,6 +292,7 @@ class _TreeBuilder:
             self.tree.refuse(
                 component.position,
                 f"{component.name!r}: the source {component.source!r}, which is no file that ssptool can read here",
+                advice=f"copy the FMU into the package with `ssptool replace SYSTEM {dotted(path)} FILE.fmu`",
             )
             self._miss_file(component, path, scope, "FMU", entry)
             return

@@ -1,10 +1,12 @@
 """Components whose FMU is missing, remote or damaged are shown as far as the SSD states them."""
 
 import json
+import re
 
 import pytest
 
 import ssptool
+from ssptool.engine.failure import Unsupported
 from tests.editing.small_systems import SINK, SOURCE, fmu, model, refused
 from tests.network.packages import bindings, component, content, package, ssd, ssv
 
@@ -109,3 +111,18 @@ def test_nothing_is_said_where_nothing_is_missing(system):
     assert (network.missing, network.unresolved, len(network.wires)) == ({}, (), 2)
     assert "missing" not in ssptool.INVENTORY_RENDERERS["text"](ssptool.info(system))
     assert "can be run one after the other" in ssptool.GRAPH_RENDERERS["text"](ssptool.graph(system))
+
+
+def test_the_advice_for_an_fmu_outside_the_package_is_to_copy_it_there_which_helps(system, tmp_path):
+    remote(system)
+    (found,) = (one for one in ssptool.validate(system).diagnostics if one.code == "URI-004")
+    advice = "copy the FMU into the package with `ssptool replace SYSTEM B FILE.fmu`"
+    assert found.advice == advice
+    with pytest.raises(Unsupported, match=re.escape(advice)):
+        ssptool.plan(system, stop_time=1)
+    given = fmu(tmp_path, "Copy", model('input u Real unit="m"; output y Real unit="m"; output w Real'))
+    with ssptool.edit(system) as made:
+        made.replace("B", given)
+        assert f"replaced the FMU of B: resources/Copy.fmu instead of {REMOTE}" in made.notes
+    assert ssptool.validate(system).errors == ()
+    assert len(ssptool.flatten(system).components) == 3

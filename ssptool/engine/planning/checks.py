@@ -111,6 +111,8 @@ def refuse(network: Network) -> None:
 def _problems(network: Network) -> Iterator[Unsupported]:
     for item in network.unsupported:
         advice = "remove it to simulate the rest"
+        if item.advice:
+            advice = item.advice
         if item.rules:
             advice += f", or leave it out with --accept {','.join(item.rules)}"
         yield Unsupported(str(item.position), f"not supported: {item.feature}", advice)
