@@ -144,12 +144,13 @@ class AmbiguousName(WrongUsage, EditError):
 
 def hint(name: str, known: Collection[str]) -> str:
     """The end of a message about an unknown name: the nearest known ones, or the first of all."""
-    if near := similar_names(name, sorted(set(known))):
+    known = sorted(set(known))
+    if near := similar_names(name, known):
         return f"; did you mean {_quoted(near, ' or ')}?"
     if not known:
         return ""
     more = f", {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-    return f"; there are {_quoted(sorted(known)[:_SHOWN], ', ')}{more}"
+    return f"; there are {_quoted(known[:_SHOWN], ', ')}{more}"
 
 
 _SHOWN = 12

@@ -1,9 +1,12 @@
 """A value goes to where the one in force comes from, in the unit that stands there."""
 
+import re
+
 import pytest
 
 import ssptool
 from ssptool.editing.changes import EditError, UnknownName
+from ssptool.fmu.units import COMMON_NAMES
 from ssptool.network.conversion import InvalidValue
 from tests.editing.small_systems import changed_lines, errors, refused, snapshot, ssd
 from tests.network.packages import bindings, component, content, mapped, model, package, ssm, ssv, system
@@ -386,3 +389,14 @@ def test_a_unit_that_cannot_be_converted_for_want_of_one_is_refused(tmp_path):
     with ssptool.edit(tmp_path / "stated") as made:
         made.set("A.L", 20, unit="mm")
     assert (value_of(tmp_path / "bare", "A.L"), value_of(tmp_path / "stated", "A.L")) == (20.0, 0.02)
+
+
+def test_an_unknown_unit_lists_each_known_one_once(dual_mass):
+    """The FMUs define N and other units that are common ones as well."""
+    with pytest.raises(UnknownName) as caught, ssptool.edit(dual_mass) as made:
+        made.set("System1.m1", 3, unit="foo")
+    shown, more = re.fullmatch(r"there is no unit 'foo'; there are (.*), (\d+) more", str(caught.value)).groups()
+    names = shown.split(", ")
+    assert len(set(names)) == len(names) == 12
+    assert "'N'" in names
+    assert int(more) < len(COMMON_NAMES)
