@@ -28,8 +28,9 @@ class UnknownExample(WrongUsage, LookupError):
     """There is no example system of this name; `known` are those that there are."""
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
-        near = similar_names(name, known) or known
-        super().__init__(f"there is no example system {name!r}; there are {', '.join(near)}")
+        near = similar_names(name, known)
+        meant = f"did you mean {' or '.join(near)}? There" if near else "there"
+        super().__init__(f"there is no example system {name!r}; {meant} are {', '.join(known)}")
         self.name = name
         self.known = known
 
