@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
@@ -368,7 +369,7 @@ def _inventory_lines(inventory: Inventory, most: int | None = None) -> Iterator[
         yield from _with_variables(inventory, most)
         return
     variant, experiment = inventory.variant, inventory.experiment
-    yield f"{variant.name}  ({variant.file} in {inventory.path}, SSP {variant.version})"
+    yield f"{variant.name}  ({_file(inventory)}, SSP {variant.version})"
     if inventory.description:
         yield f"  {inventory.description}"
     yield f"  {counted(inventory.wires, 'wire')}, {inventory.assignments} parameter and start values"
@@ -384,6 +385,14 @@ def _inventory_lines(inventory: Inventory, most: int | None = None) -> Iterator[
     yield "Variants"
     for entry in inventory.variants:
         yield f"  {entry.name}  ({entry.file}, SSP {entry.version})"
+
+
+def _file(inventory: Inventory) -> str:
+    """The file of the variant, and the package or folder in which it is; for a lone file, that of the file."""
+    path, file = PurePath(inventory.path), inventory.variant.file
+    if path.name != file:
+        return f"{file} in {inventory.path}"
+    return file if path.parent == PurePath() else f"{file} in {path.parent}"
 
 
 def _with_variables(inventory: Inventory, most: int | None) -> Iterator[str]:

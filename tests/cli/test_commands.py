@@ -217,6 +217,15 @@ def test_info_of_a_component_lists_the_variables_of_its_fmu(ssptool):
     ]
 
 
+def test_info_names_the_folder_in_which_a_lone_file_is(ssptool, tmp_path):
+    (tmp_path / "X").mkdir()
+    for place in (tmp_path, tmp_path / "X"):
+        shutil.copyfile(SYSTEM / "NoFlange.ssd", place / "model.ssd")
+    for given, told in (("X/model.ssd", "model.ssd in X"), ("model.ssd", "model.ssd")):
+        assert ssptool("info", given)[1].splitlines()[0] == f"DualMassOscillatorNoFlange  ({told}, SSP 1.0)"
+    assert f"(SystemStructure.ssd in {SYSTEM}, SSP" in ssptool("info", SYSTEM)[1]
+
+
 def test_info_of_what_is_not_there_names_what_is(ssptool):
     status, _, err = ssptool("info", SYSTEM, "System3")
     assert status == 2 and "no component 'System3'; there are System" in err
