@@ -11,6 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterable
+from shutil import get_terminal_size
 from typing import Any, TextIO, cast
 
 _HIDDEN = (
@@ -146,6 +147,16 @@ def _neutralized(match: re.Match[str]) -> str:
 def has_colour(stream: TextIO) -> bool:
     """Whether it is a terminal that knows styles, and nobody has asked for none (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def terminal_size(stream: TextIO) -> os.terminal_size:
+    """Columns and rows: what COLUMNS and LINES say, else those of the terminal; 80 x 24 where it does not say."""
+    # The standard library asks `sys.__stdout__`, which is no stream any more behind the gate of ours.
+    try:
+        own = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        own = os.terminal_size((0, 0))
+    return get_terminal_size((own.columns or 80, own.lines or 24))
 
 
 class SafeStream(io.TextIOWrapper):

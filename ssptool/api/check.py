@@ -151,19 +151,24 @@ class ValidSystem(NamedTuple):
 class InvalidSystem(Exception):
     """The system has errors, so it is not run; `report` says which, and `accept` which codes would let it run."""
 
-    rendered = True
-    """The message is made of lines whose foreign text is escaped."""
-
     def __init__(self, report: Report, refused: Sequence[Diagnostic] | None = None, advice: str = "") -> None:
         errors = report.errors if refused is None else tuple(refused)
-        what = f"{len(errors)} errors" if len(errors) > 1 else "an error"
-        # Warnings and fixes are what `ssptool validate` is for.
-        told = PLAIN_REPORT_RENDERERS["text"](replace(report, diagnostics=errors, fixable={}))
         self.report = replace(report, diagnostics=errors)
         self.accept = tuple(dict.fromkeys(one.code for one in errors)) if all(map(acceptable, errors)) else ()
-        accept = f"\n\nTo run it all the same: --accept {','.join(self.accept)}" if self.accept else ""
-        more = f"\n\n{advice}" if advice else ""
-        super().__init__(f"{report.subject} has {what} and cannot be run\n\n{told}{accept}{more}")
+        self._advice = advice
+        super().__init__(self.rendered())
+
+    def rendered(self, width: int | None = None) -> str:
+        """The message as lines whose foreign text is escaped, as wide as `render_text` makes them."""
+        from ssptool.rules.report_text import render_text
+
+        count = len(self.report.diagnostics)
+        what = f"{count} errors" if count > 1 else "an error"
+        # Warnings and fixes are what `ssptool validate` is for.
+        told = render_text(replace(self.report, fixable={}), colour=False, width=width)
+        accept = f"To run it all the same: --accept {','.join(self.accept)}" if self.accept else ""
+        head = f"{self.report.subject} has {what} and cannot be run"
+        return "\n\n".join(filter(None, [head, told, accept, self._advice]))
 
 
 def open_archive(path: Path | str, allow_outside: Files = (), settings_file: SettingsFile = True) -> Archive:

@@ -24,7 +24,7 @@ from typer.core import TyperCommand, TyperGroup
 import ssptool
 from ssptool.cli.terminal import for_reader
 from ssptool.errors import WrongUsage, disk_trouble, is_own
-from ssptool.foreign_text import has_colour, indented, readable, several_lines, without_commands
+from ssptool.foreign_text import has_colour, indented, readable, several_lines, terminal_size, without_commands
 from ssptool.working_directory import shown
 
 PANELS = {
@@ -319,7 +319,7 @@ def _with_notes(what: str, stopped: BaseException | None) -> str:
 
 def _explain(error: Exception) -> int:
     """Print what is wrong and return the exit status that says what kind of trouble it is."""
-    trouble = explained(error)
+    trouble = explained(error, terminal_size(sys.stderr).columns if sys.stderr.isatty() else sys.maxsize)
     complain(trouble.message, rendered=trouble.rendered)
     return trouble.status
 
@@ -332,8 +332,8 @@ class Trouble(NamedTuple):
     rendered: bool = False
 
 
-def explained(error: Exception) -> Trouble:
-    """An error as its user reads it."""
+def explained(error: Exception, width: int = sys.maxsize) -> Trouble:
+    """An error as its user reads it, on lines of so many characters where it shows some of a file."""
     if isinstance(error, WrongUsage):
         # Loaded here, because few calls of the command need it.
         from ssptool.arguments import WrongArgument
@@ -342,7 +342,8 @@ def explained(error: Exception) -> Trouble:
             error = WrongArgument(_as_typed(error.name), error.found, error.expected)
         return Trouble(_text(error), 2)
     if is_own(error):
-        return Trouble(_text(error), 1, getattr(error, "rendered", False))
+        rendered = getattr(error, "rendered", None)
+        return Trouble(_text(error), 1) if rendered is None else Trouble(rendered(width), 1, rendered=True)
     if isinstance(error, OSError) and not _in_package(str(error.filename or "")):
         return Trouble(sentence(error), 2)
     if isinstance(error, MemoryError):

@@ -12,11 +12,11 @@ from rich.text import Text
 
 import ssptool
 from ssptool.cli.app import say
-from ssptool.cli.terminal import has_cursor, terminal_size
+from ssptool.cli.terminal import has_cursor
 from ssptool.drawing.terminal_plot import LEAST_WIDTH, canvas_of_dots, terminal_lines
 from ssptool.engine.run.plots import curves_of
 from ssptool.errors import WrongValue, counted
-from ssptool.foreign_text import direct, has_colour, indented, without_commands
+from ssptool.foreign_text import direct, has_colour, indented, terminal_size, without_commands
 
 Show = Callable[[list[str]], None]
 

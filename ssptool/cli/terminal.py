@@ -10,13 +10,12 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from shutil import get_terminal_size
 from threading import Event, Thread
 from typing import TYPE_CHECKING, TextIO
 
 import typer
 
-from ssptool.foreign_text import direct, has_colour
+from ssptool.foreign_text import direct, has_colour, terminal_size
 from ssptool.work_in_progress import NOTHING, listening
 
 if TYPE_CHECKING:
@@ -35,16 +34,6 @@ def for_reader(text: str, stream: TextIO) -> str:
     if not stream.isatty():
         return text
     return laid_out(text, max(terminal_size(stream).columns, _NARROWEST), colour=has_colour(stream))
-
-
-def terminal_size(stream: TextIO) -> os.terminal_size:
-    """Columns and rows: what COLUMNS and LINES say, else those of the terminal; 80 x 24 where it does not say."""
-    # The standard library asks `sys.__stdout__`, which is no stream any more behind the gate of ours.
-    try:
-        own = os.get_terminal_size(stream.fileno())
-    except (OSError, ValueError):
-        own = os.terminal_size((0, 0))
-    return get_terminal_size((own.columns or 80, own.lines or 24))
 
 
 def laid_out(text: str, width: int, *, colour: bool) -> str:

@@ -5,6 +5,7 @@ small system takes to validate.
 """
 
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -285,10 +286,10 @@ def _command(report: Report, diagnostic: Diagnostic) -> str:
     return f"::{_COMMANDS[diagnostic.severity]} {place},title={annotation_property(diagnostic.code)}::{message}"
 
 
-def _text(report: Report, colour: bool | None = None, each: bool = False) -> str:
+def _text(report: Report, colour: bool | None = None, each: bool = False, width: int | None = None) -> str:
     from ssptool.rules.report_text import render_text
 
-    return render_text(report, colour=colour, each=each)
+    return render_text(report, colour=colour, width=width, each=each)
 
 
 RENDERERS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
@@ -304,8 +305,8 @@ RENDERERS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
 PLAIN_RENDERERS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
     {
         **RENDERERS,
-        "text": partial(_text, colour=False),
-        "full text": partial(_text, colour=False, each=True),
+        "text": partial(_text, colour=False, width=sys.maxsize),
+        "full text": partial(_text, colour=False, width=sys.maxsize, each=True),
     }
 )
-"""The same without colours, for files."""
+"""The same without colours and with lines of any length, for files."""

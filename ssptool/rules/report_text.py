@@ -5,13 +5,12 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from shutil import get_terminal_size
 
 from rich.console import Console
 from rich.text import Text
 
 from ssptool.documents.diagnostics import Diagnostic, Severity
-from ssptool.foreign_text import has_colour, one_line, readable
+from ssptool.foreign_text import has_colour, one_line, readable, terminal_size
 from ssptool.rules.report import Excerpt, Report, summary
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
@@ -25,12 +24,12 @@ def render_text(report: Report, *, colour: bool | None = None, width: int | None
     """Severity, code, place, message, source line and advice of each diagnostic, and a summary.
 
     Findings that say the same are one, with their number and the first place; `each`: all are listed.
-    `colour` None: as standard output supports it. `width` is the width at which lines are wrapped; None: that of the
-    terminal, unlimited without one.
+    `colour` None: as standard output supports it. `width` is the width at which lines are wrapped and source lines
+    shortened; None: that of the terminal of standard output, unlimited without one.
     """
     terminal = sys.stdout.isatty()
     if width is None and terminal:
-        width = get_terminal_size().columns
+        width = terminal_size(sys.stdout).columns
     console = Console(
         file=io.StringIO(),
         force_terminal=has_colour(sys.stdout) if colour is None else colour,

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from hypothesis import given
@@ -88,6 +89,22 @@ def test_in_a_pipe_each_line_stands_as_it_is(command):
     said = subprocess.run(line, cwd=SYSTEMS, env=environment, capture_output=True, text=True, check=True).stdout
     assert not STYLE.search(said)
     assert max(map(len, said.splitlines())) > 80
+
+
+@pytest.mark.parametrize("width", [60, 100])
+@pytest.mark.parametrize("command", ["validate", "run"])
+def test_source_lines_are_shortened_to_the_terminal_and_their_markers_stand_below(tmp_path, command, width):
+    """Whatever standard output is: a refusal is printed on standard error."""
+    copytree(SYSTEMS / "dual_mass_oscillator", tmp_path / "osc")
+    structure = tmp_path / "osc/SystemStructure.ssd"
+    structure.write_text(structure.read_text("utf-8").replace('endConnector="x1"', 'endConnector="x9"'), "utf-8")
+    lines = STYLE.sub("", on_terminal([command, str(tmp_path / "osc"), "--variant", structure.name], width)).split("\n")
+    assert max(len(line) for line in lines if str(tmp_path) not in line) <= width
+    source = next(number for number, line in enumerate(lines) if " | " in line)
+    start, end = re.search("~+", lines[source + 1]).span()
+    assert lines[source][start:end] == 'endConnector="x9"'
+    assert "…" in lines[source]
+    assert len(lines[source]) > width - 20
 
 
 def test_json_is_not_broken():
