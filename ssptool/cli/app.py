@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import traceback
+from collections import Counter
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -19,7 +20,7 @@ from types import FrameType
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import ssptool
 from ssptool.cli.terminal import for_reader
@@ -151,10 +152,19 @@ class Commands(TyperGroup):
 
 
 class _Command(TyperCommand):
-    """A command with options that may stand without a value, which typer does not know."""
+    """A command with options that may stand without a value, which typer does not know.
+
+    An option that takes one value is refused if it is given twice: typer would drop all values but the last.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, list(_with_values(args)))
+        args = list(_with_values(args))
+        if not ctx.resilient_parsing:  # else it is the shell that completes the line
+            _, _, given = self.make_parser(ctx).parse_args(list(args))
+            for one, times in Counter(given).items():
+                if times > 1 and isinstance(one, TyperOption) and not (one.multiple or one.is_flag):
+                    raise typer.BadParameter(f"given {times} times, and takes one value", ctx, one)
+        return super().parse_args(ctx, args)
 
 
 def _with_values(arguments: list[str]) -> Iterator[str]:
@@ -193,7 +203,9 @@ def _command(name: str) -> Any:
     app: typer.Typer | None = getattr(module, f"{name}_app", None)
     if app is None:
         app = typer.Typer(add_completion=False)
-        app.command(name, cls=_Command)(getattr(module, f"{name}_command"))
+        app.command(name)(getattr(module, f"{name}_command"))
+    for registered in app.registered_commands:
+        registered.cls = _Command
     command = typer.main.get_command(app)
     command.name = name
     for each in (command, *getattr(command, "commands", {}).values()):

@@ -86,7 +86,8 @@ Isolated = Annotated[
         "--isolated/--in-process",
         show_default=False,
         rich_help_panel=PROCESS,
-        help="Run the FMUs in a process of their own (the default), or in this one, where a crash ends everything.",
+        help="Run the FMUs in a process of their own (the default), or in this one, where a crash ends everything, but "
+        "for those that --processes moves.",
     ),
 ]
 Timeout = Annotated[

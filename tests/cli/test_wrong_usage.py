@@ -86,6 +86,7 @@ def test_what_cannot_be_is_told_in_the_words_of_the_command(ssptool, arguments, 
     ("arguments", "told"),
     [
         (["--integrator", "adams"], "integrator adams without model exchange"),
+        (["--integrator", "bdf"], "integrator bdf without model exchange"),
         (["--input", "hold", "--input-order", 2], "input order 2 with input hold"),
         (["--implementation", "me", "--master", "iterated"], "error: master iterated with model exchange"),
         (["--implementation", "me", "--iterations", 3, "--substeps", "System1=2"], "iterations 3, substeps with model"),
@@ -97,6 +98,25 @@ def test_options_that_exclude_each_other_are_told_by_name(ssptool, arguments, to
     assert (status, out) == (2, "")
     assert told in err
     assert "leave" in err  # what to try
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["run", SYSTEM, "--plot", "p1.png", "--plot", "p2.png"], "--plot"),
+        (["run", SYSTEM, "--stop-time", "1", "--stop-time=2"], "--stop-time"),
+        (["run", SYSTEM, "-o", "a.csv", "--output", "b.csv"], "--output"),
+        (["study", "run", "a.toml", "--workers", "1", "--workers", "2"], "--workers"),
+        (["dictionary", "add", "--variant", "a", "--variant", "b", SYSTEM], "--variant"),
+    ],
+    ids=str,
+)
+def test_options_that_take_one_value_are_not_given_twice(ssptool, tmp_path, arguments, told):
+    status, out, err = ssptool(*arguments)
+    assert (status, out) == (2, "")
+    assert told in err
+    assert "given 2 times, and takes one value" in " ".join(err.split())
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("command", ["plot", "compare"])

@@ -176,7 +176,7 @@ def choose_integrator(
 
 def refuse_integrator(settings: Settings) -> None:
     """Raise ContradictingSettings if one is asked for where nothing is integrated."""
-    if settings.integrator not in (None, IntegratorName.BDF):
+    if settings.integrator is not None:
         raise ContradictingSettings(
             f"integrator {settings.integrator} without model exchange",
             "all components are co-simulated, and integrate themselves",
