@@ -13,8 +13,10 @@ from typing import Any
 class WrongUsage(Exception):
     """A name or value of the caller that does not exist or cannot be: of a signal, variant, format, rule or parameter.
 
-    The system has no error. The command line exits with 2.
+    The system has no error. The command line exits with `exit_status`: 1 of a kind that lists findings.
     """
+
+    exit_status = 2
 
 
 class WrongValue(WrongUsage, ValueError):

@@ -352,7 +352,7 @@ def explained(error: Exception, width: int = sys.maxsize) -> Trouble:
 
         if isinstance(error, WrongArgument):
             error = WrongArgument(_as_typed(error.name), error.found, error.expected)
-        return Trouble(_text(error), 2)
+        return Trouble(_text(error), error.exit_status)
     if is_own(error):
         rendered = getattr(error, "rendered", None)
         return Trouble(_text(error), 1) if rendered is None else Trouble(rendered(width), 1, rendered=True)

@@ -113,11 +113,11 @@ def _ended(line: str) -> str:
     return line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
 
 
-class EditError(ValueError):
-    """An edit that cannot be made; the message names the request, the reason and the remedy."""
+class EditError(WrongUsage, ValueError):
+    """An edit that cannot be made: the message names the request, the reason and the remedy."""
 
 
-class UnknownName(WrongUsage, EditError):
+class UnknownName(EditError):
     """A name that the system does not have; `near` are similar names, or the one that is `meant` if that is known.
 
     `missing` says so if it is a name in a missing component, whose variables are unknown.
@@ -130,7 +130,7 @@ class UnknownName(WrongUsage, EditError):
         super().__init__(f"{name!r} is unknown, because {missing}" if missing else unknown)
 
 
-class AmbiguousName(WrongUsage, EditError):
+class AmbiguousName(EditError):
     """A name with dots that can be read in several ways, the `candidates`."""
 
     def __init__(self, name: str, candidates: Collection[str]) -> None:

@@ -50,6 +50,8 @@ class SameFmu(EditError):
 class BreakingReplacement(EditError):
     """A replacement that breaks something; `consequences` holds all that it means."""
 
+    exit_status = 1
+
     def __init__(self, component: str, consequences: tuple[Consequence, ...]) -> None:
         breaking = [each for each in consequences if each.weight is Weight.BREAKS]
         listed = "".join(f"\n  {one_line(f'{each.name}: {each.message}')}" for each in breaking)

@@ -133,6 +133,8 @@ class Types(StrEnum):
 class NotRepresentable(EditError):
     """A document of 2.0 that uses what 1.0 does not have; `refusals` names all of it."""
 
+    exit_status = 1
+
     def __init__(self, refusals: tuple[Change, ...]) -> None:
         lines = joined_lines(f"  {one.position}: {one.message}" for one in refusals)
         super().__init__(

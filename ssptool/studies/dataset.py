@@ -26,7 +26,7 @@ import numpy as np
 from ssptool.documents.saving import replaced_atomically, stay_inside
 from ssptool.engine.recording.formats import misfits
 from ssptool.engine.trace import Trace
-from ssptool.errors import studies_need
+from ssptool.errors import WrongUsage, studies_need
 from ssptool.foreign_text import json_content, json_text, one_line
 from ssptool.studies.definition import Points, RunOutcome, RunStatus, Task
 from ssptool.studies.designs import FactorValue
@@ -67,6 +67,10 @@ class NotResults(Exception):
         super().__init__(f"{folder}: {reason}")
         self.folder = folder
         self.reason = reason
+
+
+class NoStudyFolder(WrongUsage, NotResults):
+    """There is no such folder, or it is not that of a study."""
 
 
 class OtherStudy(Exception):
@@ -137,7 +141,7 @@ class Dataset:
             content: dict[str, Any] = json_content((self.folder / DEFINITION).read_text(encoding="utf-8"))
         except FileNotFoundError:
             reason = f"it has no {DEFINITION}" if self.folder.is_dir() else "there is no such folder"
-            raise NotResults(self.folder, f"no folder of a study: {reason}") from None
+            raise NoStudyFolder(self.folder, f"no folder of a study: {reason}") from None
         except (ValueError, OSError) as error:
             raise NotResults(self.folder, f"{DEFINITION} cannot be read: {error}") from None
         if fault := next(misfits(content, _CONTENT), ""):

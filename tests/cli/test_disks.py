@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ssptool.cli.app import explained
 from ssptool.engine.recording.formats import ResultsNotWritten, open_writer
 from ssptool.engine.trace import Column
 from ssptool.errors import disk_trouble
@@ -28,6 +29,7 @@ def test_results_that_must_not_be_written_get_no_advice_to_make_room(tmp_path, m
     ) as caught:
         open_writer(tmp_path / "r.csv", [Column("x", "m")])
     assert "make room" not in str(caught.value)
+    assert explained(caught.value).status == 2, "as any file that must not be written"
 
 
 def test_an_edit_that_must_not_be_saved_says_what_to_do(ssptool, monkeypatch):

@@ -1,5 +1,8 @@
 """Exit status 2: the command was called in a wrong way, and nothing is wrong with the system."""
 
+import re
+from shutil import copytree
+
 import pytest
 
 from ssptool import WrongUsage, __version__
@@ -126,6 +129,48 @@ def test_a_system_in_the_place_of_results_is_told(ssptool, tmp_path, command):
     assert (status, "results are files of type .csv, .parquet, .mat; found 'notes.txt'" in err) == (2, True)
     status, _, err = ssptool("compare", SYSTEM, SYSTEM)
     assert (status, f"found the folder '{SYSTEM.name}'" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["align", "osc", "System1", "System2", "--to", "middl"], "middle"),
+        (["place", "osc", "System1", "--at", "0", "0", "--size", "0", "0"], "a size above 0"),
+        (["new", "other", "--ssp", "3.0"], "1.0 and 2.0"),
+        (["study", "status", "nope.study"], "there is no such folder"),
+        (["run", "osc", "--output", "taken/r.csv"], "taken: no such folder for the results"),
+        (["draw", "osc", "--output", "taken/r.svg"], "taken"),
+        (["validate", "osc", "--output", "taken/r.txt"], "taken"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_done_as_asked_is_wrong_usage(ssptool, tmp_path, monkeypatch, arguments, told):
+    """The system has no error. `taken` is a file, so it holds no others, whatever rights the user has."""
+    copytree(SYSTEM, tmp_path / "osc")
+    (tmp_path / "taken").write_text("", encoding="utf-8")
+    status, _, err = ssptool(*arguments)
+    assert (status, told in err) == (2, True), err
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "arguments"),
+    [
+        ("in.csv", "time,System1.zz\n0,1\n1,2\n", ["run", SYSTEM, "--inputs", "in.csv"]),
+        (
+            "s.yaml",
+            "events:\n- {time: 1, variable: System1.zz, action: override, value: 1}\n",
+            ["run", SYSTEM, "--scenario", "s.yaml"],
+        ),
+        ("s.toml", f'system = "{SYSTEM.as_posix()}"\n[factors]\n"System1.zz" = [1, 2]\n', ["study", "s.toml"]),
+    ],
+    ids=["inputs", "scenario", "study"],
+)
+def test_mistakes_in_the_files_of_a_run_are_findings(ssptool, tmp_path, file, content, arguments):
+    """With file and line, as those in a system."""
+    (tmp_path / file).write_text(content, encoding="utf-8")
+    status, out, err = ssptool(*arguments)
+    assert (status, out) == (1, "")
+    assert re.search(rf"{file}:\d+: .*System1\.zz", err), err
 
 
 @pytest.mark.parametrize("limit", ["inf", "1e30"])

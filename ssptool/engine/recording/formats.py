@@ -36,20 +36,26 @@ class ResultsNotWritten(Exception):
         self.time = time
 
 
+class ResultsNotBegun(WrongUsage, ResultsNotWritten):
+    """The file of results cannot be made, so nothing was run."""
+
+
 class GuardedWriter:
     """Says once that the file cannot be written, and leaves it as it is from then on.
 
     Raises
     ------
     ResultsNotWritten
-        From the constructor and all methods.
+        From all methods; ResultsNotBegun from the constructor.
     """
 
     def __init__(self, path: Path, begin: Callable[[], Writer]) -> None:
         self._path = path
         self._failed = False
-        with self._guard():
+        try:
             self._writer = begin()
+        except OSError as error:
+            raise ResultsNotBegun(path, disk_trouble(error), None) from error
 
     def write(self, rows: Floats) -> None:
         if self._failed:
