@@ -24,7 +24,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import ssptool
 from ssptool.cli.terminal import for_reader
-from ssptool.errors import WrongUsage, disk_trouble, is_own
+from ssptool.errors import ContradictingSettings, WrongUsage, disk_trouble, is_own
 from ssptool.foreign_text import has_colour, indented, readable, several_lines, terminal_size, without_commands
 from ssptool.working_directory import shown
 
@@ -352,6 +352,8 @@ def explained(error: Exception, width: int = sys.maxsize) -> Trouble:
 
         if isinstance(error, WrongArgument):
             error = WrongArgument(_as_typed(error.name), error.found, error.expected)
+        if isinstance(error, ContradictingSettings):
+            return Trouble(_with_options(str(error)), error.exit_status)
         return Trouble(_text(error), error.exit_status)
     if is_own(error):
         rendered = getattr(error, "rendered", None)
@@ -393,6 +395,14 @@ def _as_typed(name: str) -> str:
     if match is None or option not in {argument.partition("=")[0] for argument in sys.argv}:
         return name
     return f"{option} {match[2]}" if match[2] else option
+
+
+def _with_options(message: str) -> str:
+    """The message with `--max-iterations` for `max_iterations`, if one of the names in it was typed as an option."""
+    names = re.compile(r"(?<![\w-])[a-z]+(?:_[a-z]+)+\b")
+    options = {name: f"--{name.replace('_', '-')}" for name in names.findall(message)}
+    typed = {argument.partition("=")[0] for argument in sys.argv}
+    return names.sub(lambda name: options[name[0]], message) if typed.intersection(options.values()) else message
 
 
 def sentence(error: OSError) -> str:

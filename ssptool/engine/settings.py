@@ -369,11 +369,12 @@ class Settings:
                 object.__setattr__(self, one.name, one.default_factory())
             else:
                 object.__setattr__(self, one.name, one.default)
-        if self.fmu_log is None and (self.fmu_log_level or self.fmu_log_categories):
+        chosen = [name for name in ("fmu_log_level", "fmu_log_categories") if getattr(self, name)]
+        if self.fmu_log is None and chosen:
             raise ContradictingSettings(
-                "fmu_log_level and fmu_log_categories without fmu_log",
-                "they choose what is written into that file",
-                "name the file (fmu_log, --fmu-log), or leave them out",
+                f"{' and '.join(chosen)} without fmu_log",
+                "messages are chosen that no file takes",
+                f"name the file with fmu_log, or leave out {' and '.join(chosen)}",
             )
         if self.tolerance is not None and not 0 < self.tolerance < float("inf"):
             raise WrongValue(f"the tolerance must be positive, found {self.tolerance:g}")

@@ -106,6 +106,30 @@ def test_options_that_exclude_each_other_are_told_by_name(ssptool, arguments, to
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (["--master", "jacobi", "--max-iterations", 3], "--max-iterations 3 with master jacobi: "),
+        (["--implementation", "me", "--max-iterations", 3], "--max-iterations 3 with model exchange: "),
+        (["--iterations", 2, "--max-iterations=3"], "leave out iterations or --max-iterations"),
+        (["--fmu-log-level", "ok"], "error: --fmu-log-level without --fmu-log: "),
+        (["--fmu-log-categories", "logAll"], "name the file with --fmu-log, or leave out --fmu-log-categories"),
+    ],
+    ids=str,
+)
+def test_settings_that_were_typed_are_called_as_their_options(ssptool, arguments, told):
+    status, _, err = ssptool("run", SYSTEM, *arguments)
+    assert (status, told in err) == (2, True), err
+    assert "_" not in err
+
+
+def test_settings_of_a_study_are_called_as_in_its_file(ssptool, tmp_path):
+    settings = 'master = "jacobi"\nmax_iterations = 3'
+    text = f'system = "{SYSTEM.as_posix()}"\n[factors]\n"System1.m1" = [1, 2]\n[settings]\n{settings}\n'
+    (tmp_path / "s.toml").write_text(text, encoding="utf-8")
+    assert "max_iterations" in ssptool("study", "s.toml")[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
         (["run", SYSTEM, "--plot", "p1.png", "--plot", "p2.png"], "--plot"),
         (["run", SYSTEM, "--stop-time", "1", "--stop-time=2"], "--stop-time"),
         (["run", SYSTEM, "-o", "a.csv", "--output", "b.csv"], "--output"),
