@@ -126,14 +126,20 @@ class CanvasBox:
 
 
 def place(element: ssd.SystemElement, system: ssd.System) -> None:
-    """Give a new element of a system a box in a free spot, and enlarge the canvas, if there is one, to hold it."""
+    """Give a new element of a system a box in a free spot, and enlarge the canvas, if there is one, to hold it.
+
+    Where no other element has a place it gets none: connections, which say where elements stand well, are yet to come,
+    and a drawing lays such elements out by them.
+    """
     others = _boxes(each for each in system.elements if each is not element)
+    if not others:
+        return
     box = free_spot(others, len(element.connectors))
     element.geometry = ssd.ElementGeometry.new()
     for corner in ("x1", "y1", "x2", "y2"):
         element.geometry.set(corner, number_text(getattr(box, corner)))
     canvas = system.system_geometry
-    if canvas is not None and others:
+    if canvas is not None:
         margin_x = canvas.x2 - max(each.x2 for each in others)
         margin_y = canvas.y2 - max(each.y2 for each in others)
         if canvas.x2 < box.x2:
@@ -163,8 +169,8 @@ def shrink(system: ssd.System, gone: ssd.SystemElement) -> bool:
 def free_spot(others: Iterable[CanvasBox], connectors: int) -> CanvasBox:
     """The first cell of a grid, row by row from the lower left corner of the others, that meets none of them."""
     taken = list(others)
-    left = min((box.x1 for box in taken), default=10.0)
-    bottom = min((box.y1 for box in taken), default=10.0)
+    left = min(box.x1 for box in taken)
+    bottom = min(box.y1 for box in taken)
     height = max(SIZE, PER_CONNECTOR * (connectors + 1))
     for cell in count():
         row, column = divmod(cell, COLUMNS)

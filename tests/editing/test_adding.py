@@ -194,10 +194,24 @@ def test_removing_what_was_added_gives_back_the_bytes(dual_mass):
     assert snapshot(dual_mass) == before
 
 
-def test_elements_get_boxes_that_do_not_overlap(tmp_path):
+def test_elements_of_a_new_system_are_laid_out_by_their_connections(tmp_path):
+    """With the source first, although it was added last."""
+    with ssptool.new(tmp_path / "made") as system:
+        system.add(FMUS / "System2.fmu", name="Last").add(FMUS / "System1.fmu", name="First")
+        system.connect("First.x1", "Last.x1")
+        assert [each.geometry for each in system.system.elements] == [None, None]
+    drawing = ssptool.draw(tmp_path / "made").svg
+    left = {name: float(re.search(rf'<text [^>]*x="([\d.]+)"[^>]*>{name}<', drawing)[1]) for name in ("First", "Last")}
+    assert left["First"] < left["Last"]
+    assert drawing.count(">x1<") == 2
+
+
+def test_elements_beside_one_with_a_place_get_boxes_that_do_not_overlap(tmp_path):
     with ssptool.new(tmp_path / "made") as system:
         for number in range(20):
             system.add(FMUS / f"System{number % 2 + 1}.fmu", name=f"S{number}")
+            if number == 0:
+                system.place("S0", 10, 10)
         boxes = [each.geometry for each in system.system.elements]
     for number, one in enumerate(boxes):
         for other in boxes[:number]:
