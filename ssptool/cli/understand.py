@@ -21,6 +21,8 @@ from ssptool.cli.options import (
 )
 from ssptool.cli.terminal import busy
 from ssptool.documents.foreign_files import own_output
+from ssptool.documents.saving import save_file
+from ssptool.foreign_text import several_lines
 
 
 def rule_command(
@@ -100,18 +102,25 @@ def graph_command(
     *,
     judged: dict[str, Any],
     format: Annotated[GraphFormat, typer.Option("--format", help="How to show the graph.")] = GraphFormat.TEXT,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the graph there; else it is printed.")
+    ] = None,
 ) -> None:
     """Show dependencies, component cycles and algebraic loops.
 
     Components, wires, component cycles, algebraic loops with the dependencies that close them, evaluation order.
 
-    For example `ssptool graph plant`, or `ssptool graph plant --format dot`.
+    For example `ssptool graph plant`, or `ssptool graph plant --format svg --output graph.svg`.
     """
     with busy():
         text = ssptool.GRAPH_RENDERERS[format.value](
             ssptool.graph(system, variant=variant, accept=codes(accept), **judged)
         )
-    say(text, verbatim=format is not GraphFormat.TEXT)
+    if output is None:
+        say(text, verbatim=format is not GraphFormat.TEXT)
+    else:
+        save_file(output, several_lines(text) + "\n")
+        say(f"graph: {output}")
 
 
 class ConnectionsOption(StrEnum):

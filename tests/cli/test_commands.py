@@ -182,6 +182,13 @@ def test_graph_json_dot_and_svg_are_well_formed(ssptool):
     assert {"System1", "System2", "a1", "F"} <= texts
 
 
+@pytest.mark.parametrize("form", ["text", "json", "dot", "svg"])
+def test_a_graph_is_written_as_it_is_printed(ssptool, tmp_path, form):
+    printed = ssptool("graph", SYSTEM, "--format", form)[1]
+    assert ssptool("graph", SYSTEM, "--format", form, "--output", "graph") == (0, "graph: graph\n", "")
+    assert (tmp_path / "graph").read_text("utf-8") == printed
+
+
 def test_graph_without_loop_says_why(ssptool):
     out = ssptool("graph", SYSTEM, "--variant", "DualMassOscillatorNoFlange")[1]
     assert "no algebraic loop" in out
