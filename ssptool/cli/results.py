@@ -102,6 +102,7 @@ def plot_command(
     if missing := [str(path) for path in results if not path.exists()]:
         raise typer.BadParameter(f"{', '.join(missing)}: no such result file or study folder")
     if any(map(Path.is_dir, results)):
+        _refuse_other_folders(results)
         if size is not None:
             raise typer.BadParameter("plots of studies have a size of their own", param_hint="--size")
         drawn = {**study, "signals": signals or (), "factors": study["factors"] or (), "title": title}
@@ -110,6 +111,21 @@ def plot_command(
     if given := [name for name, value in study.items() if value is not None]:
         raise typer.BadParameter("only plots of studies are of several kinds", param_hint=f"--{given[0]}")
     _plot_runs(results, output, signals or [], title, size)
+
+
+def _refuse_other_folders(results: Sequence[Path]) -> None:
+    """Raise WrongValue for a folder that is not that of a study."""
+    from ssptool.documents.archive import DEFAULT_STRUCTURE
+
+    for path in results:
+        if path.is_dir() and not (path / DEFINITION).is_file():
+            what = (
+                "a system, whose results" if (path / DEFAULT_STRUCTURE).is_file() else "no folder of a study; results"
+            )
+            raise WrongValue(
+                f"{path} is {what} are drawn: give the file that `ssptool run` wrote (.csv, .parquet or .mat), or the "
+                "folder of a study"
+            )
 
 
 def _plot_live(

@@ -1,5 +1,6 @@
 """`ssptool study FILE`, `ssptool study status|results|resume FOLDER`."""
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,9 @@ class _RunByDefault(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            near = [] if Path(args[0]).exists() else get_close_matches(args[0], self.commands, 1)
+            if near:
+                ctx.fail(f"No such command {args[0]!r}, and no such file. Did you mean {near[0]}?")
             args = ["run", *args]
         return super().parse_args(ctx, args)
 

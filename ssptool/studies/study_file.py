@@ -15,7 +15,9 @@ from typing import Any
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.documents.foreign_files import SpecialFile, read_text
 from ssptool.engine.settings import Settings
+from ssptool.errors import WrongValue
 from ssptool.foreign_text import TOO_DEEP, too_deep
+from ssptool.studies.dataset import DEFINITION
 from ssptool.studies.definition import Factor, FactorRole, RunEffort, Study, Traces
 from ssptool.studies.designs import (
     Computed,
@@ -210,12 +212,23 @@ def read_study(path: Path | str) -> Study:
     return study_from(*read_toml(Path(path)), source=str(path))
 
 
+def _folder_advice(path: Path) -> str:
+    """Commands for the results of a study, given in place of its file."""
+    if not (path / DEFINITION).is_file():
+        return ""
+    return (
+        f"; `ssptool study resume {path}` continues the study in it, `ssptool study results {path}` lists its results"
+    )
+
+
 def read_toml(path: Path) -> tuple[dict[str, Any], dict[Key, int]]:
     """The content of a TOML file, and the lines of its keys. Raises BadStudy."""
     try:
         text = read_text(path)
     except SpecialFile:
         raise
+    except IsADirectoryError:
+        raise WrongValue(f"{path} is a folder, and no study file (.toml){_folder_advice(path)}") from None
     except OSError as error:
         raise type(error)(f"the study {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -223,6 +223,23 @@ def test_a_folder_that_is_no_study_is_told_what_it_lacks(ssptool, tmp_path):
     assert "no folder of a study: there is no such folder" in ssptool("study", "status", "nothere")[2]
 
 
+def test_what_is_close_to_a_study_is_told_what_to_type(ssptool, tmp_path):
+    """The folder in place of the file, a misspelt command, a system or another folder in place of results."""
+    (tmp_path / "a.study").mkdir()
+    (tmp_path / "a.study/study.json").write_text("{}", encoding="utf-8")
+    copytree(SYSTEM, tmp_path / "osc")
+    for command, told in {
+        "study a.study": "`ssptool study resume a.study` continues the study",
+        "study run osc": "osc is a folder, and no study file (.toml)",
+        "study result a.study": "Did you mean results?",
+        "plot osc": "osc is a system, whose results are drawn: give the file that `ssptool run` wrote",
+        "plot .": ". is no folder of a study",
+    }.items():
+        status, _, err = ssptool(*command.split())
+        assert (status, told in " ".join(err.replace("│", " ").split())) == (2, True), err
+    assert "cannot be read" in ssptool("study", "runs.toml")[2], "a name that is close to no command is that of a file"
+
+
 def test_values_to_set_are_told_as_the_argument_that_they_are(ssptool):
     status, _, err = ssptool("set", SYSTEM, "System1.m1")
     assert (status, "--set" in err) == (2, False)
