@@ -11,7 +11,7 @@ import sys
 import threading
 import traceback
 from collections import Counter
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import zip_longest
@@ -366,7 +366,10 @@ def explained(error: Exception, width: int = sys.maxsize) -> Trouble:
 
 
 def _text(error: Exception) -> str:
-    """The message; that of a `KeyError` would be printed in quotes."""
+    """The message; that of a `KeyError` would be printed in quotes, and one finding says a second time what it is."""
+    findings: Sequence[Any] = getattr(error, "diagnostics", ())
+    if len(findings) == 1 and str(error) == str(findings[0]):
+        return str(error).replace(f": {findings[0].severity} {findings[0].code}: ", f": {findings[0].code}: ", 1)
     return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
 
 

@@ -367,9 +367,27 @@ def _end_disk(path: Path) -> int:
 def _unreadable(file: str, reason: str) -> Diagnostic:
     message = f"not a readable zip archive: {reason or 'it ends too early'}"
     advice = "pack or download the file again"
-    if not file.lower().endswith((".ssp", ".fmu", ".zip")):
+    suffix = Path(file).suffix.lower()
+    if suffix not in (".ssp", ".fmu", ".zip"):
+        message = f"{_KINDS.get(suffix, 'a file of another kind')}, and no system"
         advice = "a system is an .ssp file, the folder of an unpacked one, or an .ssd file"
+        if suffix in _DOCUMENTS:
+            advice += f"; `ssptool validate {file}` checks the document"
     return error("PKG-001", Position(file), message, advice)
+
+
+_DOCUMENTS = {".ssv": "a parameter set", ".ssm": "a parameter mapping", ".ssb": "a signal dictionary"}
+_KINDS = {
+    **_DOCUMENTS,
+    ".csv": "a table of results, inputs or parameters",
+    ".parquet": "a file of results",
+    ".mat": "a file of results",
+    ".mo": "a Modelica model",
+    ".py": "a program in Python",
+    ".toml": "a file in TOML, such as a study",
+    ".xml": "an XML document by itself",
+}
+"""Suffix → what a file is that was given in place of a system."""
 
 
 def _problems(file: str, infos: list[zipfile.ZipInfo], limits: ArchiveLimits, prefix: str) -> Iterator[Diagnostic]:

@@ -218,6 +218,24 @@ def test_a_file_that_is_no_system_is_told_what_one_is(ssptool, tmp_path):
     assert (status, "a system is an .ssp file, the folder of an unpacked one, or an .ssd file" in err) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("base.csv", "a table of results, inputs or parameters"),
+        ("Motor.py", "a program in Python"),
+        ("notes.txt", "a file of another kind"),
+        ("params.ssv", "a parameter set"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "info"])
+def test_a_file_of_another_kind_is_told_as_such(ssptool, tmp_path, command, name, kind):
+    (tmp_path / name).write_text("hello", encoding="utf-8")
+    status, _, err = ssptool(command, name)
+    assert (status, err.startswith(f"error: {name}: PKG-001: {kind}, and no system (a system is an .ssp")) == (1, True)
+    assert (f"`ssptool validate {name}` checks the document" in err) is name.endswith(".ssv")
+    assert err.count("error") == 1
+
+
 def test_a_folder_that_is_no_study_is_told_what_it_lacks(ssptool, tmp_path):
     assert "no folder of a study: it has no study.json" in ssptool("study", "status", tmp_path)[2]
     assert "no folder of a study: there is no such folder" in ssptool("study", "status", "nothere")[2]
