@@ -18,6 +18,7 @@ from lxml import etree
 from ssptool.documents import ssb, ssd, ssm, ssv
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.element import PARSER, Element, step
+from ssptool.documents.malformed import fault_of
 from ssptool.documents.vocabulary import NSMAP
 from ssptool.documents.xml_text import SourceText
 
@@ -212,30 +213,7 @@ def _parse(name: str, source: bytes) -> Element:
 
 
 def _malformed(name: str, line: int, message: str) -> Diagnostic:
-    if _LIMIT.search(message):
-        return error("XML-001", Position(name, line), *_beyond_limits(message))
-    told = _PLACE.sub("", message)
-    return error("XML-001", Position(name, line), f"not well-formed XML: {told}", "correct the syntax")
-
-
-# libxml2 appends the place, and where its limits are exceeded how a program lifts them.
-_PLACE = re.compile(r",? line \d+, column \d+")
-_LIMIT = re.compile(r",? (?:use|try) XML_PARSE_HUGE(?: option)?")
-
-
-def _beyond_limits(message: str) -> tuple[str, str]:
-    """What is too deep or too long, and what to do about it: the syntax may be right."""
-    deep = re.search(r"Excessive depth in document: (\d+)", message)
-    if deep is not None:
-        return (
-            f"elements are nested deeper than the limit of {deep[1]} levels",
-            "use fewer levels: a nested system may be a document of its own, the source of a component",
-        )
-    told = _LIMIT.sub("", _PLACE.sub("", message)).removeprefix("Resource limit exceeded: ").strip()
-    return (
-        f"the document exceeds a limit of the XML reader: {told[:1].lower()}{told[1:]}",
-        "shorten its texts and attributes (at most 10 MB each), or refer to a file with the content",
-    )
+    return error("XML-001", Position(name, line), *fault_of(message))
 
 
 class Positions:

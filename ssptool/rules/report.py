@@ -17,7 +17,7 @@ from ssptool.foreign_text import html_text
 _STEP = re.compile(r"(?P<name>[\w.\-]+)(?P<stated>(\[@\w+=('[^']*'|\"[^\"]*\")\])*)(\[\d+\])?$")
 _STATED = re.compile(r"\[@(\w+)=(?:'([^']*)'|\"([^\"]*)\")\]")
 _ATTRIBUTES = re.compile(r"([\w:.\-]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
-_ATTRIBUTE = re.compile(r"/@([\w\-]+)$")
+_ATTRIBUTE = re.compile(r"/@([\w:\-]+)$")
 
 
 class Excerpt(NamedTuple):
@@ -39,7 +39,7 @@ def excerpt(line: str, position: Position, following: Sequence[str] = ()) -> Exc
     """
     line = line.rstrip()
     address, attribute = _split(position.address)
-    tag = _tag(line, address)
+    tag = _tag(line, address) if address or not attribute else _root_tag(line)
     if tag is None:
         return Excerpt(line, len(line) - len(line.lstrip()), len(line), position.line)
     if attribute:
@@ -80,6 +80,12 @@ def _tag(line: str, address: str) -> tuple[int, int] | None:
         if step["stated"] and (around := _first(line, step, at)):
             at = around[1]
     return _first(line, steps[-1], at)
+
+
+def _root_tag(line: str) -> tuple[int, int] | None:
+    """The columns of the start tag of the root, whose address is `/`."""
+    tag = re.search(r"<\w[^<>]*>?", line)
+    return tag.span() if tag else None
 
 
 def _steps(address: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import cast
 from lxml import etree
 
 from ssptool.documents import ssc, ssd, ssv
+from ssptool.documents.diagnostics import Position
 from ssptool.documents.document import in_utf8, with_prefixes
 from ssptool.documents.element import Element, local_name
 from ssptool.documents.schema import DocumentPart, SchemaFinding, schema_findings
@@ -182,8 +183,16 @@ def right_namespaces(file: File) -> Iterator[Finding]:
     if _local(root) == local_name(file.expected.qualified_name) and not _is_expected(file):
         found = root.tag.rpartition("}")[0].lstrip("{") or "no namespace"
         wanted = file.expected.qualified_name.rpartition("}")[0].lstrip("{")
-        yield Finding(root, f"'{_local(root)}' is in {found}", f"the namespace of SSP 1.0 and 2.0 is {wanted}")
-    yield from _violations(file, "XML-008")
+        advice = f"the namespace of SSP 1.0 and 2.0 is {wanted}"
+        yield Finding(root, f"'{_local(root)}' is in {found}", advice, _declaration(root))
+    misspelt: dict[tuple[Element | Position, str], Finding] = {}
+    for violation in _violations(file, "XML-008"):
+        wrong = _misspelt_declaration(violation.place) if isinstance(violation.place, Element) else None
+        if wrong is None:
+            yield violation
+        else:
+            misspelt.setdefault((wrong.place, wrong.attribute), wrong)
+    yield from misspelt.values()
 
 
 @FILES.rule(
@@ -385,6 +394,27 @@ def _in_wrong_namespace(element: Element) -> bool:
     known = {kind.qualified_name for kind in _kinds(Element)}
     others = {f"{{{uri}}}{_local(element)}" for uri in NSMAP.values()}
     return element.tag not in known and bool(known & others)
+
+
+def _declaration(element: Element) -> str:
+    """The attribute that declares the namespace of an element; empty if it has none."""
+    uri = element.tag.rpartition("}")[0].lstrip("{")
+    prefix = next((key for key, value in element.nsmap.items() if value == uri), None)
+    return "" if not uri else f"xmlns:{prefix}" if prefix else "xmlns"
+
+
+def _misspelt_declaration(element: Element) -> Finding | None:
+    """The declaration that puts an element into a namespace of nobody; None if it is in one of SSP, or in none."""
+    uri = element.tag.rpartition("}")[0].lstrip("{")
+    if not uri or uri in NSMAP.values():
+        return None
+    known = {kind.qualified_name for kind in _kinds(Element)}
+    meant = [right for right in NSMAP.values() if f"{{{right}}}{_local(element)}" in known]
+    name = _declaration(element)
+    usual = NSMAP.get(name.partition(":")[2], "")
+    right = usual if usual in meant else meant[0]
+    around = [element, *(each for each in element.iterancestors() if uri in each.nsmap.values())]
+    return Finding(cast(Element, around[-1]), f"{uri} is no namespace of SSP", f'write {name}="{right}"', name)
 
 
 def _kinds(kind: type[Element]) -> Iterator[type[Element]]:

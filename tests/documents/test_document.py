@@ -66,6 +66,35 @@ def test_what_is_no_safe_xml_is_refused_with_its_code_and_line(source, code, lin
     assert diagnostic.advice
 
 
+@pytest.mark.parametrize(
+    ("source", "message", "advice"),
+    [
+        (b'<a b="R & D"/>', "a `&` stands for itself", "write `&amp;` for `&`"),
+        (b'<a b="R&D"/>', "a `&` stands for itself", "write `&amp;` for `&`"),
+        (b'<a b="&nbsp;"/>', "XML has no entity `&nbsp;`", "write the character itself, or `&amp;` for `&`"),
+        (b"<a b=c/>", "the value of an attribute has no quotes", 'write attributes as name="value"'),
+        (b'<a b="c<d"/>', "a `<` stands in the value of an attribute", "write `&lt;` for `<`"),
+        (b"<a><b\n<c/></a>", "a tag goes on with something that is no attribute", "add the `>` that ends the tag"),
+        (b'<a b="c d="e"/>', "the attributes of a tag cannot be told apart", "a quote that is missing"),
+        (b"<a>\n<b>\n</a>", "end tag of a stands where that of b, which begins in line 2,", "add the end tag of b"),
+        (b"<a>\n<b>", "the file ends before the end tag of b, which begins in line 2", "add the end tag of b"),
+        (b"<a b='' b=''/>", "the attribute b stands twice in a tag", "remove one of them"),
+        (b"<ssc:Unit/>", "the prefix ssc has no namespace", 'xmlns:ssc="http://ssp-standard.org/SSP1/SystemStructureC'),
+        (b"", "the file is empty", "`ssptool new`"),
+        (b"hello", "no element begins here", "of another format"),
+        (b"<a/><b/>", "text or an element stands after the end of the root", "remove it"),
+        (b" <?xml version='1.0'?><a/>", "the declaration <?xml …?> is not the first thing", "remove blanks"),
+        (b"<a><!-- b -- c --></a>", "a comment contains `--`", "write a single hyphen"),
+    ],
+)
+def test_syntax_errors_are_told_in_words_of_engineers(source, message, advice):
+    with pytest.raises(InvalidDocument) as caught:
+        Document("a.ssv", source)
+    (diagnostic,) = caught.value.diagnostics
+    assert message in diagnostic.message
+    assert advice in diagnostic.advice
+
+
 @pytest.mark.parametrize("declared", ["UTF-8", "utf-8", "Utf-8"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_utf8_is_accepted_in_any_spelling_with_or_without_byte_order_mark(declared, mark):

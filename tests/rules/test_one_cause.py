@@ -45,6 +45,20 @@ def written(folder: Path, content: str, version: str = "2.0") -> Path:
     return path
 
 
+@pytest.mark.parametrize(("prefix", "line"), [("ssd", 3), ("ssc", 4)])
+def test_a_misspelt_namespace_is_one_finding_at_its_declaration(tmp_path, prefix, line):
+    connector = '<ssd:Connector name="n" kind="input"><ssc:Integer/></ssd:Connector>'
+    path = written(tmp_path, A.replace("</ssd:Connectors>", f"{connector}</ssd:Connectors>"))
+    right = SSD.split(f'xmlns:{prefix}="')[1].partition('"')[0]
+    path.write_text(path.read_text("utf-8").replace(right, "http://ssp-standard.org/SSP1/Common"), encoding="utf-8")
+    report = check_path(path, unguarded=True)
+    (one,) = report.diagnostics
+    assert one.code == "XML-008"
+    assert right in one.advice
+    region = report.region(one.position)
+    assert (region.line, region.text.strip()) == (line, f'xmlns:{prefix}="http://ssp-standard.org/SSP1/Common"')
+
+
 def codes(path: Path) -> list[str]:
     return [one.code for one in check_path(path, unguarded=True).diagnostics]
 
