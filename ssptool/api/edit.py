@@ -5,7 +5,7 @@ Everything that writes checks the system before and after: new errors raise `Bro
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Unpack
@@ -28,6 +28,7 @@ from ssptool.editing.diff import Comparison
 from ssptool.editing.diff import compare as compare_structures
 from ssptool.editing.draft import Packages, empty_structure
 from ssptool.editing.editor import Editor as Editor
+from ssptool.editing.editor import edit_block
 from ssptool.editing.package import Packed, Unpacked, VariantEdit
 from ssptool.editing.versions import (
     Migration,
@@ -114,7 +115,7 @@ def _masked(text: str, masks: Mapping[str, str]) -> str:
     return re.sub(rf"(?<!\w)(?:{names})(?!\w)", lambda found: masks[found[0]], text)
 
 
-@contextmanager
+@edit_block
 def edit(
     system: Path | str,
     *,
@@ -162,7 +163,7 @@ def edit(
         _finish(editor, force, save)
 
 
-@contextmanager
+@edit_block
 def new(
     system: Path | str,
     *fmus: Path | str,

@@ -1,9 +1,12 @@
 """The verbs of editing, on one system structure of an archive."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Self
+from types import TracebackType
+from typing import NoReturn, ParamSpec, Self
 
 from ssptool.arguments import seconds
 from ssptool.documents import ssd
@@ -34,6 +37,8 @@ from ssptool.editing.targets import LegalTarget, Suggestion, legal_targets, sugg
 from ssptool.editing.transformations import Treatment
 from ssptool.errors import similar_names
 
+P = ParamSpec("P")
+
 VERBS = (
     *("add", "add_system", "add_connector", "remove", "rename", "replace", "connect", "disconnect", "place"),
     *("align", "route"),
@@ -48,6 +53,47 @@ def no_such_verb(name: object) -> str:
     near = similar_names(str(name), VERBS)
     hint = f"did you mean {' or '.join(near)}?" if near else f"verbs are {', '.join(VERBS)}"
     return f"{name!r} is not a verb of edits; {hint}"
+
+
+class EditBlock(AbstractContextManager["Editor"]):
+    """An edit that is made in a `with` block, and says so if it is used without one."""
+
+    def __init__(self, call: str, block: AbstractContextManager["Editor"]) -> None:
+        self._call = call
+        self._block = block
+        self._entered = False
+
+    def __enter__(self) -> "Editor":
+        self._entered = True
+        return self._block.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        return self._block.__exit__(kind, problem, traceback)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        example = f"{name}(…)" if name in VERBS else name
+        raise AttributeError(f"use `with`: `with ssptool.{self._call}(…) as system: system.{example}`")
+
+    def __repr__(self) -> str:
+        return f"<ssptool.{self._call}(…): to be used as `with ssptool.{self._call}(…) as system:`>"
+
+    def __del__(self) -> None:
+        if not self._entered:
+            text = f"ssptool.{self._call}(…) did nothing: use `with ssptool.{self._call}(…) as system:`"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+
+
+def edit_block(function: Callable[P, Iterator["Editor"]]) -> Callable[P, EditBlock]:
+    """Decorator: as `contextmanager`, for a function that gives an editor."""
+    block = contextmanager(function)
+
+    @wraps(function)
+    def begin(*args: P.args, **kwargs: P.kwargs) -> EditBlock:
+        return EditBlock(function.__name__, block(*args, **kwargs))
+
+    return begin
 
 
 class Editor:
