@@ -50,10 +50,13 @@ EXPLANATION_RENDERERS: Mapping[str, Callable[[Sequence[Explained]], str]] = Mapp
 
 def _lines(explained: Explained) -> Iterator[str]:
     if isinstance(explained, Unmatched):
-        why = f"{explained.name} is unknown, because {explained.missing}" if explained.missing else ""
-        yield why or f"the system has no variable {explained.name}"
+        if explained.missing:
+            yield f"the value of {explained.name} is not used, because {explained.missing}"
+            yield f"  set at {explained.position}"
+            return
+        yield f"the system has no variable {explained.name}"
         yield f"  set at {explained.position}, without effect"
-        if explained.near and not why:
+        if explained.near:
             yield f"  did you mean {' or '.join(explained.near)}?"
         return
     yield _headline(explained)
@@ -232,9 +235,10 @@ def quantity(value: Value, unit: str | None, item: str = "") -> str:
 
 def _row(explained: Explained) -> tuple[str, str, str, str, str]:
     if isinstance(explained, Unmatched):
+        if explained.missing:
+            return explained.name, "–", "", f"set at {explained.position}, not used, because {explained.missing}", ""
         near = f"; did you mean {explained.near[0]}?" if explained.near else ""
-        what = f"unknown, because {explained.missing};" if explained.missing else "no such variable,"
-        return explained.name, "–", "", f"{what} set at {explained.position}{'' if explained.missing else near}", ""
+        return explained.name, "–", "", f"no such variable, set at {explained.position}{near}", ""
     value = "" if explained.value is None else quantity(explained.value, explained.unit, explained.item)
     during = "; changed during a run" if explained.during and explained.origin is not Origin.TABLE else ""
     return str(explained.signal), explained.kind, value, f"{origin_text(explained)}{during}", explained.description

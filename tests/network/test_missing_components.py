@@ -72,7 +72,10 @@ def test_the_table_has_their_connectors_and_parameters(system):
     table = ssptool.EXPLANATION_RENDERERS["table"](ssptool.explain(system))
     lines = {line.split()[0]: line for line in table.splitlines()}
     assert MISSING in lines["B.u"]
-    assert f"unknown, because {MISSING}" in lines["B.k"]
+    assert f"not used, because {MISSING}" in lines["B.k"]
+    (given,) = ssptool.explain(system, "B.k")
+    paragraph = ssptool.EXPLANATION_RENDERERS["text"]([given])
+    assert paragraph.startswith(f"the value of B.k is not used, because {MISSING}\n  set at SystemStructure.ssd:")
     assert "no such variable" in lines["A.kk"], "a wrong name in an FMU that is there stays one"
     content = json.loads(ssptool.EXPLANATION_RENDERERS["json"](ssptool.explain(system)))
     assert MISSING in json.dumps(content)
