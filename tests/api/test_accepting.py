@@ -135,6 +135,19 @@ def test_an_error_that_the_settings_file_ignores_does_not_stop_a_run(changed, tm
     assert ssptool.reproduce(tmp_path / "r.csv")
 
 
+def test_runs_that_differ_in_what_was_accepted_are_told_apart(changed, tmp_path):
+    system = changed((FORCE, FORCE + FORCE.replace("/>", ' suppressUnitConversion="true"/>')))
+    first, second = (tmp_path / name for name in ("first.csv", "second.csv"))
+    ssptool.simulate(system, settings=SHORT, accept=["SSD-CONN-007"], output=first)
+    ssptool.simulate(SYSTEM, settings=SHORT, output=second)
+    assert [str(one) for one in ssptool.compare(first, second).runs] == [
+        "runs with different accepted findings: SSD-CONN-007, reference none"
+    ]
+    again = ssptool.simulate(SYSTEM, settings=SHORT, output=first)
+    note = f"{first} had results of a run with accepted findings = SSD-CONN-007 (now none), which are replaced"
+    assert note in again.notes
+
+
 def test_a_missing_fmu_can_neither_be_ignored_nor_accepted(changed, tmp_path):
     system = changed(("resources/System2.fmu", "resources/None.fmu"))
     settings = tmp_path / "ssptool.toml"

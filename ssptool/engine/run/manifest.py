@@ -216,6 +216,10 @@ INSIGHT = frozenset({"log_loops", "log_coupling", "fmu_log", "fmu_log_level", "f
 """Settings that no result depends on."""
 
 
+ACCEPTED = "accepted findings"
+"""What runs may differ in: codes of errors in spite of which one was made."""
+
+
 def differences(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """Differences between runs: for each manifest the overrides and settings that are not the same in all.
 
@@ -223,7 +227,7 @@ def differences(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """
     known = all("overrides" in one for one in manifests)  # earlier versions did not write them
     every = [_facts(one if known else {**one, "overrides": ()}) for one in manifests]
-    replaced: dict[str, str] = {}
+    replaced = {ACCEPTED: "none"}
     for one in manifests:
         for override in one.get("overrides", ()):
             if override["before"] is not None and override["time"] is None:
@@ -236,7 +240,10 @@ def differences(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
 
 def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, list[str]] = {}
+    accepted = {one["name"]: "" for one in facts.get("overrides", ()) if one["kind"] == OverrideKind.ACCEPTED}
     for one in facts.get("overrides", ()):
+        if one["name"] in accepted:
+            continue
         since = "" if one["time"] is None else f" from {one['time']:.12g} s"
         found.setdefault(one["name"], []).append(value_text(one["after"], one["unit"]) + since)
     told = {name: ", ".join(values) for name, values in found.items()}
@@ -245,7 +252,7 @@ def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
         for name, value in facts.get("settings", {}).items()
         if name not in INSIGHT and value != _DEFAULTS.get(name)
     }
-    return {**told, **settings}
+    return {**told, **settings, **({ACCEPTED: ", ".join(sorted(accepted))} if accepted else {})}
 
 
 @dataclass(frozen=True, slots=True)
