@@ -66,7 +66,7 @@ class Panel:
 
     @property
     def axis_label(self) -> str:
-        return f"[{self.unit}]" if self.unit else "[-]"
+        return f"[{self.unit}]" if self.unit else "no unit stated"
 
 
 def panels(curves: Sequence[Curve]) -> tuple[Panel, ...]:

@@ -28,6 +28,13 @@ def test_each_unit_has_its_panel_and_each_signal_its_label(tmp_path):
     assert {"a.x", "b.x", "a.v", "Title", "time [s]"} <= set(found)
 
 
+def test_an_axis_does_not_claim_a_unit_that_nothing_states(tmp_path):
+    """`-` would say that speed and voltage are numbers without dimension."""
+    t = np.linspace(0.0, 1.0, 5)
+    curves = [Curve("Motor.w", None, t, t), Curve("Motor.s", "1", t, t + 1.0), Curve("Motor.x", "m", t, t + 2.0)]
+    assert [panel.axis_label for panel in panels(curves)] == ["no unit stated", "[1]", "[m]"]
+
+
 def test_both_ends_of_a_wire_are_one_curve_with_two_names(tmp_path):
     ends = [Curve("a.x", "m", T, T, net="a.x"), Curve("b.u", "m", T, T.copy(), net="a.x")]
     plot_signals(ends, tmp_path / "p.svg")
