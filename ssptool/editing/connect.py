@@ -355,7 +355,7 @@ def disconnect(draft: Draft, a: Name, b: Name) -> int:
 def route(draft: Draft, a: Name, b: Name, points: Sequence[tuple[float, float]]) -> None:
     """Lead the line of a connection over points [mm] on its way from `a` to `b`; without points, as it comes.
 
-    Raises as `disconnect`; EditError also if several connections are meant, or a point is none.
+    Raises as `disconnect`; EditError also if several connections are meant, a point is none, or an end has no place.
     """
     found = _connections(draft, a, b)
     if len(found) > 1:
@@ -363,6 +363,12 @@ def route(draft: Draft, a: Name, b: Name, points: Sequence[tuple[float, float]])
     if not all(map(isfinite, chain.from_iterable(points))):
         raise EditError(f"a point is two finite numbers; found {points!r}")
     (system, connection), first = found[0], _target(draft, a)
+    ends = (connection.start_element, connection.end_element)
+    unplaced = [one.name for one in system.system.elements if one.name in ends and one.geometry is None]
+    if points and unplaced:
+        raise EditError(
+            f"{' and '.join(unplaced)} get their places by the drawing; give them some with `ssptool place`"
+        )
     forward = _touches(system, connection.ends[0], first)
     way = [*points] if forward else [*reversed(points)]
     geometry = ssd.ConnectionGeometry.new()

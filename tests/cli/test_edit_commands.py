@@ -41,6 +41,7 @@ def dmo(ssptool, tmp_path) -> Path:
     """The two FMUs, connected."""
     with library.new("dmo", stop_time=10) as made:
         made.add("System1.fmu", "System2.fmu").connect("System1", "System2")
+        made.place("System1", 10, 10).place("System2", 90, 10)
     return tmp_path / "dmo"
 
 
@@ -127,6 +128,15 @@ EDITS = [
     ["unset", "--stop-time"],
     ["dictionary", "add", "bus"],
 ]
+
+
+def test_a_line_is_led_between_elements_that_have_places(ssptool):
+    """Else the drawing would pass over its points."""
+    for line in SESSION.splitlines()[:3]:
+        ssptool(*shlex.split(line)[1:])
+    status, _, err = ssptool("route", "dmo", "System1.x1", "System2.x1", "--via", "60,30")
+    assert status == 2
+    assert "System1 and System2 get their places by the drawing; give them some with `ssptool place`" in err
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: " ".join(Path(str(word)).name for word in edit))
