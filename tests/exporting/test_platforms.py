@@ -63,6 +63,7 @@ def test_the_runtime_that_is_built_with_the_package_is_small():
 
 
 def test_without_zig_it_is_for_this_platform_and_says_so(for_all, tmp_path, monkeypatch):
+    monkeypatch.setenv("SSPTOOL_CACHE", str(tmp_path / "cache"))  # that of the user may have some of others
     monkeypatch.setattr(runtimes, "can_build", lambda: False)
     made = ssptool.export(for_all, tmp_path / "x.fmu")
     assert made.platforms == ("linux64",)
