@@ -240,7 +240,7 @@ def differences(manifests: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
 
 def _facts(facts: Mapping[str, Any]) -> dict[str, str]:
     found: dict[str, list[str]] = {}
-    accepted = {one["name"]: "" for one in facts.get("overrides", ()) if one["kind"] == OverrideKind.ACCEPTED}
+    accepted = {one["name"]: "" for one in facts.get("overrides", ()) if one.get("kind") == OverrideKind.ACCEPTED}
     for one in facts.get("overrides", ()):
         if one["name"] in accepted:
             continue
