@@ -137,8 +137,8 @@ def test_a_fixed_number_of_iterations_is_planned_and_logged_as_such(ssptool, tmp
     ("arguments", "message"),
     [
         (("--iterations", 2, "--master", "jacobi"), "only master iterated repeats steps"),
-        (("--max-iterations", 5, "--master", "jacobi"), "max_iterations 5 with master jacobi: only master iterated"),
-        (("--max-iterations", 5, "--implementation", "me"), "max_iterations 5 with model exchange"),
+        (("--max-iterations", 5, "--master", "jacobi"), "--max-iterations 5 with master jacobi: only master iterated"),
+        (("--max-iterations", 5, "--implementation", "me"), "--max-iterations 5 with model exchange"),
         (("--prediction-order", 0, "--master", "gauss-seidel"), "only master iterated repeats steps"),
         (("--iterations", 2, "--tolerance", "1e-6"), "leave out iterations or tolerance"),
         (("--iterations", 2, "--convergence", "absolute=1e-6"), "leave out iterations or convergence"),
