@@ -82,7 +82,15 @@ SECTIONS = (
         "Edits",
         "An edit that is refused changes no file. Editors rename by the same edits.",
         frozenset(
-            {"EditError", "BreakingReplacement", "NotInFolder", "SameFmu", "SharedParameterSet", "SharedStructure"}
+            {
+                "EditError",
+                "BreakingReplacement",
+                "NotInFolder",
+                "SameFmu",
+                "SharedParameterSet",
+                "SharedStructure",
+                "UnfitFiles",
+            }
         ),
         ("editing", "api/edit.py", "language_server/renaming.py"),
     ),

@@ -23,6 +23,12 @@ from ssptool.foreign_text import joined_lines
 SUFFIX = ".ssp"
 
 
+class UnfitFiles(EditError):
+    """Files that no package, or not every system, can hold; the message lists them."""
+
+    exit_status = 1
+
+
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """A file or folder that does not go into a package, and why."""
@@ -54,11 +60,11 @@ def leave_out(archive: Archive) -> tuple[LeftOut, ...]:
 
     Raises
     ------
-    EditError
+    UnfitFiles
         There are files that no package can hold; all are named.
     """
     if problems := sorted(_impossible(archive)):
-        raise EditError(f"{archive.path} cannot be packed:\n" + joined_lines(f"  {problem}" for problem in problems))
+        raise UnfitFiles(f"{archive.path} cannot be packed:\n" + joined_lines(f"  {problem}" for problem in problems))
     left_out: dict[str, str] = {}
     for name, reason in aside(archive).items():
         archive.remove(name)
@@ -95,7 +101,7 @@ def unpack_package(archive: Archive, folder: Path, *, force: bool, portable: boo
 
     Raises
     ------
-    EditError
+    UnfitFiles
         With `portable`: some names are not; all are named.
     FileExistsError
         There is a file of that name, or the folder is not empty.
@@ -109,7 +115,7 @@ def unpack_package(archive: Archive, folder: Path, *, force: bool, portable: boo
         raise FileExistsError(f"{folder} is not empty: choose another folder, empty it, or use --force")
     names = archive.names()
     if portable and (found := [f"  {name!a}: the name {reason}" for name, reason in unportable_names(names)]):
-        raise EditError(
+        raise UnfitFiles(
             f"{archive.path} has names that not every system can hold, and is not unpacked:\n{joined_lines(found)}\n"
             "rename these files and pack again, or unpack without --portable"
         )

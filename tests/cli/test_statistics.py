@@ -15,7 +15,7 @@ def test_statistics_as_text_are_a_table_of_calls(ssptool):
         assert word in out
 
 
-@pytest.mark.parametrize("more", [[], ["--stop-time", 0.01], ["--", SYSTEM]], ids=str)
+@pytest.mark.parametrize("more", [[], ["--step-size", 0.001], ["--", SYSTEM]], ids=str)
 def test_statistics_without_a_format_are_text(ssptool, more):
     """At the end, before another option, and before the end of the options."""
     system = [] if SYSTEM in more else [SYSTEM]

@@ -61,13 +61,14 @@ def test_a_report_needs_nothing_from_elsewhere(run, tmp_path):
 def test_files_that_changed_or_vanished_since_the_run_are_named(run, tmp_path):
     system, results = run
     changed = Path(shutil.copytree(system, tmp_path / "changed"))
-    with (changed / "resources" / "heavy_flange.ssv").open("a") as file:
+    with (changed / "SystemStructure.ssd").open("a") as file:
         file.write("<!-- later -->\n")
-    (changed / "NoFlange.ssd").unlink()
+    (changed / "resources" / "System2.fmu").unlink()
     now = {row[0]: row[2] for row in cells(page(changed, results, tmp_path), "Input files")}
-    assert now["resources/heavy_flange.ssv"] == "changed since the run"
-    assert now["NoFlange.ssd"] == "not there"
-    assert now["SystemStructure.ssd"] == "the same"
+    assert now["SystemStructure.ssd"] == "changed since the run"
+    assert now["resources/System2.fmu"] == "not there"
+    assert now["resources/System1.fmu"] == "the same"
+    assert "NoFlange.ssd" not in now  # another variant
 
 
 def test_a_failed_run_says_why(tmp_path):
