@@ -34,9 +34,6 @@ class UnknownExample(WrongUsage, LookupError):
         self.name = name
         self.known = known
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 class ExamplesMissing(WrongUsage):
     """This installation has no example systems, or not their FMUs."""

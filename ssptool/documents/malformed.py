@@ -20,12 +20,13 @@ class Fault(NamedTuple):
 _PLACE = re.compile(r",? line \d+, column \d+")
 _LIMIT = re.compile(r",? (?:use|try) XML_PARSE_HUGE(?: option)?")
 _AMPERSAND = "write `&amp;` for `&`"
-_BLANKS = 'write attributes as name="value", with blanks between them'
+_QUOTES = 'write attributes as name="value"'
+_BLANKS = f"{_QUOTES}, with blanks between them"
 _FAULTS = {
     r"xmlParseEntityRef: no name|EntityRef: expecting ';'": ("a `&` stands for itself", _AMPERSAND),
-    r"Entity '(.+)' not defined": (r"XML has no entity `&\1;`", f"write the character itself, or {_AMPERSAND[6:]}"),
-    r"AttValue: \" or ' expected": ("the value of an attribute has no quotes", 'write attributes as name="value"'),
-    r"AttValue: ' expected": ("the value of an attribute has no quote at its end", 'write attributes as name="value"'),
+    r"Entity '(.+)' not defined": (r"XML has no entity `&\1;`", "write the character itself, or `&amp;` for `&`"),
+    r"AttValue: \" or ' expected": ("the value of an attribute has no quotes", _QUOTES),
+    r"AttValue: ' expected": ("the value of an attribute has no quote at its end", _QUOTES),
     r"Unescaped '<' not allowed in attributes values": (
         "a `<` stands in the value of an attribute",
         "write `&lt;` for `<`, or add the quote that ends the value before it",

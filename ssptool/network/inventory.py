@@ -32,9 +32,6 @@ class UnknownComponent(WrongUsage, LookupError):
         self.name = name
         self.near = near
 
-    def __str__(self) -> str:
-        return str(self.args[0])
-
 
 MOST_NAMED = 6
 """Components that a message names if no name is similar."""
