@@ -17,6 +17,7 @@ from ssptool.api.edit import pack
 from ssptool.exporting.runtimes import PLATFORMS, TargetPlatform, own_platform, zig_environment
 
 ROOT = Path(__file__).resolve().parents[1]
+PACK_FMU = ROOT / "systems" / "models" / "wrapper" / "pack.py"
 SYSTEMS = {".so": "Linux", ".dll": "Windows", ".dylib": "Darwin"}
 """Ending of libraries → what CMake calls the platform."""
 
@@ -76,18 +77,19 @@ def tool_of_zig(copy: Path, tool: str) -> str:
 
 def merge(fmus: Iterable[Path], made: Path) -> None:
     """Write one FMU with the files of several, of which each is the same in all that have it."""
-    files: dict[str, bytes] = {}
-    for fmu in fmus:
-        with zipfile.ZipFile(fmu) as archive:
-            for name in archive.namelist():
-                content = archive.read(name)
-                if files.setdefault(name, content) != content:
-                    sys.exit(f"{fmu}: {name} differs from that of another platform")
-    with zipfile.ZipFile(made, "w") as archive:
-        for name in sorted(files, key=lambda name: (name.startswith("binaries/"), name)):
-            entry = zipfile.ZipInfo(name, date_time=(2000, 1, 1, 0, 0, 0))
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, files[name], zipfile.ZIP_DEFLATED)
+    with TemporaryDirectory() as place:
+        names = set()
+        for fmu in fmus:
+            with zipfile.ZipFile(fmu) as archive:
+                for name in archive.namelist():
+                    file, content = Path(place) / name, archive.read(name)
+                    if name in names and file.read_bytes() != content:
+                        sys.exit(f"{fmu}: {name} differs from that of another platform")
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_bytes(content)
+                    names.add(name)
+        ordered = sorted(names, key=lambda name: (name.startswith("binaries/"), name))
+        subprocess.run([sys.executable, PACK_FMU, made, place, *ordered], check=True)
 
 
 if __name__ == "__main__":
