@@ -66,6 +66,8 @@ def report(
         check_plot_name(Path(output), (".html",))
     patterns = texts("signals", signals, "a pattern such as '*.x1'")
     trace, manifest = read_trace(results), read_manifest(results)
+    if trace.assumptions:
+        manifest = {**manifest, "notes": [*manifest.get("notes", ()), *trace.assumptions]}
     if variant is None:
         variant = _variant_that_ran(system, manifest)
     _check_system(system, variant, manifest, results)

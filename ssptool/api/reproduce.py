@@ -107,7 +107,8 @@ def reproduce(
         facts = read_manifest(written)
     other = {} if against is None else read_manifest(Path(against))
     reasons = (*changed_inputs(inputs), *_other_versions(manifest, facts), *_other_settings(facts, other))
-    return judged(given, found, reference, allowed, inputs, reasons, tuple(_other_end(manifest, again)))
+    remarks = (*_other_end(manifest, again), *reference.assumptions)
+    return judged(given, found, reference, allowed, inputs, reasons, remarks)
 
 
 OUTSIDE = frozenset({"interrupted", Ending.TIMEOUT, Ending.MEMORY})

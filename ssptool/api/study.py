@@ -250,6 +250,7 @@ def calibrate(
     ):
         if trace is not None:
             fit = fit_trace(trials, trace, scales=stated.scales, confidence=confidence)
+            fit = replace(fit, notes=(*trace.assumptions, *fit.notes))
         elif stated.targets is not None:
             fit = fit_targets(trials, stated.targets, scales=stated.scales)
         else:

@@ -155,7 +155,9 @@ def _plot_runs(
 ) -> None:
     path = output or own_output(Path(results[0].with_suffix(".png").name))
     shown = title if title is not None else " and ".join(dict.fromkeys(result.stem for result in results))
-    ssptool.plot(list(results), path, signals=list(signals), title=shown, size=size)
+    drawn = ssptool.plot(list(results), path, signals=list(signals), title=shown, size=size)
+    for note in drawn.notes:
+        say(f"note: {note}")
     say(f"plot: {path}")
 
 

@@ -75,11 +75,16 @@ _QUOTED = re.compile(r'"[^"]*"?')
 _COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
 
 
+def left_out(place: object, line: int, found: int, expected: int) -> str:
+    """Note on the last row of a file, which lacks values because it was cut off."""
+    return f"{place}:{line}: the last row has {found} of {counted(expected, 'value')} and is left out"
+
+
 class CsvColumn(NamedTuple):
     """One column of texts as written, with times [s] and line numbers.
 
     `unit` is that of the JSON file that a run writes beside the CSV file; `bracketed` are name and unit of a header
-    such as `name [unit]`.
+    such as `name [unit]`. `note` is about a last row of the file that was left out; empty where there is none.
     """
 
     name: str
@@ -89,6 +94,7 @@ class CsvColumn(NamedTuple):
     lines: tuple[int, ...]
     texts: tuple[str, ...]
     form: CsvForm = CsvForm()
+    note: str = ""
 
     @property
     def numbers(self) -> Sequence[str]:
@@ -101,12 +107,14 @@ def read_columns(
 ) -> tuple[list[CsvColumn], list[DataFinding]]:
     """Read the columns of a CSV file, with findings on its format.
 
+    A last row that lacks values is left out, with a note in the columns.
+
     Parameters
     ----------
     name
         Name of the file in findings; by default its path.
     portable
-        Accept only what other tools read too: commas between values, and decimal points.
+        Accept only what other tools read too: commas between values, decimal points, and whole rows.
 
     Raises
     ------
@@ -139,6 +147,10 @@ def read_columns(
     header = [name.strip() for name in rows[0][1]] if rows else []
     if not _check_header(header, find):
         return [], findings
+    note = ""
+    if not portable and len(rows) > 1 and len(rows[-1][1]) < len(header):
+        line, row = rows.pop()
+        note = left_out(name or path, line, len(row), len(header))
     body, times = _body(header, rows[1:], find, form)
     units = _units_beside(path)
     lines = tuple(line for line, _ in body)
@@ -151,6 +163,7 @@ def read_columns(
             lines,
             tuple(row[place] for _, row in body),
             form,
+            note,
         )
         for place, name in enumerate(header)
         if place

@@ -306,7 +306,8 @@ class Trace:
     contents
         String table of columns of type String (UTF-8) and Binary.
     assumptions
-        Assumptions about a file that can be read in several ways, such as decimal commas in a CSV file.
+        Assumptions about a file that can be read in several ways, such as decimal commas in a CSV file, and a last row
+        that was left out because it was cut off.
     """
 
     t: Floats

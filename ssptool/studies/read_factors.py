@@ -376,22 +376,23 @@ def _csv(path: Path, entries: StudyEntries) -> TableDesign:
         with open_text(path, newline="") as file:
             text = file.read()
         form = CsvForm.of(text)
-        rows = [row for row in csv.reader(io.StringIO(text[form.start :], newline=""), delimiter=form.separator) if row]
+        lines = csv.reader(io.StringIO(text[form.start :], newline=""), delimiter=form.separator, strict=True)
+        rows = [(form.first_line - 1 + lines.line_num, row) for row in lines if row]
     except OSError as error:
         entries.find("file", f"{path} cannot be read: {error.strerror}")
         return TableDesign()
     except (UnicodeDecodeError, csv.Error) as error:
         entries.find("file", f"{path} is no CSV file in UTF-8: {error}")
         return TableDesign()
-    names = [name.strip() for name in rows[0]] if rows else []
+    names = [name.strip() for name in rows[0][1]] if rows else []
     if not names or "" in names or len(set(names)) < len(names):
         entries.find("file", f"{path}:{form.first_line}: expected a row of different names, found {names}")
         return TableDesign()
-    for number, row in enumerate(rows[1:], form.first_line + 1):
+    for number, row in rows[1:]:
         if len(row) != len(names):
             entries.find("file", f"{path}:{number}: found {len(row)} values, expected {len(names)}")
             return TableDesign()
-    texts = list(zip(*rows[1:], strict=True)) or [()] * len(names)
+    texts = list(zip(*(row for _, row in rows[1:]), strict=True)) or [()] * len(names)
     return TableDesign(
         {name: _typed(form.numbers(column)) for name, column in zip(names, texts, strict=True)}, str(path)
     )

@@ -189,7 +189,8 @@ def input_content(text: str, name: str, network: Network | None) -> dict[str, An
         return {"text": text, "signals": [], "problem": "\n".join(map(str, findings))}
     known = {} if network is None else targets(network)
     signals = [_signal(one, known) for one in columns]
-    problem = f"more than {MOST_ROWS} rows: edit them with another program" if len(columns[0].times) > MOST_ROWS else ""
+    long = f"more than {MOST_ROWS} rows: edit them with another program" if len(columns[0].times) > MOST_ROWS else ""
+    problem = long or columns[0].note
     return {"text": text, "signals": [] if problem else signals, "problem": problem}
 
 

@@ -57,3 +57,12 @@ def test_a_file_that_is_no_trace_is_told_by_name_and_line(ssptool, traces, tmp_p
     status, _, err = ssptool("compare", tmp_path / "none.csv", traces[1])
     assert status == 2
     assert "none.csv" in err
+
+
+def test_a_difference_in_a_last_row_without_line_end_is_seen(ssptool, tmp_path):
+    for name, last in (("trace", "2,99"), ("reference", "2,5")):
+        (tmp_path / f"{name}.csv").write_text(f"time,x\n0,1\n1,2\n{last}")
+    assert ssptool("compare", "trace.csv", "reference.csv")[0] == 1
+    (tmp_path / "trace.csv").write_text("time,x\n0,1\n1,2\n2,5\n3\n")
+    status, out, _ = ssptool("compare", "trace.csv", "reference.csv")
+    assert (status, "trace.csv:5: " in out) == (0, True)

@@ -68,3 +68,9 @@ def test_a_size_is_for_pictures_of_runs(ssptool, results, tmp_path):
     for options in (("--size", "big"), ("--size", "85x60mm", "--output", tmp_path / "p.html")):
         assert ssptool("plot", results[0], *options)[0] == 2
     assert not (tmp_path / "p.html").exists()
+
+
+def test_a_last_row_that_was_left_out_is_said(ssptool, tmp_path):
+    (tmp_path / "cut.csv").write_text("time,x\n0.5,1.5\n1.5,2.5\n2.5,")
+    status, out, _ = ssptool("plot", "cut.csv")
+    assert (status, "cut.csv:4: " in out) == (0, True)

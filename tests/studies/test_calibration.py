@@ -168,3 +168,14 @@ def test_signals_that_the_system_does_not_have_come_with_near_ones(exact):
         ssptool.calibrate(STUDY, data=dataclasses.replace(exact, columns=columns))
     with pytest.raises(ssptool.BadStudy, match="no result is called"):
         ssptool.calibrate(STUDY, targets={"peek": 1.0})
+
+
+def test_a_measured_row_that_was_cut_off_is_named_in_a_note_and_a_whole_one_without_line_end_is_not(exact, tmp_path):
+    lines = [",".join(("time", *exact.signals))]
+    lines += [",".join(map(repr, (t, *values))) for t, values in zip(exact.t.tolist(), exact.y.tolist(), strict=True)]
+    path, study = tmp_path / "measured.csv", {**STUDY, "factors": {"System1.c1": {"low": 0.01, "high": 1.0}}}
+    path.write_text("\n".join([*lines[:-1], "5.95,"]))
+    cut = ssptool.calibrate(study, data=path)
+    assert any(f"measured.csv:{len(lines)}: " in note for note in cut.notes)
+    path.write_text("\n".join(lines))
+    assert not any("measured.csv" in note for note in ssptool.calibrate(study, data=path).notes)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssptool.documents.csv_columns import CsvForm, allow_fields_of, bracketed, labelled, sidecar
+from ssptool.documents.csv_columns import CsvForm, allow_fields_of, bracketed, labelled, left_out, sidecar
 from ssptool.documents.foreign_files import open_bytes, own_output, read_bytes, read_text, write_beside
 from ssptool.engine.recording.patterns import chosen
 from ssptool.engine.recording.writer import News, UnreadableTrace, put, refuse_repeats
@@ -160,10 +160,14 @@ def _header(columns: Sequence[Column]) -> str:
 
 
 def read_csv(path: Path) -> Trace:
-    """Read a trace that `CsvWriter` or a similar tool wrote. A last line that was cut off is left out.
+    """Read a trace that `CsvWriter` or a similar tool wrote.
 
-    Values are separated by commas, semicolons, tabs, or what a first line `sep=` says; blanks around them and a byte
-    order mark are passed over. Numbers may have decimal commas, which `Trace.assumptions` says then.
+    Values are separated by commas, semicolons, tabs, or what a first line `sep=` says; blanks around them, empty lines
+    and a byte order mark are passed over. Numbers may have decimal commas.
+
+    The last row counts with and without a line end. It is left out if it lacks values or ends inside one; of a run that
+    has not come to its end, whose rows all have line ends, also if it has none. `Trace.assumptions` names this row, and
+    decimal commas.
 
     Units are those in the header (`speed [km/h]`); types, descriptions, and units where the header has none, those of
     the file beside it, if there is one. Without that file numbers are of type Float64, unless digits would be lost, and
@@ -175,25 +179,55 @@ def read_csv(path: Path) -> Trace:
         The file is not text in UTF-8, the first column is not `time`, or a line has a wrong number of values or one
         that is not of its column's type.
     """
+    decoder = getincrementaldecoder("utf-8-sig")()
     try:
-        # A character may be cut off, too.
-        text = getincrementaldecoder("utf-8-sig")().decode(read_bytes(path))
+        text = decoder.decode(read_bytes(path))
     except UnicodeDecodeError as error:
         raise _no_text(path, error) from None
     allow_fields_of(len(text))
     form = CsvForm.of(text)
-    complete = io.StringIO(text[form.start : text.rfind("\n") + 1], newline="")
-    lines = csv.reader(complete, delimiter=form.separator, skipinitialspace=True, strict=True)
-    header = _header_of(_next(lines, path) or [], path, form)
-    numbers, rows = _body(lines, path, len(header), form)
-    columns = list(zip(*rows, strict=True)) or [()] * len(header)
-    told = _columns(path, header, columns, form, _facts_beside(path))
+    facts = _facts_beside(path)
+    rows = io.StringIO(text[form.start :], newline="")
+    lines = csv.reader(rows, delimiter=form.separator, skipinitialspace=True, strict=True)
+    header = _header_of(_next(lines, path, form.first_line - 1) or [], path, form)
+    body = _body(lines, path, len(header), form)
+    open_end = not (text.endswith(_LINE_ENDS) or body.note) and bool(body.rows)
+    if open_end and (decoder.getstate()[0] or _is_unfinished(facts)):  # inside a character, or a row of ours
+        body = body.without_last(path)
+    try:
+        trace = _trace(path, header, body, form, facts)
+    except UnreadableTrace as error:
+        if not open_end or error.line != body.numbers[-1]:
+            raise
+        body = body.without_last(path)  # it ends inside a value, which is none of its column's type
+        trace = _trace(path, header, body, form, facts)
+    assumed = [f"{path.name}: {form.assumption}"] if form.decimals else []
+    return replace(trace, assumptions=(*assumed, *filter(None, [body.note])))
+
+
+_LINE_ENDS = ("\n", "\r")
+
+
+class _Body(NamedTuple):
+    """Rows with their line numbers, and a note on a last one that was left out; empty where there is none."""
+
+    numbers: list[int]
+    rows: list[list[str]]
+    note: str = ""
+
+    def without_last(self, path: Path) -> "_Body":
+        note = f"{path}:{self.numbers[-1]}: the last row was cut off and is left out"
+        return _Body(self.numbers[:-1], self.rows[:-1], note)
+
+
+def _trace(path: Path, header: Sequence[str], body: _Body, form: CsvForm, facts: Any) -> Trace:
+    columns = list(zip(*body.rows, strict=True)) or [()] * len(header)
+    told = _columns(path, header, columns, form, facts)
     parsed = [
-        _parsed(path, column, texts, numbers, form)
+        _parsed(path, column, texts, body.numbers, form)
         for texts, column in zip(columns, [Column("time"), *told], strict=True)
     ]
-    trace = Trace.of(parsed[0], zip(told, parsed[1:], strict=True))
-    return replace(trace, assumptions=(f"{path.name}: {form.assumption}",)) if form.decimals else trace
+    return Trace.of(parsed[0], zip(told, parsed[1:], strict=True))
 
 
 def _no_text(path: Path, error: UnicodeDecodeError, before: int = 0) -> UnreadableTrace:
@@ -227,26 +261,40 @@ def _told(header: str, texts: Sequence[str]) -> Column:
     return Column(name, unit or None, _guess(texts))
 
 
+_IN_QUOTES = "unexpected end"
+"""Part of the error of Python's reader at the end of a file inside a text in quotes."""
+
+
 def _next(lines: Any, path: Path, before: int = 0) -> list[str] | None:
     """The next row; None at the end, and where the last text was cut off. There are so many lines `before` these."""
     try:
         row: list[str] | None = next(lines, None)
     except csv.Error as error:
-        if "unexpected end" in str(error):
+        if _IN_QUOTES in str(error):
             return None
         raise UnreadableTrace(path, str(error), before + lines.line_num) from None
     return row
 
 
-def _body(lines: Any, path: Path, width: int, form: CsvForm) -> tuple[list[int], list[list[str]]]:
-    """Rows and their line numbers."""
-    numbers, rows = [], []
-    while (row := _next(lines, path)) is not None:
-        line = lines.line_num + form.first_line - 1
+def _body(lines: Any, path: Path, width: int, form: CsvForm) -> _Body:
+    """The rows of a file behind its header. Raises UnreadableTrace if one but the last has a wrong number of values."""
+    numbers: list[int] = []
+    rows: list[list[str]] = []
+    before, note = form.first_line - 1, ""
+    try:
+        for row in filter(None, lines):
+            rows.append(row)
+            numbers.append(before + lines.line_num)
+    except csv.Error as error:
+        if _IN_QUOTES not in str(error):
+            raise UnreadableTrace(path, str(error), before + lines.line_num) from None
+        line = (numbers[-1] if numbers else form.first_line) + 1
+        note = f"{path}:{line}: a text in quotes does not end; the file is left out from this line on"
+    if not note and rows and len(rows[-1]) < width:
+        note = left_out(path, numbers.pop(), len(rows.pop()), width)
+    for line, row in zip(numbers, rows, strict=True):
         _check_width(row, width, path, line)
-        rows.append(row)
-        numbers.append(line)
-    return numbers, rows
+    return _Body(numbers, rows, note)
 
 
 def _check_width(row: Sequence[str], width: int, path: Path, line: int) -> None:
@@ -355,8 +403,12 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
         manifest = _beside(path)
     except FileNotFoundError:
         return {}
-    unfinished = isinstance(manifest, Mapping) and manifest.get("status") == _UNFINISHED
-    return {} if unfinished else manifest
+    return {} if _is_unfinished(manifest) else manifest
+
+
+def _is_unfinished(facts: Any) -> bool:
+    """True for the facts beside a run that has not come to its end."""
+    return isinstance(facts, Mapping) and facts.get("status") == _UNFINISHED
 
 
 def _beside(path: Path) -> Mapping[str, Any]:
@@ -481,11 +533,11 @@ class CsvTail:
         numbers, rows, used = [], [], 0
         while (row := _next(reader, self._path, self._lines + passed)) is not None:
             used = passed + reader.line_num
-            if self._header:
+            if self._header and row:
                 _check_width(row, len(self._header), self._path, self._lines + used)
                 numbers.append(self._lines + used)
                 rows.append(row)
-            else:
+            elif not self._header:
                 self._header = _header_of(row, self._path, self._form)
                 self._head = "".join(lines[:used])
         if used:

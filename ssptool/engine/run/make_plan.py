@@ -48,7 +48,7 @@ from ssptool.engine.run.methods import (
     unfollowed,
 )
 from ssptool.engine.settings import Choice, Settings
-from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, extended, notes_on_tables
+from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, extended, notes_on_sources
 from ssptool.errors import counted
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
@@ -157,7 +157,7 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepare
     interval, choices = choose_interval(network, settings, lambda: _in_equal_steps(network, settings))
     stimuli.check_start(interval.start)
     network, parameter_wires, notes = settle_parameters(network)
-    notes = (*notes, *notes_on_tables(stimuli, interval.start, interval.stop))
+    notes = (*notes, *notes_on_sources(stimuli, interval.start, interval.stop))
     notes = (*notes, *notes_on_inputs(network, {one.signal for one in stimuli.sources}))
     notes = (*notes, *notes_on_units(network.assumed_units))
     network = extended(network, stimuli, interval.start)

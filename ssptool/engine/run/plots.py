@@ -17,11 +17,12 @@ from ssptool.errors import counted
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Curves over time, one panel per unit; shows itself in notebooks."""
+    """Curves over time, one panel per unit; shows itself in notebooks. `notes` are assumptions of `Trace.assumptions`."""
 
     curves: tuple[Curve, ...]
     title: str = ""
     size: Size | None = None
+    notes: tuple[str, ...] = ()
 
     def save(self, output: Path | str) -> None:
         """Write a PNG, SVG or PDF file or an HTML page that zooms, by the ending.
@@ -58,7 +59,8 @@ def plot_traces(
     names = list(traces)
     shown = (names[0] if len(names) == 1 else "") if title is None else text("title", title)
     labelled = {name if len(names) > 1 else "": trace for name, trace in traces.items()}
-    drawn = Plot(tuple(curves_of(labelled, texts("signals", signals, "a pattern such as '*.x1'"))), shown, paper)
+    curves = tuple(curves_of(labelled, texts("signals", signals, "a pattern such as '*.x1'")))
+    drawn = Plot(curves, shown, paper, tuple(note for trace in traces.values() for note in trace.assumptions))
     if path is not None:
         drawn.save(path)
     return drawn

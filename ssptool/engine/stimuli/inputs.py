@@ -137,8 +137,10 @@ class _Resolution:
             return target
         return None
 
-    def _accept(self, target: Target, time_signal: TimeSignal, origin: str, file: Path | None = None) -> None:
-        self.sources[target.name] = InputSource(target.signal, time_signal, origin, file)
+    def _accept(
+        self, target: Target, time_signal: TimeSignal, origin: str, file: Path | None = None, note: str = ""
+    ) -> None:
+        self.sources[target.name] = InputSource(target.signal, time_signal, origin, file, note=note)
 
     # -- a file ----------------------------------------------------------------------------------------------
 
@@ -172,7 +174,7 @@ class _Resolution:
             course = "linear" if how is Interpolation.LINEAR else "held"
             commas = ", decimal commas" if column.form.decimals else ""
             origin = f"{path}, column {name} ({course}{commas}{from_unit})"
-            self._accept(target, Table(column.times, tuple(values), how), origin, path)
+            self._accept(target, Table(column.times, tuple(values), how), origin, path, column.note)
 
     def _conversion(self, source: str, target: Target, unit: str | None) -> Conversion:
         if unit is None or target.unit is None or unit == target.unit:

@@ -148,7 +148,7 @@ def known_units(network: Network, more: Mapping[str, PhysicalUnit]) -> dict[str,
 class InputSource:
     """Source of an input: its signal over time, in the unit and type of the input, and its origin in words.
 
-    `file` is the file that it comes from, if it does. `table` is the component whose output it is; its first value is
+    `file` is the file that it comes from, if it does, `note` a note on what was left out of it. `table` is the component whose output it is; its first value is
     held before its first row.
     """
 
@@ -157,6 +157,7 @@ class InputSource:
     origin: str
     file: Path | None = None
     table: TableComponent | None = None
+    note: str = ""
 
 
 class ConnectionOverride(NamedTuple):
@@ -258,8 +259,9 @@ def of_tables(network: Network) -> tuple[InputSource, ...]:
     )
 
 
-def notes_on_tables(stimuli: Stimuli, start: float, stop: float) -> Iterator[str]:
-    """Notes on tables that do not cover the run from start to stop [s]."""
+def notes_on_sources(stimuli: Stimuli, start: float, stop: float) -> Iterator[str]:
+    """Notes on what was left out of files, and on tables that do not cover the run from start to stop [s]."""
+    yield from dict.fromkeys(source.note for source in stimuli.sources if source.note)
     told: set[str] = set()
     for source in stimuli.sources:
         base = source.time_signal.base if isinstance(source.time_signal, Overridden) else source.time_signal

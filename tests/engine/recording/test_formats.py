@@ -279,10 +279,45 @@ def test_facts_of_an_earlier_run_are_not_taken_for_those_of_this(tmp_path):
     assert read_trace(path).units == (None,)
 
 
-def test_a_last_line_that_was_cut_off_is_left_out(tmp_path):
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n"])
+def test_the_last_row_counts_with_and_without_a_line_end(tmp_path, end):
     path = tmp_path / "trace.csv"
-    path.write_text("time,x\n0.0,1.0\n0.1,2.34")
-    assert read_trace(path)["x"].tolist() == [1.0]
+    path.write_text(f"time,x\n0.0,1.0\n0.1,2.34{end}", newline="")
+    trace = read_trace(path)
+    assert trace["x"].tolist() == [1.0, 2.34]
+    assert trace.assumptions == ()
+
+
+@pytest.mark.parametrize("last", ["2.5", "2.5\n", "2.5,", "2.5,-", '2.5,"0.', "2.5,1e", "2.5e"])
+@pytest.mark.parametrize("head", ["time,x\n", "sep=,\ntime,x\n"])
+def test_a_last_row_that_lacks_a_value_is_left_out_with_a_note_of_its_line(tmp_path, head, last):
+    path = tmp_path / "trace.csv"
+    path.write_text(f"{head}0.5,1.5\n1.5,99\n{last}")
+    trace = read_trace(path)
+    assert trace["x"].tolist() == [1.5, 99.0]
+    (note,) = trace.assumptions
+    assert f"trace.csv:{head.count(chr(10)) + 3}: " in note
+
+
+def test_a_last_row_that_ends_inside_a_character_is_left_out(tmp_path):
+    path = tmp_path / "trace.csv"
+    path.write_bytes("time,x\n0.5,Öl\n1.5,Ö".encode()[:-1])
+    trace = read_trace(path)
+    assert trace["x"].tolist() == ["Öl"]
+    assert "trace.csv:3: " in trace.assumptions[0]
+
+
+def test_of_a_run_that_has_not_ended_a_row_without_line_end_may_be_a_part(tmp_path):
+    """`12` may be the beginning of `12.5`."""
+    path = tmp_path / "trace.csv"
+    writer = open_writer(path, COLUMNS[:1])
+    writer.write(np.array([[0.5, 1.5], [1.5, 12.5]]))
+    path.write_bytes(path.read_bytes()[: -len(".5\n")])
+    trace = read_trace(path)
+    assert trace["A.x"].tolist() == [1.5]
+    assert "trace.csv:3: " in trace.assumptions[0]
+    writer.close(MANIFEST)
+    assert read_trace(path)["A.x"].tolist() == [1.5, 12.0]
 
 
 @pytest.mark.parametrize(
@@ -290,7 +325,9 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path):
     [
         ("t,x\n0,1\n", ":1: the first column must be 'time'; found 't'"),
         ("", ":1: the first column must be 'time'; the file is empty"),
-        ("time,x\n0,1\n1\n", ":3: 2 values expected, found 1"),
+        ("time,x\n0,1\n1\n2,3\n", ":3: 2 values expected, found 1"),
+        ("time,x\n0,1\n1,2,3\n", ":3: 2 values expected, found 3"),
+        ("sep=;\ntime;x\n0;1\n1\n2;3", ":4: 2 values expected, found 1"),
         ("time,x\n0,1\n1,one\n", ":3: x: expected a number, found 'one'"),
     ],
 )

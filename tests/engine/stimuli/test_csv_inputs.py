@@ -47,6 +47,22 @@ def test_a_byte_order_mark_blank_lines_and_quotes_do_no_harm(drive):
     assert drive('\ufeff"time","push"\r\n\r\n0,"2"\r\n')["push"] == approx(2.0)
 
 
+def test_the_last_row_counts_with_and_without_a_line_end(drive):
+    """The mean of the push is 5 N with the last row, and 0 N where it is not read."""
+    rows = "time,push\n0,0\n1,10"
+    assert drive(rows)["Mass.v"][-1] == drive(rows + "\n")["Mass.v"][-1] == approx(5.0 / MASS)
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_last_row_that_lacks_a_value_is_left_out_with_a_note_of_its_line(pushed2, tmp_path, end):
+    path = tmp_path / "push.csv"
+    path.write_text(f"time,push\n0,0\n1,10\n2{end}")
+    result = ssptool.simulate(pushed2, inputs=path, settings=SETTINGS)
+    assert result.unwrap()["Mass.v"][-1] == approx(5.0 / MASS)
+    (note,) = [note for note in result.notes if "push.csv" in note]
+    assert "push.csv:4: " in note
+
+
 def test_what_a_run_has_written_can_be_read_back(pushed2, tmp_path):
     """Both sides of a jump included, and in the unit of the header, or else of the file beside it."""
     inputs = {"push": ssptool.Table((0.0, 0.35, 0.35, 1.0), (0.0, 1.0, 4.0, 2.0))}
