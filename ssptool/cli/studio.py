@@ -38,8 +38,8 @@ def studio_command(
 
     A page on this machine shows the diagram, findings with their fixes, values and their origin. Every gesture is one
     of the commands that edit (`add`, `connect`, `set`, ...); it is shown as a diff, can be undone, and is on disk when
-    you save. The page is reached by the address that is printed and by no other; Ctrl-C ends it. Needs the extra
-    studio: pip install 'ssptool[studio]'.
+    you save. The printed address opens it once, within a minute; Enter in the terminal prints another one, Ctrl-C ends
+    it. Needs the extra studio: pip install 'ssptool[studio]'.
 
     For example `ssptool studio plant.ssp`.
     """
@@ -51,7 +51,7 @@ def studio_command(
 
     path = _here() if system is None else system
     session = EditSession(path, variant=variant, read_only="the server was started with --read-only" * read_only)
-    serve(session, port=port, say=lambda address: say(f"{path}: {address}", verbatim=True), browser=not no_browser)
+    serve(session, port=port, say=lambda text: say(f"{path}: {text}", verbatim=True), browser=not no_browser)
 
 
 def _here() -> Path:

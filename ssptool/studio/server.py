@@ -1,14 +1,19 @@
 """The server of the studio: pages, their calls over a web socket, and files that are dropped on them.
 
-It listens on the loopback interface only. All addresses begin with a secret token, and requests whose Host or Origin is
-another are refused, so that neither other machines nor other pages of the browser reach it.
+It listens on the loopback interface only. `access` says which requests are those of its own pages, so that neither
+other machines and users nor other pages of the browser reach it.
 """
 
 import asyncio
+import errno
 import json
+import os
 import re
-import secrets
+import signal
 import socket
+import sys
+import threading
+import time
 import webbrowser
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing, suppress
@@ -24,68 +29,20 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ssptool.drawing.plot import dark_style
 from ssptool.editing.names import SharedStructure
 from ssptool.errors import is_own
 from ssptool.foreign_text import json_text
+from ssptool.studio.access import CODE_SECONDS, HEADERS, LOOPBACK, Guard, PageAccess
 from ssptool.studio.calls import PageCalls
 from ssptool.studio.session import EditSession
 from ssptool.tempfiles import TemporaryFolder
 
-LOOPBACK = "127.0.0.1"
 DISK_SECONDS = 1.0
 """Between two looks at the files on disk [s]."""
 TYPES = {".js": "text/javascript", ".css": "text/css"}
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self' 'unsafe-inline'",
-        "img-src 'self' data: blob:",
-        "connect-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-    )
-)
-HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-store",
-}
-
-
-class Guard:
-    """Lets through what comes from our own page: of our host, of our origin, and with the token in the address."""
-
-    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
-        self._app = app
-        self._token = token
-        self._hosts = {f"{name}:{port}" for name in (LOOPBACK, "localhost")}
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or self._lets_through(scope):
-            await self._app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 4403, "reason": "refused"})
-        else:
-            await Response("refused\n", status_code=403, headers=HEADERS)(scope, receive, send)
-
-    def _lets_through(self, scope: Scope) -> bool:
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        host, origin = headers.get("host", ""), headers.get("origin")
-        given = scope["path"].lstrip("/").partition("/")[0]
-        own = host in self._hosts and (f"http://{host}" == origin if self._needs_origin(scope) else True)
-        foreign = origin is not None and origin != f"http://{host}"
-        return own and not foreign and secrets.compare_digest(given.encode(), self._token.encode())
-
-    def _needs_origin(self, scope: Scope) -> bool:
-        """Whoever sends something says from which page."""
-        return scope["type"] == "websocket" or scope.get("method") not in ("GET", "HEAD")
 
 
 class Studio:
@@ -98,7 +55,7 @@ class Studio:
         self._numbers = count(1)
         self.calls = PageCalls(session, self.tell)
 
-    def app(self, token: str) -> Starlette:
+    def app(self, folder: str) -> Starlette:
         routes = [
             Route("/", self._page),
             Route("/page/{name}", _resource),
@@ -106,7 +63,7 @@ class Studio:
             Route("/files", self._upload, methods=["POST"]),
             WebSocketRoute("/calls", self._serve),
         ]
-        return Starlette(routes=[Mount(f"/{token}", routes=routes)], lifespan=self._lifespan)
+        return Starlette(routes=[Mount(f"/{folder}", routes=routes)], lifespan=self._lifespan)
 
     def tell(self, event: dict[str, Any]) -> None:
         """Send an event to all pages, from any thread."""
@@ -218,14 +175,12 @@ def _text(name: str) -> str:
 
 
 def serve(session: EditSession, *, port: int, say: Callable[[str], None], browser: bool) -> None:
-    """Serve pages until the program is interrupted. `say` is given the address. Raises OSError: the port is taken."""
+    """Serve pages until the program is interrupted. `say` is given addresses. Raises OSError: the port is taken."""
     with socket.create_server((LOOPBACK, port)) as listening, TemporaryFolder() as scratch:
-        port, token = listening.getsockname()[1], secrets.token_urlsafe(24)
-        address = f"http://{LOOPBACK}:{port}/{token}/"
-        studio = Studio(session, Path(scratch))
-        guarded = Guard(studio.app(token), token, port)
+        port = listening.getsockname()[1]
+        access, studio = PageAccess(port), Studio(session, Path(scratch))
         config = uvicorn.Config(
-            guarded,
+            Guard(studio.app(access.folder), access, port),
             log_level="error",
             access_log=False,
             ws="websockets-sansio",
@@ -233,8 +188,29 @@ def serve(session: EditSession, *, port: int, say: Callable[[str], None], browse
             lifespan="on",
             timeout_graceful_shutdown=1,
         )
-        say(address)
+        say(f"{access.new_address()} (works once, within {CODE_SECONDS:g} s; press Enter for another address)")
         if browser:
-            webbrowser.open(address)
+            webbrowser.open(access.page_for_browser(Path(scratch)).as_uri())
+        if sys.platform != "win32":
+            signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # in the background, reading fails and stops nothing
+        threading.Thread(target=_say_addresses, args=(access, say), daemon=True).start()
         with suppress(KeyboardInterrupt), closing(studio.calls):
             uvicorn.Server(config).run(sockets=[listening])
+
+
+_STDIN, _BACKGROUND_SECONDS = 0, 1.0
+
+
+def _say_addresses(access: PageAccess, say: Callable[[str], None]) -> None:
+    """Say a new address for each Enter on standard input, until that ends."""
+    while True:
+        try:
+            # Not by `sys.stdin`, whose lock the interpreter needs at its end.
+            if not os.read(_STDIN, 1024):
+                return
+        except OSError as problem:
+            if problem.errno != errno.EIO:
+                return
+            time.sleep(_BACKGROUND_SECONDS)
+            continue
+        say(access.new_address())

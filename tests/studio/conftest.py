@@ -1,5 +1,6 @@
 """A studio in a process of its own, and a page of headless Chromium that shows it."""
 
+import http.client
 import re
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -20,18 +22,35 @@ def copy_of(name: str, folder: Path) -> Path:
     return Path(shutil.copytree(SYSTEMS / name, folder / name))
 
 
+COOKIES: dict[str, str] = {}
+"""Address of a studio → the cookie that its requests need, as `name=value`."""
+
+
+def opened(address: str) -> str:
+    """Use a printed address; gives that of the page, whose cookie is in `COOKIES`."""
+    parts = urlsplit(address)
+    client = http.client.HTTPConnection(parts.netloc, timeout=60)
+    client.request("GET", f"{parts.path}?{parts.query}")
+    answer = client.getresponse()
+    found = re.search(r'href="([^"]+)"', answer.read().decode())
+    assert found is not None
+    page = f"http://{parts.netloc}{found[1]}"
+    COOKIES[page] = answer.headers["Set-Cookie"].partition(";")[0]
+    return page
+
+
 @pytest.fixture(scope="module")
 def studio() -> Iterator[Callable[..., str]]:
-    """Start `ssptool studio` with arguments; gives the address that it prints."""
+    """Start `ssptool studio` with arguments; gives the address of its page."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: object, cwd: Path | None = None) -> str:
         command = [sys.executable, "-m", "ssptool", "studio", *map(str, arguments), "--no-browser"]
-        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=cwd))
+        started.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, cwd=cwd))
         assert started[-1].stdout is not None
         found = re.search(r"http://\S+", started[-1].stdout.readline())
         assert found is not None
-        return found[0]
+        return opened(found[0])
 
     yield start
     for process in started:
@@ -47,8 +66,10 @@ def chromium() -> Iterator[Any]:
     with sync_playwright() as engines:
         browser = engines.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
 
-        def opened(address: str) -> Any:
+        def shown(address: str) -> Any:
             page: Any = browser.new_page(viewport={"width": 1280, "height": 720})
+            name, value = COOKIES[address].split("=", 1)
+            page.context.add_cookies([{"name": name, "value": value, "url": address}])
             page.errors = []
             page.on("pageerror", lambda error: page.errors.append(str(error)))
             page.on("request", lambda one: address in one.url or page.errors.append(one.url))
@@ -57,7 +78,7 @@ def chromium() -> Iterator[Any]:
             page.locator("ssp-diagram svg").wait_for()
             return page
 
-        yield opened
+        yield shown
         browser.close()
 
 
