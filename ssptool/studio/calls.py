@@ -53,7 +53,7 @@ class PageCalls:
         self._lock = RLock()
         self._model = SystemModel(session.archive, session.structure)
         self._runs = StudioRuns(tell)
-        self._studies = StudyRuns(session.path, tell)
+        self._studies = StudyRuns(session, tell)
         self._version = 0
         self._kept_typed = Kept()  # apart from that of the session, whose documents are others
         methods = (
@@ -72,7 +72,7 @@ class PageCalls:
             *(self.open_results, self.iterations, self.iterates),
             *(self.studies, self.start_study, self.cancel_study, self.study_table, self.study_chart),
             *(self.stimuli, self.edit, self.preview, self.fix, self.rewrite, self.typed, self.stimulus),
-            *(self.undo, self.redo, self.save, self.reload, self.changes),
+            *(self.undo, self.redo, self.save, self.save_as, self.reload, self.changes),
         )
         self._methods = {method.__name__: method for method in methods}
 
@@ -286,10 +286,17 @@ class PageCalls:
         return self._changed(self._session.redo())
 
     def save(self) -> Answer:
+        self.look_at_disk()  # the pages are told of a conflict
         self._session.save()
         self._renew()
         self._tell({"event": "model", **self.model()})  # of the same version: the system is as it was
         return {"saved": str(self._session.path)}
+
+    def save_as(self, name: str) -> Answer:
+        """Save the system under a new name, next to the files of another program, and go on with it there."""
+        names = self._session.save_as(name)
+        self._renewed()
+        return {"saved": list(names)}
 
     def reload(self) -> Answer:
         self._session.reload()
@@ -399,7 +406,8 @@ class PageCalls:
             news: DiskNews | None = self._session.refresh()
             if news is not None:
                 self._renewed()
-                self._tell({"event": "disk", "text": news.text})
+                if self._session.conflict is None:  # else the model says so, for as long as it lasts
+                    self._tell({"event": "disk", "text": news.text})
 
     def _perform(self, gesture: Gesture) -> Answer:
         try:

@@ -14,7 +14,7 @@ from ssptool.api.check import switches_of
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.saving import AtomicReplacement
-from ssptool.editing.changes import EditError, FileEdit, unified_diff
+from ssptool.editing.changes import FileEdit, unified_diff
 from ssptool.editing.draft import empty_structure
 from ssptool.editing.editor import Editor
 from ssptool.editing.names import Sharing
@@ -23,6 +23,7 @@ from ssptool.rules.kept import Kept
 from ssptool.rules.runner import open_checked
 from ssptool.rules.selection import Switches
 from ssptool.studio.gestures import Gesture
+from ssptool.studio.renaming import free_name, names_around, save_copy
 from ssptool.studio.stimuli import EditStimulus
 
 Files = Mapping[str, bytes | None]
@@ -41,9 +42,10 @@ class Conflict(WrongUsage):
 
     def __init__(self, files: tuple[str, ...], problem: str) -> None:
         super().__init__(
-            f"another program has changed {', '.join(files)}, and your unsaved edits do not fit any more: {problem}. "
-            "Nothing is written over. Take the files as they are on disk, or undo your edits"
+            f"another program has changed {', '.join(files)}, and your unsaved edits do not fit any more ({problem}). "
+            "Take the files on disk, save your edits under another name, or undo them"
         )
+        self.files = files
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,9 @@ class EditSession:
         self.states = [State()]
         self.at = 0
         self._saved = 0
+        self._is_new = not path.exists()
         self._beside: dict[str, bytes | None] = {}  # files around the system as they were on disk
+        self._looked_at: dict[str, bytes | None] = {}  # the same files at the last look at the disk
         self.conflict: Conflict | None = None
         self.kept = Kept()
         self.archive = self._opened()
@@ -153,8 +157,13 @@ class EditSession:
         ------
         ReadOnly, EditError
             It cannot be done.
+        Conflict
+            Another program has changed the system; the edits so far come first.
         """
         self._require_editable()
+        return self._perform(gesture)
+
+    def _perform(self, gesture: Gesture | EditStimulus) -> State:
         made = self._made_by(gesture)
         if (made.files, made.beside) == (self.state.files, self.state.beside):
             return replace(made, diff="")
@@ -192,10 +201,9 @@ class EditSession:
         ReadOnly, Conflict, ChangedMeanwhile
             Nothing was written.
         """
-        self._require_editable()
+        self._require_writable()
         self.refresh()
-        if self.conflict is not None:
-            raise self.conflict
+        self._require_editable()
         if not self.unsaved:
             return
         files, beside = self.state.files, self.state.beside
@@ -210,50 +218,88 @@ class EditSession:
                     replaced.write(self._around / name, content)
             self.archive.save()
         self._beside |= beside
+        self._looked_at |= beside
         self.states = [
             replace(one, files=_since(one.files, before, files), beside=_since(one.beside, aside, beside))
             for one in self.states
         ]
         self._saved = self.at
+        self._is_new = False
         self._open()
+
+    def save_as(self, name: str) -> tuple[str, ...]:
+        """Write the present state under a new name and continue with it there; undo begins anew.
+
+        `name` is a path from the folder in which the system lies. Gives the names of all files that were written; files
+        around the system keep their names, except those that exist with other contents.
+
+        Raises
+        ------
+        ReadOnly, WrongName, FileExistsError
+            Nothing was written.
+        """
+        self._require_writable()
+        target = free_name(self.path, name, self.archive, self.state.files)
+        beside = names_around(target, self._around, self.state.beside, self._beside)
+        with AtomicReplacement() as written:
+            for file, content in beside.items():
+                written.write(file, content)
+            save_copy(self.archive, target)
+        self.path, self.switches, self._is_new = target, switches_of(target), False
+        self.reload()
+        return (target.name, *(file.name for file in beside))
 
     # -- changes by other programs ---------------------------------------------------------------------------------
 
     def refresh(self) -> DiskNews | None:
         """See what other programs have changed: the unsaved gestures are made again on top of it.
 
-        Where that is impossible, `conflict` says why, nothing is saved, and everything stays as it is here.
+        Where that is impossible, `conflict` says why, nothing is saved, and everything stays as it is here. It ends
+        when the gestures fit again: after another change on disk, an undo or a redo.
         """
-        beside = tuple(name for name, content in self._beside.items() if self._beside_on_disk(name) != content)
-        changed = (*self.archive.changed_meanwhile(), *beside) if self.conflict is None else ()
+        beside = tuple(name for name, content in self._looked_at.items() if self._beside_on_disk(name) != content)
+        changed = (*self.archive.changed_meanwhile(), *beside)
         if not changed:
             return None
-        try:
-            self._rebase()
-        except Exception as problem:
-            if not is_own(problem) and not isinstance(problem, OSError | EditError):
-                raise
-            self.conflict = Conflict(changed, str(problem))
-            return DiskNews(changed, str(self.conflict))
+        before = self.conflict
+        self._settle(changed)
+        if self.conflict is not None:
+            known = before is not None and str(before) == str(self.conflict)
+            return None if known else DiskNews(changed, str(self.conflict))
         merged = "; your unsaved edits are made again on top" if self.at else ""
         return DiskNews(changed, f"another program has changed {', '.join(changed)}{merged}")
 
     def reload(self) -> None:
         """Take the files as they are on disk, without the unsaved edits."""
-        self.states, self.at, self._saved, self.conflict, self._beside = [State()], 0, 0, None, {}
-        self._open()
+        opened = self._opened()
+        self.states, self.at, self._saved, self.conflict = [State()], 0, 0, None
+        self._beside, self._looked_at = {}, {}
+        self._use(opened, {})
+
+    def _settle(self, changed: tuple[str, ...] = ()) -> None:
+        """Make the unsaved gestures again on the files on disk, or state the conflict."""
+        before = () if self.conflict is None else self.conflict.files
+        try:
+            self._rebase()
+        except Exception as problem:
+            if not is_own(problem) and not isinstance(problem, OSError):
+                raise
+            self.conflict = Conflict(tuple(dict.fromkeys((*before, *changed))), str(problem))
+            self._looked_at = {name: self._beside_on_disk(name) for name in self._beside}
+        else:
+            self.conflict = None
+            self._looked_at = dict(self._beside)
 
     def _rebase(self) -> None:
-        """Make the unsaved gestures again, on the files as they are on disk now."""
         if not 0 <= self._saved <= self.at:
             raise WrongUsage("what was saved before is undone here")
         gestures = [one.gesture for one in self.states[self._saved + 1 : self.at + 1] if one.gesture is not None]
         kept = self.states, self.at, self._saved, self._beside
+        self._use(self._opened(), {})
         try:
             self.states, self.at, self._saved, self._beside = [State()], 0, 0, {}
-            self._open()
             for gesture in gestures:
-                self.perform(gesture)
+                self._perform(gesture)
         except BaseException:
             self.states, self.at, self._saved, self._beside = kept
             self._open()
@@ -263,14 +309,18 @@ class EditSession:
 
     def _open(self) -> None:
         """Open the system anew, with the files of the present state."""
+        self._use(self._opened(), self.state.files)
+
+    def _use(self, archive: Archive, files: Files) -> None:
+        """Replace the archive by one with these entries. What cannot be opened any more never gets here."""
         self.archive.close()
-        self.archive = self._opened()
-        _put(self.archive, self.state.files)
+        self.archive = archive
+        _put(archive, files)
 
     def _opened(self) -> Archive:
-        if self.path.exists():
-            return open_checked(self.path, self.switches.outside, inside=True)
-        return Archive.create(self.path, empty_structure(self.path.stem, "1.0", None, None))
+        if self._is_new and not self.path.exists():
+            return Archive.create(self.path, empty_structure(self.path.stem, "1.0", None, None))
+        return open_checked(self.path, self.switches.outside, inside=True)
 
     def _made_by(self, gesture: Gesture | EditStimulus) -> State:
         if isinstance(gesture, EditStimulus):
@@ -289,7 +339,7 @@ class EditSession:
     def _beside_by(self, gesture: EditStimulus) -> State:
         name = gesture.file
         if name not in self._beside:
-            self._beside[name] = self._beside_on_disk(name)
+            self._beside[name] = self._looked_at[name] = self._beside_on_disk(name)
         beside = {**self.state.beside, name: gesture.changed(self.beside(name))}
         return State(self.state.files, gesture, self._diff_beside(self.state.beside, beside), (), beside)
 
@@ -308,15 +358,26 @@ class EditSession:
         return _diff_of(before, after, self._beside_on_disk)
 
     def _go_to(self, at: int, otherwise: str) -> None:
-        self._require_editable()
+        self._require_writable()
         if not 0 <= at < len(self.states):
             raise WrongUsage(otherwise)
-        self.at = at
-        self._open()
+        before, self.at = self.at, at
+        try:
+            self._open()
+        except BaseException:
+            self.at = before
+            raise
+        if self.conflict is not None:
+            self._settle()
 
-    def _require_editable(self) -> None:
+    def _require_writable(self) -> None:
         if self.read_only:
             raise ReadOnly(self.read_only)
+
+    def _require_editable(self) -> None:
+        self._require_writable()
+        if self.conflict is not None:
+            raise self.conflict
 
 
 def _diff_of(before: Files, after: Files, on_disk: Callable[[str], bytes | None]) -> str:

@@ -19,6 +19,7 @@ from ssptool.studies.entries import BadStudy
 from ssptool.studies.study_file import draft_study, read_toml
 from ssptool.studies.study_results import StudyResults, read_results
 from ssptool.studio.runs import Tell
+from ssptool.studio.session import EditSession
 from ssptool.studio.stimuli import listed
 
 LOOK_SECONDS = 0.5
@@ -48,13 +49,13 @@ class UnsavedSystem(WrongUsage):
 class StudyRuns:
     """The studies of one system; one goes on at a time. `tell` sends its progress to the pages."""
 
-    def __init__(self, system: Path, tell: Tell) -> None:
-        self._system = system
+    def __init__(self, session: EditSession, tell: Tell) -> None:
+        self._session = session
         self._tell = tell
         self._process: subprocess.Popen[str] | None = None
         self._thread: Thread | None = None
         self._ended = Event()
-        self._going = ("", system)  # the study that goes on, or went on last: its name and its file
+        self._going = ("", session.path)  # the study that goes on, or went on last: its name and its file
         self._said: dict[str, str] = {}
 
     def close(self) -> None:
@@ -84,7 +85,7 @@ class StudyRuns:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            cwd=self._system.absolute().parent,
+            cwd=self._session.path.absolute().parent,
             start_new_session=os.name == "posix",
         )
         self._thread = Thread(target=self._watch, args=(self._process,), daemon=True)
@@ -132,12 +133,12 @@ class StudyRuns:
         return read_results(_folder(self._path(name)))
 
     def _files(self) -> Iterator[tuple[str, Path]]:
-        for name, file in listed(self._system, (".toml",)):
+        for name, file in listed(self._session.path, (".toml",)):
             with suppress(BadStudy, OSError, UnicodeDecodeError):
                 content, lines = read_toml(file)
                 if "system" in content and "factors" in content:
                     study, _ = draft_study(content, lines, source=str(file))
-                    if study.system.resolve() == self._system.resolve():
+                    if study.system.resolve() == self._session.path.resolve():
                         yield name, file
 
     def _path(self, name: str) -> Path:

@@ -12,6 +12,17 @@ export function complain(problem, ...remedies) {
 }
 export function quiet() { messages.replaceChildren(); }
 
+const banner = document.getElementById('banner');
+
+/** Say something for as long as it is so, apart from passing messages; an empty text ends it. */
+export function lasting(name, text, ...remedies) {
+  const before = [...banner.children].find(one => one.dataset.name === name);
+  if (before && before.dataset.text === text) return;  // not announced again
+  const note = make('div', { class: 'lasting', role: 'alert', 'data-name': name, 'data-text': text }, make('p', {}, text), ...remedies);
+  if (before) before.remove();
+  if (text) banner.append(note);
+}
+
 /** Call the server; if it refuses, say why. */
 export async function ask(name, args) {
   try {

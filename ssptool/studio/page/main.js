@@ -4,7 +4,7 @@ import './diagram.js';
 import './outline.js';
 import './details.js';
 import { card } from './details.js';
-import { addFiles, ask, asked, complain, dropped, edit, quiet, replaceFmu } from './edits.js';
+import { addFiles, ask, asked, complain, dropped, edit, lasting, quiet, replaceFmu } from './edits.js';
 import { button, dotted, make, same } from './elements.js';
 import { call, on } from './server.js';
 import { panels } from './panels.js';
@@ -66,11 +66,23 @@ function tools() {
   get('redo').title = model.redo ? `Redo: ${model.redo} (Ctrl-Shift-Z)` : 'Redo (Ctrl-Shift-Z)';
   get('edit').hidden = !editable();
   diagram.resizable = editable();
-  if (model.conflict) conflict();
+  lasting('conflict', model.conflict, button('Take the files on disk', () => ask('reload'), 'Without your unsaved edits'),
+    button('Save mine as…', saveAs, 'Write what is shown here under another name, and continue with it', { class: 'primary' }));
+  if (!model.unsaved || model.conflict) lasting('save', '');
 }
-function conflict() {
-  const take = button('Take the files on disk', () => { quiet(); ask('reload'); }, '', { class: 'primary' });
-  complain(model.conflict, take);
+/** Save; what prevents it is said for as long as it is so. */
+async function save() {
+  try {
+    await call('save');
+    lasting('save', '');
+  } catch (problem) {
+    if (!model.conflict) lasting('save', `Not saved: ${problem.message}`, button('Save again', save), button('Save as…', saveAs));
+  }
+}
+async function saveAs() {
+  const [, stem, ending] = model.file.match(/^(.*?)(\.ss[pd])?$/i);
+  const answer = await asked('Save under another name', { name: { label: 'Name', value: `${stem}-mine${ending || ''}` } }, 'Save');
+  if (answer && await ask('save_as', answer)) quiet();
 }
 async function changes() {
   const news = await ask('changes');
@@ -244,7 +256,8 @@ get('zoom-in').onclick = () => diagram.zoom(.8);
 get('zoom-out').onclick = () => diagram.zoom(1.25);
 get('fit').onclick = () => diagram.fit();
 get('units').onchange = event => { diagram.units = event.target.checked; diagram.label(); };
-for (const id of ['undo', 'redo', 'save']) get(id).onclick = () => ask(id);
+for (const id of ['undo', 'redo']) get(id).onclick = () => ask(id);
+get('save').onclick = save;
 const COMMANDS = { z: 'undo', Z: 'redo', y: 'redo', s: 'save' };
 addEventListener('keydown', event => {
   const command = (event.ctrlKey || event.metaKey) && COMMANDS[event.key];
@@ -263,5 +276,5 @@ addEventListener('keydown', event => {
 
 on('model', renew);
 on('disk', event => complain(event.text));
-on('closed', () => complain('the server has ended; start ssptool studio again'));
+on('closed', () => lasting('closed', 'The server has ended; start ssptool studio again.'));
 renew(await call('model'));
