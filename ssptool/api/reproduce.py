@@ -1,28 +1,31 @@
 """Make the run of a result again from its manifest, and compare."""
 
-import hashlib
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ssptool.api.check import open_archive, switches_of
-from ssptool.api.run import read_manifest, read_trace, simulate
-from ssptool.arguments import WrongArgument, flag
+from ssptool.api.check import Files, switches_of
+from ssptool.api.run import MIB, limits_of, read_manifest, read_trace, simulate
+from ssptool.arguments import WrongArgument, flag, texts
 from ssptool.arguments import path as checked_path
+from ssptool.arguments import paths as checked_paths
+from ssptool.child_processes import passing
 from ssptool.documents.archive import Archive
-from ssptool.documents.foreign_files import open_bytes, require_file
+from ssptool.documents.foreign_files import require_file
+from ssptool.documents.outside import never_read, with_repositories
 from ssptool.engine.failure import Ending
 from ssptool.engine.run.manifest import INSIGHT, differences, versions
 from ssptool.engine.run.result import Result
-from ssptool.engine.settings import Settings
-from ssptool.engine.stimuli.inputs import Inputs
+from ssptool.engine.settings import Limits
+from ssptool.engine.simulate import require_isolation
 from ssptool.engine.trace import Trace
 from ssptool.errors import abbreviated, counted, is_own
 from ssptool.results.comparison import NothingToCompare, TraceComparison, compare_traces
+from ssptool.results.recorded_run import RecordedRun, recorded_run, require_readable_files, sha256
 from ssptool.results.reproduction import REPRODUCTION_RENDERERS as REPRODUCTION_RENDERERS
 from ssptool.results.reproduction import (
     TOLERANCE,
@@ -39,10 +42,11 @@ from ssptool.results.tolerance import Tolerance
 from ssptool.studies.bundle import pack
 from ssptool.studies.checking import CheckedStudy, check_study
 from ssptool.studies.dataset import DEFINITION, Dataset
-from ssptool.studies.definition import RunOutcome, Task
+from ssptool.studies.definition import FactorRole, RunOutcome, Study, Task
+from ssptool.studies.designs import Levels, TableDesign
 from ssptool.studies.study_file import study_from
 from ssptool.studies.study_results import read_results
-from ssptool.studies.worker import Bounds, Runner, StudyWorker
+from ssptool.studies.worker import StudyWorker
 from ssptool.version import __version__
 
 
@@ -53,9 +57,21 @@ def reproduce(
     system: Path | str | None = None,
     output: Path | str | None = None,
     tolerance: Tolerance | None = None,
-    isolated: bool = False,
+    isolated: bool | None = None,
+    timeout: float | str | None = None,
+    step_timeout: float | str | None = None,
+    memory_limit: float | None = None,
+    sandbox: bool = False,
+    compile: bool = False,
+    env: str | Sequence[str] = (),
+    allow_outside: Files = (),
 ) -> Reproduction:
     """Make the run of a result again, as its manifest says, and compare the values.
+
+    The manifest gives the system, the settings, the stimuli and the parameters. What is written, how the FMUs run, and
+    which folders may be read, the caller states. Files that the manifest names are read in the working folder, in that
+    of the result and in that of `system`, in the repositories that hold them, and in `allow_outside`; elsewhere only
+    if they are as they were in the run.
 
     Parameters
     ----------
@@ -69,8 +85,11 @@ def reproduce(
         A file for the results of the new run.
     tolerance
         What counts as the same where bits differ. Default: relative 1e-6.
-    isolated
-        Run the FMUs in a process of their own, as `simulate` does.
+    isolated, timeout, step_timeout, memory_limit, sandbox, compile, env
+        As of `simulate`.
+    allow_outside
+        Folders around an .ssp that it may read, as of `simulate`, and in which changed inputs, parameters and scenarios
+        of the manifest may be.
 
     Returns
     -------
@@ -83,6 +102,8 @@ def reproduce(
     CannotReproduce
         The results cannot be read or have no manifest, something of the run is in no file, or the run cannot be made;
         files that are missing are named.
+    ContradictingSettings
+        Limits or a sandbox without isolation.
 
     Examples
     --------
@@ -90,25 +111,69 @@ def reproduce(
     """
     given = str(result)
     allowed = TOLERANCE if tolerance is None else tolerance
-    if study := re.fullmatch(r"(?P<folder>.+)#(?P<number>\d+)", given):
-        return _study_run(given, Path(study["folder"]), int(study["number"]), allowed, flag("isolated", isolated))
-    path = checked_path("result", result)
-    if output is not None and Path(output).resolve() == path.resolve():
-        raise WrongArgument("output", output, "another file than the result that it is compared with")
+    limits = limits_of(timeout, step_timeout, memory_limit, flag("sandbox", sandbox))
+    apart = None if isolated is None else flag("isolated", isolated)
+    if limits != Limits():
+        require_isolation(apart is not False)
+    process = _Process(apart, limits, flag("compile", compile))
+    folders = checked_paths("allow_outside", allow_outside)
+    with passing(texts("env", env, "the name of an environment variable")):
+        if study := re.fullmatch(r"(?P<folder>.+)#(?P<number>\d+)", given):
+            return _study_run(given, Path(study["folder"]), int(study["number"]), allowed, process, folders)
+        path = checked_path("result", result)
+        if output is not None and Path(output).resolve() == path.resolve():
+            raise WrongArgument("output", output, "another file than the result that it is compared with")
+        moved = None if system is None else checked_path("system", system)
+        return _run(path, against, moved, output, allowed, process, folders)
+
+
+class _Process(NamedTuple):
+    """The caller's options of the process of the FMUs."""
+
+    isolated: bool | None
+    limits: Limits
+    compile: bool
+
+    def keywords(self) -> dict[str, Any]:
+        limits = self.limits
+        return {
+            "isolated": self.isolated,
+            "timeout": limits.seconds,
+            "step_timeout": limits.step_seconds,
+            "memory_limit": None if limits.memory is None else limits.memory / MIB,
+            "sandbox": limits.sandbox,
+            "compile": self.compile,
+        }
+
+
+def _run(
+    path: Path,
+    against: Path | str | None,
+    system: Path | None,
+    output: Path | str | None,
+    tolerance: Tolerance,
+    process: _Process,
+    folders: Sequence[Path],
+) -> Reproduction:
     manifest = _manifest(path)
     with _told():
         reference = read_trace(path if against is None else checked_path("against", against))
-    place = checked_path("system", system if system is not None else manifest["arguments"]["system"])
-    arguments = {**manifest["arguments"], "system": str(place)}
-    inputs = checked_inputs(manifest, arguments)
+        recorded = recorded_run(path, manifest)
+    place = recorded.system if system is None else system
+    known = [digest for _, digest in recorded.hashes]
+    near = with_repositories((Path(), path.parent, *(() if system is None else (system.parent,))))
+    with _told():
+        require_readable_files(path, recorded.files, known, (*near, *folders))
+    outside = switches_of(place, folders).outside
+    inputs = checked_inputs(recorded, place, outside)
     with _file_for(output, path) as written:
-        again = _run_again(arguments, manifest, written, flag("isolated", isolated), inputs)
+        again = _run_again(recorded, place, written, process, outside, inputs)
         found = read_trace(written)
         facts = read_manifest(written)
     other = {} if against is None else read_manifest(Path(against))
     reasons = (*changed_inputs(inputs), *_other_versions(manifest, facts), *_other_settings(facts, other))
     remarks = (*_other_end(manifest, again), *reference.assumptions)
-    return judged(given, found, reference, allowed, inputs, reasons, remarks)
+    return judged(str(path), found, reference, tolerance, inputs, reasons, remarks)
 
 
 OUTSIDE = frozenset({"interrupted", Ending.TIMEOUT, Ending.MEMORY})
@@ -154,19 +219,24 @@ def _file_for(output: Path | str | None, like: Path) -> Iterator[Path]:
 
 
 def _run_again(
-    arguments: Mapping[str, Any],
-    manifest: Mapping[str, Any],
+    recorded: RecordedRun,
+    system: Path,
     output: Path,
-    isolated: bool,
+    process: _Process,
+    outside: Sequence[Path],
     inputs: Sequence[InputCheck],
 ) -> Result:
-    call = {name: value for name, value in arguments.items() if name != "system"}
-    if isinstance(call.get("inputs"), dict | list):
-        call["inputs"] = _inputs(call["inputs"])
-    stated = {name: value for name, value in manifest["settings"].items() if name not in INSIGHT}
     with _told(inputs):
-        settings = Settings.of(stated, {})
-        return simulate(arguments["system"], settings=settings, output=output, keep=False, isolated=isolated, **call)
+        return simulate(
+            system,
+            settings=recorded.settings,
+            output=output,
+            keep=False,
+            allow_outside=outside,
+            settings_file=False,
+            **recorded.arguments,
+            **process.keywords(),
+        )
 
 
 @contextmanager
@@ -183,16 +253,7 @@ def _told(inputs: Sequence[InputCheck] = ()) -> Iterator[None]:
         raise CannotReproduce(f"the run cannot be made again: {error}{changed}") from error
 
 
-def _inputs(stated: Any) -> Any:
-    """Inputs as they were given, from the manifest."""
-    if isinstance(stated, list):
-        return [_inputs(one) for one in stated]
-    if isinstance(stated, Mapping) and stated.keys() == {"source", "interpolation", "columns"}:
-        return Inputs(_inputs(stated["source"]), stated["interpolation"], stated["columns"])
-    return stated
-
-
-def checked_inputs(manifest: Mapping[str, Any], arguments: Mapping[str, Any]) -> tuple[InputCheck, ...]:
+def checked_inputs(recorded: RecordedRun, system: Path, outside: Sequence[Path]) -> tuple[InputCheck, ...]:
     """State of each input file of the run: the same, changed or missing.
 
     Raises
@@ -200,27 +261,12 @@ def checked_inputs(manifest: Mapping[str, Any], arguments: Mapping[str, Any]) ->
     CannotReproduce
         The system is not there.
     """
-    system = Path(arguments["system"])
     if not system.exists():
         raise CannotReproduce(f"{system}: the system is not there any more; --system says where it is now")
-    given = [Path(text) for text in _texts({**arguments, "start_values": None}) if Path(text).is_absolute()]
-    with open_archive(system, arguments.get("allow_outside", ()), settings_file=False) as archive:
+    with Archive.open(system, outside=outside, inside=True) as archive:
         return tuple(
-            InputCheck(one["name"], _state(_place(archive, one["name"], given), one["sha256"]))
-            for one in manifest.get("inputs", ())
+            InputCheck(name, _state(_place(archive, name, recorded.files), digest)) for name, digest in recorded.hashes
         )
-
-
-def _texts(value: Any) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case list() | tuple():
-            for one in value:
-                yield from _texts(one)
-        case Mapping():
-            for one in value.values():
-                yield from _texts(one)
 
 
 def _place(archive: Archive, name: str, given: Sequence[Path]) -> Path:
@@ -232,11 +278,9 @@ def _place(archive: Archive, name: str, given: Sequence[Path]) -> Path:
 
 
 def _state(path: Path, digest: str) -> InputState:
-    if not path.is_file():
+    if never_read(path) or not path.is_file():
         return InputState.MISSING
-    with open_bytes(path) as file:
-        same = hashlib.file_digest(file, "sha256").hexdigest() == digest
-    return InputState.SAME if same else InputState.CHANGED
+    return InputState.SAME if sha256(path) == digest else InputState.CHANGED
 
 
 def _other_versions(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
@@ -299,7 +343,9 @@ def judged(
     )
 
 
-def _study_run(name: str, folder: Path, number: int, tolerance: Tolerance, isolated: bool) -> Reproduction:
+def _study_run(
+    name: str, folder: Path, number: int, tolerance: Tolerance, process: _Process, folders: Sequence[Path]
+) -> Reproduction:
     """A run of a study again, with the study as the folder of its results has it."""
     dataset = Dataset(folder)
     with _told():
@@ -308,13 +354,13 @@ def _study_run(name: str, folder: Path, number: int, tolerance: Tolerance, isola
     if row is None:
         raise CannotReproduce(f"{folder} has no run {number}: {counted(len(rows), 'run')} done of {definition['runs']}")
     with _told():
-        wanted = study_from(definition["study"], source=str(Path(definition["folder"]) / DEFINITION))
-        checked = check_study(replace(wanted, switches=switches_of(wanted.system)))
+        wanted = _recorded_study(folder, definition, process, folders)
+        checked = check_study(wanted)
         packed = pack(checked.study, checked.points, checked.signals)
         then = {name: digest for name, digest in definition["files"].items() if name not in packed.unused}
         inputs = tuple(_study_inputs(then, packed.files))
         point = checked.points.at(checked.points.ids.index(row["run"]))
-        outcome = _outcome(checked, Task(row["run"], number, point), isolated)
+        outcome = _outcome(checked, Task(row["run"], number, point), process)
     version = definition["version"]
     versions_told = [] if version == __version__ else [f"ssptool {__version__} (then {version})"]
     reasons = (*changed_inputs(inputs), *versions_told)
@@ -330,12 +376,53 @@ def _study_run(name: str, folder: Path, number: int, tolerance: Tolerance, isola
     return with_results(without_trace, values, remarks)
 
 
-def _outcome(checked: CheckedStudy, task: Task, isolated: bool) -> RunOutcome:
-    if not isolated:
-        with StudyWorker(checked.study, checked.signals) as worker:
-            return worker.run(task)
-    with Runner(checked.study, checked.signals, Bounds(retries=0)) as runner:
-        return next(runner.run([task]))
+def _recorded_study(folder: Path, definition: Mapping[str, Any], process: _Process, folders: Sequence[Path]) -> Study:
+    """The study of a folder of results, which writes no logs, reads no other files, and compiles if the caller says so.
+
+    Raises
+    ------
+    BadStudy, CannotReproduce
+    """
+    table = dict(definition["study"])
+    if isinstance(table.get("settings"), Mapping):
+        table["settings"] = {name: value for name, value in table["settings"].items() if name not in INSIGHT}
+    base, digests = Path(definition["folder"]), tuple(definition["files"].values())
+    allowed = (*with_repositories((Path(), folder)), *folders)
+    require_readable_files(folder, [base / name for name in _named_files(table)], digests, allowed)
+    study = study_from(table, source=str(base / DEFINITION))
+    require_readable_files(folder, list(_value_files(study)), digests, allowed)
+    return replace(study, compile=process.compile, switches=switches_of(study.system, folders))
+
+
+def _named_files(table: Mapping[str, Any]) -> Iterator[str]:
+    """Files that the table of a study names, apart from its system and the values of factors."""
+    design = table.get("design")
+    yield from _texts([table.get(name) for name in ("parameters", "inputs", "scenario")])
+    yield from _texts(design.get("file") if isinstance(design, Mapping) else None)
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
+
+
+def _value_files(study: Study) -> Iterator[Path]:
+    """Files that are values of factors."""
+    for factor in study.factors:
+        if factor.role in (FactorRole.FMU, FactorRole.PARAMETERS):
+            levels = factor.source.values if isinstance(factor.source, Levels) else ()
+            rows = study.design.values.get(factor.name, ()) if isinstance(study.design, TableDesign) else ()
+            yield from (study.file(str(value)) for value in (*levels, *rows))
+
+
+def _outcome(checked: CheckedStudy, task: Task, process: _Process) -> RunOutcome:
+    with StudyWorker(checked.study, checked.signals) as worker:
+        if process.isolated or process.limits != Limits():
+            return worker.run_apart(task, process.limits)
+        return worker.run(task)
 
 
 def _study_inputs(then: Mapping[str, str], now: Mapping[str, str]) -> Iterator[InputCheck]:

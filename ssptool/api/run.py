@@ -184,8 +184,7 @@ def simulate(
         None if output_step is None else seconds("output_step", output_step),
     )
     limits = replace(
-        _limits(timeout, step_timeout, memory_limit),
-        sandbox=flag("sandbox", sandbox),
+        limits_of(timeout, step_timeout, memory_limit, flag("sandbox", sandbox)),
         go_on=_callable("go_on", go_on, "a function without arguments"),
     )
     limited = limits != Limits()
@@ -338,11 +337,13 @@ class Simulation(simulation.SteppedRun):
             super().__exit__(kind, error, trace)
 
 
-def _limits(timeout: object, step_timeout: object, memory_limit: object) -> Limits:
+def limits_of(timeout: object, step_timeout: object, memory_limit: object, sandbox: bool) -> Limits:
+    """Limits of a child process, from times [s] and memory [MiB] as a caller states them."""
     return Limits(
         None if timeout is None else seconds("timeout", timeout),
         None if step_timeout is None else seconds("step_timeout", step_timeout),
         None if memory_limit is None else int(number("memory_limit", memory_limit) * MIB),
+        sandbox,
     )
 
 

@@ -41,17 +41,10 @@ StartValues = Annotated[
         help="Set one parameter or start value, in the variable's unit, e.g. System1.m1=2; repeated: several.",
     ),
 ]
+PROCESS = "Process and pace"
+"""Panel of the help."""
+
 WHAT_IS_COMPILED = "Compile FMUs that bring C or C++ sources and no library for this platform, into a cache."
-Env = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--env",
-        metavar="NAME",
-        rich_help_panel="Process and pace",
-        help="Let FMUs see this environment variable too, beside those that FMUs need (docs/running.md); repeated: "
-        "several.",
-    ),
-]
 Accept = Annotated[
     list[str] | None,
     typer.Option(
@@ -97,6 +90,89 @@ def time(text: str | float) -> float:
         return parse_time(text)
     except ValueError as error:
         raise typer.BadParameter(f"must be {error}; found {text!r}") from None
+
+
+Isolated = Annotated[
+    bool,
+    typer.Option(
+        "--isolated/--in-process",
+        show_default=False,
+        rich_help_panel=PROCESS,
+        help="Run the FMUs in a process of their own (the default), or in this one, where a crash ends everything, but "
+        "for those that --processes moves.",
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        parser=time,
+        metavar="T",
+        rich_help_panel=PROCESS,
+        help="End the run after this wall time, such as 2min.",
+    ),
+]
+Compile = Annotated[
+    bool,
+    typer.Option(
+        "--compile",
+        rich_help_panel=PROCESS,
+        help=WHAT_IS_COMPILED,
+    ),
+]
+StepTimeout = Annotated[
+    float | None,
+    typer.Option(
+        "--step-timeout",
+        parser=time,
+        metavar="T",
+        rich_help_panel=PROCESS,
+        help="End the run when one macro step takes longer than this wall time.",
+    ),
+]
+MemoryLimit = Annotated[
+    int | None,
+    typer.Option(
+        "--memory-limit",
+        metavar="MIB",
+        min=1,
+        rich_help_panel=PROCESS,
+        help="End the run when its FMUs need more memory than this, in MiB.",
+    ),
+]
+Sandbox = Annotated[
+    bool,
+    typer.Option(
+        "--sandbox",
+        rich_help_panel=PROCESS,
+        help="Give the FMUs no network, only their own files and the system's libraries to read, and only a temporary "
+        "folder to write (Linux).",
+    ),
+]
+Env = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--env",
+        metavar="NAME",
+        rich_help_panel=PROCESS,
+        help="Let FMUs see this environment variable too, beside those that FMUs need (docs/running.md); repeated: "
+        "several.",
+    ),
+]
+
+
+def process_options(
+    isolated: Isolated = True,
+    timeout: Timeout = None,
+    step_timeout: StepTimeout = None,
+    memory_limit: MemoryLimit = None,
+    sandbox: Sandbox = False,
+    compile: Compile = False,
+    env: Env = None,
+) -> dict[str, Any]:
+    """Options of the process of the FMUs, as keyword arguments of the public API."""
+    limits = {"timeout": timeout, "step_timeout": step_timeout, "memory_limit": memory_limit}
+    return {"isolated": isolated, **limits, "sandbox": sandbox, "compile": compile, "env": env or ()}
 
 
 class TextOrJson(StrEnum):

@@ -10,7 +10,7 @@ import typer
 import ssptool
 from ssptool.arguments import parse_time
 from ssptool.cli.app import say
-from ssptool.cli.options import SystemPath, TextOrJson, Variant, bundled
+from ssptool.cli.options import SystemPath, TextOrJson, Variant, bundled, process_options
 from ssptool.cli.options import time as time_option
 from ssptool.documents.foreign_files import own_output
 from ssptool.errors import WrongValue
@@ -296,16 +296,6 @@ def report_command(
     say(f"report: {path}")
 
 
-Isolated = Annotated[
-    bool,
-    typer.Option(
-        "--isolated/--in-process",
-        show_default=False,
-        help="Run the FMUs in a process of their own (the default), or in this one.",
-    ),
-]
-
-
 def allowed(
     absolute: Annotated[
         float | None, typer.Option(metavar="VALUE", help="Allowed deviation, in the unit of each signal.")
@@ -321,7 +311,7 @@ def allowed(
     return Tolerance(**{"relative": 0.0, **widths}) if widths else None
 
 
-@bundled(tolerance=allowed)
+@bundled(tolerance=allowed, process=process_options)
 def reproduce_command(
     result: Annotated[
         str,
@@ -345,14 +335,22 @@ def reproduce_command(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Keep the results of the new run in this file."),
     ] = None,
-    isolated: Isolated = True,
+    allow_outside: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--allow-outside",
+            metavar="FOLDER",
+            help="Also read files in this folder: around an .ssp, or named by the manifest; repeated: several.",
+        ),
+    ] = None,
+    process: dict[str, Any],
     format: Annotated[TextOrJson, typer.Option("--format", help="How to print the verdict.")] = TextOrJson.TEXT,
 ) -> None:
     """Repeat the run of a result, and compare the values.
 
-    The manifest of the result says what to run: system, arguments, settings. Files that are not as they were are named,
-    and so are other versions of libraries. Exit status: 0 if all bits are the same, or all values inside the tolerance;
-    1 if they differ; 2 if the run cannot be made.
+    The manifest of the result gives the system, its settings, stimuli and parameters; all else are options of this
+    command. It lists changed files and other versions of libraries. Exit status: 0 if all bits are the same, or all
+    values inside the tolerance; 1 if they differ; 2 if the run cannot be made.
 
     For example `ssptool reproduce plant.csv`, or `ssptool reproduce springs.study#17`.
     """
@@ -362,7 +360,8 @@ def reproduce_command(
         system=system,
         output=output,
         tolerance=tolerance,
-        isolated=isolated,
+        allow_outside=allow_outside or [],
+        **process,
     )
     say(ssptool.REPRODUCTION_RENDERERS[format.value](reproduction), verbatim=format is TextOrJson.JSON)
     raise typer.Exit(0 if reproduction.same else 1)

@@ -16,10 +16,16 @@ import typer
 import ssptool
 from ssptool.cli.app import complain, say, sentence
 from ssptool.cli.options import (
-    WHAT_IS_COMPILED,
+    PROCESS,
     Accept,
+    Compile,
     Env,
+    Isolated,
+    MemoryLimit,
+    Sandbox,
+    StepTimeout,
     SystemPath,
+    Timeout,
     bundled,
     changes_from,
     codes,
@@ -40,8 +46,8 @@ if TYPE_CHECKING:
     from ssptool.engine.run.loops import LoopReport
     from ssptool.engine.run.result import Result, Statistics
 
-RESULTS, PROCESS = "Results", "Process and pace"
-"""Panels of the help."""
+RESULTS = "Results"
+"""Panel of the help."""
 
 Output = Annotated[
     Path | None,
@@ -79,63 +85,6 @@ OutputStep = Annotated[
 Plot = Annotated[
     Path | None,
     typer.Option("--plot", metavar="FILE", help="Draw the results: .png, .svg, .pdf or .html."),
-]
-Isolated = Annotated[
-    bool,
-    typer.Option(
-        "--isolated/--in-process",
-        show_default=False,
-        rich_help_panel=PROCESS,
-        help="Run the FMUs in a process of their own (the default), or in this one, where a crash ends everything, but "
-        "for those that --processes moves.",
-    ),
-]
-Timeout = Annotated[
-    float | None,
-    typer.Option(
-        "--timeout",
-        parser=time,
-        metavar="T",
-        rich_help_panel=PROCESS,
-        help="End the run after this wall time, such as 2min.",
-    ),
-]
-Compile = Annotated[
-    bool,
-    typer.Option(
-        "--compile",
-        rich_help_panel=PROCESS,
-        help=WHAT_IS_COMPILED,
-    ),
-]
-StepTimeout = Annotated[
-    float | None,
-    typer.Option(
-        "--step-timeout",
-        parser=time,
-        metavar="T",
-        rich_help_panel=PROCESS,
-        help="End the run when one macro step takes longer than this wall time.",
-    ),
-]
-MemoryLimit = Annotated[
-    int | None,
-    typer.Option(
-        "--memory-limit",
-        metavar="MIB",
-        min=1,
-        rich_help_panel=PROCESS,
-        help="End the run when its FMUs need more memory than this, in MiB.",
-    ),
-]
-Sandbox = Annotated[
-    bool,
-    typer.Option(
-        "--sandbox",
-        rich_help_panel=PROCESS,
-        help="Give the FMUs no network, only their own files and the system's libraries to read, and only a temporary "
-        "folder to write (Linux).",
-    ),
 ]
 Realtime = Annotated[
     float | None,

@@ -93,12 +93,8 @@ def run(
     """
     if realtime is not None:
         Pace(realtime, 0.0)  # refuses a factor that cannot be
-    if limits is not None and not isolated:
-        raise ContradictingSettings(
-            "limits or a sandbox without isolation",
-            "they need a child process for the FMUs",
-            "leave out isolated=False, or the limits",
-        )
+    if limits is not None:
+        require_isolation(isolated)
     tell(NOTHING)
     recording = recording or Recording(output)
     logs = plan.settings.log_loops, plan.settings.log_coupling, plan.settings.fmu_log
@@ -111,6 +107,16 @@ def run(
         recorder = _recorder(plan, recording, progress, thread, _worth_keeping(recording.output, before))
         origin = partial(manifest, plan, inputs, arguments=arguments)
         return _recorded(job, recorder, (limits or Limits()) if isolated else None, recording.output, origin, before)
+
+
+def require_isolation(isolated: bool) -> None:
+    """Raise ContradictingSettings: there are limits or a sandbox, and no child process."""
+    if not isolated:
+        raise ContradictingSettings(
+            "limits or a sandbox without isolation",
+            "they need a child process for the FMUs",
+            "leave out isolated=False, or the limits",
+        )
 
 
 def _recorded(

@@ -24,6 +24,7 @@ PRINTED_BY = {
     "fmu": RUNS,
     "language_server": ("run", "draw"),
     "network": ("run", "explain"),
+    "results": ("reproduce",),
     "rules": ("validate", "rule", *RUNS),
     "studies": ("study", "plot", "report"),
     "studio": ("study",),

@@ -1,0 +1,178 @@
+"""Run as a manifest records it: its system, settings, stimuli and parameters.
+
+A manifest comes with results, also with those of other people. Nothing else in it is used: it names no file to write,
+no environment, no option of a process, and no folder that may be read. The caller states these.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+from ssptool.documents.foreign_files import open_bytes
+from ssptool.documents.outside import below, never_read, real
+from ssptool.engine.recording.formats import misfits
+from ssptool.engine.run.manifest import INSIGHT
+from ssptool.engine.settings import Settings
+from ssptool.engine.stimuli.inputs import Inputs
+from ssptool.errors import abbreviated, similar_names
+from ssptool.results.reproduction import CannotReproduce
+
+_SCALAR = (str, int, float, bool)
+_TEXT_OR_NONE = (str, NoneType)
+_ARGUMENTS: Mapping[str, Any] = {
+    "variant?": _TEXT_OR_NONE,
+    "parameters?": [str],
+    "start_values?": {"*": _SCALAR},
+    "inputs?": (Mapping, list, str, NoneType),
+    "interpolation?": ({"*": str}, str, NoneType),
+    "scenario?": _TEXT_OR_NONE,
+    "accept?": [str],
+    "record?": [str],
+    "every?": int,
+    "output_step?": (int, float, NoneType),
+}
+"""Arguments that are used, with their types."""
+
+_INPUTS: Mapping[str, Any] = {"source": (Mapping, list, str), "interpolation": str, "columns": {"*": str}}
+_CONSTANTS: Mapping[str, Any] = {"*": _SCALAR}
+
+_CALLERS = frozenset({"system", "allow_outside", "settings_file", "compile"})
+"""Arguments of a run that whoever repeats it states; `system` is read by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """Run of a manifest.
+
+    Attributes
+    ----------
+    system
+        Path of the system at the time of the run.
+    settings
+        Its settings, without logs.
+    arguments
+        Keywords of `simulate`: stimuli, parameters, accepted rules and recorded rows.
+    files
+        Files that the arguments name.
+    hashes
+        Name of an input of the run → its SHA-256.
+    """
+
+    system: Path
+    settings: Settings
+    arguments: Mapping[str, Any]
+    files: tuple[Path, ...]
+    hashes: tuple[tuple[str, str], ...]
+
+
+def recorded_run(result: Path, manifest: Mapping[str, Any]) -> RecordedRun:
+    """The run of a manifest that `read_manifest` has read.
+
+    Raises
+    ------
+    CannotReproduce
+        An argument or a setting is unknown, or has another type.
+    WrongArgument
+        The value of a setting is not allowed.
+    """
+    given, settings = manifest["arguments"], manifest["settings"]
+    known = {name.removesuffix("?") for name in _ARGUMENTS}
+    _refuse_unknown(result, "argument", given, known | _CALLERS)
+    _refuse_unknown(result, "setting", settings, {one.name for one in fields(Settings)})
+    stated = {name: value for name, value in given.items() if name in known}
+    if faults := [*misfits(stated, _ARGUMENTS, "it"), *_faults_of_inputs(stated.get("inputs"))]:
+        raise CannotReproduce(f"{result}: the arguments in its manifest are damaged: {faults[0]}")
+    if not isinstance(given.get("system"), str):
+        raise CannotReproduce(f"{result}: its manifest does not name the system")
+    values = {**stated, "inputs": _inputs(stated.get("inputs"))}
+    return RecordedRun(
+        Path(given["system"]),
+        Settings.of({name: value for name, value in settings.items() if name not in INSIGHT}, {}),
+        values,
+        tuple(_files(stated)),
+        tuple((one["name"], one["sha256"]) for one in manifest.get("inputs", ())),
+    )
+
+
+def _refuse_unknown(result: Path, kind: str, found: Mapping[str, Any], known: set[str]) -> None:
+    if unknown := [name for name in found if name not in known]:
+        near = similar_names(unknown[0], known, 1)
+        meant = f" (did you mean {near[0]}?)" if near else ""
+        raise CannotReproduce(
+            f"{result}: its manifest has the {kind} {abbreviated(map(repr, unknown))}{meant}, which reproduce does not "
+            "take from a manifest; run the system again to get results with a manifest of this version"
+        )
+
+
+def _faults_of_inputs(stated: Any) -> Iterator[str]:
+    match stated:
+        case list():
+            for one in stated:
+                yield from _faults_of_inputs(one)
+        case Mapping() if stated.keys() == _INPUTS.keys():
+            yield from misfits(stated, _INPUTS, "inputs")
+            yield from _faults_of_inputs(stated["source"])
+        case Mapping():
+            yield from misfits(stated, _CONSTANTS, "inputs")
+        case str() | None:
+            return
+        case _:
+            yield f"inputs has {type(stated).__name__}"
+
+
+def _inputs(stated: Any) -> Any:
+    """Inputs as they were given."""
+    if isinstance(stated, list):
+        return [_inputs(one) for one in stated]
+    if isinstance(stated, Mapping) and stated.keys() == _INPUTS.keys():
+        return Inputs(_inputs(stated["source"]), stated["interpolation"], stated["columns"])
+    return stated
+
+
+def _files(arguments: Mapping[str, Any]) -> Iterator[Path]:
+    yield from map(Path, arguments.get("parameters", ()))
+    yield from _input_files(arguments.get("inputs"))
+    if arguments.get("scenario"):
+        yield Path(arguments["scenario"])
+
+
+def _input_files(stated: Any) -> Iterator[Path]:
+    match stated:
+        case str():
+            yield Path(stated)
+        case list():
+            for one in stated:
+                yield from _input_files(one)
+        case Mapping() if stated.keys() == _INPUTS.keys():
+            yield from _input_files(stated["source"])
+
+
+def require_readable_files(
+    result: Path | str, files: Sequence[Path], hashes: Sequence[str], folders: Sequence[Path]
+) -> None:
+    """Refuse files that a manifest names in other folders than these, except those that are as they were in the run:
+    whoever wrote the manifest knew what is in them.
+
+    Raises
+    ------
+    CannotReproduce
+        The message names the file, and the option that allows its folder.
+    """
+    allowed = [real(folder) for folder in folders]
+    for file in files:
+        if never_read(file):
+            raise CannotReproduce(f"{result}: its manifest names {file}, a file of the kernel, which is never read")
+        if not below(real(file), allowed) and file.is_file() and sha256(file) not in hashes:
+            raise CannotReproduce(
+                f"{result}: its manifest names {file}, which is not the file of the run, and lies outside the working "
+                f"folder and that of the results; if the run may read it: --allow-outside {file.parent}"
+            )
+
+
+def sha256(file: Path) -> str:
+    """Raises OSError, SpecialFile."""
+    with open_bytes(file) as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
