@@ -213,7 +213,8 @@ def valid(
         refused, accepted = judge(report, codes, switches)
         if refused:
             raise InvalidSystem(report, refused, unused_acceptance(report, refused, codes, switches))
-        yield ValidSystem(archive, structure, accepted, switches.outside, report.files)
+        documents = (archive.default,) if archive.is_generated else report.files
+        yield ValidSystem(archive, structure, accepted, switches.outside, documents)
 
 
 def parameter_files(given: Files) -> tuple[Path, ...]:

@@ -13,9 +13,10 @@ from urllib.parse import unquote
 
 from ssptool.api.check import Files, Subjects, ValidateOptions, refuse_unknown, shows, validate_scope
 from ssptool.arguments import seconds
-from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
+from ssptool.documents.archive import LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Severity
 from ssptool.documents.foreign_files import ArchiveLimits, own_output
+from ssptool.documents.generated import MODEL_DESCRIPTION
 from ssptool.documents.saving import ChangedMeanwhile as ChangedMeanwhile
 from ssptool.documents.saving import LinkLeadsOut as LinkLeadsOut
 from ssptool.documents.saving import replaced_atomically
@@ -477,7 +478,7 @@ def convert(source: Path | str, target: Path | str) -> Converted:
     with Archive.open(source) as archive:
         if not archive.is_generated:
             raise EditError(f"{source} is an SSP already: `ssptool pack` and `ssptool unpack` change its form")
-        if archive.default == DEFAULT_STRUCTURE:
+        if archive.default == MODEL_DESCRIPTION:
             return _converted_fmu(archive, target)
         with Archive.create(target, archive.structure().to_bytes()) as made:
             for name in archive.names():

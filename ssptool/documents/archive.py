@@ -255,8 +255,8 @@ class Archive:
         return self._entries.notes if isinstance(self._entries, GeneratedEntries) else ()
 
     def stated(self, name: str) -> str:
-        """The path of a missing entry as the user's file states it."""
-        return self._entries.missing.get(name, name) if isinstance(self._entries, GeneratedEntries) else name
+        """The name of an entry, existing or not, as the user knows it: of a generated system that in its source."""
+        return self._entries.stated(name) if isinstance(self._entries, GeneratedEntries) else name
 
     @property
     def zip_facts(self) -> ZipFacts | None:

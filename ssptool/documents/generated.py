@@ -3,17 +3,19 @@
 A single FMU is a system of one component, named like its file. All layers above see an archive like any other.
 """
 
+import posixpath
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from lxml import etree
 
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import UNREADABLE_ZIP, ArchiveLimits, ForeignZip, read_bytes
-from ssptool.documents.storage import MissingEntry, ZipEntries
+from ssptool.documents.storage import NESTING_MARK, MissingEntry, ZipEntries
 from ssptool.documents.vocabulary import EXPORTED_SYSTEM, EXPORTED_VARIANT, SSC, SSD
 from ssptool.documents.xml_text import quoted
 from ssptool.tempfiles import TemporaryFolder
@@ -21,7 +23,6 @@ from ssptool.working_directory import copied_from, forget_copies
 
 STRUCTURE = "SystemStructure.ssd"
 MODEL_DESCRIPTION = "modelDescription.xml"
-_SIGNALS = etree.XPath("ModelVariables/*[@causality='input' or @causality='output']")
 _LARGEST = 256 * 1024 * 1024
 """Maximum size of a model description [bytes]."""
 
@@ -30,8 +31,8 @@ class GeneratedEntries:
     """The entries of a generated system: `made` are generated contents, `files` are files on disk.
 
     A folder in `files` is an unpacked FMU, packed on demand. `documents` are structures generated from an entry, under
-    its name; `notes` are their differences from the source. `missing` maps entries of missing files to the paths in the
-    user's file.
+    its name; `notes` are their differences from the source. `stated` maps entries, also of missing files, to the paths
+    by which the user knows them.
     """
 
     def __init__(
@@ -40,12 +41,12 @@ class GeneratedEntries:
         files: Mapping[str, Path],
         documents: Mapping[str, Document] | None = None,
         notes: tuple[str, ...] = (),
-        missing: Mapping[str, str] | None = None,
+        stated: Mapping[str, str] | None = None,
     ) -> None:
         self._made = made
         self.notes = notes
         self.documents = documents or {}
-        self.missing = missing or {}
+        self._stated = stated or {}
         self._files = files
         self._folder: TemporaryFolder | None = None
 
@@ -75,6 +76,15 @@ class GeneratedEntries:
                 _pack(on_disk, path)
                 copied_from(on_disk, path)
         return path
+
+    def stated(self, name: str) -> str:
+        """The name of an entry, or of a file in an FMU, as the user knows it."""
+        entry, mark, inside = name.partition(NESTING_MARK)
+        if entry not in self._stated:
+            return name
+        if mark and entry in self._files and self._files[entry].is_dir():
+            return posixpath.normpath(f"{self._stated[entry]}/{inside}")
+        return self._stated[entry] + mark + inside
 
     def close(self) -> None:
         if self._folder is not None:
@@ -118,8 +128,17 @@ def system_of_fmu(path: Path) -> GeneratedEntries:
     """A system of one component: the FMU at `path`, a zip or an unpacked folder, with its inputs and outputs."""
     stem = path.resolve().name if path.is_dir() else path.stem
     source = f"resources/{stem}.fmu"
-    structure = _structure(component_name(stem), source, _parse(_model_description(path)))
-    return GeneratedEntries({STRUCTURE: structure.encode()}, {source: path})
+    description = _model_description(path)
+    root = _parse(description)
+    signals = _signals(root)
+    structure = _structure(component_name(stem), source, signals).encode()
+    document = Document(MODEL_DESCRIPTION, structure, tuple(_lines(root, signals)))
+    stated = {source: "."}
+    if not path.is_dir():
+        stated = {source: path.name, MODEL_DESCRIPTION: f"{path.name}{NESTING_MARK}{MODEL_DESCRIPTION}"}
+    return GeneratedEntries(
+        {MODEL_DESCRIPTION: description}, {source: path}, {MODEL_DESCRIPTION: document}, stated=stated
+    )
 
 
 def component_name(stem: str) -> str:
@@ -127,9 +146,9 @@ def component_name(stem: str) -> str:
     return stem.replace(".", "_") or "fmu"
 
 
-def _structure(name: str, source: str, description: etree._Element | None) -> str:
+def _structure(name: str, source: str, signals: list["SignalOfFmu"]) -> str:
     """Connectors state no types, units and sizes, so those of the FMU's variables count (SSP 2.0)."""
-    connectors = "".join(f"\n          {_connector(variable)}" for variable in _signals(description))
+    connectors = "".join(f"\n          {_connector(signal)}" for signal in signals)
     inside = f"\n        <ssd:Connectors>{connectors}\n        </ssd:Connectors>" if connectors else ""
     stated = f'name={quoted(name)} type="application/x-fmu-sharedlibrary" source={quoted(quote(source))}'
     return f"""<?xml version="1.0" encoding="UTF-8"?>
@@ -144,17 +163,36 @@ def _structure(name: str, source: str, description: etree._Element | None) -> st
 """
 
 
-def _connector(variable: etree._Element) -> str:
+def _connector(signal: "SignalOfFmu") -> str:
     """The connector of a variable; of an array it states the number of dimensions."""
-    stated = f"name={quoted(variable.get('name', ''))} kind={quoted(variable.get('causality', ''))}"
-    dimensions = "<ssc:Dimension/>" * len(variable.findall("Dimension"))
+    stated = f"name={quoted(signal.name)} kind={quoted(signal.causality)}"
+    dimensions = "<ssc:Dimension/>" * signal.dimensions
     return f"<ssd:Connector {stated}>{dimensions}</ssd:Connector>" if dimensions else f"<ssd:Connector {stated}/>"
 
 
-def fmu_facts(path: Path | None) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The model's name, and names and causalities of inputs and outputs; empty for a missing FMU."""
+def _lines(description: etree._Element | None, signals: list["SignalOfFmu"]) -> Iterator[int]:
+    """The line in the model description for each element of the structure: of connectors that of the variable."""
+    stated: Any = None if description is None else description.sourceline
+    line = int(stated or 1)
+    around = 5 if signals else 4  # root, System, Elements, Component, Connectors
+    yield from [line] * around
+    for signal in signals:
+        yield from [signal.line] * (1 + signal.dimensions)
+
+
+class SignalOfFmu(NamedTuple):
+    """An input or output of an FMU, with the number of its dimensions and its line in the model description."""
+
+    name: str
+    causality: str
+    dimensions: int
+    line: int
+
+
+def fmu_facts(path: Path | None) -> tuple[str, dict[str, str]]:
+    """The model's name, and the causality of each input and output; empty for a missing FMU."""
     root = None if path is None else _parse(_model_description(path))
-    signals = tuple((variable.get("name", ""), variable.get("causality", "")) for variable in _signals(root))
+    signals = {signal.name: signal.causality for signal in _signals(root)}
     return ("" if root is None else root.get("modelName", "")), signals
 
 
@@ -170,10 +208,62 @@ def _model_description(path: Path) -> bytes:
         return b""
 
 
-def _signals(description: etree._Element | None) -> list[etree._Element]:
-    """The variables that are inputs and outputs (FMI 1.0 to 3.0)."""
-    found: Any = [] if description is None else _SIGNALS(description)
-    return [variable for variable in found if variable.get("name")]
+def _signals(description: etree._Element | None) -> list[SignalOfFmu]:
+    """The variables that are inputs and outputs (FMI 1.0 to 3.0), each name once; parameters of FMI 1.0 are neither."""
+    if description is None:
+        return []
+    parameters_are_inputs = description.get("fmiVersion", "").startswith("1.")
+    found = {}
+    for variable in description.iterfind("ModelVariables/*"):
+        name, causality = variable.get("name"), variable.get("causality", "")
+        if not name or name in found or causality not in ("input", "output"):
+            continue
+        if not (parameters_are_inputs and fmi1_role(variable).causality == "parameter"):
+            line: Any = variable.sourceline  # lxml's stubs give it a type that mypy cannot narrow
+            found[name] = SignalOfFmu(name, causality, len(variable.findall("Dimension")), int(line or 0))
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Fmi1Role:
+    """Causality, variability and `initial` of an FMI 1.0 variable, in terms of FMI 2.0."""
+
+    causality: str
+    variability: str
+    initial: str | None
+
+
+def fmi1_role(variable: etree._Element) -> Fmi1Role:
+    """The role of an FMI 1.0 ScalarVariable in terms of FMI 2.0.
+
+    Inputs and variables with a start value can be set (SSP 2.0 §5.2.3), which `initial` expresses. An internal
+    parameter without start value is calculated by the FMU.
+    """
+    causality, variability = (
+        variable.get("causality", "internal"),
+        variable.get("variability", _default_variability(variable)),
+    )
+    causality = "local" if causality == "internal" else causality
+    initial = _fmi1_initial(variable)
+    if variability != "parameter":
+        return Fmi1Role(causality, variability, None if causality == "input" else initial)
+    if causality == "output":
+        return Fmi1Role("calculatedParameter", "fixed", initial)
+    if causality == "input":
+        return Fmi1Role("parameter", "fixed", "exact")
+    return Fmi1Role("local" if initial == "calculated" else "parameter", "fixed", initial)
+
+
+def _default_variability(variable: etree._Element) -> str:
+    """The schema's default is continuous, which only Reals can be."""
+    return "continuous" if variable.find("Real") is not None else "discrete"
+
+
+def _fmi1_initial(variable: etree._Element) -> str:
+    for child in variable:
+        if child.get("start") is not None:
+            return "approx" if child.get("fixed", "").strip() in ("false", "0") else "exact"
+    return "calculated"
 
 
 def parsed_model_description(description: bytes) -> etree._Element:

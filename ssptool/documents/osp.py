@@ -84,20 +84,21 @@ def system_of_osp(path: Path) -> GeneratedEntries:
         raise InvalidDocument(*reader.problems)
     document = Document(file.name, structure, lines)
     return GeneratedEntries(
-        {file.name: source}, reader.files, {file.name: document}, tuple(reader.notes), reader.missing
+        {file.name: source}, reader.files, {file.name: document}, tuple(reader.notes), reader.stated
     )
 
 
 class _OspReader:
-    """Reads one OspSystemStructure; `problems` are features without counterpart, `files` the FMUs by entry, `missing`
-    the stated paths of missing FMUs.
+    """Reads one OspSystemStructure; `problems` are features without counterpart, `files` the FMUs by entry, `stated`
+    the paths of all FMUs as the file states them.
     """
 
     def __init__(self, file: Path, document: Document) -> None:
         self.file, self.document, self.root = file, document, document.root
         self.problems: list[Diagnostic] = []
         self.files: dict[str, Path] = {}
-        self.missing: dict[str, str] = {}
+        self.stated: dict[str, str] = {}
+        self._places: dict[str, Path] = {}
         self.notes: list[str] = []
         if _name(self.root) != "OspSystemStructure":
             position = Position(file.name, document.line_of(self.root))
@@ -107,7 +108,7 @@ class _OspReader:
         self.sources = {name: self._source(node.get("source", "")) for name, node in self.simulators.items()}
         facts = {name: fmu_facts(self._fmu(name)) for name in self.simulators}
         self.models = {name: model for name, (model, _) in facts.items()}
-        self.causalities = {name: dict(signals) for name, (_, signals) in facts.items()}
+        self.causalities = {name: signals for name, (_, signals) in facts.items()}
         self._check_names()
 
     def structure(self) -> tuple[bytes, tuple[int, ...]]:
@@ -154,7 +155,7 @@ class _OspReader:
 
     def _connectors(self, name: str, links: tuple[OspConnection, ...]) -> dict[str, str]:
         """Connectors of the FMU; for a missing FMU the connected ones."""
-        if found := dict(self.causalities[name]):
+        if found := self.causalities[name]:
             return found
         for link in links:
             for end, kind in ((link.start, "output"), (link.end, "input")):
@@ -190,13 +191,13 @@ class _OspReader:
         place = self.file.parent / stated
         outside = is_outside(place) or any(map(is_outside, links_below(place)))
         number = 1
-        while self.files.get(entry, place) != place or self.missing.get(entry, stated) != stated:
+        while self._places.get(entry, place) != place:
             number += 1
             entry = f"resources/{Path(stated).stem}_{number}{Path(stated).suffix}"
+        self._places[entry] = place
+        self.stated.setdefault(entry, stated)
         if not outside and place.exists():
             self.files[entry] = place
-        else:
-            self.missing[entry] = stated
         return quote(entry)
 
     def _fmu(self, name: str) -> Path | None:

@@ -115,9 +115,14 @@ def export_fmu(
 
 
 def _save_package(archive: Archive, target: Path) -> None:
-    """The system, without what is no part of it; of a lone `.ssd` this with the files that were read for it."""
-    files = [name for name in archive.files_read if name != archive.default]
-    if not archive.is_lone or DEFAULT_STRUCTURE in files:
+    """The system, without what is no part of it; of a lone `.ssd` this with the files that were read for it; of an FMU
+    or a system of another format its structure with its FMUs.
+    """
+    if archive.is_generated:
+        files = [name for name in archive.names() if name != archive.default]
+    else:
+        files = [name for name in archive.files_read if name != archive.default]
+    if not (archive.is_lone or archive.is_generated) or DEFAULT_STRUCTURE in files:
         archive.save(target, without=aside(archive).keys() - referenced(archive))
         return
     with Archive.create(target, archive.content(archive.default)) as made:

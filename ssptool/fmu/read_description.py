@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 
 from lxml import etree
 
+from ssptool.documents.generated import fmi1_role
 from ssptool.errors import abbreviated
 from ssptool.fmu.description import (
     Causality,
@@ -351,48 +352,6 @@ def _dependencies(unknowns: Iterable[Any], aliases: Aliases) -> Dependencies:
 
 
 NEGATED_ALIAS = "negatedAlias"
-
-
-@dataclass(frozen=True, slots=True)
-class Fmi1Role:
-    """Causality, variability and `initial` of an FMI 1.0 variable, in terms of FMI 2.0."""
-
-    causality: str
-    variability: str
-    initial: str | None
-
-
-def fmi1_role(variable: etree._Element) -> Fmi1Role:
-    """The role of an FMI 1.0 ScalarVariable in terms of FMI 2.0.
-
-    Inputs and variables with a start value can be set (SSP 2.0 §5.2.3), which `initial` expresses. An internal
-    parameter without start value is calculated by the FMU.
-    """
-    causality, variability = (
-        variable.get("causality", "internal"),
-        variable.get("variability", _default_variability(variable)),
-    )
-    causality = "local" if causality == "internal" else causality
-    initial = _fmi1_initial(variable)
-    if variability != "parameter":
-        return Fmi1Role(causality, variability, None if causality == "input" else initial)
-    if causality == "output":
-        return Fmi1Role("calculatedParameter", "fixed", initial)
-    if causality == "input":
-        return Fmi1Role("parameter", "fixed", "exact")
-    return Fmi1Role("local" if initial == "calculated" else "parameter", "fixed", initial)
-
-
-def _default_variability(variable: etree._Element) -> str:
-    """The schema's default is continuous, which only Reals can be."""
-    return "continuous" if variable.find("Real") is not None else "discrete"
-
-
-def _fmi1_initial(variable: etree._Element) -> str:
-    for child in variable:
-        if child.get("start") is not None:
-            return "approx" if child.get("fixed", "").strip() in ("false", "0") else "exact"
-    return "calculated"
 
 
 def fmi1_dependencies(variables: Iterable[etree._Element]) -> Mapping[str, frozenset[str] | None]:

@@ -205,6 +205,8 @@ class Report:
         subject = Path(self.subject)
         if self.folder is not None:
             return posixpath.normpath(Path(self.folder, file).as_posix())
+        if file.startswith(subject.name + NESTING_MARK):  # a lone FMU
+            return subject.with_name(file).as_posix()
         return subject.as_posix() if file in ("", subject.name) else f"{subject.as_posix()}{NESTING_MARK}{file}"
 
     def from_here(self, diagnostic: Diagnostic) -> Diagnostic:

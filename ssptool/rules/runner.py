@@ -382,18 +382,19 @@ def examine(
 
 
 def _found(package: Package, run: ValidationRun, diagnostics: set[Diagnostic]) -> Found:
-    return Found(
+    found = Found(
         diagnostics,
         tuple(file.name for file in package.files),
         tuple(_skipped(package)),
         _excerpts(package, diagnostics),
         editable(run.fixes, package.archive),
     )
+    return _renamed(found, package.archive.stated) if package.archive.is_generated else found
 
 
 def editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagnostic, Fix]:
     """Diagnostics of the archive's own documents, without those in FMUs and nested packages."""
-    own = set(archive.names()) if fixes else set()
+    own = set(archive.names()) if fixes and not archive.is_generated else set()
     return {diagnostic: fix for diagnostic, fix in fixes.items() if diagnostic.position.file in own}
 
 
@@ -426,17 +427,21 @@ def _not_checked(name: str, reason: str) -> Found:
 
 def _prefixed(found: Found, name: str, whole: Collection[str]) -> Found:
     """The same findings with file names relative to the outer archive; `whole` are names of the nested package."""
+    return _renamed(found, lambda file: name if file in whole else f"{name}{NESTING_MARK}{file}")
 
-    def outside(position: Position) -> Position:
-        inside = f"{name}{NESTING_MARK}{position.file}"
-        return position._replace(file=name if position.file in whole else inside)
+
+def _renamed(found: Found, name_of: Callable[[str], str]) -> Found:
+    """The same findings with other names of files."""
+
+    def at(position: Position) -> Position:
+        return position._replace(file=name_of(position.file))
 
     return Found(
-        {replace(one, position=outside(one.position)) for one in found.diagnostics},
-        tuple(f"{name}{NESTING_MARK}{one}" for one in found.files),
-        tuple(Skipped(f"{name}{NESTING_MARK}{one.file}", one.reason) for one in found.skipped),
-        {outside(position): excerpt for position, excerpt in found.excerpts.items()},
-        {replace(one, position=outside(one.position)): fix for one, fix in found.fixes.items()},
+        {replace(one, position=at(one.position)) for one in found.diagnostics},
+        tuple(map(name_of, found.files)),
+        tuple(Skipped(name_of(one.file), one.reason) for one in found.skipped),
+        {at(position): excerpt for position, excerpt in found.excerpts.items()},
+        {replace(one, position=at(one.position)): fix for one, fix in found.fixes.items()},
     )
 
 
@@ -451,10 +456,10 @@ def _joined(found: list[Found]) -> Found:
 
 
 def _folder(path: Path) -> str | None:
-    """The folder of an archive's files on disk; None for a zip."""
+    """The folder of an archive's files on disk; None for a zip. An `.xml` is a system of another format."""
     if absolute(path).is_dir():
         return str(path)
-    return str(path.parent) if path.suffix.lower() in (".ssd", *LONE_SUFFIXES) else None
+    return str(path.parent) if path.suffix.lower() in (".ssd", ".xml", *LONE_SUFFIXES) else None
 
 
 def _sorted(diagnostics: set[Diagnostic]) -> tuple[Diagnostic, ...]:

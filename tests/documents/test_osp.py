@@ -1,5 +1,6 @@
 """Systems of the Open Simulation Platform: what becomes of each of their statements."""
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from pytest import approx
 import ssptool as api
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.documents.ssd import Connector
 from ssptool.network.annotations import read_annotated
 from tests.engine.dual_mass import RESOURCES
 
@@ -152,6 +154,70 @@ def test_converted_it_is_a_valid_package_with_its_fmus_and_the_same_results(writ
     assert list(api.simulate(converted.path).trace["System1.x1"]) == list(api.simulate(path).trace["System1.x1"])
     with pytest.raises(FileExistsError):
         api.convert(path, converted.path)
+
+
+OF_FMI1 = """<fmiModelDescription fmiVersion="1.0" modelName="Spring" modelIdentifier="Spring" guid="{1}"
+  numberOfContinuousStates="0" numberOfEventIndicators="0">
+<ModelVariables>
+<ScalarVariable name="k" valueReference="0" causality="input" variability="parameter"><Real start="8"/></ScalarVariable>
+<ScalarVariable name="x" valueReference="1" causality="input"><Real start="0"/></ScalarVariable>
+<ScalarVariable name="f" valueReference="2" causality="output"><Real/></ScalarVariable>
+<ScalarVariable name="rate" valueReference="3" causality="output" variability="parameter"><Real/></ScalarVariable>
+</ModelVariables>
+<Implementation><CoSimulation_StandAlone><Capabilities/></CoSimulation_StandAlone></Implementation>
+</fmiModelDescription>"""
+
+
+@pytest.fixture
+def spring(tmp_path):
+    """An FMU of FMI 1.0, whose parameters are inputs of variability parameter, and a system of the platform with it."""
+    (tmp_path / "parts").mkdir()
+    with zipfile.ZipFile(tmp_path / "parts" / "Spring.fmu", "w") as packed:
+        packed.writestr("modelDescription.xml", OF_FMI1)
+    (tmp_path / "OspSystemStructure.xml").write_text(
+        """<OspSystemStructure xmlns="http://opensimulationplatform.com/MSMI/OSPSystemStructure" version="0.1">
+<Simulators>
+<Simulator name="spring" source="parts/Spring.fmu">
+<InitialValues><InitialValue variable="k"><Real value="18"/></InitialValue></InitialValues>
+</Simulator>
+</Simulators>
+</OspSystemStructure>"""
+    )
+    return tmp_path / "parts" / "Spring.fmu"
+
+
+def test_inputs_of_fmi1_that_are_parameters_are_no_connectors(spring, tmp_path):
+    alone, osp = spring, spring.parent.parent
+    converted = [api.convert(system, tmp_path / f"{number}.ssp").path for number, system in enumerate((alone, osp))]
+    for system in (alone, osp, *converted):
+        found = api.validate(system)
+        assert {one.code for one in found.errors} <= {"FMU-101", "FMU-010"}, found.errors
+        with Archive.open(system) as archive:
+            connectors = list(archive.structure().structure.every(Connector))
+        kinds = {one.name: one.kind for one in connectors if one.kind != "parameter"}
+        assert kinds.keys() >= {"x", "f"} and "k" not in kinds
+    (told,) = api.explain(osp, "spring.k")
+    assert told.value == 18.0
+
+
+@pytest.mark.parametrize("form", ["alone", "unpacked", "osp"])
+def test_findings_on_a_made_system_are_about_files_that_the_user_has(spring, tmp_path, form):
+    """Their lines too: the input x, which no connection drives, is in line 5 of the model description."""
+    system, description, line = spring, "Spring.fmu!modelDescription.xml", 5
+    if form == "unpacked":
+        system, description = tmp_path / "unpacked", "modelDescription.xml"
+        with zipfile.ZipFile(spring) as packed:
+            packed.extractall(system)
+    if form == "osp":
+        system, description, line = tmp_path / "OspSystemStructure.xml", "OspSystemStructure.xml", 3
+    report = api.validate(system)
+    known = {description, "Spring.fmu", "parts/Spring.fmu", "parts/Spring.fmu!modelDescription.xml", ""}
+    assert {one.position.file for one in report.diagnostics} <= known, report.diagnostics
+    assert set(report.files) <= known
+    assert not report.fixable
+    with Archive.open(system) as archive:
+        (x,) = [one for one in archive.structure().structure.every(Connector) if one.name == "x"]
+        assert x.position.line == line
 
 
 def test_a_missing_fmu_is_named_as_the_file_states_it(written):

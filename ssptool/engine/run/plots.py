@@ -17,7 +17,7 @@ from ssptool.errors import counted
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """Curves over time, one panel per unit; shows itself in notebooks. `notes` are assumptions of `Trace.assumptions`."""
+    """Curves over time, one panel per unit; shows itself in notebooks. `notes` are those of `Trace.assumptions`."""
 
     curves: tuple[Curve, ...]
     title: str = ""

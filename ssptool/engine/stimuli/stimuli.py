@@ -148,8 +148,8 @@ def known_units(network: Network, more: Mapping[str, PhysicalUnit]) -> dict[str,
 class InputSource:
     """Source of an input: its signal over time, in the unit and type of the input, and its origin in words.
 
-    `file` is the file that it comes from, if it does, `note` a note on what was left out of it. `table` is the component whose output it is; its first value is
-    held before its first row.
+    `file` is the file that it comes from, if it does, `note` a note on what was left out of it. `table` is the
+    component whose output it is; its first value is held before its first row.
     """
 
     signal: Signal
