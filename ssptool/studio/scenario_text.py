@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from ssptool.engine.stimuli.scenario import Event, Scalar
-from ssptool.engine.stimuli.scenario_file import scenario_from
+from ssptool.engine.stimuli.scenario_file import compose, scenario_from
 from ssptool.engine.stimuli.time_signals import Action
 from ssptool.errors import WrongUsage
 
@@ -113,7 +113,7 @@ class _Listed:
 
 
 def _events(text: str) -> _Listed:
-    root: Any = yaml.compose(text, Loader=yaml.SafeLoader)
+    root: Any = compose(text, "scenario")
     key, listed = next((key, value) for key, value in root.value if key.value == "events")
     return _Listed(text, key, listed, bool(root.flow_style))
 

@@ -1,5 +1,6 @@
 """Scenario files in libcosim's layout, YAML or JSON."""
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +14,7 @@ from ssptool.arguments import TIME_UNITS, parse_time
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.documents.foreign_files import read_text
 from ssptool.engine.failure import BadScenario
+from ssptool.engine.stimuli.json_nodes import compose_json, looks_like_json
 from ssptool.engine.stimuli.scenario import Event, Scalar, Scenario
 from ssptool.engine.stimuli.time_signals import Action
 from ssptool.foreign_text import MOST_LEVELS, TOO_DEEP
@@ -42,18 +44,36 @@ def read_scenario(path: Path) -> Scenario:
 
 def scenario_from(text: str, source: str) -> Scenario:
     """A scenario from the text of a file. Raises BadScenario."""
+    return _Reading(source).scenario(compose(text, source))
+
+
+def compose(text: str, source: str) -> yaml.Node | None:
+    """The root of a text in JSON, else in YAML; None if it is empty. Raises BadScenario."""
+    wrong: Exception | None = None
+    if looks_like_json(text):
+        try:
+            return compose_json(text)
+        except json.JSONDecodeError as error:
+            wrong = error  # with comments it may still be YAML
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise BadScenario([DataFinding(source, line, "", f"it is no YAML: {error.problem}")]) from None
-    except yaml.YAMLError as error:
-        raise BadScenario([DataFinding(source, 1, "", f"it is no YAML: {error}")]) from None
-    except RecursionError:
-        raise BadScenario([DataFinding(source, 1, "", TOO_DEEP)]) from None
+        root: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise BadScenario([_fault(source, wrong or error)]) from None
     if _too_deep(root):
         raise BadScenario([DataFinding(source, 1, "", TOO_DEEP)])
-    return _Reading(source).scenario(root)
+    return root
+
+
+def _fault(source: str, error: Exception) -> DataFinding:
+    """What keeps a text from being read, with its line."""
+    match error:
+        case json.JSONDecodeError():
+            return DataFinding(source, error.lineno, "", f"it is not valid JSON: column {error.colno}: {error.msg}")
+        case yaml.MarkedYAMLError(problem_mark=yaml.Mark(line=line)):
+            return DataFinding(source, line + 1, "", f"it is no YAML: {error.problem}")
+        case RecursionError():
+            return DataFinding(source, 1, "", TOO_DEEP)
+    return DataFinding(source, 1, "", f"it is no YAML: {error}")
 
 
 def _too_deep(root: yaml.Node | None) -> bool:

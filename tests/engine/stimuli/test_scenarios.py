@@ -1,11 +1,17 @@
 """Scenarios: files, and what they do to systems whose solutions are known."""
 
+import json
+
 import numpy as np
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from pytest import approx
 
 import ssptool
 from ssptool.engine.simulate import run
+from ssptool.engine.stimuli.json_nodes import compose_json
 from ssptool.engine.stimuli.scenario_file import read_scenario
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, step
@@ -57,6 +63,80 @@ def test_a_file_of_libcosim_is_read_with_its_defaults(tmp_path):
         (0.5, "Mass.F", "reset", None, 10),
     ]
     assert found.end == 0.9
+
+
+JSON = """{
+\t"description": "a \\"quoted\\" \\ud83d\\ude00 text\\t\\/",
+\t"defaults":\t{"model": "Mass", "action": "bias"},
+\t"events": [
+\t\t{"time": 2e-1, "variable": "F", "value": -1.5E+1},
+\t\t{"time": 1, "model": "", "variable": "%s", "action": "override", "value": true}
+\t],
+\t"end": 9
+}
+"""
+
+
+def test_json_may_have_tabs_and_pairs_of_surrogates(tmp_path):
+    path = tmp_path / "s.json"
+    path.write_text(JSON % ("\\ud83d\\ude00" + "x" * 2000))
+    first, second = read_scenario(path).events
+    assert (first.time, first.variable, first.action, first.value, first.line) == (0.2, "Mass.F", "bias", -15.0, 5)
+    assert (second.time, second.variable, second.value, second.line) == (1.0, "\U0001f600" + "x" * 2000, True, 6)
+    assert read_scenario(path).end == 9.0
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    ),
+    st.sampled_from([None, 1, "\t"]),
+)
+def test_nodes_of_json_have_the_content_and_the_places_of_the_text(content, indent):
+    text = json.dumps(content, indent=indent)
+    root = compose_json(text)
+    assert _content(root) == content
+    assert text[root.start_mark.index : root.end_mark.index] == text
+    for node in _all(root):
+        line, column = node.start_mark.line, node.start_mark.column
+        written = text[node.start_mark.index : node.end_mark.index]
+        assert text.split("\n")[line][column:].startswith(written.split("\n")[0])
+        assert json.loads(written) == _content(node)
+
+
+def _all(node):
+    yield node
+    for value in node.value if isinstance(node, yaml.CollectionNode) else ():
+        for one in value if isinstance(value, tuple) else (value,):
+            yield from _all(one)
+
+
+def _content(node):
+    if isinstance(node, yaml.MappingNode):
+        return {key.value: _content(value) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return list(map(_content, node.value))
+    return node.value if node.style else json.loads(node.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{\n\t"events": [\n\t\t{"time": 1, "variable" "u"}\n\t]\n}', "s.json:3: it is not valid JSON: column 26"),
+        ('{\n\t"events": [', "s.json:2: it is not valid JSON"),
+        ('{\n\t"events": [{"time": NaN}]\n}', "s.json:2: it is not valid JSON: column 22: JSON has no NaN"),
+        ('{"events": ' + "[" * 3000, "s.json:1: it is not valid JSON"),
+        ('{\n\t"events": [\n\t\t{"time": "soon"}]}', "s.json:3: variable: it is missing"),
+        ('{\n\t"events": [{"time": ' + "9" * 5000 + ', "variable": "u", "action": "reset"}]}', "s.json:2: time: "),
+    ],
+)
+def test_json_that_cannot_be_used_says_where_and_why(tmp_path, text, message):
+    path = tmp_path / "s.json"
+    path.write_text(text)
+    with pytest.raises(ssptool.BadScenario) as caught:
+        read_scenario(path)
+    assert message in str(caught.value)
 
 
 def test_json_is_read_as_well(tmp_path):
