@@ -140,17 +140,13 @@ class AdaptiveSteps:
     def __init__(self, master: StepSizeControl, system: CoupledSystem, events: Events) -> None:
         self.system, self.events = system, events
         self.stepper = master.driven(self._look).start(system)
-
-    @property
-    def waiting(self) -> bool:
-        """Rows are not handed out yet."""
-        return self.stepper.waiting
+        self.waiting = False  # the next row is made already
 
     def next(self, t: float, limit: float, rows: Floats) -> StepBatch:
         """Step from t to the next point, not after `limit` [s], the time of the next known event."""
         stepper, values = self.stepper, self.system.kernel.values
         if self.waiting:
-            return stepper.run(0, rows[:1])
+            return self._handed_out(stepper.run(0, rows[:1]))
         self.events.before_steps()
         before, rejected = values.copy(), 0
         for _ in range(MAX_RETURNS):
@@ -164,8 +160,12 @@ class AdaptiveSteps:
                 if limit > t:
                     continue
                 return StepBatch(0, rejected=rejected)  # an event where the step began: its left side is recorded
-            return batch._replace(rejected=batch.rejected + rejected)
+            return self._handed_out(batch._replace(rejected=batch.rejected + rejected))
         return StepBatch(0, no_progress(t, limit), rejected=rejected)
+
+    def _handed_out(self, batch: StepBatch) -> StepBatch:
+        self.waiting = batch.waiting
+        return batch
 
     @property
     def _close(self) -> float:
@@ -230,7 +230,13 @@ def with_event_mode(master: CouplingMaster | StepSizeControl, events: EventModes
 
 
 class _Stretches:
-    """Step after step and event after event, row by row."""
+    """Step after step and event after event, row by row.
+
+    Attributes
+    ----------
+    limit : [s]
+        No step of chosen size goes beyond.
+    """
 
     def __init__(self, master: WithEvents, system: CoupledSystem) -> None:
         assert system.events is not None
@@ -241,7 +247,7 @@ class _Stretches:
             self.steps = AdaptiveSteps(master.base, system, self.events)
         else:
             self.steps = EqualSteps(master.base, system, self.events)
-        self.t = system.start
+        self.t, self.limit = system.start, system.stop
         self.failure = self.events.failure
 
     @property
@@ -263,8 +269,9 @@ class _Stretches:
 
     @property
     def _limit(self) -> float:
-        """Until when nothing is known to happen [s]."""
+        """Until when nothing is known to happen, and steps of chosen size may lead [s]."""
         limit = min(self.events.next_time, self.system.stop)
+        limit = limit if isinstance(self.steps, EqualSteps) else min(limit, self.limit)
         return limit if self.system.stimuli is None else min(limit, self.system.stimuli.end)
 
     def run(self, first: int, rows: Floats) -> StepBatch:
@@ -286,7 +293,19 @@ class _Stretches:
             filled += done
             if done:
                 self.t = float(rows[filled - 1, 0])
-        return StepBatch(filled, self.failure, tuple(iterations), rejected, finished=self.finished, events=events)
+        return StepBatch(
+            filled,
+            self.failure,
+            tuple(iterations),
+            rejected,
+            finished=self.finished,
+            events=events,
+            waiting=self.steps.waiting,
+        )
+
+    def restart(self) -> None:
+        if isinstance(self.steps, AdaptiveSteps):
+            self.steps.stepper.restart()
 
     def save_state(self) -> SavedState:
         own = {"t": np.array(self.t), **under("events", self.events.save_state())}

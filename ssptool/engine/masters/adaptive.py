@@ -62,7 +62,7 @@ class Adaptive:
 
 
 class Pairs:
-    """Two steps at a time.
+    """Two steps at a time; components are only ever at the end of the second one when `run` returns.
 
     Attributes
     ----------
@@ -84,27 +84,19 @@ class Pairs:
         self.rejected = 0
 
     @property
-    def waiting(self) -> bool:
-        """The row of the second step is not handed out yet."""
-        return bool(self.rows)
-
-    @property
     def finished(self) -> bool:
-        return not self.rows and self.t >= self.limit
+        return not self.rows and self.t >= self.system.stop
+
+    def restart(self) -> None:
+        self.h = self.system.step
 
     def save_state(self) -> SavedState:
         if not isinstance(self.stepper, SavableStepper):
             raise TypeError(f"{self.master.base.name} does not remember")
-        width = 1 + len(self.system.recorded)
-        own = {"times": np.array([self.t, self.h]), "rows": np.array(self.rows).reshape(-1, width)}
-        return {**own, **under("base", self.stepper.save_state())}
+        return {"times": np.array([self.t, self.h]), **under("base", self.stepper.save_state())}
 
     def restore_state(self, state: SavedState) -> None:
         self.t, self.h = state["times"].tolist()
-        self.rows = deque(state["rows"])
-        for row in self.rows:
-            self.values[self.system.recorded] = row[1:]
-            self.system.kernel.accept(float(row[0]))
         if isinstance(self.stepper, SavableStepper):
             self.stepper.restore_state(part_of(state, "base"))
 
@@ -112,12 +104,13 @@ class Pairs:
     def run(self, first: int, rows: Floats) -> StepBatch:
         self.counts, self.rejected = [], 0
         filled = 0
-        while filled < len(rows) and not self.finished:
+        while filled < len(rows) and (self.rows or self.t < self.limit):
             if not self.rows and (failure := self._pair()):
                 return StepBatch(filled, failure, tuple(self.counts), self.rejected)
             rows[filled] = self.rows.popleft()
             filled += 1
-        return StepBatch(filled, None, tuple(self.counts), self.rejected, self.finished)
+        counts = tuple(self.counts)
+        return StepBatch(filled, None, counts, self.rejected, self.finished, waiting=bool(self.rows))
 
     def _pair(self) -> Failure | None:
         """Two steps of a size at which they are exact enough."""

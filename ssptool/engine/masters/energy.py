@@ -348,11 +348,7 @@ class Controlled:
     ----------
     limit : [s]
         No step goes beyond.
-    waiting
-        Rows that are not handed out yet: none.
     """
-
-    waiting = False
 
     def __init__(self, master: EnergyControlled, system: CoupledSystem) -> None:
         self.master, self.system = master, system
@@ -366,7 +362,10 @@ class Controlled:
 
     @property
     def finished(self) -> bool:
-        return self.t >= self.limit
+        return self.t >= self.system.stop
+
+    def restart(self) -> None:
+        self.h, self.last_error = self.system.step, 1.0
 
     def save_state(self) -> SavedState:
         times = np.array([self.t, self.h, self.elapsed, self.last_error])
@@ -378,7 +377,7 @@ class Controlled:
 
     def run(self, first: int, rows: Floats) -> StepBatch:
         filled = 0
-        while filled < len(rows) and not self.finished:
+        while filled < len(rows) and self.t < self.limit:
             if failure := self._step(self._end()):
                 return StepBatch(filled, failure)
             self.system.finish_at(self.t, rows[filled])
@@ -394,8 +393,8 @@ class Controlled:
 
     def _step(self, end: float) -> Failure | None:
         system, h = self.system, end - self.t
-        if h < self.master.smallest * (system.stop - system.start):
-            return self._too_small(h)
+        if self.h < self.master.smallest * (system.stop - system.start):
+            return self._too_small(self.h)
         values = system.kernel.values
         before, added = self.sides.outputs(values), self.sides.added(values)
         if system.stimuli is not None:

@@ -12,6 +12,7 @@ from ssptool.engine.masters.master import (
     CLOSE,
     CoupledSystem,
     CouplingMaster,
+    LimitedStepper,
     OneStepper,
     SavableStepper,
     StepBatch,
@@ -260,13 +261,19 @@ def _applied_stimuli(system: CoupledSystem) -> StimuliProtocol:
 
 
 class _Stretches:
-    """Segment after segment between jumps, row by row."""
+    """Segment after segment between jumps, row by row.
+
+    Attributes
+    ----------
+    limit : [s]
+        No step of chosen size goes beyond.
+    """
 
     def __init__(self, master: StepsToInputJumps, system: CoupledSystem) -> None:
         self.system = system
         self.stimuli = _applied_stimuli(system)
         self.base = master.base
-        self.t = system.start
+        self.t, self.limit = system.start, system.stop
         self.counts: list[int] = []
         self.rejected = 0
         self.steps = self._steps()
@@ -294,6 +301,7 @@ class _Stretches:
     def run(self, first: int, rows: Floats) -> StepBatch:
         self.counts, self.rejected = [], 0
         filled = 0
+        waiting = False
         failure: Failure | None = None
         while filled < len(rows) and not self.finished and failure is None:
             if self._at_jump:
@@ -301,17 +309,22 @@ class _Stretches:
                 filled += failure is None
                 continue
             try:
-                taken = self.steps.next(self.t, self._end, rows[filled:])
+                taken = self.steps.next(self.t, self._end, self.limit, rows[filled:])
             except BadInputs as error:
                 failure = error.failure(self.t)
                 continue
             self.counts += taken.iterations
             self.rejected += taken.rejected
             filled += taken.steps
-            failure = taken.failure
+            failure, waiting = taken.failure, taken.waiting
             if taken.steps:
                 self.t = float(rows[filled - 1, 0])
-        return StepBatch(filled, failure, tuple(self.counts), self.rejected, self.finished)
+        counts = tuple(self.counts)
+        return StepBatch(filled, failure, counts, self.rejected, self.finished, waiting=waiting)
+
+    def restart(self) -> None:
+        if isinstance(self.steps.stepper, LimitedStepper):
+            self.steps.stepper.restart()
 
     def save_state(self) -> SavedState:
         own = {"t": np.array(self.t), "stretch": np.array(self.stimuli.segment)}
@@ -347,7 +360,7 @@ class _Equal:
     follower: OneStepper
     system: CoupledSystem
 
-    def next(self, t: float, end: float, rows: Floats) -> StepBatch:
+    def next(self, t: float, end: float, _limit: float, rows: Floats) -> StepBatch:
         """Step from t to some next points, none after `end` [s]."""
         system, number = self.system, self.system.passed(t)
         on_grid = not system.stepwise and t == system.time(number)
@@ -371,7 +384,8 @@ class _Varying:
     """Steps of varying size within one segment."""
 
     def __init__(self, master: StepSizeControl, system: CoupledSystem, start: float, end: float) -> None:
-        self.stepper: Stepper = master.start(replace(system, start=start, stop=end, stepwise=True))
+        self.stepper = master.start(replace(system, start=start, stop=end, stepwise=True))
 
-    def next(self, t: float, end: float, rows: Floats) -> StepBatch:
+    def next(self, t: float, end: float, limit: float, rows: Floats) -> StepBatch:
+        self.stepper.limit = min(end, limit)
         return self.stepper.run(0, rows)

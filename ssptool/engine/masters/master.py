@@ -328,6 +328,8 @@ class StepBatch(NamedTuple):
         True for rows at communication points, False for sides of events between them; None: all are points.
     interrupted
         The step after them has been begun, and a component has returned before its end.
+    waiting
+        The next rows are made already; components are at the last of them, not at the last one here.
     """
 
     steps: int
@@ -339,6 +341,7 @@ class StepBatch(NamedTuple):
     evaluations: int = 0
     points: NDArray[np.bool_] | None = None
     interrupted: bool = False
+    waiting: bool = False
 
 
 class Stepper(Protocol):
@@ -354,14 +357,16 @@ class Stepper(Protocol):
 
 @runtime_checkable
 class SavableStepper(Protocol):
-    """A stepper, or a part of one, that can continue in another process with the same bits."""
+    """A stepper, or a part of one, that can continue in another process with the same bits. It is saved while no rows
+    are waiting.
+    """
 
     def save_state(self) -> SavedState:
         """State needed to continue from the present point."""
         ...
 
     def restore_state(self, state: SavedState) -> None:
-        """Go on from there. The kernel has the history that it had, but for points whose rows wait here."""
+        """Go on from there. The kernel has the history that it had."""
         ...
 
 
@@ -409,20 +414,20 @@ def run_step_by_step(stepper: OneStepper, system: "CoupledSystem", first: int, r
     return StepBatch(len(rows), None, tuple(counts))
 
 
+@runtime_checkable
 class LimitedStepper(Stepper, Protocol):
-    """A stepper that chooses its steps; each fills a row.
+    """A stepper that chooses its steps, or whose base may do so.
 
     Attributes
     ----------
     limit : [s]
-        No step goes beyond.
+        No step of chosen size goes beyond.
     """
 
     limit: float
 
-    @property
-    def waiting(self) -> bool:
-        """Rows are not handed out yet."""
+    def restart(self) -> None:
+        """Choose sizes from the first one on: values were set at the present point."""
         ...
 
 

@@ -379,7 +379,13 @@ class OdeAlone:
         failure = None if waiting else self._failure
         events, evaluations = self._tally.new_counts()
         return StepBatch(
-            filled, failure, finished=finished, events=events, evaluations=evaluations, points=points[:filled]
+            filled,
+            failure,
+            finished=finished,
+            events=events,
+            evaluations=evaluations,
+            points=points[:filled],
+            waiting=bool(waiting),
         )
 
     def _produce(self) -> bool:
@@ -421,20 +427,17 @@ class OdeAlone:
         return None
 
     def save_state(self) -> SavedState:
-        rows, stimuli = self.integration.rows, self.integration.system.stimuli
-        t = float(rows[-1][0]) if rows else self._reached
-        position = self.integration.position(t)
+        stimuli = self.integration.system.stimuli
+        position = self.integration.position(self._reached)
         self.integration.start_over(position)
         return {
             "point": np.array([self._point, self._at_point]),
-            "rows": np.array(rows).reshape(-1, self.integration.system.width),
             **({} if stimuli is None else {"stretch": np.array(stimuli.segment)}),
             **under("position", position.save_state()),
         }
 
     def restore_state(self, state: SavedState) -> None:
         self._point, self._at_point = state["point"].tolist()
-        self.integration.rows.extend(state["rows"])
         if self.integration.system.stimuli is not None:
             self.integration.system.stimuli.go_to(int(state["stretch"]))
         position = IntegrationState.restored(part_of(state, "position"))

@@ -14,7 +14,7 @@ from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, endless
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel import is_native
 from ssptool.engine.kernel.interface import Floats, copy_slots
-from ssptool.engine.masters.master import CoupledSystem, Master, SavableStepper, StepBatch, Stepper
+from ssptool.engine.masters.master import CoupledSystem, LimitedStepper, Master, SavableStepper, StepBatch, Stepper
 from ssptool.engine.masters.protocols import Participants, SavedState, SteppedOde, StimuliProtocol, part_of, under
 from ssptool.engine.ode.component import AnyIntegration, OdeAlone, OdeComponent
 from ssptool.engine.ode.integration import Integration
@@ -66,7 +66,13 @@ class Row(NamedTuple):
 
 
 class _WithEvents:
-    """Puts rows of events between those of communication points."""
+    """Puts rows of events between those of communication points.
+
+    Attributes
+    ----------
+    limit : [s]
+        No step of chosen size goes beyond.
+    """
 
     def __init__(self, base: Stepper, system: CoupledSystem, ode: SteppedOde, chooses_steps: bool) -> None:
         self.base, self.system, self.ode, self.chooses_steps = base, system, ode, chooses_steps
@@ -77,6 +83,8 @@ class _WithEvents:
         system.record(system.start, self.last)
         self.failure: Failure | None = None
         self.done = self.steps == 0
+        self.waiting = False  # the next row of the base is made already
+        self.limit = system.stop
 
     def run(self, _first: int, rows: Floats) -> StepBatch:
         points = np.zeros(len(rows), dtype=bool)
@@ -84,11 +92,13 @@ class _WithEvents:
         iterations: tuple[int, ...] = ()
         rejected = events = 0
         while filled < len(rows) and not self.finished and self.failure is None:
-            if self.ode.event_pending():
+            if not self.waiting and self.ode.event_pending():
                 filled += self._react(rows[filled], points[filled : filled + 1])
                 continue
             count = len(rows) - filled if self.chooses_steps else min(len(rows) - filled, self.steps - self.point)
             count = 1 if self.ode.takes_event_signals else count
+            if isinstance(self.base, LimitedStepper):
+                self.base.limit = self.limit
             # Write rows to their final place if there are no events, so that each step is visible at once.
             batch = self.base.run(self.point, rows[filled : filled + count])
             iterations += batch.iterations
@@ -97,34 +107,40 @@ class _WithEvents:
             filled = self._take(batch, rows, points, filled)
         failure = None if self.rows else self.failure
         own, evaluations = self.ode.new_counts()
-        finished = self.finished and not self.rows
-        return StepBatch(filled, failure, iterations, rejected, finished, events + own, evaluations, points[:filled])
+        waiting = self.waiting or bool(self.rows)
+        return StepBatch(
+            filled,
+            failure,
+            iterations,
+            rejected,
+            finished=self.finished and not waiting,
+            events=events + own,
+            evaluations=evaluations,
+            points=points[:filled],
+            waiting=waiting,
+        )
+
+    def restart(self) -> None:
+        if isinstance(self.base, LimitedStepper):
+            self.base.restart()
 
     @property
     def finished(self) -> bool:
         """True if all rows are delivered and no event is due."""
-        return self.done and not self.ode.event_pending()
+        return self.done and not self.waiting and not self.ode.event_pending()
 
     def save_state(self) -> SavedState:
         if not isinstance(self.base, SavableStepper):
             raise TypeError("this master does not remember")
-        width = 1 + len(self.system.recorded)
         return {
             "point": np.array(self.point),
             "last": self.last,
-            "rows": np.array([row.cells for row in self.rows]).reshape(-1, width),
-            "points": np.array([row.point for row in self.rows], dtype=bool),
             **under("base", self.base.save_state()),
             **under("ode", self.ode.save_state()),
         }
 
     def restore_state(self, state: SavedState) -> None:
         self.point, self.last = int(state["point"]), state["last"]
-        self.rows = deque(map(Row, state["rows"], state["points"].tolist()))
-        for row in self.rows:
-            if row.point:
-                self.system.kernel.values[self.system.recorded] = row.cells[1:]
-                self.system.kernel.accept(float(row.cells[0]))
         if isinstance(self.base, SavableStepper):
             self.base.restore_state(part_of(state, "base"))
         nothing = np.empty((0, len(self.last)))
@@ -154,7 +170,7 @@ class _WithEvents:
     def _take(self, batch: StepBatch, rows: Floats, points: NDArray[np.bool_], filled: int) -> int:
         """Put rows of events between those of a segment; what finds no room waits. Returns how many are filled now."""
         self.point += batch.steps
-        self.failure = batch.failure
+        self.failure, self.waiting = batch.failure, batch.waiting
         self.done = batch.finished if self.chooses_steps else self.point == self.steps
         if not batch.steps:
             return filled

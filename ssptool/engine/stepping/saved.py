@@ -25,7 +25,7 @@ from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.instance import FmiError
 from ssptool.foreign_text import json_content
 
-_FORMAT = 6
+_FORMAT = 7
 _FACTS, _MEMORY, _CHECKSUM = "facts", "master", "sha256"
 
 

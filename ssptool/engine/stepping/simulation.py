@@ -18,7 +18,7 @@ from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import CoupledSystem, SavableStepper, Stepper
+from ssptool.engine.masters.master import CoupledSystem, LimitedStepper, SavableStepper, StepBatch, Stepper
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import InitializationReport, initialize
@@ -201,6 +201,9 @@ class SteppedRun:
     def step(self, count: int = 1) -> float:
         """Do some macro steps, fewer where a component ends the simulation; gives the time reached [s].
 
+        A step leads to the next point at which all FMUs are: with adaptive steps by step doubling that is the end of
+        both halves of a step. The row between them is in the trace only.
+
         Raises
         ------
         PastTheEnd
@@ -217,13 +220,15 @@ class SteppedRun:
         while count > 0 and not self._terminated:
             if self.finished:
                 raise PastTheEnd(self.time, self.plan.interval.stop)
-            count -= self._run(1 if self._observers else min(count, _CHUNK))
+            count -= self._run(1 if self._observers or self.plan.master.chooses_steps else min(count, _CHUNK))
         self._to_other_side()
         return self.time
 
     @one_at_a_time
     def run_until(self, time: float | str) -> float:
         """Step to the first communication point that is not before `time` [s]; gives that point [s].
+
+        Adaptive steps end at `time` itself.
 
         Raises
         ------
@@ -238,8 +243,7 @@ class SteppedRun:
         if time > interval.stop + TOLERANCE * interval.step:
             raise PastTheEnd(time, interval.stop)
         if self.plan.master.chooses_steps:
-            while (self.time < time or not self._rows.at_point) and not self._finished:
-                self._run(1)
+            self._run_to(interval.stop if self._same(time, interval.stop) else time)
             self._to_other_side()
             return self.time
         wanted = int(np.ceil((time - interval.start) / interval.step - TOLERANCE))
@@ -249,7 +253,8 @@ class SteppedRun:
         """Call `observer` at every communication point from now on; gives a function that ends that.
 
         It is called with the time [s] and a read-only mapping: values by full name, as `get` has them; its keys are the
-        recorded signals. Where inputs jump it is called once for each side.
+        recorded signals. Where inputs jump, and at events at which macro steps end, it is called for each side, if
+        components are coupled; if they are one ODE, it is called for the later side.
         """
         self._observers.append(observer)
         return lambda: self._observers.remove(observer)
@@ -275,41 +280,62 @@ class SteppedRun:
         stimuli, interval = self._system.stimuli, self.plan.interval
         if stimuli is not None and self._system.integration is None and self.time >= stimuli.end:
             self._run(1)
-        while self.plan.master.chooses_steps and not self.finished and self._is_at(interval.stop):
+        while self.plan.master.chooses_steps and not self.finished and self._same(self.time, interval.stop):
             self._run(1)
 
-    def _is_at(self, time: float) -> bool:
-        return abs(self.time - time) <= TOLERANCE * self.plan.interval.step
+    def _same(self, one: float, other: float) -> bool:
+        return abs(one - other) <= TOLERANCE * self.plan.interval.step
+
+    def _run_to(self, time: float) -> None:
+        """Step until `time` [s] or the first communication point after it; steps of chosen size end there."""
+        stepper = self._stepper
+        try:
+            while not self.finished and (
+                not self._rows.at_point or (self.time < time and not self._same(self.time, time))
+            ):
+                if isinstance(stepper, LimitedStepper):
+                    stepper.limit = time
+                self._run(1)
+        finally:
+            if isinstance(stepper, LimitedStepper):
+                stepper.limit = self.plan.interval.stop
 
     def _run(self, count: int) -> int:
-        """Do steps for at most this number of rows; returns the number of steps, without the right sides of jumps."""
+        """Do steps for about this number of rows, until all FMUs are at the last row; returns the number of steps,
+        without the right sides of jumps.
+        """
         if self._failure is not None:
             raise RunError(self._failure)
-        before, point = self.time, self._rows.history[-1, 0]
-        rows = np.empty((count, len(self._rows.last)))
-        batch = self._stepper.run(self._steps, rows)
-        self._rows.add(rows[: batch.steps], batch.points)
-        self._steps += batch.steps
-        self._finished = batch.finished
+        before, point = self._rows.count, self._rows.history[-1, 0]
+        batch = self._next_rows(count)
+        while batch.waiting:
+            batch = self._next_rows(1)
         if batch.failure is not None and batch.failure.ending is Ending.TERMINATED:
             self._terminated = True
             self._assembly.remark(batch.failure.message)
         elif batch.failure is not None:
             self._failure = batch.failure
-            last = np.empty((1, rows.shape[1]))
+            last = np.empty((1, len(self._rows.last)))
             if remark := self._system.record_failed(batch.failure, self.time, last[0], self._assembly.ode_kernel):
                 self._rows.add(last, np.array([False]))
                 self._assembly.remark(remark)
             raise RunError(batch.failure)
         self._check_observed()
-        for observer in tuple(self._observers) if batch.steps or not self._terminated else ():
-            observer(self.time, _View(self))
-        sided = self._system.stimuli is not None or self._system.events is not None
-        if sided and self._system.integration is None:
-            return int(np.count_nonzero(np.diff(rows[: batch.steps, 0], prepend=before)))
-        if batch.points is not None:
-            return int(np.count_nonzero(np.diff(rows[: batch.steps, 0][batch.points], prepend=point)))
-        return max(batch.steps, 1)
+        done = self._rows.count - before
+        if done and (self._rows.at_point or self._terminated):
+            for observer in tuple(self._observers):
+                observer(self.time, _View(self))
+        if self.plan.master.chooses_steps:
+            return int(self._rows.at_point and self.time > point)
+        return max(done, 1)
+
+    def _next_rows(self, count: int) -> StepBatch:
+        rows = np.empty((count, len(self._rows.last)))
+        batch = self._stepper.run(self._steps, rows)
+        self._rows.add(rows[: batch.steps], batch.points)
+        self._steps += batch.steps
+        self._finished = batch.finished
+        return batch
 
     @property
     @one_at_a_time
@@ -368,6 +394,8 @@ class SteppedRun:
             raise
         self._sets.append(Override(OverrideKind.SET, name, before, value, by="Simulation.set", time=self.time))
         self._rows.replace_last(self._row(self.time)[1:])
+        if isinstance(self._stepper, LimitedStepper):
+            self._stepper.restart()
 
     @property
     def overrides(self) -> tuple[Override, ...]:

@@ -300,6 +300,8 @@ class SimulationRows:
         Time and values at the accepted points from which inputs are extrapolated, k ≤ 3.
     last : (1 + slots,)
         The last row, which need not be one of them.
+    count
+        Rows that were added.
     at_point
         True at a communication point, False at a side of an event.
     """
@@ -307,6 +309,7 @@ class SimulationRows:
     def __init__(self, slots: int, recorded: Sequence[int]) -> None:
         self.history: Floats = np.empty((0, 1 + slots))
         self.last: Floats = np.zeros(1 + slots)
+        self.count = 0
         self.at_point = True
         self._chosen = [0, *(1 + slot for slot in recorded)]
         self._rows: list[Floats] = []
@@ -326,6 +329,7 @@ class SimulationRows:
         """`points` says which are accepted ones; None: all are."""
         if not len(rows):
             return
+        self.count += len(rows)
         self.at_point = points is None or bool(points[-1])
         self.last = rows[-1].copy()
         self._rows.append(rows[:, self._chosen])
