@@ -13,12 +13,12 @@ from ssptool.editing.names import Sharing
 from ssptool.engine.method_names import registered
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.foreign_text import one_line
-from ssptool.network.tree import dotted
+from ssptool.network.tree import ElementPath, dotted
 from ssptool.rules.kept import Kept
 from ssptool.studio.findings import DrawnPlaces, finding_content, findings_of
 from ssptool.studio.gestures import Edits, FixFinding, Gesture, RewriteXml
 from ssptool.studio.model import SystemModel
-from ssptool.studio.placing import alignments, moves, resizes, routes
+from ssptool.studio.placing import alignments, held_places, moves, resizes, routes
 from ssptool.studio.runs import StudioRuns, plan_content, plan_of
 from ssptool.studio.session import DiskNews, EditSession, State
 from ssptool.studio.stimuli import (
@@ -146,7 +146,7 @@ class PageCalls:
             "facts": [text for text in (block.source, block.described) if text],
             "pins": [pin.described for pin in block.pins],
             "values": [{"name": name, "text": text} for name, text in values.items()],
-            **self._text(block.span),
+            **({} if block.group else self._text(block.span)),
         }
 
     def connection(self, sheet: Names, text: str) -> Answer:
@@ -154,9 +154,10 @@ class PageCalls:
         for line in self._model.stated[tuple(sheet)].lines if tuple(sheet) in self._model.stated else ():
             if text in map(one_line, line.described):
                 place = [*map(one_line, line.described)].index(text)
-                around = self._model.system_of(tuple(sheet))
-                names = ((dotted((*around, *filter(None, [end[0]]))), end[1]) for end in (line.start, line.end))
-                values = (self._model.values.get(one_line(owner), {}).get(one_line(name)) for owner, name in names)
+                names = self._model.ends(tuple(sheet), text)
+                values = (
+                    self._model.values.get(one_line(dotted(end[:-1])), {}).get(one_line(end[-1])) for end in names
+                )
                 span = line.spans[place]
                 return {
                     "title": text,
@@ -166,7 +167,7 @@ class PageCalls:
         raise WrongCall(f"there is no connection {text!r} any more")
 
     def _text(self, span: Span) -> Answer:
-        """File, line and XML of a thing; a group of a drawing has none."""
+        """File, line and XML of a thing."""
         xml = self._model.xml(span.file, span.first) if span.file else None
         return {
             "where": str(span),
@@ -196,19 +197,23 @@ class PageCalls:
         with self._session.editor() as editor:
             return [
                 {"from": name, "owner": target.path[:-1], "name": target.path[-1], "units": target.units}
-                for name in names
+                for name in self._model.connectors(tuple(owner), names)
                 for target in editor.targets((*owner, name))
             ]
 
     def suggestions(self, system: Names) -> Answer:
-        """Connectors of a system without a source, and what they could be connected to."""
+        """Connectors of a system without a source, and what they could be connected to; of a group, its own."""
+        path, model = tuple(system), self._model
+        around = model.system_of(path)
+        inside = {block.path for block in model.stated[path].blocks} if path != around else None
         with self._session.editor() as editor:
             return [
                 {
                     "destination": one.destination,
                     "sources": [{"path": each.path, "units": each.units} for each in one.sources],
                 }
-                for one in editor.suggestions(tuple(system))
+                for one in editor.suggestions(around)
+                if inside is None or tuple(one.destination[:-1]) in inside
             ]
 
     def parameters(self) -> Answer:
@@ -225,21 +230,30 @@ class PageCalls:
 
     # -- editing ---------------------------------------------------------------------------------------------------
 
-    def edit(self, edits: Sequence[Mapping[str, Any]], shared: str = Sharing.REFUSE.value) -> Answer:
-        """Verbs of the editor in order, all or none: `{"verb": "connect", "a": ["A", "y"], "b": ["B", "u"]}`."""
-        return self._perform(Edits.of(edits, Sharing(shared)))
+    def edit(self, edits: Sequence[Mapping[str, Any]], shared: str = Sharing.REFUSE.value, sheet: Names = ()) -> Answer:
+        """Verbs of the editor in order, all or none: `{"verb": "connect", "a": ["A", "y"], "b": ["B", "u"]}`.
+
+        New elements appear in the `sheet` that the page shows, also if it is that of a group.
+        """
+        return self._perform(Edits.of(edits, Sharing(shared)), joined=tuple(sheet))
 
     def move(self, sheet: Names, elements: Sequence[Names], dx: float, dy: float) -> Answer:
-        """Move elements of a sheet [mm, upwards]. Elements that have no place get the one where they are drawn."""
-        return self._perform(Edits.of(moves(self._model, tuple(sheet), [*map(tuple, elements)], dx, dy)))
+        """Move elements of a sheet [mm, upwards]."""
+        return self._place(tuple(sheet), moves(self._model, tuple(sheet), [*map(tuple, elements)], dx, dy))
 
     def resize(self, sheet: Names, element: Names, edges: Mapping[str, float]) -> Answer:
         """Move edges of an element [mm, upwards]: `{"x2": 10, "y1": -5}`."""
-        return self._perform(Edits.of(resizes(self._model, tuple(sheet), tuple(element), edges)))
+        return self._place(tuple(sheet), resizes(self._model, tuple(sheet), tuple(element), edges))
 
     def align(self, sheet: Names, elements: Sequence[Names], to: str) -> Answer:
         """Align elements of a sheet, or spread them."""
-        return self._perform(Edits.of(alignments(self._model, tuple(sheet), [*map(tuple, elements)], to)))
+        return self._place(tuple(sheet), alignments(self._model, tuple(sheet), [*map(tuple, elements)], to))
+
+    def _place(self, sheet: ElementPath, edits: Sequence[Mapping[str, Any]]) -> Answer:
+        held = held_places(self._model, sheet)
+        answer = self._perform(Edits.of(edits))
+        self._model.held |= held
+        return answer
 
     def route(self, sheet: Names, text: str, way: Sequence[Sequence[float]]) -> Answer:
         """Lead the line of a connection another way, given in the picture from its start to its end."""
@@ -409,22 +423,22 @@ class PageCalls:
                 if self._session.conflict is None:  # else the model says so, for as long as it lasts
                     self._tell({"event": "disk", "text": news.text})
 
-    def _perform(self, gesture: Gesture) -> Answer:
+    def _perform(self, gesture: Gesture, joined: ElementPath = ()) -> Answer:
         try:
-            return self._changed(self._session.perform(gesture))
+            return self._changed(self._session.perform(gesture), joined)
         except BaseException:
             self._renew()  # the documents were read anew
             raise
 
-    def _changed(self, state: State) -> Answer:
-        self._renewed()
+    def _changed(self, state: State, joined: ElementPath = ()) -> Answer:
+        self._renewed(joined)
         return _told(state)
 
-    def _renew(self) -> None:
-        self._model = SystemModel(self._session.archive, self._session.structure, self._model)
+    def _renew(self, joined: ElementPath = ()) -> None:
+        self._model = SystemModel(self._session.archive, self._session.structure, self._model, joined)
 
-    def _renewed(self) -> None:
-        self._renew()
+    def _renewed(self, joined: ElementPath = ()) -> None:
+        self._renew(joined)
         self._version += 1
         self._tell({"event": "model", **self.model()})
 

@@ -1,6 +1,7 @@
 """The model that a page shows, derived from the documents as they are now: systems, sheets, connections, loops."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -15,7 +16,7 @@ from ssptool.drawing.diagram.drawing import Values, values_of
 from ssptool.drawing.diagram.groups import members_of, with_groups
 from ssptool.drawing.diagram.labels import CROWDED
 from ssptool.drawing.diagram.memory import Memory
-from ssptool.drawing.diagram.model import Sheet, StatedBlock, StatedLine, StatedSheet
+from ssptool.drawing.diagram.model import Rectangle, Sheet, StatedBlock, StatedLine, StatedSheet
 from ssptool.drawing.diagram.read import PIN_TEXT, stated_sheets
 from ssptool.drawing.diagram.svg import sheet_svg
 from ssptool.errors import WrongUsage
@@ -44,20 +45,54 @@ class NoSuchSheet(WrongUsage):
 class SystemModel:
     """Everything that is derived from one state of the documents, each part when it is first asked for.
 
-    Elements and lines keep their places from `before`, as far as they are the same.
+    Elements and lines keep their places from `before`, as far as they are the same. New elements join the group
+    `joined`, in whose sheet they were added.
     """
 
-    def __init__(self, archive: Archive, structure: Document, before: "SystemModel | None" = None) -> None:
+    def __init__(
+        self, archive: Archive, structure: Document, before: "SystemModel | None" = None, joined: ElementPath = ()
+    ) -> None:
         self.archive = archive
         self.structure = structure
+        self.held: dict[ElementPath, Rectangle] = {} if before is None else dict(before.held)
+        """Where elements of systems drawn in groups stay until the studio ends; no document says so."""
+        self._elements = {} if before is None else before._elements_by_system()
+        self._joined = joined
         self._sheets: dict[tuple[ElementPath, bool], dict[str, Any]] = {}
         self._arranged: dict[ElementPath, Sheet] = {}
         self._memory = Memory(ways={}) if before is None else before._remembered()
 
     @cached_property
+    def documented(self) -> Mapping[ElementPath, StatedSheet]:
+        """The systems as their documents state them."""
+        return stated_sheets(self.archive, self.structure)
+
+    @cached_property
     def stated(self) -> Mapping[ElementPath, StatedSheet]:
         """The systems as their documents state them, and groups of the elements of large ones."""
-        return with_groups(stated_sheets(self.archive, self.structure), self._memory.members, stay=True)
+        members, joined = dict(self._memory.members), self._joined
+        grown = max((path for path in self.documented if path == joined[: len(path)]), key=len, default=())
+        for path, elements in self._elements_by_system().items():
+            before = self._elements.get(path, ())
+            changed = [pair for pair in zip(before, elements, strict=False) if pair[0] != pair[1]]
+            if len(before) == len(elements) and len(changed) == 1:  # renamed
+                ((old, new),) = changed
+                members |= {new: members[old]} if old in members else {}
+                self.held |= {new: self.held[old]} if old in self.held else {}
+            elif path == grown != joined:
+                members |= dict.fromkeys(set(elements) - set(before), joined)
+        return with_groups(self.documented, members, stay=True)
+
+    def _elements_by_system(self) -> dict[ElementPath, tuple[ElementPath, ...]]:
+        return {path: tuple(block.path for block in sheet.blocks) for path, sheet in self.documented.items()}
+
+    @cached_property
+    def _lines(self) -> Mapping[ElementPath, Mapping[str, StatedLine]]:
+        """The connections of each system by their texts, between connectors of its own elements."""
+        return {
+            path: {one_line(line.described[0]): line for line in sheet.lines if line.described}
+            for path, sheet in self.documented.items()
+        }
 
     @cached_property
     def places(self) -> DrawnPlaces:
@@ -127,6 +162,7 @@ class SystemModel:
         path, sheet = stated.path, self.arranged(stated.path)
         return {
             "path": list(path),
+            "system": list(self.system_of(path)),
             "name": stated.name,
             "whole": whole,
             "letter": PIN_TEXT * sheet.text,
@@ -140,7 +176,10 @@ class SystemModel:
 
     def arranged(self, path: ElementPath) -> Sheet:
         if path not in self._arranged:
-            self._arranged[path] = arranged(self.stated, path, 0, DrawnConnections.BUNDLED, self._memory, MOST_ROUTED)
+            sheet = self._sheet(path)
+            blocks = (replace(one, extent=one.extent or self.held.get(one.path)) for one in sheet.blocks)
+            drawn = {path: replace(sheet, blocks=tuple(blocks))}
+            self._arranged[path] = arranged(drawn, path, 0, DrawnConnections.BUNDLED, self._memory, MOST_ROUTED)
         return self._arranged[path]
 
     def _sheet(self, path: ElementPath) -> StatedSheet:
@@ -160,6 +199,14 @@ class SystemModel:
         """The system whose elements a sheet shows: that of a group is the one around it."""
         groups = {block.path for sheet in self.stated.values() for block in sheet.blocks if block.group}
         return next(path[:end] for end in range(len(path), -1, -1) if path[:end] not in groups)
+
+    def connectors(self, owner: ElementPath, names: Collection[str]) -> list[str]:
+        """Those of the names drawn at an element or a system that are connectors; others stand for several."""
+        pins = [*(self.documented[owner].pins if owner in self.documented else ())]
+        around = self.documented.get(owner[:-1])
+        pins += [pin for block in (around.blocks if around else ()) if block.path == owner for pin in block.pins]
+        known = {pin.name for pin in pins}
+        return [name for name in names if name in known]
 
     def loops(self) -> list[list[str]]:
         """The connections in algebraic loops, as pairs of full names."""
@@ -186,6 +233,12 @@ class SystemModel:
         found.sort(key=lambda one: one[:2])
         return [one for _, _, one in found[:MOST_FOUND]] if wanted else []
 
+    def ends(self, sheet: ElementPath, text: str) -> list[ElementPath]:
+        """The connectors at the ends of a connection, by the elements and systems that have them."""
+        around = self.system_of(sheet)
+        line = self._lines[around].get(text)
+        return [] if line is None else [(*around, *filter(None, end)) for end in (line.start, line.end)]
+
     def xml(self, file: str, line: int) -> "XmlText | None":
         """The text of the element that begins at a line of a file, with its children."""
         try:
@@ -198,6 +251,7 @@ class SystemModel:
 
     def _connection(self, sheet: ElementPath, line: StatedLine) -> dict[str, Any]:
         around = self.system_of(sheet)
+        line = self._lines[around].get(one_line(line.described[0]), line)
         ends = [Signal(dotted((*around, *filter(None, [element]))), name) for element, name in (line.start, line.end)]
         found = self.legs.get((ends[0], ends[1])) or self.legs.get((ends[1], ends[0]))
         ports = [self.ports.get(end) for end in ends]
@@ -265,5 +319,4 @@ def _block(block: StatedBlock) -> dict[str, Any]:
         "described": block.described,
         "placed": block.extent is not None,
         "turned": bool(block.rotation),
-        "where": str(block.span),
     }

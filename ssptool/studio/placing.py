@@ -1,4 +1,8 @@
-"""Places of elements as edits: what is drawn where no document says it gets a place, so that it stays where it is."""
+"""Places of elements as edits.
+
+With one element, all others of its sheet get the places where they are drawn, so that they stay there. In systems drawn
+in groups only what is moved gets one; until the studio ends, all others stay where they are drawn.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -41,7 +45,16 @@ def resizes(
 def alignments(model: SystemModel, sheet: ElementPath, elements: Sequence[ElementPath], to: str) -> list[Edit]:
     """The edits that align elements of a sheet, which get a place first if they have none."""
     aligned = {"verb": "align", "elements": [list(path) for path in elements], "to": to}
-    return [*_placed(model, sheet, {}), aligned]
+    return [*_placed(model, sheet, {}, elements), aligned]
+
+
+def held_places(model: SystemModel, sheet: ElementPath) -> dict[ElementPath, Rectangle]:
+    """Where the elements and groups of a sheet stay without a place, if its system is drawn in groups."""
+    if not _in_groups(model, sheet):
+        return {}
+    drawn, (dx, dy) = _drawn(model, sheet), _beside(model, sheet)
+    stated = {block.path: block.extent for block in model.stated[sheet].blocks}
+    return {path: _shifted(box, dx, dy) for path, box in drawn.items() if stated[path] is None}
 
 
 def routes(
@@ -53,9 +66,8 @@ def routes(
     connector. Raises CannotRoute.
     """
     drawn = [line for line in model.arranged(sheet).lines if [*map(one_line, line.described)] == [text]]
-    if model.system_of(sheet) != sheet or not drawn or len(way) < 2:
-        raise CannotRoute
-    if any(block.extent is None for block in model.stated[sheet].blocks):
+    placed = all(block.extent is not None for block in model.stated[sheet].blocks)
+    if model.system_of(sheet) != sheet or not drawn or len(way) < 2 or not placed:
         raise CannotRoute
     (x, y), start = way[0], drawn[0].points[0]
     points = [(round(start.x + px - x, 1), round(start.y - (py - y), 1)) for px, py in way[1:-1]]
@@ -69,20 +81,23 @@ class CannotRoute(WrongUsage):
     def __init__(self) -> None:
         super().__init__(
             "only the line of one connection, in a system whose elements all have places, can be led over points; "
-            "moving an element gives places to all of its system"
+            "moving an element gives places to all of its system, if that is not drawn in groups"
         )
 
 
 def _placed(
-    model: SystemModel, sheet: ElementPath, changes: Mapping[ElementPath, Callable[[Rectangle], Rectangle]]
+    model: SystemModel,
+    sheet: ElementPath,
+    changes: Mapping[ElementPath, Callable[[Rectangle], Rectangle]],
+    needed: Sequence[ElementPath] = (),
 ) -> list[Edit]:
-    """Places for elements that change, and for those of the sheet that have none."""
+    """Places for elements that change, and for others that have none: all of the sheet, or those that are needed."""
     if sheet not in model.stated:
         raise NoSuchSheet(sheet)
     stated = {block.path: block for block in model.stated[sheet].blocks if not block.group}
-    drawn = {block.path: block.extent.upright for block in model.arranged(sheet).blocks}
-    homeless = {path for path, block in stated.items() if block.extent is None}
-    dx, dy = _beside(model, sheet, [drawn[path] for path in stated]) if len(homeless) == len(stated) else (0.0, 0.0)
+    drawn, (dx, dy) = _drawn(model, sheet), _beside(model, sheet)
+    others = set(needed) if _in_groups(model, sheet) else set(stated)
+    homeless = {path for path in others if stated[path].extent is None}
     edits = []
     for path in stated:
         if path in changes or path in homeless:
@@ -91,17 +106,30 @@ def _placed(
     return edits
 
 
-def _beside(model: SystemModel, sheet: ElementPath, boxes: Sequence[Rectangle]) -> tuple[float, float]:
-    """By how much the elements of a group are moved, so that they stand beside all others of the system."""
-    system = model.system_of(sheet)
-    if system == sheet or not boxes:
+def _in_groups(model: SystemModel, sheet: ElementPath) -> bool:
+    return model.system_of(sheet) != sheet or any(block.group for block in model.stated[sheet].blocks)
+
+
+def _drawn(model: SystemModel, sheet: ElementPath) -> dict[ElementPath, Rectangle]:
+    return {block.path: block.extent.upright for block in model.arranged(sheet).blocks}
+
+
+def _beside(model: SystemModel, sheet: ElementPath) -> tuple[float, float]:
+    """By how much the elements of a group are moved, so that they stand beside all others of the system.
+
+    Nothing once they are held there, or some of them have a place.
+    """
+    system, blocks = model.system_of(sheet), model.stated[sheet].blocks
+    settled = any(block.extent is not None or block.path in model.held for block in blocks)
+    if system == sheet or settled or not blocks:
         return 0.0, 0.0
+    boxes = [*_drawn(model, sheet).values()]
     others = [
-        block.extent.upright
+        extent.upright
         for each in model.stated.values()
         if model.system_of(each.path) == system
         for block in each.blocks
-        if block.extent is not None
+        if (extent := block.extent or model.held.get(block.path)) is not None
     ]
     if not others:
         return 0.0, 0.0

@@ -148,7 +148,7 @@ class Diagram extends HTMLElement {
 
   /** Select a thing; with Shift, add an element to those that are selected, or take it away. */
   pick(thing, event) {
-    if (!event.shiftKey || !thing || thing.kind !== 'element') { this.select(thing); return; }
+    if (!event.shiftKey || !thing || thing.kind !== 'element' || this.sheet.blocks[thing.key].group) { this.select(thing); return; }
     const keys = this.keys.includes(thing.key) ? this.keys.filter(key => key !== thing.key) : [...this.keys, thing.key];
     this.select(keys.length ? { kind: 'elements', keys } : null);
   }
@@ -212,7 +212,8 @@ class Diagram extends HTMLElement {
 
   /** Begin to select several elements with one, or add it to them, or take it away. */
   choose(key) {
-    if (this.selected && this.selected.kind === 'element' && this.selected.key === key) this.select({ kind: 'elements', keys: [key] });
+    const alone = this.selected && this.selected.kind === 'element' && this.selected.key === key;
+    if (alone && !this.sheet.blocks[key].group) this.select({ kind: 'elements', keys: [key] });
     else this.pick({ kind: 'element', key }, { shiftKey: true });
   }
 

@@ -3,7 +3,7 @@
 import { button, make } from './elements.js';
 import { call, upload } from './server.js';
 
-const messages = document.getElementById('messages');
+const messages = document.getElementById('messages'), diagram = document.querySelector('ssp-diagram');
 
 export function complain(problem, ...remedies) {
   const note = make('div', { class: 'message' }, make('p', {}, problem.message || String(problem)), ...remedies,
@@ -39,7 +39,7 @@ export async function edit(...edits) {
 }
 async function attempt(edits, shared) {
   try {
-    const answer = await call('edit', { edits, shared });
+    const answer = await call('edit', { edits, shared, sheet: diagram.sheet.path });
     quiet();
     return answer;
   } catch (problem) {

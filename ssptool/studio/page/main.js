@@ -144,13 +144,15 @@ function several(thing) {
   details.show({ title: count, facts: [names.join(', ')], values: [] }, [],
     editable() ? [...alignButtons(diagram), button('Remove', remove, 'With their connections (Delete)')] : []);
 }
+/** Whether a thing is or belongs to a group, which only the drawing knows. */
+function isGroup({ key }) { return key != null && diagram.sheet.blocks[key].group; }
 /** What can be done with a thing. */
 async function actions(thing, known) {
   if (thing.kind === 'connection') {
     const ends = diagram.sheet.connections[thing.texts[0]];
     return ends ? [button('Disconnect', remove, 'Remove this connection (Delete)')] : [];
   }
-  if (known && known.group) return [];
+  if (isGroup(thing)) return [];
   const path = ownerOf(diagram, thing);
   if (thing.kind === 'connector') return connectButtons(path, thing.names);
   return [button('Rename', () => rename(path), 'With all references to it (F2)'), button('Remove', remove, 'With its connections (Delete)'),
@@ -163,13 +165,15 @@ async function rename(path) {
 }
 async function remove() {
   const thing = diagram.selected, known = thing && thing.key != null && diagram.sheet.blocks[thing.key];
-  if (!thing || !editable() || thing.kind === 'connector' || (known && known.group)) return;
+  if (!thing || !editable() || thing.kind === 'connector' || isGroup(thing)) return;
   const cut = text => ({ verb: 'disconnect', a: diagram.sheet.connections[text].ends[0], b: diagram.sheet.connections[text].ends[1] });
   const paths = thing.kind === 'elements' ? thing.keys.map(key => diagram.sheet.blocks[key].path) : [];
   diagram.select(null);
   await settled();
   if (thing.kind === 'elements') { await edit({ verb: 'remove', names: paths }); return; }
-  await edit(...(known ? [{ verb: 'remove', names: [known.path] }] : thing.texts.filter(text => diagram.sheet.connections[text]).map(cut)));
+  const edits = known ? [{ verb: 'remove', names: [known.path] }] : thing.texts.filter(text => diagram.sheet.connections[text]).map(cut);
+  if (edits.length) await edit(...edits);
+  else complain(`this line stands for ${thing.texts.length} connections: open the group, or remove them with ssptool disconnect`);
 }
 async function rewrite({ file, line, xml }, text) {
   if (await ask('rewrite', { file, line, before: xml, after: text })) quiet();
@@ -213,23 +217,24 @@ enableRuns({
 
 get('add').onclick = () => get('files').click();
 get('files').onchange = async event => {
-  await addFiles(event.target.files, shown);
+  await addFiles(event.target.files, diagram.sheet.system);
   event.target.value = '';
 };
 get('add-system').onclick = async () => {
   const answer = await asked('New system', { name: { label: 'Name' } }, 'Make it');
-  if (answer && answer.name) edit({ verb: 'add_system', name: answer.name, into: shown });
+  if (answer && answer.name) edit({ verb: 'add_system', name: answer.name, into: diagram.sheet.system });
 };
 get('add-connector').onclick = async () => {
-  const answer = await asked(`New connector of ${shown.length ? dotted(shown) : model.name}`, { name: { label: 'Name' },
+  const of = diagram.sheet.system;
+  const answer = await asked(`New connector of ${of.length ? dotted(of) : model.name}`, { name: { label: 'Name' },
     kind: { label: 'Kind', value: 'input', options: ['input', 'output', 'parameter'] }, type: { label: 'Type', value: 'Real' },
     unit: { label: 'Unit' } }, 'Make it');
-  if (answer && answer.name) edit({ verb: 'add_connector', ...answer, unit: answer.unit || null, of: shown });
+  if (answer && answer.name) edit({ verb: 'add_connector', ...answer, unit: answer.unit || null, of });
 };
 diagram.addEventListener('dragover', event => { if (editable()) event.preventDefault(); });
 diagram.addEventListener('drop', async event => {
   event.preventDefault();
-  if (editable()) addFiles(await dropped(event.dataTransfer), shown);
+  if (editable()) addFiles(await dropped(event.dataTransfer), diagram.sheet.system);
 });
 
 // -- finding elements
@@ -270,7 +275,7 @@ addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, textarea, select')) return;
   const keys = { '/': () => get('find').focus(), '+': () => diagram.zoom(.8), '-': () => diagram.zoom(1.25), 0: () => diagram.fit(),
     Escape: () => diagram.select(null), Delete: remove, Backspace: remove,
-    F2: () => { if (diagram.selected && diagram.selected.kind === 'element' && editable()) rename(ownerOf(diagram, diagram.selected)); } };
+    F2: () => { if (diagram.selected && diagram.selected.kind === 'element' && editable() && !isGroup(diagram.selected)) rename(ownerOf(diagram, diagram.selected)); } };
   if (keys[event.key]) { event.preventDefault(); keys[event.key](); }
 });
 

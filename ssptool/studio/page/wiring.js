@@ -38,7 +38,7 @@ export function enableEditing(diagram, editable) {
 
 /** The path of the element or system that has a connector. */
 export function ownerOf(diagram, thing) {
-  return thing.key === null ? diagram.sheet.path : diagram.sheet.blocks[thing.key].path;
+  return thing.key === null ? diagram.sheet.system : diagram.sheet.blocks[thing.key].path;
 }
 
 function wire(diagram, thing, press) {
@@ -86,7 +86,7 @@ function wire(diagram, thing, press) {
 function light(diagram, targets, from) {
   const nodes = new Map();
   for (const pin of diagram.querySelectorAll('.connector')) {
-    const block = pin.closest('.block'), owner = block ? diagram.sheet.blocks[block.dataset.of].path : diagram.sheet.path;
+    const block = pin.closest('.block'), owner = block ? diagram.sheet.blocks[block.dataset.of].path : diagram.sheet.system;
     for (const name of JSON.parse(pin.dataset.pins || '[]')) nodes.set(JSON.stringify([owner, name]), pin);
   }
   const lit = targets.map(target => ({ ...target, node: nodes.get(JSON.stringify([target.owner, target.name])) })).filter(one => one.node);
