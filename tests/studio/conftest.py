@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.cli.browser import CHROMIUM
+from tests.waiting import PATIENCE
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 
@@ -29,7 +30,7 @@ COOKIES: dict[str, str] = {}
 def opened(address: str) -> str:
     """Use a printed address; gives that of the page, whose cookie is in `COOKIES`."""
     parts = urlsplit(address)
-    client = http.client.HTTPConnection(parts.netloc, timeout=60)
+    client = http.client.HTTPConnection(parts.netloc, timeout=PATIENCE)
     client.request("GET", f"{parts.path}?{parts.query}")
     answer = client.getresponse()
     found = re.search(r'href="([^"]+)"', answer.read().decode())
@@ -39,8 +40,7 @@ def opened(address: str) -> str:
     return page
 
 
-@pytest.fixture(scope="module")
-def studio() -> Iterator[Callable[..., str]]:
+def _studios() -> Iterator[Callable[..., str]]:
     """Start `ssptool studio` with arguments; gives the address of its page."""
     started: list[subprocess.Popen[str]] = []
 
@@ -55,31 +55,47 @@ def studio() -> Iterator[Callable[..., str]]:
     yield start
     for process in started:
         process.terminate()
-        process.communicate(timeout=10)
+        process.communicate(timeout=PATIENCE)
+
+
+studio = pytest.fixture(_studios)
+"""For one test, which may edit."""
+shared_studio = pytest.fixture(scope="module")(_studios)
+"""For tests that leave the system as it is."""
 
 
 @pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """Opens pages at an address, which collect errors of their scripts and foreign requests in `page.errors`."""
+def _engine() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as engines:
         browser = engines.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-
-        def shown(address: str) -> Any:
-            page: Any = browser.new_page(viewport={"width": 1280, "height": 720})
-            name, value = COOKIES[address].split("=", 1)
-            page.context.add_cookies([{"name": name, "value": value, "url": address}])
-            page.errors = []
-            page.on("pageerror", lambda error: page.errors.append(str(error)))
-            page.on("request", lambda one: address in one.url or page.errors.append(one.url))
-            page.set_default_timeout(30_000)
-            page.goto(address)
-            page.locator("ssp-diagram svg").wait_for()
-            return page
-
-        yield shown
+        yield browser
         browser.close()
+
+
+@pytest.fixture
+def chromium(_engine: Any) -> Iterator[Any]:
+    """Opens pages at an address for one test; no script of theirs fails, and they request nothing from elsewhere."""
+    pages: list[Any] = []
+
+    def shown(address: str) -> Any:
+        page: Any = _engine.new_page(viewport={"width": 1280, "height": 720})
+        pages.append(page)
+        name, value = COOKIES[address].split("=", 1)
+        page.context.add_cookies([{"name": name, "value": value, "url": address}])
+        page.errors = []
+        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        page.on("request", lambda one: address in one.url or page.errors.append(one.url))
+        page.set_default_timeout(1000 * PATIENCE)
+        page.goto(address)
+        page.locator("ssp-diagram svg").wait_for()
+        return page
+
+    yield shown
+    assert [page.errors for page in pages] == [[] for _ in pages]
+    for page in pages:
+        page.close()
 
 
 def box_of(page: Any, selector: str) -> dict[str, float]:

@@ -9,17 +9,16 @@ from tests.studio.conftest import SYSTEMS, box_of, connector_at, copy_of, drag
 SSD = "SystemStructure.ssd"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+@pytest.fixture
+def folder(tmp_path):
     """An oscillator without connections, and the same one for the command line."""
-    folder = tmp_path_factory.mktemp("editing")
     for name in ("page", "command"):
-        with ssptool.edit(copy_of("dual_mass_oscillator", folder / name), force=True) as editor:
+        with ssptool.edit(copy_of("dual_mass_oscillator", tmp_path / name), force=True) as editor:
             editor.disconnect("System1", "System2")
-    return folder
+    return tmp_path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def page(studio, chromium, folder):
     return chromium(studio(folder / "page" / "dual_mass_oscillator"))
 
@@ -79,15 +78,17 @@ def test_the_keyboard_connects_and_removes(page):
 @browser
 def test_many_connectors_are_connected_in_a_table(page, folder):
     page.get_by_role("tab", name="Connect").click()
-    page.get_by_text("3 of 3 chosen").wait_for()
+    page.get_by_text("4 of 4 chosen").wait_for()
     page.get_by_role("button", name="Preview").click()
     page.locator("#panel-connect .diff").wait_for()
-    assert page.locator("#panel-connect .diff .added").count() == 4, "three connections, and the name of the file"
-    assert page.locator("ssp-diagram .wire[data-connections]").count() == 1
+    assert page.locator("#panel-connect .diff .added", has_text="startElement=").count() == 4
+    assert page.locator("ssp-diagram .wire[data-connections]").count() == 0
     page.locator("#panel-connect").get_by_role("button", name="Connect", exact=True).click()
     page.get_by_text("every input has a source").wait_for()
     with ssptool.edit(folder / "command" / "dual_mass_oscillator") as editor:
-        editor.connect("System2.F", "System1.F").connect("System1.v1", "System2.v1").connect("System1.a1", "System2.a1")
+        editor.connect("System2.F", "System1.F")
+        for name in ("x1", "v1", "a1"):
+            editor.connect(f"System1.{name}", f"System2.{name}")
     ours, theirs = saved(page, folder)
     assert ours == theirs
 
@@ -109,7 +110,6 @@ def test_values_are_set_where_they_come_from(page, folder):
     field.press("Enter")
     page.get_by_role("alert").get_by_text("expected a number").wait_for()
     assert field.input_value() == "3.5"
-    page.get_by_role("button", name="Close the message").click()
 
 
 @browser
@@ -145,6 +145,11 @@ def test_an_element_is_renamed_in_a_dialog(page):
 
 @browser
 def test_what_a_replacement_would_break_is_listed_first(page):
+    undo, redo = (page.get_by_role("button", name=name) for name in ("Undo", "Redo"))
+    page.locator(".block[data-of=System1]").focus()
+    page.keyboard.press("Alt+ArrowRight")
+    undo.click()
+    page.get_by_text("dual_mass_oscillator · saved").wait_for()
     page.locator(".block[data-of=System1] .frame").click()
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Replace FMU…").click()
@@ -153,8 +158,7 @@ def test_what_a_replacement_would_break_is_listed_first(page):
     dialog.get_by_text("breaks: System1.m1: no such variable").wait_for()
     assert violations(page) == []
     dialog.get_by_role("button", name="Cancel").click()
-    assert page.get_by_role("button", name="Redo").is_enabled(), "nothing is changed: what was undone can be done again"
-    page.keyboard.press("Escape")
+    assert redo.is_enabled(), "nothing is changed: what was undone can be done again"
 
 
 @browser
@@ -163,6 +167,4 @@ def test_what_another_program_changes_appears(page, folder):
         editor.rename("System2", "Other")
     page.locator(".block[data-of=Other]").wait_for()
     page.get_by_role("alert").get_by_text("another program has changed").wait_for()
-    page.get_by_role("button", name="Close the message").click()
-    assert page.errors == []
     assert violations(page) == []

@@ -12,12 +12,16 @@ from tests.studio.conftest import box_of, copy_of, drag
 SSD = "SystemStructure.ssd"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return copy_of("dual_mass_oscillator", tmp_path_factory.mktemp("placing"))
+@pytest.fixture
+def folder(tmp_path):
+    """An oscillator whose elements stand at different heights."""
+    folder = copy_of("dual_mass_oscillator", tmp_path)
+    with ssptool.edit(folder) as editor:
+        editor.place("System2", 90, 20)
+    return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def page(studio, chromium, folder):
     return chromium(studio(folder))
 
@@ -79,7 +83,13 @@ def test_several_elements_are_chosen_aligned_and_moved(page, folder):
     page.get_by_text("dual_mass_oscillator · not saved").wait_for()
     saved(page)
     assert boxes(folder) == {name: pytest.approx((x1 + 5, y1, x2 + 5, y2)) for name, (x1, y1, x2, y2) in before.items()}
-    page.keyboard.press("Escape")
+
+
+HALFWAY = """selector => {
+  const line = document.querySelector(selector);
+  const point = line?.getPointAtLength(line.getTotalLength() / 2).matrixTransform(line.getScreenCTM());
+  return point && [point.x, point.y];
+}"""
 
 
 @browser
@@ -88,10 +98,9 @@ def test_a_part_of_a_line_is_dragged_aside(page, folder):
     text = "System2.F – System1.F"
     page.evaluate(f"document.querySelector('ssp-diagram').select({{kind: 'connection', texts: ['{text}']}})")
     page.locator("path.selected").wait_for(state="attached")
-    start = middle(page, f"[data-connections*='{text}']")
-    count = int(page.get_by_role("tab", name="Changes (").inner_text().strip("Changes ()"))
+    start = page.wait_for_function(HALFWAY, arg=f"[data-connections*='{text}']").json_value()
     drag(page, start, (start[0] - 20, start[1] + 2))
-    page.get_by_role("tab", name=f"Changes ({count + 1})").wait_for()
+    page.get_by_role("tab", name="Changes (1)").wait_for()
     saved(page)
     with ssptool.edit(folder, save=False) as editor:
         line = next(one for one in editor.system.connections if one.geometry is not None)
@@ -100,7 +109,6 @@ def test_a_part_of_a_line_is_dragged_aside(page, folder):
     places = boxes(folder)
     assert len(points) == 2
     assert points[0][0] == points[1][0] < (places["System1"][2] + places["System2"][0]) / 2 - 1
-    page.keyboard.press("Escape")
 
 
 @browser
@@ -120,7 +128,6 @@ def test_a_rubber_band_and_the_keyboard_choose_several(page):
     page.locator(".block").first.wait_for(state="detached")
     page.get_by_role("button", name="Undo").click()
     page.locator(".block[data-of=System2]").wait_for()
-    assert page.errors == []
 
 
 def test_elements_in_drawn_groups_are_moved_and_stay_in_their_group(tmp_path):

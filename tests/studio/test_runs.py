@@ -1,7 +1,6 @@
 """Runs of unsaved documents in a child process: traces, values, plots, comparison, cancelling and failures."""
 
 import shutil
-import time
 
 import numpy as np
 import pytest
@@ -14,8 +13,10 @@ from ssptool.studio.session import EditSession
 from tests.cli.test_isolated_runs import SYSTEM
 from tests.fmus import build as fmus
 from tests.studio.conftest import copy_of
+from tests.waiting import until
 
-PATIENCE = 90.0  # [s]: long enough for any machine, and never waited for where the claim holds
+QUICK = {"stop_time": "0.5", "step_size": "10ms", "master": "jacobi"}
+ITERATED = {"stop_time": "0.1", "step_size": "10ms", "master": "iterated"}
 
 
 def opened(path, events=None):
@@ -24,33 +25,30 @@ def opened(path, events=None):
 
 def ended(calls, number: int = 1):
     """The run of this number when it has ended."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        run = calls.call("runs", {})["runs"][number - 1]
-        if run["status"] != "running":
-            return run
-        time.sleep(0.02)
-    raise AssertionError("the run goes on")
+    return until(lambda: (run := run_of(calls, number))["status"] != "running" and run)
+
+
+def run_of(calls, number: int):
+    return calls.call("runs", {})["runs"][number - 1]
 
 
 @pytest.fixture(scope="module")
 def oscillator(tmp_path_factory):
-    """Two runs of the oscillator: as it is on disk, and with an unsaved parameter."""
-    events: list[dict] = []
-    path = copy_of("dual_mass_oscillator", tmp_path_factory.mktemp("runs"))
-    calls = opened(path, events)
-    calls.events = events
-    calls.call("run", {"settings": {"stop_time": "0.5", "step_size": "10ms", "master": "jacobi"}})
+    """Three runs, which tests only read: of the system on disk, with an unsaved parameter, and iterated."""
+    calls = opened(copy_of("dual_mass_oscillator", tmp_path_factory.mktemp("runs")))
+    calls.call("run", {"settings": QUICK})
     ended(calls)
     calls.call("edit", {"edits": [{"verb": "set", "name": "System1.m1", "value": "3"}]})
-    calls.call("run", {"settings": {"stop_time": "0.5", "step_size": "10ms", "master": "jacobi"}})
+    calls.call("run", {"settings": QUICK})
     ended(calls, 2)
+    calls.call("run", {"settings": ITERATED, "iterations": True})
+    ended(calls, 3)
     yield calls
     calls.close()
 
 
 def test_a_run_is_that_of_the_command_line(oscillator, tmp_path):
-    run = oscillator.call("runs", {})["runs"][0]
+    run = run_of(oscillator, 1)
     assert (run["status"], run["fraction"], run["times"], run["rows"]) == ("completed", 1.0, [0.0, 0.5], 51)
     path = copy_of("dual_mass_oscillator", tmp_path)
     result = ssptool.simulate(path, stop_time=0.5, step_size=0.01, master="jacobi")
@@ -76,10 +74,16 @@ def test_an_unsaved_edit_counts_and_runs_are_compared(oscillator):
     assert [curve["name"] for curve in figure["data"]] == ["System1.x1 (run 1)", "System1.x1 (run 2)"]
 
 
-def test_pages_are_told_of_a_run(oscillator):
-    told = [one for one in oscillator.events if one["event"] == "run"]
-    assert {one["number"] for one in told} == {1, 2}
-    assert told[-1]["status"] == "completed"
+def test_pages_are_told_of_a_run(tmp_path):
+    events = []
+    calls = opened(copy_of("dual_mass_oscillator", tmp_path), events)
+    for number in (1, 2):
+        calls.call("run", {"settings": QUICK})
+        ended(calls, number)
+    calls.close()
+    told = [one for one in events if one["event"] == "run"]
+    assert [one["number"] for one in told if one["status"] == "completed"] == [1, 2]
+    assert told[-1] == {"event": "run", **run_of(calls, 2)}, "the end of a run is told last"
 
 
 def test_a_plan_gives_reasons_and_loads_nothing(oscillator):
@@ -141,19 +145,17 @@ def test_names_of_runs_and_signals_are_checked(oscillator):
         oscillator.call("values", {"run": 9, "time": 0})
     with pytest.raises(Exception, match="nothere"):
         oscillator.call("plot", {"runs": [1], "signals": ["nothere.*"]})
-    assert np.isfinite(oscillator.call("runs", {})["runs"][0]["fraction"])
+    assert np.isfinite(run_of(oscillator, 1)["fraction"])
 
 
 def test_iterations_and_residuals_of_a_run_are_kept_if_they_are_wanted(oscillator):
-    settings = {"stop_time": "0.1", "step_size": "10ms", "master": "iterated"}
-    number = oscillator.call("run", {"settings": settings, "iterations": True})["number"]
-    run = ended(oscillator, number)
+    run = run_of(oscillator, 3)
     assert run["iterations"] and run["status"] == "completed", run["message"]
     assert any("iterations of a macro step: " in fact for fact in run["facts"])
-    names = {curve["name"]: curve for curve in oscillator.call("iterations", {"run": number})["data"]}
+    names = {curve["name"]: curve for curve in oscillator.call("iterations", {"run": 3})["data"]}
     macro = next(curve for name, curve in names.items() if name.startswith("macro steps of"))
     assert len(macro["x"]) == 10 and max(macro["x"]) == approx(0.1)
-    rows = oscillator.call("iterates", {"run": number, "time": 0.055})
+    rows = oscillator.call("iterates", {"run": 3, "time": 0.055})
     steps = [one for one in rows if one["solved"].startswith("macro steps of")]
     assert [one["iteration"] for one in steps] == [*range(1, len(steps) + 1)]
     residuals = [float(one["residual"]) for one in steps]

@@ -7,15 +7,21 @@ from tests.studio.conftest import SYSTEMS
 
 
 @pytest.fixture(scope="module")
-def nested(studio, chromium):
-    """The page of a system with nested systems; tests leave it at the root."""
-    return chromium(studio(SYSTEMS / "mass_spring_damper"))
+def addresses(shared_studio):
+    names = "mass_spring_damper", "dual_mass_oscillator"
+    return {name: shared_studio(SYSTEMS / name, "--read-only") for name in names}
 
 
-@pytest.fixture(scope="module")
-def coupled(studio, chromium):
+@pytest.fixture
+def nested(addresses, chromium):
+    """The page of a system with nested systems."""
+    return chromium(addresses["mass_spring_damper"])
+
+
+@pytest.fixture
+def coupled(addresses, chromium):
     """The page of a system with an algebraic loop."""
-    return chromium(studio(SYSTEMS / "dual_mass_oscillator", "--read-only"))
+    return chromium(addresses["dual_mass_oscillator"])
 
 
 def side(page) -> str:
@@ -32,7 +38,6 @@ def test_elements_are_explained_with_value_origin_and_xml(coupled):
     assert '<ssd:Component name="System1"' in side(coupled)
     coupled.keyboard.press("Escape")
     assert "Select an element" in side(coupled)
-    assert coupled.errors == []
 
 
 @browser
@@ -57,7 +62,6 @@ def test_nested_systems_open_in_diagram_and_tree(nested):
     nested.locator(".block[data-of='second/mass']").wait_for()
     nested.get_by_role("navigation").get_by_role("button", name="MassSpringDampers").click()
     nested.locator(".block[data-of=wall]").wait_for()
-    assert nested.errors == []
 
 
 @browser
@@ -69,8 +73,6 @@ def test_search_finds_connectors_and_units_in_all_systems(nested):
     assert found.all_inner_texts() == ["first.spring_damper", "second.spring_damper"]
     nested.keyboard.press("Enter")
     nested.locator(".block.selected[data-of='first/spring_damper']").wait_for()
-    nested.get_by_role("navigation").get_by_role("button", name="MassSpringDampers").click()
-    nested.locator(".block[data-of=wall]").wait_for()
 
 
 @browser
@@ -82,7 +84,6 @@ def test_findings_are_listed_and_counted_at_their_elements(nested):
     card.get_by_role("button").click()
     nested.get_by_role("heading", name="first").wait_for()
     assert "SSD-CONN-101" in side(nested)
-    nested.keyboard.press("Escape")
 
 
 @browser
@@ -106,7 +107,6 @@ def test_iterations_and_residuals_of_a_run_are_seen(coupled):
     coupled.locator("#iterations-plot .main-svg").first.wait_for()
     coupled.locator("details.iterations tbody td", has_text="macro steps of System1, System2").first.wait_for()
     assert violations(coupled) == []
-    coupled.get_by_role("tab", name="Findings").click()
 
 
 @browser
@@ -117,5 +117,3 @@ def test_pages_are_accessible(nested, coupled, scheme):
         page.locator(".block .frame").first.click(force=True)
         page.locator("ssp-details h2").wait_for()
         assert violations(page) == []
-        page.emulate_media(color_scheme="light")
-        page.keyboard.press("Escape")

@@ -7,20 +7,19 @@ from tests.cli.browser import browser, violations
 from tests.studio.conftest import box_of, copy_of, drag
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+@pytest.fixture
+def folder(tmp_path):
     """An oscillator with a free input, a file that drives it, and a scenario."""
-    folder = tmp_path_factory.mktemp("timeline")
-    with ssptool.edit(copy_of("dual_mass_oscillator", folder), force=True) as editor:
+    with ssptool.edit(copy_of("dual_mass_oscillator", tmp_path), force=True) as editor:
         editor.disconnect("System2.F", "System1.F")
-    (folder / "push.csv").write_text("time;System1.F [N]\n0;5\n2;5\n 4 ; 1\n10;1\n")
-    (folder / "fault.yaml").write_text(
+    (tmp_path / "push.csv").write_text("time;System1.F [N]\n0;5\n2;5\n 4 ; 1\n10;1\n")
+    (tmp_path / "fault.yaml").write_text(
         "events:\n  - {time: 2, model: System1, variable: x1, action: bias, value: 1}  # a step\n"
     )
-    return folder
+    return tmp_path
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def page(studio, chromium, folder):
     page = chromium(studio(folder / "dual_mass_oscillator"))
     page.get_by_role("tab", name="Inputs").click()
@@ -107,4 +106,3 @@ def test_the_next_run_takes_them(page):
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
         assert violations(page) == []
-    assert page.errors == []
