@@ -18,8 +18,8 @@ from ssptool import read_manifest, read_trace
 from ssptool.cli.app import command as run_command
 from tests.engine.carriers import build as build_carriers
 from tests.fmus import build as fmus
+from tests.waiting import PATIENCE
 
-PATIENCE = 90.0  # [s]: long enough for any machine, and never waited for where the claim holds
 SYSTEM = """<?xml version="1.0" encoding="UTF-8"?>
 <ssd:SystemStructureDescription version="1.0" name="Lag"
     xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription"

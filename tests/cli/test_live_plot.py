@@ -14,14 +14,13 @@ import pytest
 
 import ssptool as library
 from ssptool.documents.csv_columns import sidecar
+from tests.waiting import PATIENCE
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 STYLE = re.compile("\x1b\\[[0-9;]*m")
 SEQUENCE = re.compile("\x1b\\[[0-9;?]*[a-zA-Z]")
 ENTER, LEAVE = "\x1b[?1049h", "\x1b[?1049l"
 """Of the second screen of a terminal."""
-PATIENCE = 120.0
-"""Until a test gives up [s]."""
 
 
 class OnTerminal:

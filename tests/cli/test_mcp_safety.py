@@ -17,6 +17,7 @@ from ssptool.cli.mcp_server.folder import Folder, NotAllowed
 from ssptool.sandbox import missing
 from tests.cli.mcp_client import COMMAND, McpClient, serving
 from tests.fmus import build as misbehaving
+from tests.waiting import PATIENCE
 
 DUAL = Path(__file__).parents[2] / "systems/dual_mass_oscillator"
 SECRET = "98765.4321"
@@ -220,11 +221,11 @@ def test_pages_of_json_are_json_and_make_up_the_answer(client):
 
 
 def test_a_cancelled_run_ends_at_once(client):
-    """It would take minutes, and calls wait for each other."""
-    client.give_up(3.0, "run", system="plain", settings={"stop_time": 3000}, timeout=600)
+    """It would take ten minutes or more, and calls wait for each other."""
+    client.give_up(3.0, "run", system="plain", settings={"stop_time": 3000}, timeout=10 * PATIENCE)
     begin = monotonic()
     assert "3000 s" not in client.call("info")
-    assert monotonic() - begin < 20.0
+    assert monotonic() - begin < PATIENCE, "not when its own time was over"
 
 
 def test_a_run_tells_of_its_progress(client):
@@ -244,7 +245,11 @@ def test_a_run_ends_when_the_client_is_gone_even_if_its_fmu_answers_no_more(tmp_
         [COMMAND, "mcp", folder, "--no-sandbox"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path, text=True
     )
     client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    call = {"name": "run", "arguments": {"settings": {"stop_time": 1}, "timeout": 600}, "_meta": {"progressToken": 1}}
+    call = {
+        "name": "run",
+        "arguments": {"settings": {"stop_time": 1}, "timeout": 10 * PATIENCE},
+        "_meta": {"progressToken": 1},
+    }
     assert server.stdin is not None
     assert server.stdout is not None
     for message in (
@@ -257,9 +262,7 @@ def test_a_run_ends_when_the_client_is_gone_even_if_its_fmu_answers_no_more(tmp_
     server.stdout.readline()
     assert "notifications/progress" in server.stdout.readline()  # its FMU has begun
     server.stdin.close()
-    begin = monotonic()
-    assert server.wait(60) == 0
-    assert monotonic() - begin < 20.0
+    assert server.wait(PATIENCE) == 0
 
 
 def test_a_system_without_a_sandbox_runs_no_fmu(monkeypatch):

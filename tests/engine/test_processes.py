@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +23,7 @@ from ssptool.fmu.processes import process as fmu_process
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, network, oscillator
 from tests.engine.small.fmus import Var, make_fmu
 from tests.fmus import build as fmus
+from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="FMUs have processes of their own on Linux only")
 
@@ -236,16 +236,9 @@ plan = make_plan(net, Settings(stop_time=1.0, step_size=0.01, processes="each", 
 run(plan, Folder(Path({str(folder)!r})))
 """
     with subprocess.Popen([sys.executable, "-c", program]) as started:
-        found = _until(lambda: len(children(started.pid)) == 2 and children(started.pid))
+        found = until(lambda: len(children(started.pid)) == 2 and children(started.pid))
         started.send_signal(signal.SIGKILL)
-    assert _until(lambda: not any(Path(f"/proc/{number}").exists() for number in found))
-
-
-def _until(condition, seconds=30.0):
-    limit = time.monotonic() + seconds
-    while not (found := condition()) and time.monotonic() < limit:
-        time.sleep(0.05)
-    return found
+    until(lambda: not any(Path(f"/proc/{number}").exists() for number in found))
 
 
 # -- once per process ------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from ssptool.studies.definition import RunStatus
 from ssptool.studies.study_file import study_from
 from tests.fmus import build as fmus
 from tests.studies.conftest import OSCILLATOR
+from tests.waiting import PATIENCE, until
 
 distributed = pytest.importorskip("distributed")
 
@@ -233,10 +233,8 @@ def start_study(tmp_path, scheduler, count):
 
 
 def wait_for_parts(dataset, process, least=2):
-    end = time.monotonic() + 90
-    while len(dataset.parts) < least:
-        assert process.poll() is None and time.monotonic() < end, process.stderr.read()
-        time.sleep(0.05)
+    until(lambda: len(dataset.parts) >= least or process.poll() is not None)
+    assert process.poll() is None, process.stderr.read()
 
 
 def test_a_study_that_is_killed_keeps_what_has_finished_and_goes_on(tmp_path, client):
@@ -290,15 +288,13 @@ def test_a_scheduler_that_is_killed_loses_no_finished_run(tmp_path):
         cwd=tmp_path,
     )
     try:
-        end = time.monotonic() + 60
-        while not (tmp_path / "scheduler.json").exists() and time.monotonic() < end:
-            time.sleep(0.1)
+        until((tmp_path / "scheduler.json").exists)
         address = json.loads((tmp_path / "scheduler.json").read_text())["address"]
         process = start_study(tmp_path, address, 5000)
         dataset = Dataset(tmp_path / "out")
         wait_for_parts(dataset, process)
         scheduler.kill()
-        said = process.communicate(timeout=90)[1]
+        said = process.communicate(timeout=PATIENCE)[1]
         assert process.returncode != 0 and "LostScheduler" in said, said
         assert 0 < len(dataset.finished()) < 5000
         assert len(dataset.table()) == len(dataset.finished())

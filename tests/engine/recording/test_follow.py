@@ -22,6 +22,7 @@ from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column
 from tests.engine.recording.files import at_once, write
+from tests.waiting import PATIENCE
 
 parquet = pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not installed")
 ENDINGS = [".csv", pytest.param(".parquet", marks=parquet)]
@@ -341,8 +342,8 @@ def test_whoever_has_seen_enough_leaves(tmp_path):
     path = tmp_path / "run.csv"
     write(path, plain_trace(), closed=False)
     began = time.monotonic()
-    for run in ssptool.follow(path, interval=60):
+    for run in ssptool.follow(path, interval=10 * PATIENCE):
         if run.trace.t[-1] >= 0.5:
             break
     assert len(run.trace) == 6
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < PATIENCE

@@ -18,8 +18,8 @@ from ssptool.engine.run.recorder import Recording
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Column
 from tests.engine.dual_mass import Folder, oscillator
+from tests.waiting import PATIENCE
 
-PATIENCE = 30.0  # [s]: long enough for any machine, and never waited for where the claim holds
 ENDINGS = [e for e in FORMATS if e != ".parquet" or find_spec("pyarrow")]
 WAITING = 2
 COLUMNS = [Column("x"), Column("n", type="Int32")]
