@@ -54,9 +54,13 @@ run: build/models/.ready  ## run the dual-mass oscillator; results and plot go t
 	$(BIN)/ssptool run $(SYSTEM) --output results/dual_mass_oscillator.csv --plot results/dual_mass_oscillator.png
 
 # `logical` counts threads of cores, where `auto` counts cores. Many tests start Python again: compiled modules are kept,
-# even where the environment says otherwise.
+# even where the environment says otherwise. Without SEED the order is that of the files: the same in each run.
 test: build/models/.ready $(VENV)/.ready-dev  ## the tests, in parallel; ALL=1 includes those marked slow
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n logical --dist worksteal $(if $(ALL),,-m "not slow")
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n logical --dist worksteal $(if $(ALL),,-m "not slow") \
+	    $(if $(SEED),-p randomly --randomly-seed=$(SEED))
+
+test-order:  ## the tests in a random order, whose seed is printed first; SEED=N repeats it
+	@$(MAKE) test SEED=$(or $(SEED),default)
 
 lint: $(VENV)/.ready-dev  ## style of Python, C and C++
 	$(BIN)/ruff check .
@@ -179,4 +183,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test verify cross-check qualify qualify-check figures lint types audit bench docs fuzz leaks cross wheels wheels-check site man pins freeze format clean sanitize
+.PHONY: help setup run test test-order verify cross-check qualify qualify-check figures lint types audit bench docs fuzz leaks cross wheels wheels-check site man pins freeze format clean sanitize

@@ -65,7 +65,8 @@ shared_studio = pytest.fixture(scope="module")(_studios)
 
 
 @pytest.fixture(scope="module")
-def _engine() -> Iterator[Any]:
+def engine() -> Iterator[Any]:
+    """Headless Chromium; only one can run in a process."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as engines:
@@ -75,12 +76,12 @@ def _engine() -> Iterator[Any]:
 
 
 @pytest.fixture
-def chromium(_engine: Any) -> Iterator[Any]:
+def chromium(engine: Any) -> Iterator[Any]:
     """Opens pages at an address for one test; no script of theirs fails, and they request nothing from elsewhere."""
     pages: list[Any] = []
 
     def shown(address: str) -> Any:
-        page: Any = _engine.new_page(viewport={"width": 1280, "height": 720})
+        page: Any = engine.new_page(viewport={"width": 1280, "height": 720})
         pages.append(page)
         name, value = COOKIES[address].split("=", 1)
         page.context.add_cookies([{"name": name, "value": value, "url": address}])

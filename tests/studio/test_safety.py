@@ -23,6 +23,7 @@ from ssptool.studio.server import Studio
 from ssptool.studio.session import EditSession
 from tests.cli.browser import browser
 from tests.studio.conftest import COOKIES, SYSTEMS
+from tests.waiting import PATIENCE, until
 
 SYSTEM = SYSTEMS / "dual_mass_oscillator"
 
@@ -33,7 +34,7 @@ def address(shared_studio):
 
 
 def answer(address, path: str, method: str = "GET", **headers: str) -> http.client.HTTPResponse:
-    client = http.client.HTTPConnection(address.hostname, address.port, timeout=10)
+    client = http.client.HTTPConnection(address.hostname, address.port, timeout=PATIENCE)
     client.request(method, path, headers={name.capitalize(): value for name, value in headers.items()})
     return client.getresponse()
 
@@ -115,8 +116,7 @@ class Started:
         return urlsplit(re.search(r"http://\S+", self.process.stdout.readline())[0])
 
     def browser(self):
-        while not self._seen.exists():
-            assert self.process.poll() is None
+        until(lambda: self._seen.exists() or self.process.poll() is not None)
         return json.loads(self._seen.read_text(encoding="utf-8"))
 
     def enter(self):
@@ -128,7 +128,7 @@ def started(tmp_path):
     one = Started(tmp_path)
     yield one
     one.process.terminate()
-    one.process.communicate(timeout=10)
+    one.process.communicate(timeout=PATIENCE)
 
 
 def code_of(address) -> str:
@@ -193,23 +193,17 @@ def test_the_cookie_is_for_this_server_and_not_for_scripts():
 
 @browser
 @pytest.mark.parametrize("by", ["file", "address"])
-def test_a_real_browser_is_led_to_the_page(started, by, tmp_path):
-    from playwright.sync_api import sync_playwright
-
-    from tests.cli.browser import CHROMIUM
-
+def test_a_real_browser_is_led_to_the_page(started, engine, by, tmp_path):
     printed, seen = started.printed(), started.browser()
     (tmp_path / "copy.html").write_text(seen["content"], encoding="utf-8")
-    with sync_playwright() as engines:
-        chromium = engines.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        page = chromium.new_page()
-        page.set_default_timeout(60_000)
-        page.goto((tmp_path / "copy.html").as_uri() if by == "file" else printed.geturl())
-        page.locator("ssp-diagram svg").wait_for()
-        assert "code=" not in page.url and page.evaluate("document.cookie") == ""
-        page.reload()
-        page.locator("ssp-diagram svg").wait_for()
-        chromium.close()
+    page = engine.new_page()
+    page.set_default_timeout(1000 * PATIENCE)
+    page.goto((tmp_path / "copy.html").as_uri() if by == "file" else printed.geturl())
+    page.locator("ssp-diagram svg").wait_for()
+    assert "code=" not in page.url and page.evaluate("document.cookie") == ""
+    page.reload()
+    page.locator("ssp-diagram svg").wait_for()
+    page.close()
 
 
 def test_it_listens_on_the_loopback_interface_only(address):
@@ -217,7 +211,7 @@ def test_it_listens_on_the_loopback_interface_only(address):
     if own.startswith("127."):
         pytest.skip("this machine has no other address")
     with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((own, address.port), timeout=5)
+        socket.create_connection((own, address.port), timeout=PATIENCE)
 
 
 def test_no_file_but_those_of_the_page_is_served(address):
