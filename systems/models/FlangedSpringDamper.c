@@ -1,11 +1,13 @@
 /* A spring and a damper side by side between two flanges, without mass: f_a acts on the body at flange a, f_b on the
  * one at flange b. Of length `stretch` the spring is relaxed.
  *
- *     f_a = c (s_b - s_a - stretch) + d (v_b - v_a),    f_b = -f_a
+ *     s_rel = s_b - s_a,             v_rel = v_b - v_a
+ *     f_c = c (s_rel - stretch),     f_d = d v_rel,        f = f_c + f_d
+ *     f_a = f,                       f_b = -f,             lossPower = f_d v_rel
  */
 #include "model.h"
 
-enum { TIME, s_a, v_a, s_b, v_b, f_a, f_b, c, d, stretch, COUNT };
+enum { TIME, s_a, v_a, s_b, v_b, f_a, f_b, c, d, stretch, s_rel, v_rel, f_c, f_d, f, lossPower, COUNT };
 
 static const Variable variables[COUNT] = {
     [TIME] = TIME_VARIABLE,
@@ -19,13 +21,24 @@ static const Variable variables[COUNT] = {
     [d] = {"d", TUNABLE_PARAMETER, .unit = "N.s/m", .start = 1, .description = "damping"},
     [stretch] = {"stretch", TUNABLE_PARAMETER, .unit = "m", .nominal = 0.1,
                  .description = "distance of the flanges at which the spring is relaxed"},
+    [s_rel] = {"s_rel", LOCAL, .unit = "m", .nominal = 0.1, .description = "position of flange b relative to flange a"},
+    [v_rel] = {"v_rel", LOCAL, .unit = "m/s", .description = "velocity of flange b relative to flange a"},
+    [f_c] = {"f_c", LOCAL, .unit = "N", .nominal = 10, .description = "force of the spring"},
+    [f_d] = {"f_d", LOCAL, .unit = "N", .nominal = 10, .description = "force of the damper"},
+    [f] = {"f", LOCAL, .unit = "N", .nominal = 10, .description = "force of spring and damper"},
+    [lossPower] = {"lossPower", LOCAL, .unit = "W", .nominal = 10, .description = "power lost in the damper"},
 };
 
 /* clang-format off */
 static const Dependency dependencies[] = {
-    {f_a, s_a, TUNABLE}, {f_a, v_a, TUNABLE}, {f_a, s_b, TUNABLE}, {f_a, v_b, TUNABLE},
-    {f_a, c, DEPENDENT}, {f_a, d, DEPENDENT}, {f_a, stretch, TUNABLE},
-    {f_b, f_a, CONSTANT},
+    {s_rel, s_a, CONSTANT}, {s_rel, s_b, CONSTANT},
+    {v_rel, v_a, CONSTANT}, {v_rel, v_b, CONSTANT},
+    {f_c, s_rel, TUNABLE}, {f_c, stretch, TUNABLE}, {f_c, c, DEPENDENT},
+    {f_d, v_rel, TUNABLE}, {f_d, d, DEPENDENT},
+    {f, f_c, CONSTANT}, {f, f_d, CONSTANT},
+    {f_a, f, CONSTANT},
+    {f_b, f, CONSTANT},
+    {lossPower, f_d, DEPENDENT}, {lossPower, v_rel, DEPENDENT},
 };
 /* clang-format on */
 
@@ -36,8 +49,14 @@ INITIAL_STATES(v)
 
 EQUATIONS(v)
 {
-    v[f_a] = v[c] * (v[s_b] - v[s_a] - v[stretch]) + v[d] * (v[v_b] - v[v_a]);
-    v[f_b] = -v[f_a];
+    v[s_rel] = v[s_b] - v[s_a];
+    v[v_rel] = v[v_b] - v[v_a];
+    v[f_c] = v[c] * (v[s_rel] - v[stretch]);
+    v[f_d] = v[d] * v[v_rel];
+    v[f] = v[f_c] + v[f_d];
+    v[f_a] = v[f];
+    v[f_b] = -v[f];
+    v[lossPower] = v[f_d] * v[v_rel];
 }
 
 MODEL = {

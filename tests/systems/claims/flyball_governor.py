@@ -27,6 +27,11 @@ def long_trace() -> Trace:
     return governor.run(tolerance=1e-10, stop_time=350.0, step_size=0.1).unwrap()
 
 
+def _later_error(**settings: float) -> float:
+    """Largest |s − reference| [m] at the later instants of a run of 350 s with steps as they are chosen."""
+    return max(governor.later_errors(governor.run(stop_time=350.0, **settings).unwrap()).values())
+
+
 def _split(variant: str, cut: str, name: str, step: float, expected: float, stop: float = 10.0) -> Claim:
     measure = partial(governor.coupling_error, variant, step, stop, **NAMES[name])
     title = f"largest error of s over {stop:g} s, {cut}, {name}, step {step:g} s"
@@ -117,6 +122,18 @@ CLAIMS = (
         lambda: max(governor.later_errors(long_trace()).values()),
         unit="m",
         digits=1,
+    ),
+    *(
+        Claim(
+            f"largest error of s at 20, 50, 100, 200 and 350 s, model exchange, {case}",
+            REFERENCE,
+            expected,
+            AtMost(),
+            partial(_later_error, **settings),
+            unit="m",
+            digits=1,
+        )
+        for case, expected, settings in (("no settings", 5e-3, {}), ("tolerance 1e-8", 5e-5, {"tolerance": 1e-8}))
     ),
     Claim(
         "largest relative change of the angular momentum over 350 s, model exchange",

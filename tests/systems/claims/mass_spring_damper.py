@@ -5,9 +5,10 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.integrate import cumulative_simpson
 
 import ssptool
-from ssptool import Settings
+from ssptool import Settings, Trace
 from tests.systems.claims.catalogue import SYSTEMS
 from tests.systems.claims.claim import Absolute, AtMost, Claim, Relative
 from tests.systems.claims.pages import Run, quoted, run_figure, table
@@ -18,6 +19,8 @@ RESOURCES = SYSTEM / "resources"
 CHAIN = "MassSpringDamperChain"
 M, C, G, THETA, S0 = 2.0, 50.0, 9.81, np.pi / 6, 0.3
 EXACT = {"implementation": "me", "integrator": "adams", "tolerance": 1e-11, "step_size": 0.01}
+FINE = EXACT | {"step_size": 1e-3}
+"""Rows near enough for the lost work, which Simpson's rule adds up."""
 LEVEL = {"mass.m": "1", "mass.theta": "0", "mass.s0": "0.1", "mass.v0": "1"} | {
     "spring_damper.c": "10",
     "spring_damper.d": "0.5",
@@ -27,6 +30,11 @@ Floats = NDArray[np.float64]
 
 def exact(t: Floats, d: float) -> Floats:
     """Positions (n,) [m] of a mass that starts at rest, held by a spring-damper at a wall."""
+    return exact_motion(t, d)[0]
+
+
+def exact_motion(t: Floats, d: float) -> tuple[Floats, Floats]:
+    """Positions and velocities, each (n,) [m, m/s]."""
     rest = -M * G * np.sin(THETA) / C
     k, q = d / (2 * M), C / M - (d / (2 * M)) ** 2
     w = np.sqrt(abs(q))
@@ -36,7 +44,8 @@ def exact(t: Floats, d: float) -> Floats:
         cosine, sine = np.cosh(w * t), np.sinh(w * t) / w
     else:
         cosine, sine = np.ones_like(t), t
-    return rest + np.exp(-k * t) * (S0 - rest) * (cosine + k * sine)
+    fading = np.exp(-k * t) * (S0 - rest)
+    return rest + fading * (cosine + k * sine), -fading * C / M * sine
 
 
 def exact_chain(t: Floats) -> Floats:
@@ -51,17 +60,24 @@ def exact_chain(t: Floats) -> Floats:
     return states(matrix, np.array([S0, 0, S0, 0, 1]), t)[:, [0, 2]]
 
 
+def traced(given: str = "", start_values: dict[str, str] | None = None, **settings) -> Trace:
+    """A run; `given`: a parameter set in the resources."""
+    return ssptool.simulate(
+        SYSTEM,
+        variant=settings.pop("variant", None),
+        record=settings.pop("record", ()),
+        parameters=[RESOURCES / f"{given}.ssv"] if given else [],
+        start_values=start_values or {},
+        settings=Settings(**(settings or EXACT)),
+    ).unwrap()
+
+
 def position(
     name: str, given: str = "", start_values: dict[str, str] | None = None, **settings
 ) -> tuple[Floats, Floats]:
-    """Times and positions of the mass of one of the parts; `given`: a parameter set in its resources."""
-    trace = ssptool.simulate(
-        SYSTEM,
-        variant=settings.pop("variant", None),
-        parameters=[RESOURCES / f"{given}.ssv"] if given else [],
-        start_values={f"{name}.{target}": value for target, value in (start_values or {}).items()},
-        settings=Settings(**(settings or EXACT)),
-    ).unwrap()
+    """Times and positions of the mass of one of the parts."""
+    values = {f"{name}.{target}": value for target, value in (start_values or {}).items()}
+    trace = traced(given, values, **settings)
     return trace.t, trace[f"{name}.mass.s"]
 
 
@@ -79,6 +95,42 @@ def error(name: str, d: float, given: str = "", **settings) -> float:
 def chain_error(name: str, column: int) -> float:
     t, s = position(name, variant=CHAIN, **EXACT)
     return float(np.max(np.abs(s - exact_chain(t)[:, column])))
+
+
+def signal_error(name: str, d: float, given: str = "") -> float:
+    """Largest deviation of the signals between the flanges from the closed form, relative to their largest values."""
+    trace = traced(given, record=[f"{name}.spring_damper.*"], **EXACT)
+    s, v = exact_motion(trace.t, d)
+    expected = {"s_rel": -s, "v_rel": -v, "f_c": -C * s, "f_d": -d * v, "f": -C * s - d * v, "lossPower": d * v**2}
+    found = {signal: trace[f"{name}.spring_damper.{signal}"] for signal in expected}
+    return max(float(np.max(np.abs(found[one] - x)) / np.max(np.abs(x))) for one, x in expected.items())
+
+
+def stored_energy(trace: Trace, *names: str) -> Floats:
+    """Kinetic energy, weight and springs (n,) [J] of parts with m = 2 kg, c = 50 N/m, a slope of 30 degrees."""
+    total = np.zeros_like(trace.t)
+    for name in names:
+        s, v, s_rel = (trace[f"{name}.{signal}"] for signal in ("mass.s", "mass.v", "spring_damper.s_rel"))
+        total += M * v**2 / 2 + M * G * np.sin(THETA) * s + C * s_rel**2 / 2
+    return total
+
+
+def lost_work(trace: Trace, *names: str) -> Floats:
+    """Lost in the dampers of parts until each row (n,) [J]."""
+    power = np.sum([trace[f"{name}.spring_damper.lossPower"] for name in names], axis=0)
+    return np.asarray(cumulative_simpson(power, x=trace.t, initial=0.0))
+
+
+def energy_defect(*names: str, given: str = "", **settings) -> float:
+    """Largest change of stored energy and lost work together, relative to the energy at the start."""
+    record = [f"{name}.{pattern}" for name in names for pattern in ("mass.*", "spring_damper.*")]
+    trace = traced(given, record=record, **settings)
+    return energy_change(trace, *names)
+
+
+def energy_change(trace: Trace, *names: str) -> float:
+    total = stored_energy(trace, *names) + lost_work(trace, *names)
+    return float(np.max(np.abs(total / total[0] - 1)))
 
 
 def drift(given: str) -> float:
@@ -130,6 +182,48 @@ CLAIMS = (
             digits=1,
         )
         for case, (name, d, given) in USES.items()
+    ),
+    *(
+        Claim(
+            f"largest relative error of s_rel, v_rel, f_c, f_d, f and lossPower over 5 s, model exchange, {case}",
+            CLOSED_FORM,
+            1e-8,
+            AtMost(),
+            partial(signal_error, name, d, given),
+            digits=1,
+        )
+        for case, (name, d, given) in USES.items()
+    ),
+    *(
+        Claim(
+            f"largest relative change of stored energy and work lost in the damper over 5 s, model exchange, {case}",
+            "conserved",
+            0.0,
+            Absolute(2e-8),
+            partial(energy_defect, name, given=given, **FINE),
+            digits=1,
+        )
+        for case, (name, _, given) in USES.items()
+    ),
+    Claim(
+        "largest relative change of stored energy and work lost in both dampers over 5 s, model exchange, in a chain",
+        "conserved",
+        0.0,
+        Absolute(2e-8),
+        partial(energy_defect, "first", "second", variant=CHAIN, **FINE),
+        digits=1,
+    ),
+    *(
+        Claim(
+            f"largest relative change of stored energy and lost work over 5 s of a run without settings, {case}",
+            "conserved, but for the error of a coupling of order 2",
+            0.0,
+            Absolute(5e-6),
+            partial(energy_defect, name, step_size=1e-3),
+            digits=1,
+        )
+        for case, (name, _, given) in USES.items()
+        if not given
     ),
     *(
         Claim(
@@ -219,6 +313,12 @@ def figures() -> Iterator[Claim]:
     for row in table(PAGE, "`ssptool run systems/mass_spring_damper …`"):
         for (text, words), name in zip(row.cells, ("mass.a", "spring_damper.stretch"), strict=True):
             yield run_figure(text, words, partial(_at, time=0.0, signal=f"first.{name}"))
+    (start, lost) = quoted(PAGE, "From # J at the start, # J are lost until t = 5 s in the damper of `first`")
+    words = ("systems/mass_spring_damper", "--implementation", "me", "--tolerance", "1e-11", "--record", "first.*")
+    yield run_figure(start, words, lambda found: float(stored_energy(found.trace, "first")[0]))
+    yield run_figure(lost, words, lambda found: float(lost_work(found.trace, "first")[-1]))
+    (defect,) = quoted(PAGE, "decrease and lost work differ by less than # of that energy")
+    yield run_figure(f"< {defect}", words, lambda found: energy_change(found.trace, "first"))
     (rest,) = quoted(PAGE, "They come to rest at −m g sin(theta)/c = # m")
     words = ("systems/mass_spring_damper", "--stop-time", "100", "--step-size", "0.1")
     yield run_figure(rest, words, partial(_at, time=100.0, signal="first.mass.s"))
