@@ -4,6 +4,7 @@ Each function takes the name of the argument and the value found, and returns th
 `WrongArgument` with a sentence that names both and says what is allowed. Only the standard library is needed.
 """
 
+import math
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ssptool.errors import WrongUsage, similar_names
+from ssptool.foreign_text import number_name
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -250,7 +252,7 @@ def _scalar_text(name: str, value: object) -> str:
         case Integral():
             return str(int(value))
         case Real():
-            return repr(float(value))
+            return repr(float(value)) if math.isfinite(value) else number_name(value)
         case _:
             raise WrongArgument(name, value, _VALUES)
 

@@ -11,6 +11,7 @@ import dataclasses
 import importlib
 import io
 import json
+import math
 import os
 import pickle
 import signal
@@ -35,6 +36,7 @@ from typing import Any, TypeAlias, TypeVar, Union, cast, get_args, get_origin, g
 import numpy as np
 
 from ssptool.errors import WrongUsage
+from ssptool.foreign_text import NOT_FINITE, number_name, strict_json
 
 if sys.platform == "win32":
     import _winapi
@@ -373,9 +375,13 @@ def received(connection: Connection) -> bytes:
         raise BadMessage("its length cannot be") from None
 
 
+_DOUBLE = "xs:double"
+"""Key of an object that is a number which is not finite, apart from a text with the same letters."""
+
+
 def encoded(value: Any) -> bytes:
     """A value as data: texts, numbers, and fields of dataclasses and named tuples in their order."""
-    return json.dumps(_data(value)).encode()
+    return strict_json(_data(value)).encode()
 
 
 def _data(value: Any) -> Any:
@@ -383,11 +389,13 @@ def _data(value: Any) -> Any:
         return value
     if isinstance(value, Enum):
         return value.value
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {_DOUBLE: number_name(value)}
     for kind in (str, int, float):
         if isinstance(value, kind):
             return kind(value)
-    if isinstance(value, np.generic):
-        return value.item()
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, np.ndarray):
@@ -410,9 +418,13 @@ def decoded(kind: "type[T] | Any", content: bytes) -> T:
 def parsed(content: bytes) -> Any:
     """A message as lists, dictionaries, texts and numbers. Raises BadMessage."""
     try:
-        return json.loads(content)
+        return json.loads(content, object_hook=_with_doubles)
     except (ValueError, RecursionError) as error:
         raise BadMessage(f"no data: {str(error)[:100]}") from None
+
+
+def _with_doubles(data: dict[str, Any]) -> Any:
+    return float(data[_DOUBLE]) if data.keys() == {_DOUBLE} and data[_DOUBLE] in NOT_FINITE else data
 
 
 def value_of(kind: "type[T] | Any", data: Any, where: str = "it") -> T:

@@ -8,9 +8,10 @@ escapes; each other function here does so too and adds what its target needs.
 import html
 import io
 import json
+import math
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from shutil import get_terminal_size
 from typing import Any, TextIO, cast
 
@@ -83,12 +84,43 @@ def html_text(text: str) -> str:
 
 
 def json_text(content: object, **options: Any) -> str:
-    r"""JSON whose strings have characters that are not seen, and commands of CI services, as `\u` escapes.
+    r"""`strict_json` whose strings have characters that are not seen, and commands of CI services, as `\u` escapes.
 
-    Whoever reads it finds the content unchanged. Options are those of `json.dumps`.
+    Whoever reads it finds the content unchanged.
     """
-    text = json.dumps(content, ensure_ascii=False, **options)
+    text = strict_json(content, ensure_ascii=False, **options)
     return _COMMAND.sub(_json_command, _UNSEEN_IN_LINES.sub(_json_escape, text))
+
+
+def strict_json(content: object, **options: Any) -> str:
+    """JSON as RFC 8259 has it: numbers that are not finite become the strings "INF", "-INF" and "NaN" of xs:double.
+
+    Options are those of `json.dumps`. All JSON of the package is written here.
+    """
+    try:
+        return json.dumps(content, allow_nan=False, **options)
+    except ValueError:  # also for what contains itself, which is refused again below
+        return json.dumps(_with_named_numbers(content), allow_nan=False, **options)
+
+
+NOT_FINITE = ("INF", "-INF", "NaN")
+"""Numbers that JSON does not have, as xs:double spells them; Python reads these texts as numbers."""
+
+
+def number_name(value: float) -> str:
+    """The name of a number that is not finite, as xs:double spells it: INF, -INF or NaN."""
+    return "NaN" if math.isnan(value) else "INF" if value > 0 else "-INF"
+
+
+def _with_named_numbers(content: Any) -> Any:
+    match content:
+        case float() if not math.isfinite(content):
+            return number_name(content)
+        case Mapping():
+            return {_with_named_numbers(name): _with_named_numbers(value) for name, value in content.items()}
+        case list() | tuple():
+            return list(map(_with_named_numbers, content))
+    return content
 
 
 MOST_LEVELS = 100
@@ -117,7 +149,7 @@ def too_deep(content: object) -> bool:
 
 
 def _json_escape(match: re.Match[str]) -> str:
-    return json.dumps(match[0])[1:-1]
+    return strict_json(match[0])[1:-1]
 
 
 def _json_command(match: re.Match[str]) -> str:

@@ -14,6 +14,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Generic, TypeVar
 
+from ssptool.foreign_text import number_name
+
 SSC = "http://ssp-standard.org/SSP1/SystemStructureCommon"
 SSD = "http://ssp-standard.org/SSP1/SystemStructureDescription"
 SSV = "http://ssp-standard.org/SSP1/SystemStructureParameterValues"
@@ -80,11 +82,7 @@ def _read_double(text: str) -> float:
 
 def _write_double(value: float) -> str:
     value = float(value)
-    if math.isnan(value):
-        return "NaN"
-    if math.isinf(value):
-        return "INF" if value > 0 else "-INF"
-    return repr(value)
+    return repr(value) if math.isfinite(value) else number_name(value)
 
 
 def _read_boolean(text: str) -> bool:
@@ -165,6 +163,11 @@ hex_binary: Converter[bytes] = Converter(
 def number_text(value: float) -> str:
     """The shortest text that reads back as the same number: `10` for 10.0."""
     return double.write(value).removesuffix(".0")
+
+
+def rounded_text(value: float, digits: int) -> str:
+    """A number for readers, with so many significant digits; INF, -INF and NaN as documents spell them."""
+    return f"{value:.{digits}g}" if math.isfinite(value) else number_name(value)
 
 
 SETTINGS_FILE = "ssptool.toml"

@@ -5,13 +5,12 @@ the page would take some megabytes in each.
 """
 
 import io
-import json
 import re
 from importlib.resources import files
 from typing import Any
 
 from ssptool.drawing.plot import literal, plot_style
-from ssptool.foreign_text import html_text
+from ssptool.foreign_text import html_text, strict_json
 
 _MOST_SHAPES = 500
 """Dots or lines of axes that are drawn one by one; more of them are a picture of pixels."""
@@ -38,7 +37,7 @@ def page_picture(figure: Any, identity: str, title: str) -> str:
             buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}
         )
     # Saving has laid it out.
-    about = json.dumps([_axes(figure, axis, f"{identity}-curve-{n}") for n, axis in enumerate(figure.axes)])
+    about = strict_json([_axes(figure, axis, f"{identity}-curve-{n}") for n, axis in enumerate(figure.axes)])
     text = buffer.getvalue()
     text = _ID.sub(rf"\g<1>{identity}-", text[text.index("<svg") :])
     text = _BLACK.sub(r"\1: currentColor", text)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ssptool.documents.diagnostics import Position
+from ssptool.documents.vocabulary import rounded_text
 from ssptool.errors import counted
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import with_unit
@@ -223,7 +224,7 @@ def quantity(value: Value, unit: str | None, item: str = "") -> str:
         case bool():
             text = "true" if value else "false"
         case float():
-            text = f"{value:.15g}"
+            text = rounded_text(value, 15)
         case bytes():
             text = value.hex().upper()
         case str():

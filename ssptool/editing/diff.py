@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any
 
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
+from ssptool.documents.vocabulary import number_text
 from ssptool.editing.meaning import Fact, Items, MeaningItem, Section, digest, items_of
 from ssptool.errors import counted
 from ssptool.foreign_text import joined_lines, json_text, one_line
@@ -150,14 +150,14 @@ def comparison_json(comparison: Comparison) -> str:
                 "section": difference.section.value,
                 "change": difference.kind.value,
                 "name": difference.name,
-                "facts": {each.fact: [_json(each.before), _json(each.after)] for each in difference.facts},
+                "facts": {each.fact: [each.before, each.after] for each in difference.facts},
                 "before": _place(difference.before),
                 "after": _place(difference.after),
             }
             for difference in comparison.differences
         ],
     }
-    return json_text(content, indent=2, allow_nan=False)
+    return json_text(content, indent=2)
 
 
 def _lines(comparison: Comparison) -> Iterator[str]:
@@ -222,14 +222,7 @@ def _shown(fact: Fact) -> str:
         return str(fact).lower()
     if isinstance(fact, tuple):
         return "[" + " ".join(_shown(each) for each in fact) + "]"
-    return repr(fact).removesuffix(".0") if isinstance(fact, float) else str(fact)
-
-
-def _json(fact: Fact) -> Any:
-    if isinstance(fact, tuple):
-        return [_json(each) for each in fact]
-    finite = not isinstance(fact, float) or abs(fact) < float("inf")
-    return fact if finite else str(fact)
+    return number_text(fact) if isinstance(fact, float) else str(fact)
 
 
 def _place(item: MeaningItem | None) -> dict[str, str | int] | None:

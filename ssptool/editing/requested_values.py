@@ -12,7 +12,16 @@ from ssptool.editing.units import unit_named
 from ssptool.errors import counted
 from ssptool.fmu.description import Shape, Value, element_names, shape_text
 from ssptool.fmu.units import PhysicalUnit, with_unit
-from ssptool.network.conversion import IncompatibleUnits, InvalidValue, conversion, from_text, is_float, split_values
+from ssptool.network.conversion import (
+    IncompatibleUnits,
+    InvalidValue,
+    allowed,
+    bounds_text,
+    conversion,
+    from_text,
+    is_float,
+    split_values,
+)
 from ssptool.network.network import Network, Signal
 from ssptool.network.targets import NamedTarget
 
@@ -199,10 +208,10 @@ def _read(name: str, text: str, target: NamedTarget) -> Value:
 
 
 def _require_within(requested: RequestedValue) -> None:
-    lowest, highest = requested.target.bounds
+    bounds = requested.target.bounds
     for text, value in zip(requested.texts, requested.in_target_unit, strict=True):
-        if isinstance(value, int | float) and not isinstance(value, bool) and not lowest <= value <= highest:
-            raise EditError(f"{requested.name} cannot be {text}: its FMU allows {lowest:g} to {highest:g}")
+        if not isinstance(value, bool) and not allowed(value, bounds):
+            raise EditError(f"{requested.name} cannot be {text}: its FMU allows {bounds_text(bounds)}")
 
 
 def _as_text(value: object) -> str:

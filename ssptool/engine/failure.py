@@ -148,7 +148,7 @@ def seconds_text(time: float) -> str:
 
 
 def finite(value: float) -> float | None:
-    """The number, or None in place of nan and inf, which JSON does not have."""
+    """The number, or None in place of nan and inf."""
     return float(value) if math.isfinite(value) else None
 
 

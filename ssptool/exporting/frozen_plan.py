@@ -46,7 +46,7 @@ from ssptool.exporting.refusals import stepping_master
 from ssptool.fmu.description import FmuClock, InterfaceType, Value, Variability, element_names
 from ssptool.network.network import Conversion, Signal, Wire
 
-VERSION = 1
+VERSION = 2
 """Version of the file."""
 
 Json = dict[str, Any]
@@ -512,17 +512,12 @@ def _loop(loop: PlannedLoop) -> Json:
         "rtol": calls.rtol,
         "atol": calls.atol,
         "max_iterations": calls.max_iterations,
-        "minimum": [_finite(bound) for bound in calls.minimum],
-        "maximum": [_finite(bound) for bound in calls.maximum],
+        "minimum": list(calls.minimum),
+        "maximum": list(calls.maximum),
         "pattern": sorted(calls.pattern) if calls.pattern is not None else _full(len(calls.torn)),
         "directional": calls.directional,
         "rounding": calls.rounding,
     }
-
-
-def _finite(bound: float) -> float | None:
-    """JSON has no infinity."""
-    return bound if math.isfinite(bound) else None
 
 
 def _full(size: int) -> list[tuple[int, int]]:

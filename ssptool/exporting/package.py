@@ -1,7 +1,6 @@
 """The files of an exported FMU: description, runtime, frozen plan, the FMUs of the parts, and the system itself."""
 
 import hashlib
-import json
 import zipfile
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from ssptool.exporting.runtimes import PLATFORM_FOLDERS, choose_platforms, runti
 from ssptool.exporting.terminals import exported_terminals, terminals_xml
 from ssptool.fmu.model_description_xml import BINARIES, fmu_entries, named_library
 from ssptool.fmu.terminals import TERMINALS
+from ssptool.foreign_text import strict_json
 from ssptool.network.conversion import document_units
 from ssptool.tempfiles import TemporaryFolder
 
@@ -99,7 +99,7 @@ def export_fmu(
             for platform, library in libraries.items():
                 name = f"{BINARIES}{platform.folder(fmi)}/{model_identifier(plan.name)}{platform.ending}"
                 _add(fmu, name, library.read_bytes())
-            text = json.dumps({**content, "token": token}, ensure_ascii=False, separators=(",", ":"))
+            text = strict_json({**content, "token": token}, ensure_ascii=False, separators=(",", ":"))
             _add(fmu, "resources/plan.json", text.encode())
             for number, one in enumerate(plan.instances):
                 if first_of_source(plan, number) == number:
@@ -143,7 +143,7 @@ def _notes_on_files_outside(plan: Plan) -> Iterator[str]:
 
 def _token(content: Json) -> str:
     """The same for the same frozen plan."""
-    return "{" + hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32] + "}"
+    return "{" + hashlib.sha256(strict_json(content, sort_keys=True).encode()).hexdigest()[:32] + "}"
 
 
 def _add_part(fmu: zipfile.ZipFile, number: int, one: PlannedInstance, source: Path, kept: Set[str]) -> None:

@@ -12,10 +12,11 @@ from typing import TypeVar
 
 from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.element import Element
-from ssptool.documents.vocabulary import boolean, double, hex_binary, signed
+from ssptool.documents.vocabulary import boolean, double, hex_binary, rounded_text, signed
 from ssptool.errors import WrongUsage
 from ssptool.fmu.description import Value, is_text
 from ssptool.fmu.units import Exponents, PhysicalUnit
+from ssptool.foreign_text import number_name
 from ssptool.network.network import IDENTITY, Conversion
 
 _CANONICAL = {"Real": "Float64", "Integer": "Int32"}
@@ -257,7 +258,8 @@ class InvalidValue(WrongUsage, ValueError):
     """The variable `name` cannot take the value `found`; `expected` describes valid values."""
 
     def __init__(self, name: str, found: object, expected: str) -> None:
-        super().__init__(f"{name} cannot be {found!r}: expected {expected}")
+        strange = isinstance(found, float) and not math.isfinite(found)
+        super().__init__(f"{name} cannot be {number_name(found) if strange else repr(found)}: expected {expected}")
         self.name = name
         self.found = found
         self.expected = expected
@@ -272,6 +274,20 @@ def expected(type_name: str, items: EnumerationItems = NO_ITEMS) -> str:
         return f"an integer from {lowest} to {highest}"
     words = {"Boolean": "true or false", "String": "a text", "Binary": "pairs of hexadecimal digits"}
     return words.get(type_name, "a number")
+
+
+def allowed(value: Value, bounds: tuple[float, float]) -> bool:
+    """Whether the bounds of a variable allow a value; NaN if there are none."""
+    if not isinstance(value, int | float):
+        return True
+    lowest, highest = bounds
+    return lowest <= value <= highest or (math.isnan(value) and bounds == (-math.inf, math.inf))
+
+
+def bounds_text(bounds: tuple[float, float]) -> str:
+    """Bounds in words, such as `0 to INF`."""
+    lowest, highest = bounds
+    return f"{rounded_text(lowest, 6)} to {rounded_text(highest, 6)}"
 
 
 def convert(name: str, value: Value, target: str, items: EnumerationItems = NO_ITEMS) -> Value:
@@ -321,9 +337,12 @@ def split_values(name: str, text: str) -> list[str]:
         raise InvalidValue(name, text, "values separated by blanks, with each text in quotes") from None
 
 
-def _within_doubles(name: str, text: str, value: float) -> float:
-    """Refuse numbers too large for a double, which would silently become infinity."""
-    if math.isinf(value) and "inf" not in text.lower():
+def _real(name: str, text: str) -> float:
+    """A number as a person types it: `inf`, `Infinity` and `nan` too. It must not become infinite by overflow."""
+    if text.strip().lower().lstrip("+-") in ("inf", "infinity", "nan"):
+        return float(text)
+    value = double.read(text)
+    if math.isinf(value):
         raise InvalidValue(name, text, "a number that a double can hold, up to 1.8e308")
     return value
 
@@ -350,7 +369,7 @@ def from_text(name: str, text: str, target: str, items: EnumerationItems) -> Val
         raise InvalidValue(name, text, f"the value as a text, such as {str(text)!r}")
     try:
         if is_float(target):
-            return _within_doubles(name, text, double.read(text))
+            return _real(name, text)
         if is_integer(target):
             return convert(name, signed(128).read(text), target)
         if target == "Enumeration":

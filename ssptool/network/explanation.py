@@ -11,6 +11,7 @@ from functools import reduce
 from typing import NamedTuple, TypeAlias
 
 from ssptool.documents.diagnostics import Position
+from ssptool.documents.vocabulary import rounded_text
 from ssptool.errors import similar_names
 from ssptool.fmu.description import Causality, Value, Variability, Variable
 from ssptool.fmu.units import with_unit
@@ -367,7 +368,7 @@ def _text(value: Value) -> str:
         case bool():
             return str(value).lower()
         case float():
-            return f"{value:.15g}"
+            return rounded_text(value, 15)
         case bytes():
             return value.hex().upper()
         case _:

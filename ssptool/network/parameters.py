@@ -24,6 +24,8 @@ from ssptool.fmu.units import PhysicalUnit, named
 from ssptool.network.conversion import (
     IncompatibleUnits,
     InvalidValue,
+    allowed,
+    bounds_text,
     conversion,
     convert,
     document_units,
@@ -503,6 +505,5 @@ def _detail(leg: Leg) -> str:
 
 
 def _require_within(bounds: tuple[float, float], name: str, value: Value) -> None:
-    lowest, highest = bounds
-    if isinstance(value, int | float) and not lowest <= value <= highest:
-        raise InvalidValue(name, value, f"a number from {lowest:g} to {highest:g}, as its FMU says")
+    if not allowed(value, bounds):
+        raise InvalidValue(name, value, f"a number from {bounds_text(bounds)}, as its FMU says")

@@ -4,7 +4,6 @@ Traces are first aligned in names, units and types as far as possible. Values th
 large integers) are replaced by codes. A signal agrees if it is inside the tube of its tolerance around the reference.
 """
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
@@ -521,23 +520,16 @@ def conclusion(comparison: TraceComparison) -> str:
 
 
 def comparison_json(comparison: TraceComparison) -> str:
-    """The comparison as JSON; inf and nan are null."""
+    """The comparison as JSON."""
     content = {
         "agrees": comparison.agrees,
         "remarks": list(comparison.remarks),
         "assumptions": list(comparison.assumptions),
         "extra": list(comparison.extra),
         "runs": [one._asdict() for one in comparison.runs],
-        "signals": [_signal_facts(one) for one in comparison.signals],
+        "signals": [asdict(one) for one in comparison.signals],
     }
     return json_text(content, indent=2)
-
-
-def _signal_facts(one: SignalComparison) -> dict[str, Any]:
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in asdict(one).items()
-    }
 
 
 TRACE_COMPARISON_RENDERERS: Mapping[str, Callable[[TraceComparison], str]] = MappingProxyType(

@@ -6,11 +6,11 @@ from typing import Any
 
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.element import Element
-from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
+from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET, rounded_text
 from ssptool.fmu.description import fixed_shape
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.connectors import settable
-from ssptool.network.conversion import InvalidValue, conversion, convert, convertible, transformed
+from ssptool.network.conversion import InvalidValue, allowed, bounds_text, conversion, convert, convertible, transformed
 from ssptool.rules.bindings import ParameterTarget, ParameterUse, uses, variables_of
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Chapter, Finding, near, repeats
 from ssptool.rules.links import enumeration_items
@@ -375,8 +375,9 @@ def _within_limits(use: ParameterUse, target: ParameterTarget, value: object) ->
     variable = target.variable
     if variable is None or isinstance(value, bool) or not isinstance(value, int | float):
         return
-    if not variable.minimum <= value <= variable.maximum:
-        message = f"{target} = {value:g} is outside the FMU's limits {variable.minimum:g} to {variable.maximum:g}"
+    bounds = (variable.minimum, variable.maximum)
+    if not allowed(value, bounds):
+        message = f"{target} = {rounded_text(value, 6)} is outside the FMU's limits {bounds_text(bounds)}"
         yield Finding(_value_place(use), message, "", "value", WARNING)
 
 

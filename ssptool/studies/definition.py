@@ -1,7 +1,6 @@
 """A study as frozen values: its factors, its points, and the tasks and outcomes of its runs."""
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ssptool.engine.settings import Settings
+from ssptool.foreign_text import strict_json
 from ssptool.rules.selection import EVERYTHING, Switches
 from ssptool.studies.designs import Computed, Design, FactorSource, FactorValue, Floats, GridDesign
 from ssptool.studies.expressions import FUNCTIONS, BadExpression, Expression
@@ -302,7 +302,7 @@ def _computed(name: str, source: Computed, columns: Mapping[str, Sequence[Factor
 def run_id(point: Mapping[str, FactorValue]) -> str:
     """The name of the run at a point: equal points have equal names, whoever computes them and when."""
     canonical = [[name, _canonical(value)] for name, value in sorted(point.items())]
-    return hashlib.sha256(json.dumps(canonical, ensure_ascii=False).encode()).hexdigest()[:16]
+    return hashlib.sha256(strict_json(canonical, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
 def _canonical(value: FactorValue) -> FactorValue:

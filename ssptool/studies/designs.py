@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.documents.vocabulary import double
 from ssptool.errors import WrongValue
 from ssptool.studies.expressions import Expression
 
@@ -149,7 +150,7 @@ def value_text(value: float | int | bool | str) -> str:
     """Text of a value without loss, as a person types it."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value if isinstance(value, str) else repr(value)
+    return double.write(value) if isinstance(value, float) else str(value)
 
 
 MOST_RUNS = 10_000_000

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ssptool.documents.vocabulary import rounded_text
 from ssptool.studies.definition import RunStatus
 from ssptool.studies.designs import (
     Columns,
@@ -215,7 +216,7 @@ def cell_text(value: Any) -> str:
     """A value in such a table."""
     if value is None:
         return "-"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return rounded_text(value, 6) if isinstance(value, float) else str(value)
 
 
 def optimum(design: Optimize, rows: Sequence[Row], units: Mapping[str, str | None], message: str = "") -> Optimum:

@@ -26,7 +26,7 @@ from ssptool.errors import WrongValue, similar_names
 from ssptool.fmu.description import Causality, Value
 from ssptool.fmu.units import Exponents, PhysicalUnit, named
 from ssptool.network.connectors import flat_connectors
-from ssptool.network.conversion import InvalidValue, conversion, document_units, from_text
+from ssptool.network.conversion import InvalidValue, allowed, bounds_text, conversion, document_units, from_text
 from ssptool.network.network import Conversion
 from ssptool.network.targets import NamedTarget, Targets, UnknownVariable, VariableTarget
 from ssptool.network.tree import build_tree
@@ -249,9 +249,8 @@ class Setter:
             It is none, or one that the FMU does not allow.
         """
         found = from_text(self.name, self.text(value), self.target.type, self.target.items)
-        lowest, highest = self.target.bounds
-        if isinstance(found, int | float) and not lowest <= found <= highest:
-            raise InvalidValue(self.name, found, f"a number from {lowest:g} to {highest:g}, as its FMU says")
+        if not allowed(found, self.target.bounds):
+            raise InvalidValue(self.name, found, f"a number from {bounds_text(self.target.bounds)}, as its FMU says")
         return found
 
 

@@ -1,11 +1,13 @@
 """Iterations and residuals of a run, from the logs of its algebraic loops and of its iterated macro steps."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ssptool.documents.vocabulary import rounded_text
 from ssptool.foreign_text import json_content
 
 LOOPS, COUPLING = "loops", "coupling"
@@ -123,7 +125,7 @@ def _row(one: LoggedIterate) -> dict[str, Any]:
 
 
 def _number(value: float | None) -> str:
-    return "nan" if value is None else f"{value:.4g}"
+    return rounded_text(math.nan if value is None else float(value), 4)
 
 
 def _lines(log: str, file: Path, start: int) -> Iterator[tuple[int, LoggedIterate]]:

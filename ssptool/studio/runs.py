@@ -10,6 +10,7 @@ from typing import Any
 
 from ssptool.api.check import InvalidSystem
 from ssptool.api.compare import compare
+from ssptool.documents.vocabulary import rounded_text
 from ssptool.drawing.plot import page_figure
 from ssptool.drawing.plot_model import panels, thinned
 from ssptool.engine.failure import Failure
@@ -326,5 +327,5 @@ def _progress(one: StudioRun) -> Callable[[float], None]:
 
 
 def _told(value: Any, unit: str | None) -> str:
-    text = f"{value:.4g}" if isinstance(value, float) or hasattr(value, "dtype") else str(value)
+    text = rounded_text(value, 4) if isinstance(value, float) or hasattr(value, "dtype") else str(value)
     return f"{text} {unit}" if unit else text

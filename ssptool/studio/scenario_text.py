@@ -1,6 +1,5 @@
 """Edits of the text of a scenario: an event is changed, added or removed, and all other text stays as it is."""
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from ssptool.engine.stimuli.scenario import Event, Scalar
 from ssptool.engine.stimuli.scenario_file import compose, scenario_from
 from ssptool.engine.stimuli.time_signals import Action
 from ssptool.errors import WrongUsage
+from ssptool.foreign_text import strict_json
 
 EMPTY = "events: []\n"
 
@@ -197,12 +197,12 @@ def _scalar(value: Scalar | None) -> str:
         return repr(value).replace("e", ".0e", 1)  # YAML 1.1 takes 1e-3 for a text
     text = str(value)
     plain = isinstance(value, str) and _PLAIN.fullmatch(text) is not None and yaml.safe_load(text) == text
-    return text if plain else json.dumps(value)
+    return text if plain else strict_json(value)
 
 
 def _quoted(written: str) -> str:
     """A scalar as JSON has it."""
-    return json.dumps(yaml.safe_load(written))
+    return strict_json(yaml.safe_load(written))
 
 
 _PLAIN = re.compile(r"[A-Za-z_][\w.]*")

@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+from ssptool.documents.vocabulary import rounded_text
 from ssptool.errors import WrongUsage, is_own
 from ssptool.studies.charts import chart
 from ssptool.studies.dataset import NotResults
@@ -173,5 +174,5 @@ def _folder(file: Path) -> Path:
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.6g}"
+        return "" if math.isnan(value) else rounded_text(value, 6)
     return "" if value is None else str(value)

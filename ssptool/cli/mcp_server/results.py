@@ -1,7 +1,6 @@
 """Tools that read results: statistics and decimated courses of signals, and differences between runs, as JSON."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -45,7 +44,7 @@ class ResultTools:
         ] = False,
     ) -> Answer:
         """Read the results of a run as JSON: of each signal unit, first and final value, minimum and maximum with their
-        times, and mean over time; or values at times. inf and nan are null.
+        times, and mean over time; or values at times. Numbers that are not finite are "INF", "-INF" and "NaN".
         """
         found = self._folder.result(run)
         if loops:
@@ -145,8 +144,6 @@ def _mean(t: "np.ndarray[Any, Any]", y: "np.ndarray[Any, Any]", held: bool) -> f
 
 
 def _number(value: Any) -> Any:
-    """A value for JSON: numbers of numpy as those of Python, inf and nan as null, bytes as their size."""
+    """A value for JSON: numbers of numpy as those of Python, bytes as their size."""
     plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, bytes):
-        return f"{len(plain)} bytes"
-    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
+    return f"{len(plain)} bytes" if isinstance(plain, bytes) else plain

@@ -1,7 +1,6 @@
 """Iterates of loop solvers and iterated masters, written line by line."""
 
 import csv
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -65,10 +64,5 @@ class _JsonLines:
 
     def write(self, facts: Sequence[Fact], values: Mapping[str, float], residuals: Mapping[str, float]) -> None:
         line = dict(zip(self.facts, facts, strict=True))
-        line |= {"values": _finite(values), "residuals": _finite(residuals)}  # type: ignore[dict-item]
+        line |= {"values": dict(values), "residuals": dict(residuals)}  # type: ignore[dict-item]
         self.file.write(json_text(line) + "\n")
-
-
-def _finite(values: Mapping[str, float]) -> dict[str, float | None]:
-    """JSON has no nan and no infinity."""
-    return {name: value if math.isfinite(value) else None for name, value in values.items()}

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ssptool.documents.foreign_files import open_bytes
+from ssptool.documents.vocabulary import rounded_text
 from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Failure
 from ssptool.engine.planning.plan import Plan
@@ -25,7 +26,7 @@ from ssptool.engine.stimuli.stimuli import InputSource
 from ssptool.engine.stimuli.time_signals import Action, Constant, Overridden, SignalOverride
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import with_unit
-from ssptool.foreign_text import json_text
+from ssptool.foreign_text import json_text, strict_json
 from ssptool.network.network import Assignment, Network, Signal, StepKind
 from ssptool.working_directory import absolute
 
@@ -99,7 +100,7 @@ class Override:
 
 def value_text(value: Value, unit: str = "") -> str:
     """A value as summaries, reports and legends show it."""
-    number = f"{value:.12g}" if isinstance(value, float) else str(value)
+    number = rounded_text(value, 12) if isinstance(value, float) else str(value)
     return with_unit(number, unit)
 
 
@@ -207,7 +208,7 @@ def _modified(plan: Plan) -> Iterator[tuple[Signal, Value | None, tuple[SignalOv
 
 def as_json(value: object) -> Any:
     """Facts as a manifest has them once it is read again."""
-    return json.loads(json.dumps(value, default=str))
+    return json.loads(strict_json(value, default=str))
 
 
 _DEFAULTS: Mapping[str, Any] = as_json(asdict(Settings()))

@@ -2,7 +2,6 @@
 
 import errno
 import hashlib
-import json
 import struct
 import zipfile
 import zlib
@@ -23,7 +22,7 @@ from ssptool.engine.run.loops import RunningLoop
 from ssptool.engine.stepping.values import NotSavable
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.instance import FmiError
-from ssptool.foreign_text import json_content
+from ssptool.foreign_text import json_content, strict_json
 
 _FORMAT = 7
 _FACTS, _MEMORY, _CHECKSUM = "facts", "master", "sha256"
@@ -124,7 +123,7 @@ class SavedSimulation:
             "loops": {str(number): loop.rtol for number, loop in self.loops.items()},
         }
         facts[_CHECKSUM] = _digest(arrays, facts)
-        arrays[_FACTS] = _bytes(json.dumps(facts).encode())
+        arrays[_FACTS] = _bytes(strict_json(facts).encode())
         with replaced_atomically(path) as file:
             np.savez_compressed(file, **arrays)
 
@@ -192,7 +191,7 @@ def _require_intact(path: Path, arrays: Mapping[str, Any], facts: Any) -> None:
 def _digest(arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     """SHA-256 of all arrays and the description: masters rely on the shapes of what they have saved."""
     stated = {name: fact for name, fact in facts.items() if name != _CHECKSUM}
-    digest = hashlib.sha256(json.dumps(stated, sort_keys=True).encode())
+    digest = hashlib.sha256(strict_json(stated, sort_keys=True).encode())
     for name in sorted(arrays.keys() - {_FACTS}):
         array = np.asarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())

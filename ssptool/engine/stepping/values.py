@@ -149,7 +149,7 @@ class SimulationValues:
         """Write known signals to kernel slots."""
         for signal, value in given.items():
             if isinstance(value, float) and np.isnan(value):
-                raise WrongValue(f"{name} cannot be nan")
+                raise WrongValue(f"{name} cannot be NaN during a run; only start values can")
             if signal not in self._slots:
                 continue
             slot = self._slots[signal]

@@ -1,5 +1,6 @@
 #include "json.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -90,7 +91,13 @@ const JsonNode* member(const JsonNode& node, const char* name) {
   return nullptr;
 }
 
+// JSON has no numbers that are not finite: they are texts, as xs:double spells them.
 double real_number(const JsonNode& node) {
+  if (const auto* name = std::get_if<std::string>(&node.content)) {
+    if (*name == "INF") return HUGE_VAL;
+    if (*name == "-INF") return -HUGE_VAL;
+    if (*name == "NaN") return std::nan("");
+  }
   if (const auto* number = std::get_if<double>(&node.content)) return *number;
   if (const auto* number = std::get_if<std::int64_t>(&node.content)) return static_cast<double>(*number);
   return static_cast<double>(content_as<std::uint64_t>(node, "a number"));

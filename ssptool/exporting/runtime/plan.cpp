@@ -18,7 +18,10 @@ std::string bytes_from(const std::string& digits) {
   return bytes;
 }
 
-Value value_from(Json json) {
+bool is_real(const std::string& type) { return type == "Real" || type.rfind("Float", 0) == 0; }
+
+Value value_from(Json json, const std::string& type) {
+  if (is_real(type)) return json.get<double>();
   if (json.is_string()) return json.get<std::string>();
   if (json.is_object()) return bytes_from(json.at("hex").get<std::string>());
   if (json.is_boolean()) return static_cast<std::int64_t>(json.get<bool>());
@@ -29,6 +32,13 @@ Value value_from(Json json) {
 template <class T>
 std::vector<T> list(Json json, const char* name) {
   return json.contains(name) ? json.at(name).get<std::vector<T>>() : std::vector<T>{};
+}
+
+std::vector<Value> values_from(Json json, const char* name, const std::string& type) {
+  std::vector<Value> found;
+  if (json.contains(name))
+    for (const Json item : json.at(name)) found.push_back(value_from(item, type));
+  return found;
 }
 
 template <class T, class Read>
@@ -55,8 +65,8 @@ Variables variables_from(Json json, int fmi_major) {
 }
 
 VariableSet set_from(Json json) {
-  return {json.at("type").get<std::string>(), list<fmi::Reference>(json, "references"),
-          each<Value>(json, "values", value_from), list<Slot>(json, "slots")};
+  const auto type = json.at("type").get<std::string>();
+  return {type, list<fmi::Reference>(json, "references"), values_from(json, "values", type), list<Slot>(json, "slots")};
 }
 
 PlannedExchange exchange_from(Json json) {
@@ -65,17 +75,22 @@ PlannedExchange exchange_from(Json json) {
           list<fmi::Reference>(json, "derivatives"), list<fmi::Reference>(json, "known_states")};
 }
 
-SlotValue slot_value_from(Json json) { return {json.at("slot").get<Slot>(), value_from(json.at("value"))}; }
+std::vector<SlotValue> slot_values_from(Json json, const char* name, const std::vector<std::string>& types) {
+  return each<SlotValue>(json, name, [&types](Json one) {
+    const auto slot = one.at("slot").get<Slot>();
+    return SlotValue(slot, value_from(one.at("value"), types.at(slot)));
+  });
+}
 
 // Of a part without an initialization mode.
-void read_beginning(Json json, PlannedPart& part) {
+void read_beginning(Json json, const std::vector<std::string>& types, PlannedPart& part) {
   part.input_sets = each<VariableSet>(json, "inputs", set_from);
-  part.stated = each<SlotValue>(json, "stated", slot_value_from);
+  part.stated = slot_values_from(json, "stated", types);
   const auto nominal = list<double>(json, "nominal");
   for (std::size_t i = 0; i < nominal.size(); ++i) part.nominal[part.inputs.slots.at(i)] = nominal[i];
 }
 
-PlannedPart part_from(Json json) {
+PlannedPart part_from(Json json, const std::vector<std::string>& types) {
   PlannedPart part;
   part.name = json.at("name").get<std::string>();
   part.folder = json.at("folder").get<std::string>();
@@ -96,15 +111,16 @@ PlannedPart part_from(Json json) {
   if (json.contains("exchange")) part.exchange = exchange_from(json.at("exchange"));
   part.event_mode = json.value("event_mode", false);
   part.returns_early = json.value("returns_early", false);
-  if (!part.has_mode()) read_beginning(json.at("beginning"), part);
+  if (!part.has_mode()) read_beginning(json.at("beginning"), types, part);
   return part;
 }
+
+std::int64_t integer_from(Json json) { return std::get<std::int64_t>(value_from(json, "")); }
 
 Conversion conversion_from(Json json) {
   Conversion found{json.value("factor", 1.0), json.value("offset", 0.0), {}};
   if (json.contains("table"))
-    for (const Json pair : json.at("table"))
-      found.table[std::get<std::int64_t>(value_from(pair[0]))] = std::get<std::int64_t>(value_from(pair[1]));
+    for (const Json pair : json.at("table")) found.table[integer_from(pair[0])] = integer_from(pair[1]);
   return found;
 }
 
@@ -156,13 +172,6 @@ PlannedOdeJacobian jacobian_from(Json json) {
   return found;
 }
 
-// JSON has no infinity; null stands for it.
-std::vector<double> bounds(Json json, double unbounded) {
-  std::vector<double> found;
-  for (const Json item : json) found.push_back(item.is_null() ? unbounded : item.get<double>());
-  return found;
-}
-
 PlannedLoop loop_from(Json json) {
   PlannedLoop loop;
   loop.names = list<std::string>(json, "names");
@@ -174,8 +183,8 @@ PlannedLoop loop_from(Json json) {
   calls.rtol = json.at("rtol").get<double>();
   calls.atol = json.at("atol").get<double>();
   calls.max_iterations = json.at("max_iterations").get<std::int64_t>();
-  calls.minimum = bounds(json.at("minimum"), -HUGE_VAL);
-  calls.maximum = bounds(json.at("maximum"), HUGE_VAL);
+  calls.minimum = list<double>(json, "minimum");
+  calls.maximum = list<double>(json, "maximum");
   calls.pattern = list<std::pair<Index, Index>>(json, "pattern");
   calls.directional = json.at("directional").get<bool>();
   calls.rounding = json.at("rounding").get<double>();
@@ -223,10 +232,11 @@ IterationCalls iteration_from(Json json) {
   return calls;
 }
 
-PlannedTables tables_from(Json json) {
-  const auto column = [](Json one) {
-    return PlannedColumn{one.at("slot").get<Slot>(), one.at("axis").get<std::size_t>(),
-                         each<Value>(one, "values", value_from), one.at("linear").get<bool>()};
+PlannedTables tables_from(Json json, const std::vector<std::string>& types) {
+  const auto column = [&types](Json one) {
+    const auto slot = one.at("slot").get<Slot>();
+    return PlannedColumn{slot, one.at("axis").get<std::size_t>(), values_from(one, "values", types.at(slot)),
+                         one.at("linear").get<bool>()};
   };
   return {list<std::vector<double>>(json, "axes"), each<PlannedColumn>(json, "columns", column),
           list<std::pair<double, double>>(json, "jumps")};
@@ -244,9 +254,13 @@ Instruction instruction_from(Json json) {
 }
 
 PartVariable part_variable_from(Json json) {
-  return {json.at("part").get<Index>(),        json.at("reference").get<fmi::Reference>(),
-          json.at("type").get<std::string>(),  json.value("size", std::size_t{1}),
-          list<std::size_t>(json, "elements"), each<Value>(json, "starts", value_from)};
+  const auto type = json.at("type").get<std::string>();
+  return {json.at("part").get<Index>(),
+          json.at("reference").get<fmi::Reference>(),
+          type,
+          json.value("size", std::size_t{1}),
+          list<std::size_t>(json, "elements"),
+          values_from(json, "starts", type)};
 }
 
 Target target_from(Json json) {
@@ -291,7 +305,7 @@ SystemVariable variable_from(Json json) {
   variable.size = json.value("size", std::size_t{1});
   variable.slots = list<Slot>(json, "slots");
   variable.targets = each<Target>(json, "targets", target_from);
-  variable.starts = each<Value>(json, "starts", value_from);
+  variable.starts = values_from(json, "starts", variable.type);
   if (json.contains("clock")) variable.clock = system_clock_from(json.at("clock"));
   return variable;
 }
@@ -332,7 +346,7 @@ PlannedEventSteps at_events_from(Json json, const Plan& plan) {
   found.together = json.value("together", false);
   found.with_ode = json.value("with_ode", false);
   found.nominal = list<double>(json, "nominal");
-  found.starts = each<SlotValue>(json, "starts", slot_value_from);
+  found.starts = slot_values_from(json, "starts", plan.types);
   PlannedEvents& events = found.events;
   events.single = json.at("single").get<bool>();
   events.inputs = list<Slot>(json, "inputs");
@@ -390,12 +404,12 @@ Plan plan_from(Json json) {
   plan.types = list<std::string>(json, "types");
   plan.slots = plan.signals.size();
   plan.integers = list<Slot>(json, "integers");
-  plan.parts = each<PlannedPart>(json, "parts", part_from);
+  plan.parts = each<PlannedPart>(json, "parts", [&plan](Json part) { return part_from(part, plan.types); });
   plan.wires = each<Wire>(json, "wires", wire_from);
-  plan.tables = tables_from(json.at("tables"));
+  plan.tables = tables_from(json.at("tables"), plan.types);
   plan.driven = each<DrivenInput>(json, "driven", driven_from);
-  plan.constants = each<SlotValue>(json, "constants", slot_value_from);
-  plan.guesses = each<SlotValue>(json, "guesses", slot_value_from);
+  plan.constants = slot_values_from(json, "constants", plan.types);
+  plan.guesses = slot_values_from(json, "guesses", plan.types);
   plan.cut = list<Slot>(json, "cut");
   plan.init = json.at("init").get<std::string>();
   plan.loops = each<PlannedLoop>(json, "loops", loop_from);

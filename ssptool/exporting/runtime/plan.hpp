@@ -217,7 +217,7 @@ struct Plan {
 };
 
 // The version of the file that this runtime reads.
-inline constexpr int plan_version = 1;
+inline constexpr int plan_version = 2;
 
 // Throws std::runtime_error, which names what is wrong, for a file that is none or of another version.
 Plan read_plan(const std::string& file);

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ssptool.documents.diagnostics import Diagnostic
+from ssptool.documents.vocabulary import rounded_text
 from ssptool.errors import counted
 from ssptool.foreign_text import json_text
 from ssptool.results.report.content import ReportPicture, ReportTable
@@ -149,7 +150,7 @@ def _factors(results: StudyResults, rows: Sequence[Mapping[str, Any]]) -> Report
 
 def _extent(values: Sequence[Any]) -> str:
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        return f"{min(values):.6g} to {max(values):.6g}" if values else ""
+        return f"{rounded_text(min(values), 6)} to {rounded_text(max(values), 6)}" if values else ""
     return ", ".join(map(str, values[:NAMED_RUNS])) + (", …" if len(values) > NAMED_RUNS else "")
 
 

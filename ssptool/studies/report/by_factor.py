@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ssptool.documents.vocabulary import rounded_text
 from ssptool.results.report.content import ReportTable
 
 MOST_VALUES = 8
@@ -57,4 +58,4 @@ def _numbers(values: Sequence[float]) -> tuple[str, ...]:
 
 
 def _shown(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return rounded_text(value, 6) if isinstance(value, float) else str(value)

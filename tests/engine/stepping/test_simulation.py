@@ -201,7 +201,7 @@ def test_a_free_input_can_be_set_and_outputs_follow_at_once():
         ("x", ValueError, r"System1\.F cannot be 'x': expected a value of type"),
         (None, TypeError, r"System1\.F cannot be None"),
         (np.array([1.0, 2.0]), TypeError, r"System1\.F cannot be array"),
-        (math.nan, ValueError, r"System1\.F cannot be nan"),
+        (math.nan, ValueError, r"System1\.F cannot be NaN"),
     ],
     ids=repr,
 )
