@@ -114,14 +114,23 @@ def _number(value: object) -> float | None:
     value = plain(value)
     if isinstance(value, bool) or not isinstance(value, Real):
         return None
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # an integer that no double holds
+        return None
+
+
+MOST = 2**31 - 1
+"""Largest count that all parts of the engine hold."""
 
 
 def count(name: str, value: object, least: int = 1) -> int:
-    """A whole number that is not less than `least`."""
+    """A whole number from `least` to `MOST`."""
     found = plain(value)
     if isinstance(found, bool) or not isinstance(found, Integral) or found < least:
         raise WrongArgument(name, value, f"a whole number of at least {least}")
+    if found > MOST:
+        raise WrongArgument(name, value, f"a whole number of at most {MOST}")
     return int(found)
 
 

@@ -273,6 +273,11 @@ class _OspReader:
     def _of_groups(
         self, first: etree._Element, second: etree._Element, node: etree._Element
     ) -> Iterator[OspConnection]:
+        ends = [_end(each) for each in (first, second)]
+        for end in ends:
+            self._known(end, node)
+        if any(end.simulator not in self.simulators for end in ends):
+            return
         groups = [self._group(each) for each in (first, second)]
         if groups[0] is None or groups[1] is None:
             return

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lxml import etree
@@ -30,6 +30,7 @@ from ssptool.fmu.model_description_xml import (
     library_entry,
     model_description,
     parse_model_description,
+    source_line,
     this_platform,
 )
 from ssptool.tempfiles import TemporaryFolder
@@ -69,11 +70,11 @@ class SourceSet:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """The source sets of one library `identifier`."""
+    """The source sets of one library `identifier`, and the lines of the build description by the libraries needed."""
 
     identifier: str
     sets: tuple[SourceSet, ...]
-    libraries: tuple[str, ...] = ()
+    libraries: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,13 +274,13 @@ def _source_set(node: etree._Element) -> SourceSet:
     )
 
 
-def _libraries(path: Path, node: etree._Element) -> tuple[str, ...]:
-    names = []
+def _libraries(path: Path, node: etree._Element) -> Mapping[str, int]:
+    lines = {}
     for each in node.iterfind("Library"):
         if each.get("external") not in ("true", "1"):
             raise NotCompiled(path, f"its sources need the static library {each.get('name')!r}, which is not supported")
-        names.append(f"-l{each.get('name')}")
-    return tuple(names)
+        lines[each.get("name", "")] = source_line(each)
+    return lines
 
 
 def _build(path: Path, folder: Path, build: Build, major: int, compiler: Compiler, log: Path) -> None:
@@ -300,11 +301,14 @@ def _build(path: Path, folder: Path, build: Build, major: int, compiler: Compile
         includes = [f"-I{folder / SOURCES / each}" for each in ("", *source_set.includes)]
         options = (*_OPTIONS, *_standard(source_set), *source_set.options, *prefix, *source_set.definitions)
         source = str(folder / SOURCES / file)
-        _call(path, [program, *options, *includes, f"-idirafter{headers}", "-c", source, "-o", str(made)], file, log)
+        _call(
+            path, [program, *options, *includes, f"-idirafter{headers}", "-c", source, "-o", str(made)], file, log, work
+        )
         objects.append(str(made))
     target = folder / library_entry(major, build.identifier)
     target.parent.mkdir(parents=True, exist_ok=True)
-    _call(path, [linker, "-shared", *objects, "-o", str(target), *build.libraries, "-lm"], target.name, log)
+    libraries = [f"-l{name}" for name in build.libraries]
+    _call(path, [linker, "-shared", *objects, "-o", str(target), *libraries, "-lm"], target.name, log, work, build)
 
 
 def _standard(source_set: SourceSet) -> tuple[str, ...]:
@@ -313,15 +317,35 @@ def _standard(source_set: SourceSet) -> tuple[str, ...]:
     return (f"-std=gnu{found[1] or ''}{found[2]}",) if found else ()
 
 
-def _call(path: Path, command: list[str], what: str, log: Path) -> None:
+def _call(path: Path, command: list[str], what: str, log: Path, work: Path, build: Build | None = None) -> None:
+    """Run the compiler, or the linker of a build. Raises NotCompiled."""
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     if done.returncode == 0:
         return
     log.write_text(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    if build is not None and (missing := _missing_library(done.stderr, build.libraries)):
+        name, line = missing
+        raise NotCompiled(
+            path,
+            f"{BUILD_DESCRIPTION}:{line}: its sources need the library {name!r}, which the linker does not find; "
+            "install it with its development files, or ask for an FMU with a binary for this platform\n"
+            f"  all of it: {log}",
+        )
     lines = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
-    folder = str(Path(command[-1]).parents[1])
+    folder = str(work.parent)
     shown = "".join(f"\n  {line.replace(folder, '').lstrip('/')}" for line in lines[:_SHOWN])
     raise NotCompiled(path, f"{Path(command[0]).name} refuses {what}:{shown}\n  all of it: {log}")
+
+
+def _missing_library(said: str, libraries: Mapping[str, int]) -> tuple[str, int] | None:
+    """The first library that a linker misses, with its line; GNU ld, lld and those of macOS quote it differently."""
+    for text in said.splitlines():
+        for name, line in libraries.items():
+            if re.search(
+                rf"(cannot find|unable to find|not found).*(-l:?|library ['\"]?){re.escape(name)}(?![\w.+-])", text
+            ):
+                return name, line
+    return None
 
 
 def compilation_notes(found: Mapping[str, CompiledFmu]) -> tuple[str, ...]:

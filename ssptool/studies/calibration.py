@@ -163,23 +163,24 @@ def read_fitted(folder: Path) -> FittedTrace | None:
 
 
 def read_fit(folder: Path) -> Fit | None:
-    """What was found for the study of a folder; None if nothing was calibrated."""
+    """What was found for the study of a folder; None if nothing was calibrated. Raises NotResults if it is damaged."""
     path = folder / CALIBRATION
     if not path.is_file():
         return None
-    content = json_content(read_text(path, "utf-8"))
-    estimates = [Estimate(**{**one, **_numbers(one, "value", "low", "high")}) for one in content["estimates"]]
-    return Fit(
-        tuple(estimates),
-        content["converged"],
-        content["message"],
-        _numbers(content, "residual_rms")["residual_rms"],
-        np.array(content["correlation"], dtype=float),
-        content["runs"],
-        tuple(content["notes"]),
-        content["confidence"],
-        tuple(float("nan") if one is None else one for one in content.get("history", ())),
-    )
+    with intact(folder, path):
+        content = json_content(read_text(path, "utf-8"))
+        estimates = [Estimate(**{**one, **_numbers(one, "value", "low", "high")}) for one in content["estimates"]]
+        return Fit(
+            tuple(estimates),
+            content["converged"],
+            content["message"],
+            _numbers(content, "residual_rms")["residual_rms"],
+            np.array(content["correlation"], dtype=float),
+            content["runs"],
+            tuple(content["notes"]),
+            content["confidence"],
+            tuple(float("nan") if one is None else one for one in content.get("history", ())),
+        )
 
 
 def _numbers(content: Mapping[str, Any], *names: str) -> dict[str, float]:

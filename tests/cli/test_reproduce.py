@@ -46,3 +46,24 @@ def test_programs_read_json(ssptool, results):
     facts = json.loads(ssptool("reproduce", results[5], "--format", "json")[1])
     assert (facts["verdict"], facts["same"], facts["first"], facts["reasons"]) == ("same bits", True, None, [])
     assert {one["state"] for one in facts["inputs"]} == {"the same"}
+
+
+def test_a_changed_manifest_is_repeated_or_refused_with_a_message(ssptool, results):
+    """Keys that are unknown, missing or of another type: exit status 0 to 2, and no internal error."""
+    beside = results[5].with_suffix(".csv.json")
+    sound = json.loads(beside.read_text())
+    arguments = sound["arguments"]
+    changed = [{**sound, "arguments": {**arguments, "odd": 3}}]
+    changed += [{**sound, "arguments": {key: one for key, one in arguments.items() if key != "system"}}]
+    values = (True, -1.5, 10**30, 10**400, "x", [1], {"x": 1})
+    for number, name in enumerate(arguments):
+        changed.append({**sound, "arguments": {**arguments, name: values[number % len(values)]}})
+    for name, value in (("step_size", 10**400), ("iterations", 10**30), ("odd", 1), ("stop_time", {}), ("master", 3)):
+        changed.append({**sound, "settings": {**sound["settings"], name: value}})
+    changed += [{**sound, name: [1]} for name in ("arguments", "settings", "inputs", "versions", "status")]
+    for one in changed:
+        beside.write_text(json.dumps(one))
+        status, _, err = ssptool("reproduce", results[5], "--in-process")
+        assert status in (0, 1, 2) and "internal" not in err.lower() and "Traceback" not in err, err
+        if "odd" in one["arguments"]:
+            assert status == 2 and "odd" in err and results[5].name in err

@@ -1,15 +1,20 @@
 """Systems of the Open Simulation Platform: what becomes of each of their statements."""
 
 import zipfile
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lxml import etree
 from pytest import approx
 
 import ssptool as api
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.ssd import Connector
+from ssptool.errors import is_own
 from ssptool.network.annotations import read_annotated
 from tests.engine.dual_mass import RESOURCES
 
@@ -290,3 +295,46 @@ def test_hints_on_it_name_no_command_that_it_refuses(written):
     found = api.validate(written(functions="", connections=POSITION)).diagnostics
     advice = {one.advice for one in found if one.code == "SSD-CONN-101"}
     assert advice == {"connect it in OspSystemStructure.xml, or drive it with --inputs"}
+
+
+@pytest.mark.parametrize("simulator", ["", "System9", "../x"])
+def test_groups_of_unknown_simulators_are_named_with_their_line(written, simulator):
+    path = written(connections=FLANGE.replace('simulator="System2"', f'simulator="{simulator}"'))
+    report = api.validate(path)
+    found = [one for one in report.errors if f"there is no simulator {simulator!r}" in one.message]
+    assert [path.read_text().splitlines()[one.position.line - 1] for one in found] == ["<VariableGroupConnection>"]
+    assert "System1, System2" in found[0].advice
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_changed_file_of_the_platform_is_read_or_refused_with_a_message_of_ours(written, data):
+    """Attributes, elements and texts that are changed, removed, repeated, or called otherwise."""
+    path = written(functions=SAME + '<Sum name="s" inputCount="2"/>')
+    root = etree.fromstring(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 3))):
+        node = data.draw(st.sampled_from(list(root.iter("*"))))
+        around = node.getparent()
+        kind = data.draw(st.sampled_from(["attribute", "no attribute", "remove", "repeat", "tag", "text"]))
+        names = sorted(node.keys())
+        if kind.endswith("attribute") and names:
+            name = data.draw(st.sampled_from(names))
+            node.set(
+                name, data.draw(st.sampled_from(["", "nan", "System9", "../x", "/", ".", "a/b.fmu", "p://h?file=x"]))
+            )
+            if kind == "no attribute":
+                del node.attrib[name]
+        elif kind == "text":
+            node.text = data.draw(st.sampled_from(["", "nan", "1e400", "x"]))
+        elif around is not None and kind == "remove":
+            around.remove(node)
+        elif around is not None and kind == "repeat":
+            around.append(deepcopy(node))
+        elif around is not None and kind == "tag":
+            node.tag = data.draw(st.sampled_from([one.tag for one in root.iter("*")]))
+    path.write_bytes(etree.tostring(root))
+    assert "INTERNAL" not in {one.code for one in api.validate(path).diagnostics}
+    try:
+        api.plan(path)
+    except Exception as error:
+        assert is_own(error), repr(error)

@@ -90,3 +90,19 @@ def test_a_machine_without_a_compiler_is_told_what_to_install(tmp_path, cache, m
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(NotCompiled, match=r"no C compiler .*install gcc or clang"):
         api.simulate(system1(tmp_path / "System1.fmu", 2), settings=SETTINGS, compile=True)
+
+
+def test_a_library_that_is_not_installed_is_named_with_its_line(tmp_path, cache):
+    path = system1(tmp_path / "System1.fmu", 3)
+    with zipfile.ZipFile(path) as packed:
+        contents = {name: packed.read(name) for name in packed.namelist()}
+    stated = contents["sources/buildDescription.xml"].replace(
+        b"</BuildConfiguration>", b'\n<Library name="no_such-library" external="true"/></BuildConfiguration>'
+    )
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, content in {**contents, "sources/buildDescription.xml": stated}.items():
+            packed.writestr(name, content)
+    with pytest.raises(NotCompiled) as refused:
+        api.simulate(path, settings=SETTINGS, compile=True)
+    assert "sources/buildDescription.xml:2: " in str(refused.value)
+    assert "'no_such-library'" in str(refused.value)

@@ -8,7 +8,8 @@ from pytest import approx
 
 import ssptool
 from ssptool import Trace
-from ssptool.studies.calibration import fit_trace, open_trials
+from ssptool.studies.calibration import fit_trace, open_trials, read_fit
+from ssptool.studies.dataset import NotResults
 from ssptool.studies.study_file import study_from
 from tests.fmus import build as fmus
 from tests.studies.conftest import OSCILLATOR
@@ -179,3 +180,10 @@ def test_a_measured_row_that_was_cut_off_is_named_in_a_note_and_a_whole_one_with
     assert any(f"measured.csv:{len(lines)}: " in note for note in cut.notes)
     path.write_text("\n".join(lines))
     assert not any("measured.csv" in note for note in ssptool.calibrate(study, data=path).notes)
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"estimates": [{"odd": 1}]}', '{"estimates": 3}', "null"])
+def test_a_damaged_fit_in_a_folder_is_named(tmp_path, content):
+    (tmp_path / "calibration.json").write_text(content)
+    with pytest.raises(NotResults, match=r"calibration\.json is damaged"):
+        read_fit(tmp_path)

@@ -31,7 +31,7 @@ from ssptool.drawing.diagram.svg import Remarks, sheet_svg
 from ssptool.drawing.plot import content_policy, dark_style
 from ssptool.drawing.plot_model import check_plot_name
 from ssptool.drawing.text import explanations_text
-from ssptool.errors import MissingExtra, counted
+from ssptool.errors import MissingExtra, WrongUsage, counted
 from ssptool.foreign_text import html_text, json_text, one_line
 from ssptool.network.arrays import connected
 from ssptool.network.dependencies import SystemGraph, loop_edges
@@ -53,14 +53,21 @@ def png(svg: str) -> bytes:
     ------
     MissingExtra
         resvg, which draws it, is not installed.
+    WrongUsage
+        It would have no whole pixel on one side.
     """
     try:
         import resvg_py  # optional
     except ImportError as error:
         raise MissingExtra("plot", "resvg_py") from error
     root = etree.fromstring(svg.encode())
-    side = max(float(root.get(name, "1")) for name in ("width", "height"))
-    scale = min(SCALE, LARGEST / side)
+    width, height = (float(root.get(name, "1")) for name in ("width", "height"))
+    scale = min(SCALE, LARGEST / max(width, height))
+    if min(width, height) * scale < 1.0:
+        raise WrongUsage(
+            f"a picture of {width:g} x {height:g} units is too narrow for a PNG; write an .svg or .html file, or "
+            "correct the places of its elements"
+        )
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=scale, font_files=_fonts()))
 
 

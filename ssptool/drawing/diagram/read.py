@@ -89,7 +89,7 @@ class _Reader:
             source=_source(element),
             described=element.description or "",
             extent=extent,
-            rotation=0.0 if geometry is None or extent is None else geometry.rotation,
+            rotation=0.0 if geometry is None or extent is None else _angle(geometry.rotation),
             icon=self._icon(path, geometry),
             pins=tuple(_pin(connector, places.get(connector.name)) for connector in element.connectors),
             opens=path in self._systems,
@@ -127,7 +127,8 @@ class _Reader:
         content, media_type = found
         if geometry is None:
             return Icon(content, media_type, keeps_ratio=True)
-        return Icon(content, media_type, geometry.icon_rotation, geometry.icon_flip, geometry.icon_fixed_aspect_ratio)
+        turned = _angle(geometry.icon_rotation)
+        return Icon(content, media_type, turned, geometry.icon_flip, geometry.icon_fixed_aspect_ratio)
 
     def _stated_icon(self, geometry: ssd.ElementGeometry | None) -> tuple[bytes, str] | None:
         if geometry is None or geometry.icon_source is None:
@@ -160,31 +161,59 @@ class _Reader:
         return content, media_type
 
 
+FARTHEST, CLOSEST, OFF_EDGE = 1e6, 1e-6, 1e3
+"""Largest coordinate and smallest extent of a picture [units], and largest distance of a connector [extents]."""
+
+
 def _area(box: ssd.Box) -> Rectangle | None:
-    """A rectangle; None if it is empty or not finite, for which the standard defines no place."""
+    """A rectangle; None if it is empty or not finite, for which the standard defines no place. Raises WrongUsage."""
     extent = Rectangle(box.x1, box.y1, box.x2, box.y2)
     corners = (box.x1, box.y1, box.x2, box.y2)
-    return extent if all(map(math.isfinite, corners)) and extent.width > 0.0 and extent.height > 0.0 else None
+    if not all(map(math.isfinite, corners)) or not extent.width > 0.0 or not extent.height > 0.0:
+        return None
+    _require_drawable(box, corners, FARTHEST)
+    if (smallest := min(extent.width, extent.height)) < CLOSEST:
+        raise WrongUsage(f"{box.position}: the extent {smallest:g} is too small to draw; correct it, or remove it")
+    return extent
+
+
+def _require_drawable(element: Element, coordinates: Iterable[float], most: float) -> None:
+    """Raise WrongUsage for a coordinate that no picture reaches."""
+    for one in coordinates:
+        if abs(one) > most:
+            raise WrongUsage(
+                f"{element.position}: the coordinate {one:g} is too far away to draw, at most {most:g}; correct it, "
+                "or remove it"
+            )
 
 
 def _way(geometry: ssd.ConnectionGeometry) -> tuple[tuple[float, float], ...] | None:
-    """Way points; None if a coordinate is missing or not finite."""
+    """Way points; None if a coordinate is missing or not finite. Raises WrongUsage."""
     xs, ys = geometry.points_x, geometry.points_y
     if len(xs) != len(ys) or not all(map(math.isfinite, (*xs, *ys))):
         return None
+    _require_drawable(geometry, (*xs, *ys), FARTHEST)
     return tuple(zip(xs, ys, strict=True))
 
 
-def _place(x: float | None, y: float | None) -> tuple[float, float] | None:
-    return (x, y) if x is not None and y is not None and math.isfinite(x) and math.isfinite(y) else None
+def _place(geometry: Element, x: float | None, y: float | None) -> tuple[float, float] | None:
+    if x is None or y is None or not math.isfinite(x) or not math.isfinite(y):
+        return None
+    _require_drawable(geometry, (x, y), OFF_EDGE)
+    return x, y
+
+
+def _angle(degrees: float) -> float:
+    """An angle of less than one turn; 0 if it is not finite."""
+    return math.fmod(degrees, 360.0) if math.isfinite(degrees) else 0.0
 
 
 def _pin(connector: ssd.Connector, otherwise: tuple[float, float] | None = None) -> StatedPin:
     geometry = connector.geometry
-    place = otherwise if geometry is None else _place(geometry.x, geometry.y)
+    place = otherwise if geometry is None else _place(geometry, geometry.x, geometry.y)
     inner = place
     if geometry is not None:
-        inner = _place(geometry.system_inner_x, geometry.system_inner_y) or place
+        inner = _place(geometry, geometry.system_inner_x, geometry.system_inner_y) or place
     return StatedPin(connector.name, connector.kind.value, place, inner, "; ".join(_facts(connector)))
 
 
