@@ -220,8 +220,8 @@ class StudioRuns:
         except RunCancelled:
             one.status = CANCELLED
         except Exception as problem:
-            one.status = FAILED
             one.message = str(problem) if is_own(problem) else f"{type(problem).__name__}: {problem}"
+            one.status = FAILED
         one.cancelled.set()
         following.join()
         self._tell({"event": "run", **one.content()})

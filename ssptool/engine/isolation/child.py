@@ -385,9 +385,10 @@ def _fresh(assignment: ChildTask, memory: SharedMemory) -> ChildProcess:
     theirs.close()
     child = ChildProcess(process, connection)
     connection.send_bytes(task)
-    # Limits of time are those of the FMUs, and to start an interpreter is not their fault. Should it die instead,
-    # whoever follows it finds out.
-    with suppress(EOFError, ConnectionResetError):
+    # Limits of time are those of the FMUs, and to start an interpreter is not their fault, however long it takes.
+    # Should it die instead, whoever follows it finds out.
+    with suppress(EOFError, ConnectionResetError, BrokenPipeError):
+        connection.poll(None)
         received(connection)
     return child
 

@@ -8,7 +8,7 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool import Settings
+from ssptool import Settings, child_processes
 from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.failure import Ending
 from ssptool.engine.isolation import child
@@ -69,6 +69,15 @@ def test_a_child_process_gives_the_same_bits(start, sources):
     assert there.initialization.loops[0].solution.iterations == here.initialization.loops[0].solution.iterations
     assert there.statistics.steps == here.statistics.steps
     assert there.statistics.iterations_mean == here.statistics.iterations_mean
+
+
+def test_an_interpreter_that_starts_slowly_is_not_the_fault_of_an_fmu(monkeypatch):
+    """It takes longer than the rest of a message may."""
+    monkeypatch.setattr(child_processes, "REST_SECONDS", 1)
+    monkeypatch.setattr(child_processes, "_START", "import time; time.sleep(1.5)\n" + child_processes._START)
+    monkeypatch.setattr(child, "_may_fork", lambda fork: False)
+    plan = make_plan(oscillator(), Settings(stop_time=0.01, step_size=0.01))
+    assert run(plan, Folder(), isolated=True).ok
 
 
 @stand_ins
