@@ -6,24 +6,27 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from posixpath import normpath
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar, Unpack
 
 from ssptool.api.check import DEFAULTS, Codes, SystemOptions, parameter_files, refuse_unknown, shows, valid
-from ssptool.arguments import WrongArgument, count, flag, number, path, seconds, start_value_texts, texts
+from ssptool.arguments import WrongArgument, count, flag, number, path, seconds, start_value_texts, texts, word
 from ssptool.child_processes import passing
 from ssptool.documents.archive import Archive
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP
 from ssptool.engine.assembly.instances import with_libraries
+from ssptool.engine.method_names import AccuracyName
 from ssptool.engine.planning.plan import Plan as Plan
 from ssptool.engine.recording.formats import read_manifest as read_manifest
 from ssptool.engine.recording.formats import read_trace as read_trace
 from ssptool.engine.run.make_plan import planned
 from ssptool.engine.run.manifest import Arguments, Input
 from ssptool.engine.run.recorder import Recording
+from ssptool.engine.run.refinement import AccuracyCheck
 from ssptool.engine.run.result import Result as Result
 from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits, SettingsOptions
@@ -77,6 +80,7 @@ def simulate(
     sandbox: bool = False,
     realtime: float | None = None,
     statistics: bool = False,
+    accuracy: str = AccuracyName.OFF,
     progress: Callable[[float], None] | None = None,
     go_on: Callable[[], None] | None = None,
     compile: bool = False,
@@ -134,6 +138,10 @@ def simulate(
         So many seconds of simulation pass in one of wall time; without it, the run is as fast as it can be.
     statistics
         Count and time all calls of FMUs, for `Result.statistics`.
+    accuracy
+        Estimate the error of the result by further runs with half and a quarter of the macro step (of model exchange
+        alone: with a stricter tolerance), for `Result.accuracy`: "check"; or "auto": only if the run took less than two
+        seconds.
     progress
         Called with the fraction 0 … 1 of the interval that is done.
     go_on
@@ -189,11 +197,17 @@ def simulate(
     )
     limited = limits != Limits()
     apart = limited if isolated is None else flag("isolated", isolated)
+    wanted = word("accuracy", accuracy, AccuracyName)
     with ExitStack() as stack:
         opened = stack.enter_context(opened_plan(simulate, system, options))
         compiled = flag("compile", compile)
         made, sources = with_libraries(opened.plan, opened.archive) if compiled else (opened.plan, opened.archive)
         stack.enter_context(passing(texts("env", env, "the name of an environment variable")))
+
+        def replan(settings: Settings) -> Plan:
+            again = opened.replan(settings=settings)
+            return with_libraries(again, opened.archive)[0] if compiled else again
+
         return run(
             made,
             sources,
@@ -204,6 +218,7 @@ def simulate(
             realtime=None if realtime is None else number("realtime", realtime),
             progress=_callable("progress", progress),
             inputs=tuple(opened.inputs()),
+            check=None if wanted == AccuracyName.OFF else AccuracyCheck(replan, wanted == AccuracyName.CHECK),
             arguments=Arguments(
                 {
                     **opened.arguments.values,
@@ -218,13 +233,16 @@ def simulate(
 
 
 class _OpenedPlan(NamedTuple):
-    """An open system, the plan of its run, the arguments that it was made with, and the documents of its SSD."""
+    """An open system, the plan of its run, the arguments that it was made with, the documents of its SSD, the files of
+    parameters, and a function that makes the plan with other settings.
+    """
 
     archive: Archive
     plan: Plan
     arguments: Arguments
     documents: tuple[str, ...]
     parameters: tuple[Path, ...]
+    replan: Callable[..., Plan]
 
     def inputs(self) -> Iterator[Input]:
         """Every file that the run uses: documents, FMUs and tables of the system, and those that were given.
@@ -254,24 +272,25 @@ def opened_plan(function: Callable[..., Any], system: Path | str, options: Mappi
     judged_by = given["allow_outside"], given["settings_file"]
     with valid(system, given["variant"], given["accept"], *judged_by) as checked:
         archive, structure, accepted, outside, documents = checked
-        made = planned(
+        replan = partial(
+            planned,
             archive,
             structure,
             parameters=files,
             start_values=values,
-            settings=settings,
             inputs=given["inputs"],
             interpolation=given["interpolation"],
             scenario=given["scenario"],
             accepted=accepted,
         )
+        made = replan(settings=settings)
         known = {name: given[name] for name in SystemOptions.__annotations__}
         known |= {"system": path("system", system), "parameters": files, "start_values": values}
         known |= {name: _as_paths(given[name]) for name in ("inputs", "scenario")}
         # What the settings file accepts and allows stands here, so that the run can be repeated without that file.
         codes = (*texts("accept", given["accept"], "a code of a rule"), *(one.code for one in accepted.findings))
         known |= {"accept": list(dict.fromkeys(codes)), "allow_outside": list(outside), "settings_file": False}
-        yield _OpenedPlan(archive, made, Arguments.of(known), documents, files)
+        yield _OpenedPlan(archive, made, Arguments.of(known), documents, files, replan)
 
 
 def _as_paths(given: object) -> object:

@@ -35,6 +35,7 @@ from ssptool.cli.options import (
 from ssptool.cli.settings_options import LOGS, PLANNED, settings_options
 from ssptool.cli.terminal import busy, progress_bar
 from ssptool.documents.foreign_files import own_output
+from ssptool.engine.method_names import AccuracyName
 from ssptool.engine.settings import INSIGHT
 from ssptool.errors import MissingExtra, abbreviated, counted
 from ssptool.foreign_text import indented, joined_lines, json_text
@@ -110,6 +111,17 @@ StatisticsOption = Annotated[
         rich_help_panel=INSIGHT,
         help="Count and time all calls of FMUs: text (a table below the summary; the same without FORMAT) or json "
         "(nothing but all statistics).",
+    ),
+]
+
+
+AccuracyOption = Annotated[
+    AccuracyName,
+    typer.Option(
+        "--accuracy",
+        rich_help_panel=RESULTS,
+        help="Estimate the error of the results by runs with half and a quarter of the step (of model exchange alone: "
+        "with a stricter tolerance): auto (if the run takes less than two seconds), check (in any case) or off.",
     ),
 ]
 
@@ -214,6 +226,7 @@ def result_json(result: "Result", plot: Path | None = None) -> str:
         "loops": [loop.facts() for loop in result.initialization.loops],
         "problems": [asdict(one) for one in result.problems],
         "statistics": asdict(result.statistics),
+        "accuracy": asdict(result.accuracy),
     }
     return json_text(facts, indent=1, default=str)
 
@@ -268,6 +281,8 @@ def _run(result: "Result") -> Iterator[Entry]:
         yield "note", note
     for problems in result.problems:
         yield from _logged(problems)
+    if result.accuracy != type(result.accuracy)():
+        yield "accuracy", str(result.accuracy)
     yield "status", result.status
 
 
@@ -370,6 +385,7 @@ def run_command(
     sandbox: Sandbox = False,
     realtime: Realtime = None,
     statistics: StatisticsOption = None,
+    accuracy: AccuracyOption = AccuracyName.AUTO,
     logs: dict[str, Any],
     plot: Plot = None,
 ) -> None:
@@ -401,6 +417,7 @@ def run_command(
             memory_limit=memory_limit,
             sandbox=sandbox,
             statistics=statistics is not None,
+            accuracy=accuracy,
             realtime=realtime,
             progress=progress,
             accept=codes(accept),

@@ -4,26 +4,34 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import partial
+from math import inf
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from ssptool.engine.assembly.instances import Sources
+from ssptool.engine.failure import Failure
 from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import check_memory
 from ssptool.engine.recording.formats import check_output, check_written, open_writer, read_manifest
 from ssptool.engine.recording.writer import UnreadableTrace, Writer, WritingThread, blocks_at_once
+from ssptool.engine.run.accuracy import UNCHECKED, Accuracy
 from ssptool.engine.run.execution import Execution, Job, Pace, execute
 from ssptool.engine.run.manifest import NO_ARGUMENTS, SHOWN, Arguments, Input, differences, made, manifest, overrides
 from ssptool.engine.run.recorder import Progress, Recorder, Recording, interrupts_deferred
+from ssptool.engine.run.refinement import AccuracyCheck
 from ssptool.engine.run.result import Result, statistics_of
 from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits
-from ssptool.engine.trace import StringTable
+from ssptool.engine.trace import StringTable, Trace
 from ssptool.engine.watch import Watch
 from ssptool.errors import ContradictingSettings
 from ssptool.work_in_progress import NOTHING, tell
 from ssptool.working_directory import absolute, kept_working_directory
+
+MOST_CHECKED = 2e7
+"""Cells of a trace that are kept in memory for a check of the accuracy that nobody asked for."""
 
 
 def run(
@@ -40,6 +48,7 @@ def run(
     realtime: float | None = None,
     inputs: Sequence[Input] = (),
     arguments: Arguments = NO_ARGUMENTS,
+    check: AccuracyCheck | None = None,
 ) -> Result:
     """Carry out a plan with the FMUs of an archive.
 
@@ -65,6 +74,8 @@ def run(
         Files to name in the manifest.
     arguments
         Arguments with which the caller made the plan, for the manifest.
+    check
+        Check of the accuracy by finer runs.
 
     Returns
     -------
@@ -101,12 +112,21 @@ def run(
     check_written(recording.output, logs, (one.path for one in inputs))
     plan = select(plan, recording.signals)
     job = Job(plan, archive, native, measured, realtime)
+    limits = (limits or Limits()) if isolated else None
     # Rows from another process are written here while that process steps, so a thread would gain nothing.
     with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(plan.recorded))) as thread:
         before = _earlier(recording.output)
-        recorder = _recorder(plan, recording, progress, thread, _worth_keeping(recording.output, before))
-        origin = partial(manifest, plan, inputs, arguments=arguments)
-        return _recorded(job, recorder, (limits or Limits()) if isolated else None, recording.output, origin, before)
+        earlier = _worth_keeping(recording.output, before)
+        recorder = _recorder(plan, recording, progress, thread, earlier, check)
+        return _recorded(
+            job,
+            recorder,
+            recording,
+            limits,
+            partial(manifest, plan, inputs, arguments=arguments),
+            before,
+            None if check is None else partial(_accuracy, check, job, recording, limits, perf_counter()),
+        )
 
 
 def require_isolation(isolated: bool) -> None:
@@ -122,16 +142,18 @@ def require_isolation(isolated: bool) -> None:
 def _recorded(
     job: Job,
     recorder: Recorder,
+    recording: Recording,
     limits: Limits | None,
-    output: Path | None,
     describe: Callable[..., str],
     before: Mapping[str, Any],
+    check: Callable[[Trace | None], Accuracy] | None,
 ) -> Result:
     """The result of a job, with its file complete; without limits, the job is done in this process.
 
-    `describe` makes the manifest from how the run went; `before` is that of the results which the file had.
+    `describe` makes the manifest from how the run went; `before` is that of the results which the file had; `check`
+    estimates the accuracy of a run that did not fail.
     """
-    plan = job.plan
+    plan, output = job.plan, recording.output
     try:
         execution = _here(job, recorder) if limits is None else execute_isolated(job, recorder, limits)
     except BaseException as error:
@@ -146,12 +168,41 @@ def _recorded(
         raise
     with interrupts_deferred():
         recorder.finish()
-        result = _result(plan, execution, recorder, output)
-        result = replace(result, notes=(*result.notes, *_replaced(plan, recorder, output, before)))
-        statistics, loops = asdict(result.statistics), result.initialization.loops
-        said = result.notes, result.problems
-        recorder.close(lambda: describe(result.failure, result.status, statistics, loops, *said))
+    accuracy = Accuracy(remark="the check was interrupted")
+    try:
+        accuracy = check(recorder.trace) if check is not None and execution.failure is None else UNCHECKED
+    finally:
+        with interrupts_deferred():
+            result = _result(plan, execution, recorder, recording, accuracy)
+            result = replace(result, notes=(*result.notes, *_replaced(plan, recorder, output, before)))
+            statistics, loops = asdict(result.statistics), result.initialization.loops
+            told = result.notes, result.problems
+            recorder.close(lambda: describe(result.failure, result.status, statistics, loops, *told, accuracy=accuracy))
     return result
+
+
+def _accuracy(
+    check: AccuracyCheck, job: Job, recording: Recording, limits: Limits | None, began: float, trace: Trace | None
+) -> Accuracy:
+    """Accuracy of a run that has taken the time since `began`. Finer runs share its limits of time."""
+
+    def carry_out(plan: Plan) -> tuple[Trace | None, Failure | None]:
+        left = limits
+        if limits is not None and limits.seconds is not None:
+            left = replace(limits, seconds=max(began + limits.seconds - perf_counter(), 1e-3))
+        finer = run(
+            plan,
+            job.sources,
+            recording=Recording(signals=recording.signals),
+            native=job.native,
+            isolated=limits is not None,
+            limits=left,
+        )
+        return finer.kept, finer.failure
+
+    if job.realtime is not None:
+        return Accuracy(remark="the run kept pace with the clock")
+    return check.of(job.plan, trace, perf_counter() - began, carry_out)
 
 
 def _earlier(output: Path | None) -> Mapping[str, Any]:
@@ -202,7 +253,12 @@ def _here(job: Job, recorder: Recorder) -> Execution:
 
 
 def _recorder(
-    plan: Plan, recording: Recording, progress: Progress | None, thread: WritingThread | None, earlier: bool
+    plan: Plan,
+    recording: Recording,
+    progress: Progress | None,
+    thread: WritingThread | None,
+    earlier: bool,
+    check: AccuracyCheck | None,
 ) -> Recorder:
     """`thread`: the thread that writes the file; None: the caller. `earlier`: the file has results worth keeping."""
     writer: Callable[[StringTable], Writer] | None = None
@@ -213,12 +269,14 @@ def _recorder(
     if writer is not None and thread is not None:
         writer, lend = thread.around(writer), thread.lend
     decimation, rows = recording.decimation(plan), recording.rows(plan)
-    if recording.keep and (recording.output_step is not None or not plan.master.chooses_steps):
+    keep = recording.keep or (check is not None and check.asked)
+    if keep and (recording.output_step is not None or not plan.master.chooses_steps):
         check_memory(rows, 1 + len(plan.recorded))
     return Recorder(
         plan,
         writer,
-        keep=recording.keep,
+        keep=keep or check is not None,
+        most=inf if keep else MOST_CHECKED,
         decimation=decimation,
         rows=rows,
         progress=progress,
@@ -227,10 +285,10 @@ def _recorder(
     )
 
 
-def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path | None) -> Result:
+def _result(plan: Plan, execution: Execution, recorder: Recorder, recording: Recording, accuracy: Accuracy) -> Result:
     return Result(
         name=plan.name,
-        kept=recorder.trace,
+        kept=recorder.trace if recording.keep else None,
         columns=plan.columns,
         rows=recorder.recorded,
         first_time=plan.interval.start,
@@ -240,9 +298,10 @@ def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path |
         statistics=statistics_of(execution, recorder.last_time - plan.interval.start),
         choices=plan.choices,
         notes=(*plan.notes, *recorder.notes, *execution.remarks),
-        output=None if recorder.kept_earlier else output,
+        output=None if recorder.kept_earlier else recording.output,
         end=execution.end,
         problems=execution.problems,
         overrides=overrides(plan),
         settings=plan.settings,
+        accuracy=accuracy,
     )

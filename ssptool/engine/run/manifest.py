@@ -19,6 +19,7 @@ from ssptool.documents.vocabulary import rounded_text
 from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Failure
 from ssptool.engine.planning.plan import Plan
+from ssptool.engine.run.accuracy import UNCHECKED, Accuracy
 from ssptool.engine.run.loops import LoopReport
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.inputs import Inputs
@@ -351,10 +352,12 @@ def manifest(
     problems: Sequence[LoggedProblems] = (),
     arguments: Arguments = NO_ARGUMENTS,
     factors: Sequence[Override] = (),
+    accuracy: Accuracy = UNCHECKED,
 ) -> str:
     """The manifest as JSON text.
 
-    Its keys: `arguments` (of the call, and in `unstated` the names of those that no file holds), `system`, `created`,
+    Its keys: `accuracy` (estimated error, and how it was found), `arguments` (of the call, and in `unstated` the names
+    of those that no file holds), `system`, `created`,
     `status`, `failure` (with the `iteration` that did not converge), `columns`, `inputs` with their SHA-256,
     `interval`, `settings`, `overrides` (what replaced values of the documents, with the value before and its place),
     `accepted` (findings that the caller accepted), `stimuli` (inputs and scenario), `choices`, `notes` (of planning, of
@@ -384,6 +387,7 @@ def manifest(
         "problems": [asdict(one) for one in problems],
         "loops": [loop.facts() for loop in loops],
         "statistics": statistics,
+        "accuracy": asdict(accuracy),
         "versions": versions(),
     }
     return json_text(facts, indent=1, default=str)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -86,6 +87,8 @@ class Recorder:
         Begins the file, if there is to be one, with the list of all contents; called when the system is initialized.
     keep
         Keep the rows in memory, for `trace`.
+    most
+        Number of cells above which none is kept.
     decimation
         Selection of the recorded rows; None: all.
     rows
@@ -115,6 +118,7 @@ class Recorder:
         open_writer: Callable[[StringTable], Writer] | None = None,
         *,
         keep: bool,
+        most: float = inf,
         decimation: Decimation | None = None,
         rows: int = 0,
         progress: Progress | None = None,
@@ -132,7 +136,7 @@ class Recorder:
         self._decimation = decimation or All()
         self._progress = progress
         self._cut = False
-        self._keep = keep
+        self._keep, self._most = keep, most
         self._expected = rows
         self._width = 1 + len(plan.recorded)
         self.contents = RunStringTable()
@@ -260,6 +264,8 @@ class Recorder:
     def _record(self, rows: Floats) -> None:
         if not len(rows):
             return
+        if self._keep and (self.recorded + len(rows)) * self._width > self._most:
+            self._keep, self._kept = False, np.empty((0, self._width))
         if self._keep:
             self._make_room(len(rows))
             self._kept[self.recorded : self.recorded + len(rows)] = rows

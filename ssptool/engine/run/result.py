@@ -10,6 +10,7 @@ from ssptool.arguments import WrongArgument
 from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.recording.formats import read_manifest, read_trace
+from ssptool.engine.run.accuracy import UNCHECKED, Accuracy
 from ssptool.engine.run.execution import Execution
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.manifest import Override, as_json, labels
@@ -115,6 +116,8 @@ class Result:
         Overrides by the caller, each with the value of the documents and its place.
     settings
         Settings asked for; `choices` are the resulting choices.
+    accuracy
+        Estimated error, if it was checked.
     """
 
     name: str
@@ -133,6 +136,7 @@ class Result:
     problems: tuple[LoggedProblems, ...] = ()
     overrides: tuple[Override, ...] = ()
     settings: Settings = field(default_factory=Settings)
+    accuracy: Accuracy = UNCHECKED
 
     @property
     def trace(self) -> Trace:
@@ -373,3 +377,4 @@ def _facts(result: "Result") -> Iterator[str]:
         f"{name.replace('_', ' ')} {html_text(chosen[name])}" for name in ("master", "step_size") if name in chosen
     )
     yield f"{counted(result.statistics.steps, 'step')} in {result.statistics.seconds:.3g} s"
+    yield f"accuracy: {html_text(str(result.accuracy))}"

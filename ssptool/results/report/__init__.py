@@ -172,6 +172,9 @@ def _statistics(manifest: Mapping[str, Any]) -> Iterator[Sequence[str]]:
     for name, (words, form) in _STATISTICS.items():
         if found.get(name):
             yield words, form.format(found[name])
+    accuracy = manifest.get("accuracy", {})
+    if isinstance(error := accuracy.get("error"), float):
+        yield f"estimated error of {accuracy.get('signal') or 'all signals'}, relative to its range", f"{error:.1g}"
 
 
 def _calls(manifest: Mapping[str, Any]) -> ReportTable:
