@@ -261,7 +261,7 @@ def _scalar_text(name: str, value: object) -> str:
         case Integral():
             return str(int(value))
         case Real():
-            return repr(float(value)) if math.isfinite(value) else number_name(value)
+            return repr(float(value)) if math.isfinite(value) else number_name(float(value))
         case _:
             raise WrongArgument(name, value, _VALUES)
 

@@ -258,8 +258,8 @@ class InvalidValue(WrongUsage, ValueError):
     """The variable `name` cannot take the value `found`; `expected` describes valid values."""
 
     def __init__(self, name: str, found: object, expected: str) -> None:
-        strange = isinstance(found, float) and not math.isfinite(found)
-        super().__init__(f"{name} cannot be {number_name(found) if strange else repr(found)}: expected {expected}")
+        shown = number_name(found) if isinstance(found, float) and not math.isfinite(found) else repr(found)
+        super().__init__(f"{name} cannot be {shown}: expected {expected}")
         self.name = name
         self.found = found
         self.expected = expected

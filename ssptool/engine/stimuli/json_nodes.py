@@ -63,7 +63,7 @@ class _JsonNodes:
                 items = [self.node() for _ in self._entries("]")]
                 return yaml.SequenceNode(f"{_TAG}seq", items, *self._marks(start), flow_style=True)
             case '"':
-                value, self.at = json.decoder.scanstring(self._text, start + 1)
+                value, self.at = json.JSONDecoder().raw_decode(self._text, start)
                 return yaml.ScalarNode(f"{_TAG}str", value, *self._marks(start), style='"')
         return self._bare(start)
 
