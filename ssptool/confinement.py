@@ -27,6 +27,11 @@ def confine(folder: Path) -> None:
     _confined_to[:] = [_real(folder)]
 
 
+def confined_to() -> tuple[Path, ...]:
+    """The folder to which this process is confined; empty: to none."""
+    return tuple(_confined_to)
+
+
 def is_outside(path: Path | str) -> bool:
     """Whether a path, all links followed, leads out of the folder; False where the process is not confined."""
     return bool(_confined_to) and not _real(path).is_relative_to(_confined_to[0])

@@ -305,8 +305,9 @@ def validate(system: Files, **options: Unpack[ValidateOptions]) -> Report:
         Other tools that are to take the system: omsimulator, fmpy, libcosim, ecos. What they are known not to take is
         a finding as well (docs/interoperability.md).
     allow_outside
-        Folders in which an .ssp may read files around it, which its documents name with `../`. Around a folder or an
-        .ssd every file can be read.
+        Folders in which a system may read files around it, which its documents name with `../`. A folder or an .ssd
+        may also read files in the working folder, and in the repository that holds it. Files in /proc, /sys and /dev
+        are never read.
     settings_file
         Another settings file; False: none.
 

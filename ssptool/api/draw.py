@@ -1,11 +1,11 @@
 """Block diagrams of systems."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
-from ssptool.api.check import open_archive, validate
+from ssptool.api.check import Files, Report, open_archive, validate
 from ssptool.arguments import count, texts, word
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
@@ -51,6 +51,7 @@ def draw(
     depth: int = 0,
     highlight: str | Sequence[str] = (),
     connections: str = DrawnConnections.BUNDLED.value,
+    allow_outside: Files = (),
 ) -> Drawing:
     """A system as a diagram: a picture of one system, or a page with all of them.
 
@@ -74,6 +75,8 @@ def draw(
     connections
         `bundled`: more than 8 connections from one component to another are one line with their number, and large
         systems are grouped; `all`: each is drawn.
+    allow_outside
+        Folders around the system that it may read, as in `validate`.
 
     Raises
     ------
@@ -92,13 +95,15 @@ def draw(
     drawn = word("connections", connections, DrawnConnections)
     wanted = [word("highlight", one, Highlight) for one in texts("highlight", highlight, "loops, findings")]
     memory = Memory.of_page(Path(output)) if output is not None and Path(output).suffix.lower() == ".html" else Memory()
-    with open_archive(system) as archive:
+    with open_archive(system, allow_outside) as archive:
         structure = archive.structure(variant)
         stated = stated_sheets(archive, structure)
         if drawn is DrawnConnections.BUNDLED:
             stated = with_groups(stated, memory.members)
         chosen = _chosen(list(stated), level)
-        remarks = marked(list(stated.values()), _remarks(system, variant, archive, structure, wanted))
+        checked = partial(validate, system, variant=variant, allow_outside=allow_outside)
+        told = _remarks(checked, archive, structure, wanted)
+        remarks = marked(list(stated.values()), told)
         drawing = Drawing(
             title=structure.structure.name,
             path=chosen,
@@ -106,7 +111,7 @@ def draw(
             stated=stated,
             remarks=remarks,
             connections=drawn,
-            explain=partial(_explained, system, variant),
+            explain=partial(_explained, system, variant, allow_outside),
             memory=memory,
         )
     if output is not None:
@@ -114,9 +119,9 @@ def draw(
     return drawing
 
 
-def _explained(system: Path | str, variant: str | None) -> tuple[Explained, ...]:
+def _explained(system: Path | str, variant: str | None, allow_outside: Files) -> tuple[Explained, ...]:
     """All values, as far as the system can be flattened."""
-    with open_archive(system) as archive:
+    with open_archive(system, allow_outside) as archive:
         try:
             return explain_all(build_network(archive, archive.structure(variant)))
         except InvalidDocument:
@@ -131,10 +136,10 @@ def _chosen(paths: Sequence[NetworkPath], system: str) -> NetworkPath:
 
 
 def _remarks(
-    path: Path | str, variant: str | None, archive: Archive, structure: Document, highlight: Collection[Highlight]
+    checked: Callable[[], Report], archive: Archive, structure: Document, highlight: Collection[Highlight]
 ) -> Iterator[Remark]:
     if Highlight.FINDINGS in highlight:
-        yield from findings(validate(path, variant=variant).diagnostics)
+        yield from findings(checked().diagnostics)
     if Highlight.LOOPS in highlight:
         yield from loop_remarks(archive, structure)
 

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Unpack
 from urllib.parse import unquote
 
-from ssptool.api.check import Files, Subjects, ValidateOptions, refuse_unknown, shows, validate_scope
+from ssptool.api.check import (
+    Files,
+    Subjects,
+    ValidateOptions,
+    refuse_unknown,
+    shows,
+    switches_of,
+    validate_scope,
+)
 from ssptool.arguments import seconds
 from ssptool.documents.archive import LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Severity
@@ -125,6 +133,7 @@ def edit(
     force: bool = False,
     save: bool = True,
     wait: bool = False,
+    allow_outside: Files = (),
 ) -> Iterator[Editor]:
     """Edit a system: `with ssptool.edit("x.ssp") as system: system.connect("A.y", "B.u")`.
 
@@ -143,6 +152,8 @@ def edit(
     wait
         Let other editors of this system that wait as well (such as the command line) come first or after, instead of
         refusing to save what they have changed meanwhile.
+    allow_outside
+        Folders around the system that it may read, as in `validate`.
 
     Raises
     ------
@@ -156,7 +167,7 @@ def edit(
         Another program has been editing the system for a minute, with `wait`.
     """
     with (
-        Archive.open(system, exclusive=wait) as archive,
+        Archive.open(system, outside=switches_of(system, allow_outside).outside, exclusive=wait) as archive,
         closing(Editor(archive, archive.structure(variant), shared)) as editor,
     ):
         archive.require_links_inside()
@@ -201,7 +212,14 @@ def new(
         _finish(editor, force, save)
 
 
-def diff(a: Path | str, b: Path | str, *, variant: str | None = None, variant_b: str | None = None) -> Comparison:
+def diff(
+    a: Path | str,
+    b: Path | str,
+    *,
+    variant: str | None = None,
+    variant_b: str | None = None,
+    allow_outside: Files = (),
+) -> Comparison:
     """Differences between two systems by meaning, regardless of formatting, order and prefixes.
 
     Not compared are descriptions, geometry, annotations and metadata.
@@ -210,8 +228,11 @@ def diff(a: Path | str, b: Path | str, *, variant: str | None = None, variant_b:
     ----------
     variant
         Of both systems; or with `variant_b` of the first.
+    allow_outside
+        Folders around the systems that they may read, as in `validate`.
     """
-    with Archive.open(a) as first, Archive.open(b) as second:
+    outside_a, outside_b = (switches_of(one, allow_outside).outside for one in (a, b))
+    with Archive.open(a, outside=outside_a) as first, Archive.open(b, outside=outside_b) as second:
         structures = first.structure(variant), second.structure(variant_b or variant)
         return compare_structures((first, structures[0]), (second, structures[1]))
 
@@ -315,6 +336,7 @@ def upgrade(
     output: Path | None = None,
     force: bool = False,
     save: bool = True,
+    allow_outside: Files = (),
 ) -> Migration:
     """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 2.0; see `downgrade`.
 
@@ -326,11 +348,17 @@ def upgrade(
         "keep" those of SSP 1.0, which 2.0 has as well; or "fmi3": Real becomes Float64 and Integer becomes Int32, also
         in documents that are of 2.0 already.
     """
-    return _migrate(Path(system), Version.V2_0, output, force, save, types=Types(types))
+    return _migrate(Path(system), Version.V2_0, output, force, save, allow_outside, types=Types(types))
 
 
 def downgrade(
-    system: Path | str, *, drop: bool = False, output: Path | None = None, force: bool = False, save: bool = True
+    system: Path | str,
+    *,
+    drop: bool = False,
+    output: Path | None = None,
+    force: bool = False,
+    save: bool = True,
+    allow_outside: Files = (),
 ) -> Migration:
     """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 1.0.
 
@@ -346,6 +374,8 @@ def downgrade(
         Write even if the system gets new errors.
     save
         False: say what would be written, and write nothing.
+    allow_outside
+        Folders around the system that it may read, as in `validate`.
 
     Raises
     ------
@@ -356,7 +386,7 @@ def downgrade(
     BrokenEdit
         The result would have errors that were not there before.
     """
-    return _migrate(Path(system), Version.V1_0, output, force, save, drop=drop)
+    return _migrate(Path(system), Version.V1_0, output, force, save, allow_outside, drop=drop)
 
 
 def _migrate(
@@ -365,13 +395,15 @@ def _migrate(
     output: Path | None,
     force: bool,
     save: bool,
+    allow_outside: Files,
     *,
     drop: bool = False,
     types: Types = Types.KEEP,
 ) -> Migration:
     if path.is_file() and path.suffix.lower() in LONE_SUFFIXES:
         return _migrate_lone(path, version, output, save, drop, types)
-    with Archive.open(path, exclusive=save and output is None) as archive:
+    outside = switches_of(path, allow_outside).outside
+    with Archive.open(path, outside=outside, exclusive=save and output is None) as archive:
         archive.require_changeable()
         upgrades = version is Version.V2_0
         migration = upgrade_package(archive, types=types) if upgrades else downgrade_package(archive, drop=drop)
@@ -452,7 +484,7 @@ class Converted:
     notes: tuple[str, ...]
 
 
-def convert(source: Path | str, target: Path | str) -> Converted:
+def convert(source: Path | str, target: Path | str, *, allow_outside: Files = ()) -> Converted:
     """Write an FMU, or a system of the Open Simulation Platform (OspSystemStructure.xml), as SSP with its FMUs.
 
     Connectors state type and unit of the FMUs' variables. Step sizes, algorithm and power bonds of the platform are
@@ -462,6 +494,8 @@ def convert(source: Path | str, target: Path | str) -> Converted:
     ----------
     target
         A package (`.ssp`) or a folder.
+    allow_outside
+        Folders around an OspSystemStructure.xml that it may read, as in `validate`.
 
     Raises
     ------
@@ -475,7 +509,7 @@ def convert(source: Path | str, target: Path | str) -> Converted:
     target = Path(target)
     if target.suffix.lower() not in ("", packing.SUFFIX):
         raise EditError(f"{target} cannot be written: the target is a package ({packing.SUFFIX}) or a folder")
-    with Archive.open(source) as archive:
+    with Archive.open(source, outside=switches_of(source, allow_outside).outside) as archive:
         if not archive.is_generated:
             raise EditError(f"{source} is an SSP already: `ssptool pack` and `ssptool unpack` change its form")
         if archive.default == MODEL_DESCRIPTION:

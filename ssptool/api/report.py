@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ssptool.api.check import validate
+from ssptool.api.check import Files, switches_of, validate
 from ssptool.api.draw import loop_remarks
 from ssptool.arguments import texts
 from ssptool.documents.archive import Archive, UnknownVariant
@@ -37,6 +37,7 @@ def report(
     *,
     variant: str | None = None,
     signals: str | Sequence[str] = (),
+    allow_outside: Files = (),
 ) -> ReportPage:
     """One self-contained HTML page about a run: diagram, findings, loops, plots, statistics, manifest.
 
@@ -52,6 +53,8 @@ def report(
         None: the one that ran.
     signals
         One pattern or several of signals to plot; without, all continuous ones.
+    allow_outside
+        Folders around the system that it may read, as in `validate`.
 
     Raises
     ------
@@ -72,8 +75,8 @@ def report(
         variant = _variant_that_ran(system, manifest)
     _check_system(system, variant, manifest, results)
     curves = [thinned(curve) for curve in curves_of({"": trace}, patterns)]
-    diagrams, diagnostics = diagrams_and_findings(system, variant, manifest)
-    with Archive.open(system) as archive:
+    diagrams, diagnostics = diagrams_and_findings(system, variant, manifest, allow_outside)
+    with Archive.open(system, outside=switches_of(system, allow_outside).outside) as archive:
         content = run_report_content(
             manifest,
             diagrams=diagrams,
@@ -135,14 +138,14 @@ def _failed(sheets: Iterable[StatedSheet], manifest: Mapping[str, Any]) -> Itera
 
 
 def diagrams_and_findings(
-    system: Path | str, variant: str | None, manifest: Mapping[str, Any]
+    system: Path | str, variant: str | None, manifest: Mapping[str, Any], allow_outside: Files = ()
 ) -> tuple[list[ReportPicture], Sequence[Diagnostic]]:
     """Diagrams of a system for a report, with marks at findings, loops and the failed component; and
     the findings, none of other variants than the one that is shown.
     """
-    with Archive.open(system) as archive:
+    with Archive.open(system, outside=switches_of(system, allow_outside).outside) as archive:
         structure = archive.structure(variant)
-        diagnostics = validate(system, variant=structure.name).diagnostics
+        diagnostics = validate(system, variant=structure.name, allow_outside=allow_outside).diagnostics
         stated = with_groups(stated_sheets(archive, structure))
         told = [*findings(diagnostics), *_loops(archive, variant), *_failed(stated.values(), manifest)]
         remarks = marked(list(stated.values()), told)
@@ -186,6 +189,7 @@ def report_study(
     system: Path | str | None = None,
     variant: str | None = None,
     signals: str | Sequence[str] = (),
+    allow_outside: Files = (),
 ) -> ReportPage:
     """One self-contained HTML page about a study: design, runs and failures, plots, calibration, origin.
 
@@ -199,6 +203,8 @@ def report_study(
         What is drawn; else the system and variant of the study, if it is still where it was.
     signals
         Of results to plot; without, all.
+    allow_outside
+        Folders around the system that it may read, as in `validate`.
 
     Raises
     ------
@@ -214,7 +220,8 @@ def report_study(
     found = results if isinstance(results, StudyResults) else read_results(Path(results))
     definition = found.definition
     drawn = Path(system if system is not None else definition.get("system", ""))
-    diagrams, findings, absent = _drawn(drawn, variant or definition.get("fixed", {}).get("variant"))
+    named = variant or definition.get("fixed", {}).get("variant")
+    diagrams, findings, absent = _drawn(drawn, named, allow_outside)
     charts, notes = every_chart(found, texts("signals", signals, "a pattern such as '*.x1'"))
     plots = [
         ReportPicture(_CAPTIONS[kind], page_picture(one.figure(), kind, _CAPTIONS[kind]))
@@ -235,9 +242,11 @@ def report_study(
     return page
 
 
-def _drawn(system: Path, variant: str | None) -> tuple[Sequence[ReportPicture], Sequence[Diagnostic], str]:
+def _drawn(
+    system: Path, variant: str | None, allow_outside: Files
+) -> tuple[Sequence[ReportPicture], Sequence[Diagnostic], str]:
     """Diagrams and findings; or why there are none."""
     try:
-        return (*diagrams_and_findings(system, variant, {}), "")
+        return (*diagrams_and_findings(system, variant, {}, allow_outside), "")
     except (OSError, InvalidDocument, UnreadableFmu, LookupError, ValueError) as problem:
         return [], [], f"The system cannot be drawn now: {problem}"

@@ -117,7 +117,7 @@ def simulate(
         Codes of rules, or beginnings of them: the system is run in spite of their findings. `ssptool.rule` says what
         becomes of these, and the manifest names them. Errors of rules that the settings file ignores are accepted too.
     allow_outside, settings_file
-        Folders in which an .ssp may read files around it, and another settings file (False: none), as in `validate`.
+        Folders in which a system may read files around it, and another settings file (False: none), as in `validate`.
     output
         File to which the trace is streamed, in the format of its ending: .csv, .parquet or .mat.
     record

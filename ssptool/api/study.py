@@ -78,7 +78,7 @@ def study(
     env
         Environment variables that processes of FMUs here get as well, as of `simulate`.
     allow_outside, settings_file
-        Folders in which an .ssp may read files around it, and another settings file (False: none), as in `validate`.
+        Folders in which a system may read files around it, and another settings file (False: none), as in `validate`.
     announce
         Told before most of the runs how many there are, and about how long they take.
     progress

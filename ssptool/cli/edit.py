@@ -14,7 +14,7 @@ import typer
 
 import ssptool
 from ssptool.cli.app import say
-from ssptool.cli.options import WHICH_VARIANT, SystemPath, bundled, time
+from ssptool.cli.options import WHICH_VARIANT, AllowOutside, SystemPath, bundled, time
 
 if TYPE_CHECKING:
     from ssptool.editing.editor import Editor
@@ -59,12 +59,13 @@ SharedDocument = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Editing:
-    """Common options of edits: variant, sharing, and the way to end."""
+    """Common options of edits: variant, sharing, the way to end, and folders outside that may be read."""
 
     variant: str | None
     shared: Shared
     diff: bool
     force: bool
+    allow_outside: list[Path]
 
 
 def editing_from(
@@ -72,16 +73,25 @@ def editing_from(
     shared: SharedDocument = Shared.REFUSE,
     diff: Diff = False,
     force: Force = False,
+    allow_outside: AllowOutside = None,
 ) -> Editing:
     """The options of every command that edits."""
-    return Editing(variant, shared, diff, force)
+    return Editing(variant, shared, diff, force, allow_outside or [])
 
 
 @contextmanager
 def edited(system: Path, how: Editing, *, save: bool = True) -> "Iterator[Editor]":
     """Edit a system, and print what was done."""
     save = save and not how.diff
-    editing = ssptool.edit(system, variant=how.variant, shared=how.shared.value, force=how.force, save=save, wait=save)
+    editing = ssptool.edit(
+        system,
+        variant=how.variant,
+        shared=how.shared.value,
+        force=how.force,
+        save=save,
+        wait=save,
+        allow_outside=how.allow_outside,
+    )
     with printing(editing, how.diff) as editor:
         yield editor
 

@@ -58,7 +58,7 @@ AllowOutside = Annotated[
     typer.Option(
         "--allow-outside",
         metavar="FOLDER",
-        help="Let an .ssp read files in this folder, which lies outside of it; repeated: several.",
+        help="Let the system read files in this folder, which lies outside of it; repeated: several.",
     ),
 ]
 SettingsFile = Annotated[

@@ -11,7 +11,16 @@ import typer
 import ssptool
 from ssptool.cli.app import say
 from ssptool.cli.edit import Diff, Force
-from ssptool.cli.options import WHAT_IS_COMPILED, Accept, SystemPath, TextOrJson, bundled, changes_from, codes
+from ssptool.cli.options import (
+    WHAT_IS_COMPILED,
+    Accept,
+    AllowOutside,
+    SystemPath,
+    TextOrJson,
+    bundled,
+    changes_from,
+    codes,
+)
 from ssptool.cli.settings_options import PLANNED, settings_options
 from ssptool.errors import counted
 
@@ -99,6 +108,7 @@ def convert_command(
         Path, typer.Argument(metavar="SOURCE", help="An FMU, or an OspSystemStructure.xml or the folder with it.")
     ],
     target: Annotated[Path, typer.Argument(metavar="FILE.ssp", help="The package to write, or a new folder.")],
+    allow_outside: AllowOutside = None,
 ) -> None:
     """Write an FMU, or a system of the Open Simulation Platform, as SSP.
 
@@ -108,7 +118,7 @@ def convert_command(
 
     For example `ssptool convert Motor.fmu motor.ssp`, or `ssptool convert crane/OspSystemStructure.xml crane.ssp`.
     """
-    converted = ssptool.convert(source, target)
+    converted = ssptool.convert(source, target, allow_outside=allow_outside or [])
     for note in converted.notes:
         say(f"note: {note}")
     say(f"{converted.path}: {counted(len(converted.names), 'file')}")
@@ -274,6 +284,7 @@ def upgrade_command(
     output: Output = None,
     diff: Diff = False,
     force: Force = False,
+    allow_outside: AllowOutside = None,
 ) -> None:
     """Convert a system, or one document, to SSP 2.0.
 
@@ -283,7 +294,10 @@ def upgrade_command(
 
     For example `ssptool upgrade plant.ssp --types fmi3 --diff`.
     """
-    migration = ssptool.upgrade(system, types=types.value, output=output, force=force, save=not diff)
+    allowed = allow_outside or []
+    migration = ssptool.upgrade(
+        system, types=types.value, output=output, force=force, save=not diff, allow_outside=allowed
+    )
     say(
         ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system),
         nl=not diff,
@@ -300,6 +314,7 @@ def downgrade_command(
     output: Output = None,
     diff: Diff = False,
     force: Force = False,
+    allow_outside: AllowOutside = None,
 ) -> None:
     """Convert a system, or one document, to SSP 1.0.
 
@@ -309,7 +324,8 @@ def downgrade_command(
 
     For example `ssptool downgrade plant.ssp --drop --diff`.
     """
-    migration = ssptool.downgrade(system, drop=drop, output=output, force=force, save=not diff)
+    allowed = allow_outside or []
+    migration = ssptool.downgrade(system, drop=drop, output=output, force=force, save=not diff, allow_outside=allowed)
     say(
         ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system),
         nl=not diff,
@@ -325,6 +341,7 @@ def diff_command(
         typer.Option("--variant", metavar="NAME", help="Of both systems; given twice, of the first and of the second."),
     ] = None,
     format: Annotated[TextOrJson, typer.Option("--format", help="How to print the differences.")] = TextOrJson.TEXT,
+    allow_outside: AllowOutside = None,
 ) -> None:
     """Compare two systems by meaning, not by text.
 
@@ -336,6 +353,6 @@ def diff_command(
     names: tuple[str | None, ...] = tuple(variant) if variant else (None,)
     if len(names) > 2:
         raise typer.BadParameter("give it once for both systems, or twice", param_hint="--variant")
-    comparison = ssptool.diff(a, b, variant=names[0], variant_b=names[-1])
+    comparison = ssptool.diff(a, b, variant=names[0], variant_b=names[-1], allow_outside=allow_outside or [])
     say(ssptool.DIFF_RENDERERS[format.value](comparison), verbatim=format is TextOrJson.JSON)
     raise typer.Exit(0 if comparison.equal else 1)

@@ -10,7 +10,7 @@ import typer
 import ssptool
 from ssptool.arguments import parse_time
 from ssptool.cli.app import say
-from ssptool.cli.options import SystemPath, TextOrJson, Variant, bundled, process_options
+from ssptool.cli.options import AllowOutside, SystemPath, TextOrJson, Variant, bundled, process_options
 from ssptool.cli.options import time as time_option
 from ssptool.documents.foreign_files import own_output
 from ssptool.errors import WrongValue
@@ -276,6 +276,7 @@ def report_command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE.html", help="The page; else RESULTS.report.html.")
     ] = None,
+    allow_outside: AllowOutside = None,
 ) -> None:
     """Write one HTML page about a run or a study.
 
@@ -288,11 +289,14 @@ def report_command(
     path = output or own_output(Path(given.resolve().with_suffix(".report.html").name))
     if (given / DEFINITION).is_file():
         shown = None if results is None else system
-        ssptool.report_study(given, path, system=shown, variant=variant, signals=signals or [])
+        ssptool.report_study(
+            given, path, system=shown, variant=variant, signals=signals or [], allow_outside=allow_outside or []
+        )
     elif results is None:
         raise WrongValue(f"{system} is no folder of a study; a report of a run needs a system and its results")
     else:
-        ssptool.report(system, results, path, variant=variant, signals=signals or [])
+        allowed = allow_outside or []
+        ssptool.report(system, results, path, variant=variant, signals=signals or [], allow_outside=allowed)
     say(f"report: {path}")
 
 

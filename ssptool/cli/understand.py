@@ -10,6 +10,7 @@ import ssptool
 from ssptool.cli.app import say
 from ssptool.cli.options import (
     Accept,
+    AllowOutside,
     SystemPath,
     TextOrJson,
     Variant,
@@ -160,6 +161,7 @@ def draw_command(
     wires: Annotated[
         ConnectionsOption | None, typer.Option("--wires", hidden=True, help="The earlier name of --connections.")
     ] = None,
+    allow_outside: AllowOutside = None,
 ) -> None:
     """Draw a system as a diagram.
 
@@ -172,7 +174,16 @@ def draw_command(
     marks = [one.value for one in highlight or ()]
     drawn = (wires or connections).value
     with busy():
-        ssptool.draw(system, path, variant=variant, level=level, depth=depth, highlight=marks, connections=drawn)
+        ssptool.draw(
+            system,
+            path,
+            variant=variant,
+            level=level,
+            depth=depth,
+            highlight=marks,
+            connections=drawn,
+            allow_outside=allow_outside or [],
+        )
     if wires is not None:
         say("note: --wires is called --connections now", err=True)
     say(f"drawing: {path}")

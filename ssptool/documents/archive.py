@@ -93,7 +93,7 @@ class Archive:
         self._entries = entries
         unpacked = isinstance(entries, FolderEntries)
         folder = entries.base if isinstance(entries, FolderEntries) else path
-        self._now = Overlay(entries, path, SurroundingFiles(folder, None if unpacked else outside))
+        self._now = Overlay(entries, path, SurroundingFiles(folder, outside, unpacked))
         self.packed = isinstance(entries, ZipEntries)
         self._reaches_outside = bool(outside) or unpacked
         allowance = RemainingLimits(limits or ArchiveLimits())
@@ -118,8 +118,8 @@ class Archive:
         """Open a zip, a folder or a lone `.ssd`; or an FMU (zip or folder), which becomes a system of one component, or
         a system of the Open Simulation Platform (`OspSystemStructure.xml`, or the folder with it).
 
-        Documents of a folder or a lone `.ssd` may name files outside it with `../`; documents of a zip only files in
-        the folders `outside`.
+        Documents may name files in the folders `outside` with `../`; those of a folder or a lone `.ssd` may also name
+        files in the working folder, and in the repository around.
 
         `inside`: of an FMU that was exported from a system, open that system.
 
@@ -387,7 +387,7 @@ class Archive:
 
     def _allowed(self, reference: str, name: str) -> str:
         if name.startswith(uri.UP) and self._now.surroundings.path(name) is None:
-            raise UnresolvableUri(reference, "it lies outside the archive, in a folder that is not allowed")
+            raise UnresolvableUri(reference, "it lies outside the archive, where files are not read")
         return name
 
     def outside(self, document_name: str, reference: str) -> Path:
@@ -628,7 +628,7 @@ def _entries(path: Path, limits: ArchiveLimits, outside: Sequence[Path], inside:
     """Open the entries of an existing path."""
     place = absolute(path)
     if is_osp(place):
-        return system_of_osp(place)
+        return system_of_osp(place, outside)
     if place.is_dir():
         folder = FolderEntries(path, allowed=outside)
         if not is_fmu_folder(place):

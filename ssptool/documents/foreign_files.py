@@ -16,6 +16,7 @@ from pathlib import Path
 from zlib import error as ZlibError
 
 from ssptool.confinement import require_readable
+from ssptool.documents.outside import below, of_the_kernel
 from ssptool.documents.uri import unsafe
 from ssptool.errors import WrongUsage
 
@@ -144,10 +145,10 @@ def _open_own(path: str, flags: int) -> int:
 def leads_out(folder: str, path: str, allowed: Sequence[str] = ()) -> str | None:
     """The real path of a file whose links lead out of `folder` and of the folders `allowed`; None if they do not.
 
-    The folders are real paths.
+    The folders are real paths. Links to files of the kernel lead out of all.
     """
     real = os.path.realpath(path)
-    inside = any(real == one or real.startswith(one.rstrip(os.sep) + os.sep) for one in (folder, *allowed))
+    inside = below(real, [folder]) or (below(real, allowed) and not of_the_kernel(real))
     return None if inside else real
 
 

@@ -6,7 +6,7 @@ platform. Variable groups are those of the files `NAME_OspModelDescription.xml`.
 have the lines of those that they come from.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -20,6 +20,7 @@ from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position,
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import links_below, read_bytes
 from ssptool.documents.generated import GeneratedEntries, fmu_facts
+from ssptool.documents.outside import around, below, of_the_kernel, real, refused
 from ssptool.documents.vocabulary import SSC, SSD, SSV
 from ssptool.documents.xml_text import quoted
 from ssptool.errors import counted
@@ -66,8 +67,10 @@ def is_osp(path: Path) -> bool:
     return path.suffix.lower() == ".xml"
 
 
-def system_of_osp(path: Path) -> GeneratedEntries:
+def system_of_osp(path: Path, allowed: Sequence[Path] = ()) -> GeneratedEntries:
     """The system at `path`, a file or the folder around it, with its FMUs.
+
+    These lie in its folder, the working folder, the repository around it, or the folders `allowed`.
 
     Raises
     ------
@@ -78,7 +81,7 @@ def system_of_osp(path: Path) -> GeneratedEntries:
     file = path / OSP_STRUCTURE if path.is_dir() else path
     require_inside(file)
     source = read_bytes(file)
-    reader = _OspReader(file, Document(file.name, source))
+    reader = _OspReader(file, Document(file.name, source), [*map(real, (*around(file.parent), *allowed))])
     structure, lines = reader.structure()
     if reader.problems:
         raise InvalidDocument(*reader.problems)
@@ -93,8 +96,9 @@ class _OspReader:
     the paths of all FMUs as the file states them.
     """
 
-    def __init__(self, file: Path, document: Document) -> None:
+    def __init__(self, file: Path, document: Document, folders: Sequence[str]) -> None:
         self.file, self.document, self.root = file, document, document.root
+        self._folders = folders
         self.problems: list[Diagnostic] = []
         self.files: dict[str, Path] = {}
         self.stated: dict[str, str] = {}
@@ -105,7 +109,7 @@ class _OspReader:
             message = f"the root element is {_name(self.root)}, not OspSystemStructure"
             raise InvalidDocument(error("XML-003", position, message, "choose an .ssp, .ssd or .fmu file or a folder"))
         self.simulators = {node.get("name", ""): node for node in self._all("Simulators")}
-        self.sources = {name: self._source(node.get("source", "")) for name, node in self.simulators.items()}
+        self.sources = {name: self._source(node) for name, node in self.simulators.items()}
         facts = {name: fmu_facts(self._fmu(name)) for name in self.simulators}
         self.models = {name: model for name, (model, _) in facts.items()}
         self.causalities = {name: signals for name, (_, signals) in facts.items()}
@@ -182,14 +186,18 @@ class _OspReader:
         for _ in range(5):
             made.end()
 
-    def _source(self, source: str) -> str:
+    def _source(self, node: etree._Element) -> str:
         """The URI of the FMU in the generated structure, wherever the file is."""
+        source = node.get("source", "")
         if "://" in source and not source.startswith("file://"):
             return source  # the rules say what cannot be reached
         stated = unquote(source.removeprefix("file://"))
         entry = f"resources/{Path(stated).name}"
         place = self.file.parent / stated
         outside = is_outside(place) or any(map(is_outside, links_below(place)))
+        if not outside and place.exists() and not self._may_read(place):
+            self._report(node, *refused(source, place))
+            outside = True
         number = 1
         while self._places.get(entry, place) != place:
             number += 1
@@ -199,6 +207,10 @@ class _OspReader:
         if not outside and place.exists():
             self.files[entry] = place
         return quote(entry)
+
+    def _may_read(self, place: Path) -> bool:
+        found = [real(one) for one in (place, *links_below(place))]
+        return all(below(one, self._folders) and not of_the_kernel(one) for one in found)
 
     def _fmu(self, name: str) -> Path | None:
         return self.files.get(unquote(self.sources[name]))
@@ -307,6 +319,9 @@ class _OspReader:
         if file is None:
             message = f"the variable group {name!r} of {simulator!r} is not known: there is no {simulator}_{_MODEL}"
             self._report(node, message, "put that file beside the structure or the FMU")
+            return None
+        if not self._may_read(file):
+            self._report(node, *refused(file.name, file))
             return None
         groups = Document(file.name, read_bytes(file)).root.iter("{*}VariableGroups")
         for each in next(groups, etree.Element("none")):

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -28,6 +29,7 @@ from ssptool.documents.foreign_files import (
     open_bytes,
     read_bytes,
 )
+from ssptool.documents.outside import around, below, of_the_kernel, real
 from ssptool.documents.saving import EntryContent, FileState
 from ssptool.documents.uri import UP, unsafe, without_ups
 from ssptool.tempfiles import TemporaryFolder
@@ -251,26 +253,41 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 class SurroundingFiles:
     """The files around an archive, which its documents may name with `../`.
 
-    `folder` is that of the archive; for a zip its own path. Only files in the folders `allowed` can be read; None: all
-    files.
+    `folder` is that of the archive; for a zip its own path. Files in the folders `allowed` can be read, and those of an
+    unpacked archive in the working folder and the repository around it too. Files of the kernel cannot.
     """
 
-    def __init__(self, folder: Path, allowed: Sequence[Path] | None) -> None:
+    def __init__(self, folder: Path, allowed: Sequence[Path], unpacked: bool) -> None:
         self.folder = absolute(folder)
-        self._allowed = None if allowed is None else [absolute(path).resolve() for path in allowed]
+        self._home = real(folder)
+        self._allowed = [self._home, *map(real, allowed)]
+        self._unpacked = unpacked
+
+    @cached_property
+    def _near(self) -> Sequence[str]:
+        return [*map(real, around(self.folder))] if self._unpacked else []
 
     def path(self, name: str) -> Path | None:
-        """The path of a name that starts with `../`; None if it is not allowed or missing."""
+        """The path of a name that starts with `../`; None if it is not allowed."""
         if unsafe(without_ups(name)) is not None:
             return None
         path = Path(os.path.normpath(self.folder / name))
-        if path.is_relative_to(self.folder) and leads_out(str(self.folder.resolve()), str(path)):
-            return None  # out of the folder, in again, and out by a link
-        if is_outside(path):
-            return None
-        if self._allowed is None or any(path.resolve().is_relative_to(folder) for folder in self._allowed):
-            return path
-        return None
+        # Out of the folder, in again, and out by a link: as a link of the folder, which needs to be allowed.
+        inside = path.is_relative_to(self.folder)
+        return path if self._may_read(path, [] if inside else self._near) else None
+
+    def _may_read(self, path: Path, near: Sequence[str]) -> bool:
+        found = real(path)
+        if is_outside(path) or (of_the_kernel(found) and not below(found, [self._home])):
+            return False
+        return below(found, [*self._allowed, *near])
+
+    def require_links_inside(self, name: str, folder: Path) -> None:
+        """Raise InvalidDocument (PKG-101) for a link in a folder that leads to a file which is not allowed."""
+        for link in links_below(folder):
+            if not self._may_read(link, self._near):
+                place = f"{name}/{link.relative_to(folder).as_posix()}"
+                raise InvalidDocument(LinkOut(place, Path(real(link))).diagnostic())
 
 
 class ZipEntries:
@@ -492,6 +509,8 @@ class Overlay:
         path = self.surroundings.path(name)
         if path is None or not path.exists():
             raise MissingEntry(name, self._path)
+        if path.is_dir():
+            self.surroundings.require_links_inside(name, path)
         return path
 
     def _require(self, name: str) -> None:

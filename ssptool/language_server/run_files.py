@@ -197,7 +197,7 @@ _SETTINGS_KEYS: Mapping[str, str] = {
     "ignore": "All rules but these; of `run`, errors that are accepted.",
     "strict": "Whether warnings count as errors.",
     "for": f"Also check limits of these tools: {', '.join(TOOLS)}.",
-    "allow-outside": "Folders in which an .ssp may read files around it.",
+    "allow-outside": "Folders in which systems may read files around them.",
 }
 _STUDY_KEYS: Mapping[str, str] = {
     "name": "Name of the study; default: that of the file.",

@@ -21,6 +21,7 @@ from pygls.workspace import PositionCodec
 from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
+from ssptool.documents.outside import work_in
 from ssptool.documents.saving import LinkLeadsOut
 from ssptool.editing.changes import EditError, text_changes
 from ssptool.language_server.commands import COMMANDS, CommandRunner, SystemCommand, lenses
@@ -367,6 +368,8 @@ def _follow_documents(server: SspLanguageServer) -> None:
 
     @server.feature(types.INITIALIZED)
     async def initialized(params: types.InitializedParams) -> None:
+        roots = (*server.workspace.folders, server.workspace.root_uri or "")
+        work_in(filter(None, map(path_of, roots)))
         workspace = server.client_capabilities.workspace
         watching = None if workspace is None else workspace.did_change_watched_files
         if watching is not None and watching.dynamic_registration:

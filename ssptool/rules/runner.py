@@ -1,6 +1,7 @@
 """Apply rules to files, packages and structures, and apply the fixes of findings."""
 
 import codecs
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from ssptool.documents.document import garbage_collection_paused
 from ssptool.documents.element import Element
 from ssptool.documents.foreign_files import ArchiveLimits
 from ssptool.documents.storage import NESTING_MARK, RemainingLimits
+from ssptool.documents.uri import UP
 from ssptool.rules.catalogue import RULES, TOOLS, VERSIONS, Finding, Fix, Rule, rules_over
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete
 from ssptool.rules.kept import Kept
@@ -473,6 +475,11 @@ def _skipped(package: Package) -> Iterator[Skipped]:
             yield Skipped(file.name, f"the rules on its content were not applied: the file {what}")
 
 
+_DOCUMENT = re.compile(
+    r"ssp-standard\.org|<(\w+:)?(SystemStructure|Parameter|Signal|SimulationResource|OspSystemStructure|fmiModel)\w*[\s>/]"
+)
+"""Found in documents of SSP, OSP and FMI, also in damaged ones: a reference may lead to any file."""
+
 _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 """Decodes UTF-16 for excerpts, although such a document is an error."""
 
@@ -482,7 +489,7 @@ def _excerpts(package: Package, diagnostics: set[Diagnostic]) -> dict[Position, 
     excerpts = {}
     for position in {diagnostic.position for diagnostic in diagnostics if diagnostic.position.line}:
         if position.file not in sources:
-            sources[position.file] = _lines(package, position.file)
+            sources[position.file] = [] if position.file.startswith(UP) else _lines(package, position.file)
         lines = sources[position.file]
         if position.line <= len(lines):
             following = lines[position.line : position.line + MOST_LINES]
@@ -491,13 +498,15 @@ def _excerpts(package: Package, diagnostics: set[Diagnostic]) -> dict[Position, 
 
 
 def _lines(package: Package, file: str) -> list[str]:
-    """Lines of a file of the package, split as XML parsers do; none if it is not text."""
+    """Lines of a document of the package, split as XML parsers do; none of files that are no documents."""
     try:
         content = package.archive.read(file)
     except (LookupError, InvalidDocument):
         return []
     encoding = "utf-16" if content.startswith(_UTF_16_MARKS) else "utf-8-sig"
     text = content.decode(encoding, "replace")
+    if _DOCUMENT.search(text) is None:
+        return []
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 

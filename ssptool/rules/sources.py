@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
+from ssptool.documents.outside import refused
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP, UnresolvableUri
 from ssptool.network.tree import fmu_entry, has_fmu
@@ -114,16 +115,17 @@ def portable_uris(structure: Structure) -> Iterator[Finding]:
 def stays_inside(structure: Structure) -> Iterator[Finding]:
     """A URI does not lead out of the package.
 
-    A file outside is missing wherever the package is sent, and a package from others must not reach into the file
-    system. ssptool reads files outside an unpacked package or a lone SSD (a warning). It reads files outside a zip only
-    in the folders of `--allow-outside`, or of `allow-outside` in `ssptool.toml` (a warning as well).
+    A file outside is missing wherever the package is sent, and a system from others must not reach into the file
+    system. Documents of an unpacked package or a lone SSD may name files in the working folder, and in the repository
+    that holds the system (a warning). Other files, and all files outside a zip, are read only in the folders of
+    `--allow-outside`, or of `allow-outside` in `ssptool.toml` (a warning as well). Files in `/proc`, `/sys` and `/dev`
+    are never read.
 
     Fix: put the file into `resources/`.
     """
     for element, uri, reference in sources_of(structure):
         if reference.reach is Reach.OUTSIDE:
-            advice = "move the file into the package" + _permission(structure, uri)
-            yield Finding(element, f"'{uri}' leads {reference.reach}", advice, "source")
+            yield Finding(element, *_refused(structure, uri, reference), "source")
         elif reference.reach is Reach.INSIDE and reference.entry.startswith(UP):
             around = "package" if structure.archive.packed else "folder of this SSD"
             message = f"'{uri}' lies outside the {around}"
@@ -177,13 +179,13 @@ def _plain_folder(component: ssd.Component, entry: str, structure: Structure) ->
         yield Finding(component, message, f"pack the folder as {entry}", "source", WARNING)
 
 
-def _permission(structure: Structure, uri: str) -> str:
-    """Advice on `--allow-outside` for a file outside a zip."""
+def _refused(structure: Structure, uri: str, reference: Reference) -> tuple[str, str]:
+    """Message and advice about a file outside that is not read."""
     try:
-        folder = structure.archive.outside(structure.file.name, uri.partition("#")[0]).parent
+        file = structure.archive.outside(structure.file.name, uri.partition("#")[0])
     except UnresolvableUri:
-        return ""
-    return f", or allow to read it with --allow-outside {folder}" if structure.archive.packed else ""
+        return f"'{uri}' leads {reference.reach}", "move the file into the package"
+    return refused(uri, file, packed=structure.archive.packed)
 
 
 def _for(element: Element) -> str:

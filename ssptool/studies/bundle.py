@@ -15,7 +15,7 @@ from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP
 from ssptool.network.tree import fmu_entry
 from ssptool.rules.load import load
-from ssptool.rules.selection import EVERYTHING
+from ssptool.rules.selection import EVERYTHING, RuleChoice, Switches
 from ssptool.studies.definition import FactorRole, Points, Study
 from ssptool.studies.designs import Levels
 
@@ -84,6 +84,8 @@ def unpack(content: bytes, folder: Path) -> tuple[Study, tuple[str, ...]]:
             inputs=tuple(folder / path for path in study.inputs),
             scenario=None if study.scenario is None else folder / study.scenario,
             source=str(folder / "study.toml"),
+            # Files around the system are files of the bundle.
+            switches=Switches((RuleChoice(allow_outside=(folder,)),)),
         ),
         signals,
     )

@@ -16,8 +16,9 @@ SSD = "SystemStructure.ssd"
 
 
 @pytest.fixture
-def around(tmp_path):
-    """The oscillator in `work/plant`, its first FMU in `fmus`."""
+def around(tmp_path, monkeypatch):
+    """The oscillator in `work/plant`, its first FMU in `fmus`; the working folder is around both."""
+    monkeypatch.chdir(tmp_path)
     plant = tmp_path / "work/plant"
     shutil.copytree(SYSTEM, plant, ignore=shutil.ignore_patterns("fmi?", "*.svg", "no_flange"))
     for variant in plant.glob("*.ssd"):

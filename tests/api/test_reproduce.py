@@ -138,8 +138,9 @@ def test_only_files_that_the_run_used_count(plant, tmp_path):
 
 
 @pytest.mark.parametrize("changed", ["plant.ssd", "around/values.ssv", "M/modelDescription.xml", "around/M.fmu"])
-def test_a_lone_ssd_an_unpacked_fmu_and_files_around_count(tmp_path, changed):
+def test_a_lone_ssd_an_unpacked_fmu_and_files_around_count(tmp_path, changed, monkeypatch):
     """Of `plant.ssd`, whose FMU is a folder beside it, and whose other FMU and values are in a folder beside."""
+    monkeypatch.chdir(tmp_path)
     folder = tmp_path / "system"
     (tmp_path / "around").mkdir()
     with zipfile.ZipFile(CHAIN / "resources" / "Wall.fmu") as fmu:

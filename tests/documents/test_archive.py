@@ -140,7 +140,8 @@ def test_names_do_not_lead_out_of_a_folder(folder, name):
         archive.read(name)
 
 
-def test_files_around_a_folder_have_names_that_start_with_dots(folder):
+def test_files_around_a_folder_have_names_that_start_with_dots(folder, monkeypatch):
+    monkeypatch.chdir(folder.parent)
     (folder.parent / "outside.txt").write_text("beside")
     archive = Archive.open(folder)
     assert archive.resolve("SystemStructure.ssd", "../outside.txt") == "../outside.txt"

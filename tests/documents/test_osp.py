@@ -253,9 +253,10 @@ def test_a_converted_fmu_is_a_valid_package_with_its_default_experiment(tmp_path
         ("fmi2/quarter_truck/OspSystemStructure.xml", 2, 2),
     ],
 )
-def test_systems_of_libcosim_are_read_whole(file, elements, connections):
+def test_systems_of_libcosim_are_read_whole(file, elements, connections, monkeypatch):
     if not CORPUS.exists():
         pytest.skip("the documents of other tools are not here")
+    monkeypatch.chdir(CORPUS)
     with Archive.open(CORPUS / file) as archive:
         system = archive.structure().structure.system
         assert (len(system.elements), len(system.connections)) == (elements, connections)

@@ -135,7 +135,8 @@ def test_a_lone_document_travels_with_the_files_that_it_refers_to(tmp_path):
     assert explained(fmu) == explained(SYSTEMS / "dual_mass_oscillator")
 
 
-def test_fmus_outside_the_folder_are_inside_the_fmu_and_a_note_says_what_is_not(tmp_path):
+def test_fmus_outside_the_folder_are_inside_the_fmu_and_a_note_says_what_is_not(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     system = write(tmp_path / "plant", source="../System1.fmu")
     (system / "resources" / "System1.fmu").rename(tmp_path / "System1.fmu")
     made = ssptool.export(system, tmp_path / "plant.fmu", step_size=0.01)

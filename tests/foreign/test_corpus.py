@@ -47,6 +47,12 @@ JUSTIFIED = {
 READ = [path for path in (*STRUCTURES, *OSP) if JUSTIFIED.get(path.relative_to(CORPUS).as_posix()) is not SUM]
 
 
+@pytest.fixture(autouse=True)
+def working_folder(monkeypatch):
+    """The corpus: its systems name FMUs around them, which only their user may read."""
+    monkeypatch.chdir(CORPUS)
+
+
 def name(path: Path) -> str:
     return path.relative_to(CORPUS).as_posix()
 

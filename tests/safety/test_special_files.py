@@ -181,3 +181,16 @@ def test_opening_a_file_does_not_change_how_it_is_read(tmp_path):
         assert file.read() == "a\r\nb"
     with open_bytes(path) as file:
         assert stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+
+
+def test_around_a_system(tmp_path, monkeypatch):
+    folder = shutil.copytree(SYSTEM, tmp_path / "plant")
+    monkeypatch.chdir(tmp_path)
+    pipe(tmp_path / "values.ssv")
+    structure = folder / "SystemStructure.ssd"
+    text = structure.read_text(encoding="utf-8")
+    structure.write_text(text.replace("resources/dual_mass_oscillator.ssv", "../values.ssv"), encoding="utf-8")
+    for command in ("validate", "plan", "info"):
+        done = typed(command, folder)
+        assert "Traceback" not in done.err
+    assert typed("validate", folder).code == 1
