@@ -29,7 +29,13 @@ def studio_command(
     ] = None,
     variant: Variant = None,
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port on this machine; 0: any that is free.")
+        int,
+        typer.Option(
+            "--port",
+            min=0,
+            max=65535,
+            help="Port on this machine; 0: the usual one of this system, or any that is free.",
+        ),
     ] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser; the address is printed.")] = False,
     read_only: Annotated[bool, typer.Option("--read-only", help="Show the system, and change nothing.")] = False,
@@ -51,7 +57,12 @@ def studio_command(
 
     path = _here() if system is None else system
     session = EditSession(path, variant=variant, read_only="the server was started with --read-only" * read_only)
-    serve(session, port=port, say=lambda text: say(f"{path}: {text}", verbatim=True), browser=not no_browser)
+    try:
+        serve(session, port=port, say=lambda text: say(f"{path}: {text}", verbatim=True), browser=not no_browser)
+    finally:
+        if session.kept_in is not None:
+            advice = f"`ssptool studio {session.path}` offers to open them"
+            say(f"unsaved edits are kept in {session.kept_in}; {advice}", verbatim=True)
 
 
 def _here() -> Path:

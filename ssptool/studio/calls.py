@@ -34,6 +34,7 @@ from ssptool.studio.stimuli import (
     results_of,
 )
 from ssptool.studio.studies import StudyRuns
+from ssptool.studio.unsaved import BadUnsavedFile, UnsavedEdits
 from ssptool.studio.values import parameter_rows
 
 Answer = Any
@@ -72,7 +73,16 @@ class PageCalls:
             *(self.open_results, self.iterations, self.iterates),
             *(self.studies, self.start_study, self.cancel_study, self.study_table, self.study_chart),
             *(self.stimuli, self.edit, self.preview, self.fix, self.rewrite, self.typed, self.stimulus),
-            *(self.undo, self.redo, self.save, self.save_as, self.reload, self.changes),
+            *(
+                self.undo,
+                self.redo,
+                self.save,
+                self.save_as,
+                self.reload,
+                self.open_unsaved,
+                self.discard_unsaved,
+                self.changes,
+            ),
         )
         self._methods = {method.__name__: method for method in methods}
 
@@ -94,6 +104,11 @@ class PageCalls:
         with suppress(Exception):  # the page is told when it asks
             self.call("sheet", {"path": [], "afar": True})
 
+    def keep(self) -> None:
+        """Keep unsaved edits in a file, before the end."""
+        with self._lock:
+            self._session.keep()
+
     def close(self) -> None:
         """End the run and the study that go on, and close the system."""
         self._runs.close()
@@ -109,13 +124,25 @@ class PageCalls:
             "version": self._version,
             "name": session.structure.structure.name,
             "file": session.path.name,
+            "path": str(session.path.absolute()),
             "readOnly": session.read_only,
             "unsaved": session.unsaved and not session.read_only,
             "undo": session.state.label if session.at else "",
             "redo": states[session.at + 1].label if session.at + 1 < len(states) else "",
             "conflict": "" if session.conflict is None else str(session.conflict),
+            "kept": self._kept(),
             "systems": self._model.systems(),
         }
+
+    def _kept(self) -> Answer:
+        """Unsaved edits of a session that has ended, which can be opened or discarded."""
+        if (file := self._session.unsaved_edits()) is None:
+            return None
+        try:
+            edits = UnsavedEdits.read(file)
+        except (BadUnsavedFile, OSError) as problem:
+            return {"file": file.name, "time": "", "names": [], "problem": str(problem)}
+        return {"file": file.name, "time": edits.time, "names": edits.names, "problem": ""}
 
     def findings(self) -> Answer:
         """Findings of the present documents, and the connections that close algebraic loops."""
@@ -315,6 +342,16 @@ class PageCalls:
     def reload(self) -> Answer:
         self._session.reload()
         self._renewed()
+        return {}
+
+    def open_unsaved(self, file: str) -> Answer:
+        """Make the unsaved edits of a session that has ended again."""
+        return self._changed(self._session.open_unsaved(file))
+
+    def discard_unsaved(self, file: str) -> Answer:
+        """Delete the unsaved edits of a session that has ended."""
+        self._session.discard_unsaved(file)
+        self._tell({"event": "model", **self.model()})
         return {}
 
     # -- runs ------------------------------------------------------------------------------------------------------

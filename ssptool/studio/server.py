@@ -15,8 +15,9 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, closing, suppress
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from functools import partial
 from importlib.resources import files
 from itertools import count
@@ -33,6 +34,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from ssptool.drawing.plot import dark_style
 from ssptool.editing.names import SharedStructure
+from ssptool.engine.run.recorder import interrupts_deferred
 from ssptool.errors import is_own
 from ssptool.foreign_text import json_text
 from ssptool.studio.access import CODE_SECONDS, HEADERS, LOOPBACK, Guard, PageAccess
@@ -42,6 +44,8 @@ from ssptool.tempfiles import TemporaryFolder
 
 DISK_SECONDS = 1.0
 """Between two looks at the files on disk [s]."""
+_FIRST_PORT, _PORTS = 49152, 16384
+"""Ports that no service is registered for."""
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 
 
@@ -176,7 +180,7 @@ def _text(name: str) -> str:
 
 def serve(session: EditSession, *, port: int, say: Callable[[str], None], browser: bool) -> None:
     """Serve pages until the program is interrupted. `say` is given addresses. Raises OSError: the port is taken."""
-    with socket.create_server((LOOPBACK, port)) as listening, TemporaryFolder() as scratch:
+    with _listening(port, session.path) as listening, TemporaryFolder() as scratch:
         port = listening.getsockname()[1]
         access, studio = PageAccess(port), Studio(session, Path(scratch))
         config = uvicorn.Config(
@@ -195,7 +199,38 @@ def serve(session: EditSession, *, port: int, say: Callable[[str], None], browse
             signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # in the background, reading fails and stops nothing
         threading.Thread(target=_say_addresses, args=(access, say), daemon=True).start()
         with suppress(KeyboardInterrupt), closing(studio.calls):
-            uvicorn.Server(config).run(sockets=[listening])
+            try:
+                with _ended_by_hangup():
+                    uvicorn.Server(config).run(sockets=[listening])
+            finally:
+                with interrupts_deferred():
+                    studio.calls.keep()
+
+
+@contextmanager
+def _ended_by_hangup() -> Iterator[None]:
+    """A terminal that is closed ends the server as SIGTERM does."""
+    number = getattr(signal, "SIGHUP", None)
+    if number is None or signal.getsignal(number) is not signal.SIG_DFL:  # nohup
+        yield
+        return
+    signal.signal(number, lambda *_: signal.raise_signal(signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.signal(number, signal.SIG_DFL)
+
+
+def _listening(port: int, system: Path) -> socket.socket:
+    """A socket at a port of this machine; 0: that of the last time for this system, if it is free, else any.
+
+    Pages of a server that has ended look for the next one at their own port.
+    """
+    if port == 0:
+        usual = _FIRST_PORT + zlib.crc32(os.fsencode(system.absolute())) % _PORTS
+        with suppress(OSError):
+            return socket.create_server((LOOPBACK, usual))
+    return socket.create_server((LOOPBACK, port))
 
 
 _STDIN, _BACKGROUND_SECONDS = 0, 1.0

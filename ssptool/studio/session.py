@@ -5,10 +5,11 @@ the present one with the archive's own atomic save.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from tempfile import gettempdir
+from typing import Self, TypeAlias
 
 from ssptool.api.check import switches_of
 from ssptool.documents.archive import Archive
@@ -24,10 +25,12 @@ from ssptool.rules.runner import open_checked
 from ssptool.rules.selection import Switches
 from ssptool.studio.gestures import Gesture
 from ssptool.studio.renaming import free_name, names_around, save_copy
-from ssptool.studio.stimuli import EditStimulus
+from ssptool.studio.stimuli import INPUTS, SCENARIOS, EditStimulus, checked_name
+from ssptool.studio.unsaved import OtherFiles, UnsavedEdits, found_next_to, free_file
 
 Files = Mapping[str, bytes | None]
 """Entries that differ from those on disk; None: taken away."""
+AnyGesture: TypeAlias = Gesture | EditStimulus | UnsavedEdits
 
 
 class ReadOnly(WrongUsage):
@@ -56,7 +59,7 @@ class State:
     """
 
     files: Files = field(default_factory=dict)
-    gesture: Gesture | EditStimulus | None = None
+    gesture: AnyGesture | None = None
     diff: str = ""
     notes: tuple[str, ...] = ()
     beside: Files = field(default_factory=dict)
@@ -107,6 +110,8 @@ class EditSession:
         self._beside: dict[str, bytes | None] = {}  # files around the system as they were on disk
         self._looked_at: dict[str, bytes | None] = {}  # the same files at the last look at the disk
         self.conflict: Conflict | None = None
+        self.kept_in: Path | None = None  # the file to which `keep` has written
+        self._unsaved_files = list(found_next_to(path))
         self.kept = Kept()
         self.archive = self._opened()
         if self.archive.is_generated:
@@ -150,7 +155,7 @@ class EditSession:
 
     # -- changes ---------------------------------------------------------------------------------------------------
 
-    def perform(self, gesture: Gesture | EditStimulus) -> State:
+    def perform(self, gesture: AnyGesture) -> State:
         """Carry out a gesture, all of it or nothing. The state is the same if nothing differs after it.
 
         Raises
@@ -163,7 +168,7 @@ class EditSession:
         self._require_editable()
         return self._perform(gesture)
 
-    def _perform(self, gesture: Gesture | EditStimulus) -> State:
+    def _perform(self, gesture: AnyGesture) -> State:
         made = self._made_by(gesture)
         if (made.files, made.beside) == (self.state.files, self.state.beside):
             return replace(made, diff="")
@@ -225,6 +230,7 @@ class EditSession:
         ]
         self._saved = self.at
         self._is_new = False
+        self._forget_unsaved_files()
         self._open()
 
     def save_as(self, name: str) -> tuple[str, ...]:
@@ -246,8 +252,81 @@ class EditSession:
                 written.write(file, content)
             save_copy(self.archive, target)
         self.path, self.switches, self._is_new = target, switches_of(target), False
+        self._forget_unsaved_files()
         self.reload()
         return (target.name, *(file.name for file in beside))
+
+    # -- unsaved edits of a session that has ended ------------------------------------------------------------------
+
+    def keep(self) -> Path | None:
+        """Write the unsaved edits into a file next to the system, or into the folder for temporary files if that fails.
+
+        The next session offers to open them. None: there are none. Raises OSError.
+        """
+        files, beside = self.state.files, self.state.beside
+        if self.read_only or not (files or beside):
+            return None
+        on_disk = {name: self.archive.on_disk(name) for name in files}
+        around = {name: self._beside.get(name) for name in beside}
+        opened = [one.source for one in self._opened_edits()]
+        for place in (opened[0] if opened else None, self._around, Path(gettempdir())):
+            if place is not None:
+                file = place if place in opened else free_file(self.path, place)
+                edits = UnsavedEdits.of(file, files, beside, on_disk, around, fits=self.conflict is None)
+                with suppress(OSError):
+                    edits.write()
+                    self.kept_in = file
+                    return file
+        raise OSError(f"the unsaved edits could be written neither to {self._around} nor to {gettempdir()}")
+
+    def unsaved_edits(self) -> Path | None:
+        """The first file of unsaved edits that is not opened yet."""
+        opened = {one.source for one in self._opened_edits()}
+        return next((file for file in self._unsaved_files if file not in opened), None)
+
+    def open_unsaved(self, file: str) -> State:
+        """Make the unsaved edits of another session again; if the files have changed since then, as a conflict.
+
+        Raises
+        ------
+        WrongUsage, OSError
+            There are edits already, or the file cannot be read.
+        """
+        self._require_editable()
+        if self.state.files or self.state.beside:
+            raise WrongUsage("there are unsaved edits already: save or undo them first")
+        edits = UnsavedEdits.read(self._unsaved_file(file))
+        try:
+            return self._perform(edits)
+        except OtherFiles as changed:
+            self.states[self.at + 1 :] = [State(edits.files, edits, "", (), edits.beside)]
+            self._saved = min(self._saved, self.at)
+            self._go_to(self.at + 1, "")
+            self.conflict = Conflict(changed.names, str(changed))
+            return self.state
+
+    def discard_unsaved(self, file: str) -> None:
+        """Delete a file of unsaved edits."""
+        found = self._unsaved_file(file)
+        found.unlink(missing_ok=True)
+        self._unsaved_files.remove(found)
+
+    def _unsaved_file(self, name: str) -> Path:
+        found = next((one for one in self._unsaved_files if one.name == name), None)
+        if found is None:
+            raise WrongUsage(f"there is no file of unsaved edits {name!r}")
+        return found
+
+    def _opened_edits(self) -> list[UnsavedEdits]:
+        done = [one.gesture for one in self.states[1 : self.at + 1]]
+        return [one for one in done if isinstance(one, UnsavedEdits)]
+
+    def _forget_unsaved_files(self) -> None:
+        """Delete the files of edits that are saved now."""
+        for one in self._opened_edits():
+            with suppress(OSError):
+                one.source.unlink()
+            self._unsaved_files = [file for file in self._unsaved_files if file != one.source]
 
     # -- changes by other programs ---------------------------------------------------------------------------------
 
@@ -322,9 +401,11 @@ class EditSession:
             return Archive.create(self.path, empty_structure(self.path.stem, "1.0", None, None))
         return open_checked(self.path, self.switches.outside, inside=True)
 
-    def _made_by(self, gesture: Gesture | EditStimulus) -> State:
+    def _made_by(self, gesture: AnyGesture) -> State:
         if isinstance(gesture, EditStimulus):
             return self._beside_by(gesture)
+        if isinstance(gesture, UnsavedEdits):
+            return self._again(gesture)
         self.kept.files.clear()  # the gesture changes the trees of documents
         try:
             with closing(Editor(self.archive, self.structure, gesture.sharing)) as editor:
@@ -342,6 +423,18 @@ class EditSession:
             self._beside[name] = self._looked_at[name] = self._beside_on_disk(name)
         beside = {**self.state.beside, name: gesture.changed(self.beside(name))}
         return State(self.state.files, gesture, self._diff_beside(self.state.beside, beside), (), beside)
+
+    def _again(self, edits: UnsavedEdits) -> State:
+        for name in edits.beside:
+            self._beside.setdefault(checked_name(name, (*SCENARIOS, *INPUTS)), self._beside_on_disk(name))
+        self._looked_at |= {name: self._beside[name] for name in edits.beside}
+        files, beside = {**self.state.files, **edits.files}, {**self.state.beside, **edits.beside}
+        edits.require_same(
+            {name: self.archive.on_disk(name) for name in edits.files},
+            {name: self._beside[name] for name in edits.beside},
+        )
+        diff = self._diff(self.state.files, files) + self._diff_beside(self.state.beside, beside)
+        return State(files, edits, diff, (), beside)
 
     @property
     def _around(self) -> Path:

@@ -7,6 +7,8 @@ const HINT = 'Select an element, a connector or a line to see what it is, where 
 const PAUSE = 250;  // ms without a key, after which a text is checked
 
 class Details extends HTMLElement {
+  #typed = async () => true;
+
   connectedCallback() { this.clear(); }
 
   clear() { this.replaceChildren(make('p', { class: 'quiet' }, HINT)); }
@@ -16,6 +18,7 @@ class Details extends HTMLElement {
     const area = this.querySelector('textarea');
     if (area && area.dataset.of === JSON.stringify([about.title, about.xml]) && area.value !== about.xml) return;  // somebody types
     const values = only && about.pins ? about.values.filter(one => only.includes(one.name)) : about.values;
+    this.#typed = async () => true;
     this.replaceChildren(...[
       make('h2', {}, only && about.pins ? `${about.title}.${only.join(', ')}` : about.title),
       about.where ? make('p', { class: 'place' }, about.where) : null,
@@ -24,22 +27,38 @@ class Details extends HTMLElement {
       ...findings,
       section('Values and their origin', values.map(({ text }) => folded(text, Boolean(only) || values.length < 3))),
       section('Connectors', (only ? [] : about.pins || []).map(text => make('p', {}, text))),
-      about.xml ? source(about, rewrite, typed) : '',
+      about.xml ? source(about, rewrite, typed, apply => { this.#typed = apply; }) : '',
     ].filter(Boolean));
   }
+
+  /** Apply the XML that is being edited; whether that was possible. */
+  apply() { return this.#typed(); }
 }
 
-/** The XML of a thing, which can be edited in place; what would be wrong with it is told while somebody types. */
-function source(about, rewrite, typed) {
+/**
+ * The XML of a thing, which can be edited in place; what would be wrong with it is told while somebody types.
+ * `begun` is given what applies the text.
+ */
+function source(about, rewrite, typed, begun) {
   const label = `XML of ${about.title}`, text = make('pre', { tabindex: '0', 'aria-label': label }, about.xml);
   const told = make('div', { class: 'typed', role: 'status' });
   const change = rewrite ? button('Edit XML', () => {
     const area = make('textarea', { 'aria-label': label, spellcheck: 'false', rows: Math.min(18, about.xml.split('\n').length + 2),
       'data-of': JSON.stringify([about.title, about.xml]), oninput: () => check(area) });
     area.value = about.xml;
+    const apply = async () => {
+      if (area.value === about.xml) { cancel(); return true; }
+      const before = area.dataset.of;
+      area.dataset.of = '';  // the new text may be shown
+      const done = await rewrite(about, area.value);
+      if (!done) area.dataset.of = before;
+      return done;
+    };
+    begun(apply);
     const actions = make('div', { class: 'actions' },
-      button('Apply', () => { area.dataset.of = ''; rewrite(about, area.value); }, 'Replace the text in the file', { class: 'primary' }),
-      button('Cancel', () => { area.replaceWith(text); actions.replaceWith(change); told.replaceChildren(); }));
+      button('Apply', apply, 'Replace the text in the file', { class: 'primary' }),
+      button('Cancel', cancel));
+    function cancel() { area.replaceWith(text); actions.replaceWith(change); told.replaceChildren(); }
     text.replaceWith(area);
     change.replaceWith(actions);
     area.focus();

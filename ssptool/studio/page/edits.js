@@ -6,6 +6,7 @@ import { call, upload } from './server.js';
 const messages = document.getElementById('messages'), diagram = document.querySelector('ssp-diagram');
 
 export function complain(problem, ...remedies) {
+  if (problem.away) return;  // the banner says so
   const note = make('div', { class: 'message' }, make('p', {}, problem.message || String(problem)), ...remedies,
     button('×', () => note.remove(), '', { 'aria-label': 'Close the message' }));
   messages.replaceChildren(note);

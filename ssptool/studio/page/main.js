@@ -6,7 +6,7 @@ import './details.js';
 import { card } from './details.js';
 import { addFiles, ask, asked, complain, dropped, edit, lasting, quiet, replaceFmu } from './edits.js';
 import { button, dotted, make, same } from './elements.js';
-import { call, on } from './server.js';
+import { call, changed, on } from './server.js';
 import { panels } from './panels.js';
 import { alignButtons } from './picking.js';
 import { enableRuns } from './run.js';
@@ -69,9 +69,32 @@ function tools() {
   lasting('conflict', model.conflict, button('Take the files on disk', () => ask('reload'), 'Without your unsaved edits'),
     button('Save mine as…', saveAs, 'Write what is shown here under another name, and continue with it', { class: 'primary' }));
   if (!model.unsaved || model.conflict) lasting('save', '');
+  kept(model.kept);
 }
-/** Save; what prevents it is said for as long as it is so. */
+/** Offer the unsaved edits of a server that has ended. */
+function kept(edits) {
+  if (!edits || !editable()) { lasting('kept', ''); return; }
+  const { file, time, names, problem } = edits;
+  const discard = button('Discard them…', async () => {
+    if (await asked(`Discard the unsaved edits in ${file}?`, {}, 'Discard')) ask('discard_unsaved', { file });
+  }, 'Delete this file');
+  if (problem) lasting('kept', `Unsaved edits in ${file} cannot be read: ${problem}`, discard);
+  else {
+    lasting('kept', `Unsaved edits of ${time} are kept in ${file}: ${names.join(', ')}.`, discard,
+      button('Open them', () => ask('open_unsaved', { file }), 'Make these edits again; nothing is saved yet', { class: 'primary' }));
+  }
+}
+/** Save, with what is typed in the field that has the focus; what prevents it is said for as long as it is so. */
 async function save() {
+  const field = document.activeElement;
+  if (field && field.matches('ssp-details textarea')) {
+    if (!await details.apply()) return;
+  } else if (field && field.matches('input, select')) {
+    field.blur();  // takes what was typed
+    if (field.isConnected) field.focus();
+  }
+  await changed();
+  if (!model.unsaved || model.conflict) return;
   try {
     await call('save');
     lasting('save', '');
@@ -176,7 +199,9 @@ async function remove() {
   else complain(`this line stands for ${thing.texts.length} connections: open the group, or remove them with ssptool disconnect`);
 }
 async function rewrite({ file, line, xml }, text) {
-  if (await ask('rewrite', { file, line, before: xml, after: text })) quiet();
+  const done = await ask('rewrite', { file, line, before: xml, after: text });
+  if (done) quiet();
+  return Boolean(done);
 }
 /** What another XML would change in the findings: new ones as cards, and how many would be gone. */
 async function typed({ file, line, xml }, text) {
@@ -263,14 +288,21 @@ get('fit').onclick = () => diagram.fit();
 get('units').onchange = event => { diagram.units = event.target.checked; diagram.label(); };
 for (const id of ['undo', 'redo']) get(id).onclick = () => ask(id);
 get('save').onclick = save;
-const COMMANDS = { z: 'undo', Z: 'redo', y: 'redo', s: 'save' };
+/** The command of a key, whatever Caps Lock and the layout of the keyboard make of its letter. */
+function commandOf(event) {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey) return null;
+  const letter = /^[a-z]$/i.test(event.key) ? event.key.toLowerCase() : event.code.replace('Key', '').toLowerCase();
+  return { z: event.shiftKey ? 'redo' : 'undo', y: 'redo', s: event.shiftKey ? null : 'save' }[letter] || null;
+}
 addEventListener('keydown', event => {
-  const command = (event.ctrlKey || event.metaKey) && COMMANDS[event.key];
-  if (!command || event.target.matches('input, textarea')) return;
+  const command = commandOf(event);
+  if (!command || (command !== 'save' && event.target.matches('input, textarea'))) return;  // fields undo what is typed
   event.preventDefault();
-  if (!get(command).disabled) get(command).click();
+  if (!editable()) return;
+  if (command === 'save') save();
+  else if (!get(command).disabled) get(command).click();
 });
-addEventListener('beforeunload', event => { if (model && model.unsaved) event.preventDefault(); });
+addEventListener('beforeunload', event => { if (model && model.unsaved && !document.body.classList.contains('away')) event.preventDefault(); });
 addEventListener('keydown', event => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input, textarea, select')) return;
   const keys = { '/': () => get('find').focus(), '+': () => diagram.zoom(.8), '-': () => diagram.zoom(1.25), 0: () => diagram.fit(),
@@ -281,5 +313,31 @@ addEventListener('keydown', event => {
 
 on('model', renew);
 on('disk', event => complain(event.text));
-on('closed', () => lasting('closed', 'The server has ended; start ssptool studio again.'));
+on('closed', ({ refused }) => {
+  away(true);
+  lasting('closed', refused
+    ? 'The server has been started again. Open the address that it shows in the terminal: then this page connects, too.'
+    : 'The server has ended. This page connects again when it is back; unsaved edits are kept in a file and offered then.');
+  if (refused) channel.postMessage({ path: model.path });
+});
+/** A server that is started again has other addresses: pages that know the new one tell the others of the same system. */
+const channel = new BroadcastChannel('ssptool studio');
+channel.onmessage = ({ data: { path, page } }) => {
+  if (!model || path !== model.path) return;
+  const gone = document.body.classList.contains('away');
+  if (page && gone) history.replaceState(null, '', page);
+  else if (!page && !gone) channel.postMessage({ path, page: location.pathname });
+};
+on('opened', async () => {
+  const news = await call('model');
+  model = null;  // a server counts its versions from the start
+  await renew(news);
+  lasting('closed', '');
+  away(false);
+});
+/** Grey out the page, and take no input, as long as there is no server. */
+function away(now) {
+  document.body.classList.toggle('away', now);
+  for (const part of document.body.children) if (part.id !== 'banner') part.inert = now;
+}
 renew(await call('model'));

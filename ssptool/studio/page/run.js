@@ -51,6 +51,12 @@ export function enableRuns({ labels, failure }) {
   failed = failure;
   tab.addEventListener('click', renew);
   on('run', event => { take(event); });
+  on('opened', async () => {  // the server of the runs so far has ended
+    chosen = new Set();
+    failed(null);
+    await renew();
+    await draw();
+  });
 }
 async function renew() {
   const answer = await ask('runs');

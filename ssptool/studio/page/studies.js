@@ -19,6 +19,7 @@ body.append(make('div', { class: 'bar' }, make('label', { for: 'study' }, 'Study
 
 export function enableStudies() {
   tab.addEventListener('click', renew);
+  on('opened', renew);
   on('study', event => {
     const place = studies.findIndex(one => one.file === event.file);
     if (place < 0) studies.push(event); else studies[place] = event;

@@ -1,0 +1,148 @@
+"""Unsaved edits in a file next to the system, kept when the studio ends before they are saved."""
+
+import hashlib
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self
+
+from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.documents.foreign_files import ArchiveLimits
+from ssptool.documents.saving import replaced_atomically
+from ssptool.documents.storage import MissingEntry, ZipEntries
+from ssptool.editing.names import Sharing
+from ssptool.errors import WrongUsage, abbreviated
+from ssptool.foreign_text import json_content
+
+Files = Mapping[str, bytes | None]
+
+ENDING = ".unsaved"
+_CONTENTS = "edits.json"
+_METHOD = 1
+"""Counts changes of the format."""
+_FOLDERS = ("system", "around")
+
+
+class BadUnsavedFile(WrongUsage):
+    """A file of unsaved edits that cannot be read."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"it is no file of unsaved edits of this version of ssptool ({reason})")
+
+
+class OtherFiles(WrongUsage):
+    """Files were changed after they had been edited here; `names` are these files."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        super().__init__(f"{abbreviated(names)} is not as it was when you edited it")
+        self.names = names
+
+
+@dataclass(frozen=True, slots=True)
+class UnsavedEdits:
+    """Contents of edited entries, and of files around the system; as a gesture, it makes the edits again.
+
+    `before` are digests of the contents on disk on which the edits were made, by the same names in two folders.
+    """
+
+    source: Path
+    time: str
+    files: Files
+    beside: Files
+    before: Mapping[str, str]
+    sharing: Sharing = Sharing.REFUSE
+
+    @property
+    def label(self) -> str:
+        return f"open the unsaved edits of {self.time}"
+
+    @property
+    def names(self) -> list[str]:
+        return sorted({*self.files, *self.beside})
+
+    @classmethod
+    def of(cls, source: Path, files: Files, beside: Files, on_disk: Files, around: Files, *, fits: bool = True) -> Self:
+        """Edits of now, with the contents on disk of the same entries and files. They may not fit to these."""
+        before = {name: digest(content) if fits else "other" for name, content in _placed(on_disk, around).items()}
+        return cls(source, datetime.now().astimezone().strftime("%Y-%m-%d %H:%M"), files, beside, before)
+
+    def require_same(self, on_disk: Files, around: Files) -> None:
+        """Compare the contents on disk with those on which the edits were made. Raises OtherFiles."""
+        now = _placed(on_disk, around)
+        changed = [name for name, content in now.items() if digest(content) != self.before[name]]
+        if changed:
+            raise OtherFiles(tuple(name.partition("/")[2] for name in changed))
+
+    def write(self) -> None:
+        """Write the file, all of it or nothing. Raises OSError."""
+        contents = _placed(self.files, self.beside)
+        removed = [name for name, content in contents.items() if content is None]
+        stated = {"method": _METHOD, "time": self.time, "before": self.before, "removed": removed}
+        with replaced_atomically(self.source) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+            packed.writestr(_CONTENTS, json.dumps(stated, indent=1))
+            for name, content in contents.items():
+                if content is not None:
+                    packed.writestr(name, content)
+
+    @classmethod
+    def read(cls, source: Path) -> Self:
+        """Raises BadUnsavedFile, OSError."""
+        try:
+            entries = ZipEntries(source, ArchiveLimits())
+            try:
+                stated = json_content(entries.read(_CONTENTS).decode())
+                return cls._of_content(source, stated, {name: entries.read(name) for name in entries.names()})
+            finally:
+                entries.close()
+        except (InvalidDocument, MissingEntry, ValueError, TypeError, KeyError, AttributeError) as problem:
+            raise BadUnsavedFile(str(problem)) from None
+
+    @classmethod
+    def _of_content(cls, source: Path, stated: Any, contents: dict[str, bytes | None]) -> Self:
+        if stated["method"] != _METHOD:
+            raise ValueError(f"format {stated['method']}")
+        del contents[_CONTENTS]
+        contents |= dict.fromkeys(map(str, stated["removed"]))
+        before = {str(name): str(value) for name, value in stated["before"].items()}
+        if before.keys() != contents.keys():
+            raise ValueError("its list of files is another one")
+        files, beside = (
+            {name.partition("/")[2]: content for name, content in contents.items() if name.partition("/")[0] == folder}
+            for folder in _FOLDERS
+        )
+        return cls(source, str(stated["time"]), files, beside, before)
+
+
+def _placed(files: Files, beside: Files) -> dict[str, bytes | None]:
+    """Entries and files around the system in one folder each."""
+    return {
+        f"{folder}/{name}": one
+        for folder, each in zip(_FOLDERS, (files, beside), strict=True)
+        for name, one in each.items()
+    }
+
+
+def digest(content: bytes | None) -> str:
+    return "" if content is None else hashlib.sha256(content).hexdigest()
+
+
+def found_next_to(system: Path) -> Iterator[Path]:
+    """The files of unsaved edits of a system, the first one first."""
+    folder = system.absolute().parent
+    pattern = re.compile(re.escape(system.name + ENDING) + r"(-\d+)?")
+    if folder.is_dir():
+        found = [file for file in folder.iterdir() if pattern.fullmatch(file.name) and file.is_file()]
+        yield from sorted(found, key=lambda file: (len(file.name), file.name))
+
+
+def free_file(system: Path, folder: Path) -> Path:
+    """A name that no file has yet."""
+    base, number = folder / (system.name + ENDING), 2
+    file = base
+    while file.exists():
+        file, number = base.with_name(f"{base.name}-{number}"), number + 1
+    return file
