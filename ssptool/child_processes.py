@@ -36,6 +36,7 @@ from typing import Any, TypeAlias, TypeVar, Union, cast, get_args, get_origin, g
 import numpy as np
 
 from ssptool.errors import WrongUsage
+from ssptool.foreign_output import ChildOutput, is_child, leave_terminal
 from ssptool.foreign_text import NOT_FINITE, number_name, strict_json
 
 if sys.platform == "win32":
@@ -97,13 +98,19 @@ ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
     "language, formats of numbers and time zone": ("LANG", "LANGUAGE", "LC_*", "TZ"),
     "number of threads": ("OMP_*", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
     "license servers": ("*_LICENSE_FILE", "*_LICENSE_SERVER", "*_LICENSE", "*_LICENSE_PATH"),
-    "compilation of FMUs that bring sources (--compile)": ("CC", "CXX", "CFLAGS", "CXXFLAGS", "XDG_CACHE_HOME"),
+    "compilation of FMUs that bring sources (--compile)": (
+        *("CC", "CXX", "CFLAGS", "CXXFLAGS", "XDG_CACHE_HOME", "COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH"),
+        *("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "SDKROOT", "DEVELOPER_DIR", "NIX_CC*", "NIX_LD*"),
+    ),
     "ssptool itself": ("SSPTOOL_*",),
 }
 """Reason → patterns of the environment variables that a child gets. All others need `env` (`--env NAME`)."""
 
 PASSED = "SSPTOOL_ENV"
 """Variable that names more of them, separated by commas: for the children of children."""
+
+_UNBUFFERED = {"GFORTRAN_UNBUFFERED_PRECONNECTED": "1"}
+"""Streams of Fortran keep nothing, so that what an FMU prints before it crashes is not lost."""
 
 _passed: ContextVar[tuple[str, ...]] = ContextVar("passed", default=())
 
@@ -135,7 +142,7 @@ def child_environment() -> dict[str, str]:
     more = [*_passed.get(), *filter(None, os.environ.get(PASSED, "").split(","))]
     patterns = [*more, *(pattern for patterns in ENVIRONMENT.values() for pattern in patterns)]
     found = {name: value for name, value in os.environ.items() if any(fnmatchcase(name, one) for one in patterns)}
-    return found | ({PASSED: ",".join(dict.fromkeys(more))} if more else {})
+    return found | _UNBUFFERED | ({PASSED: ",".join(dict.fromkeys(more))} if more else {})
 
 
 def scrub() -> None:
@@ -178,34 +185,78 @@ def _open_descriptors() -> list[int]:
     return list(range(os.sysconf("SC_OPEN_MAX")))
 
 
-_START = """import sys
-sys.path += [entry for entry in {path!r} if entry not in sys.path]
+def interpreter(code: str) -> list[str]:
+    """The command of a new interpreter that executes code of ours.
+
+    Folders of modules that only this process has, such as that of its script, come last there: a file in them takes the
+    place of no installed module. The current folder is none of them, and PYTHON* variables have no effect.
+    """
+    options = ["-E", "-P", *(["-s"] if sys.flags.no_user_site else [])]
+    path = f"import sys\nsys.path += [entry for entry in {_import_path()!r} if entry not in sys.path]\n"
+    return [sys.executable, *options, "-c", path + code]
+
+
+_START = """from ssptool.foreign_output import settle_streams
+settle_streams()
 {first}
 from {module} import {function}
 {function}()"""
 
 
+class Interpreter(subprocess.Popen[bytes]):
+    """A new interpreter, which has no terminal."""
+
+    output: ChildOutput | None = None
+
+    def wait(self, timeout: float | None = None) -> int:
+        """As of `Popen`; what it has printed is shown then."""
+        status = super().wait(timeout)
+        if self.output is not None:
+            self.output.finish()
+        return status
+
+    def kill(self) -> None:
+        """Also what it has started: nothing of it gets the interrupts of a terminal."""
+        if self.output is not None and self.returncode is None:
+            self.output.send(_KILL)
+        super().kill()
+
+
 def start_interpreter(
     entry: str, arguments: Sequence[int], inherited: Sequence[int], *, offline: bool = False
-) -> "subprocess.Popen[bytes]":
+) -> Interpreter:
     """A new interpreter that calls an entry (`module:function`) and inherits descriptors (Windows: handles).
 
-    Folders of modules that only this process has, such as that of its script, come last there: a file in them takes the
-    place of no installed module. The current folder is none of them, and PYTHON* variables have no effect.
     `offline`: it leaves the network first, while it has one thread.
     """
     module, _, function = entry.partition(":")
-    options = ["-E", "-P", *(["-s"] if sys.flags.no_user_site else [])]
     first = "from ssptool.sandbox import leave_network; leave_network()" if offline else ""
-    code = _START.format(first=first, path=_import_path(), module=module, function=function)
-    command = [sys.executable, *options, "-c", code, *map(str, arguments)]
-    environment, nothing = child_environment(), subprocess.DEVNULL
+    code = _START.format(first=first, module=module, function=function)
+    command = [*interpreter(code), *map(str, arguments)]
+    if is_child():
+        return _started(command, inherited, None)
+    output = ChildOutput()
+    try:
+        process = _started(command, inherited, output.end)
+    except BaseException:
+        output.give_up()
+        raise
+    process.output = output
+    output.begin(process.pid)
+    return process
+
+
+def _started(command: list[str], inherited: Sequence[int], end: int | None) -> Interpreter:
+    """`end`: descriptor for what it prints; None: it shares the streams and the session of this process."""
+    streams: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": end, "stderr": end}
     if sys.platform == "win32":
         for handle in inherited:
             os.set_handle_inheritable(handle, True)
         startup = subprocess.STARTUPINFO(lpAttributeList={"handle_list": list(inherited)})
-        return subprocess.Popen(command, startupinfo=startup, env=environment, stdin=nothing)
-    return subprocess.Popen(command, pass_fds=inherited, env=environment, stdin=nothing)
+        unseen = subprocess.CREATE_NO_WINDOW
+        return Interpreter(command, startupinfo=startup, env=child_environment(), creationflags=unseen, **streams)
+    session = end is not None
+    return Interpreter(command, pass_fds=inherited, env=child_environment(), start_new_session=session, **streams)
 
 
 def handle_of(descriptor: int) -> int:
@@ -223,7 +274,7 @@ def descriptor_of(handle: int) -> int:
 
 
 class Fork:
-    """A copy of this process that does some work, and ends. Raises OSError.
+    """A copy of this process that does some work, has no terminal, and ends. Raises OSError.
 
     Attributes
     ----------
@@ -231,17 +282,32 @@ class Fork:
         The process id.
     """
 
+    _output: ChildOutput | None = None
+    """None: it shares the streams and the session of this process."""
+
     def __init__(self, work: Callable[[], object]) -> None:
-        with warnings.catch_warnings():
-            # Only idle threads of the BLAS library are counted here, and BLAS handles forks.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self.pid = _fork()
+        flush_c_streams()  # what FMUs have printed is printed once
+        output = None if is_child() or sys.platform == "win32" else ChildOutput()
+        try:
+            with warnings.catch_warnings():
+                # Only idle threads of the BLAS library are counted here, and BLAS handles forks.
+                warnings.simplefilter("ignore", DeprecationWarning)
+                self.pid = _fork()
+        except OSError:
+            if output is not None:
+                output.give_up()
+            raise
         if self.pid == 0:
             try:
+                if output is not None:
+                    leave_terminal(output.end)
                 work()
             finally:
                 os._exit(1)
         self._status: int | None = None
+        if output is not None:
+            self._output = output
+            output.begin(self.pid)
 
     def poll(self) -> int | None:
         """The exit status, or minus the number of the signal that ended it; None while it goes on."""
@@ -251,14 +317,18 @@ class Fork:
         return self._status
 
     def wait(self) -> int:
-        """The exit status as of `poll`, when it has ended."""
+        """The exit status as of `poll`, when it has ended, and what it has printed is shown."""
         if self._status is None:
             self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        if self._output is not None:
+            self._output.finish()
         return self._status
 
     def kill(self) -> None:
-        """End it now; nothing happens to one that has ended."""
+        """End it now, and what it has started; nothing happens to one that has ended."""
         if self._status is None:
+            if self._output is not None:
+                self._output.send(_KILL)
             # Except if an interrupt came between its end and the record of its end.
             with suppress(ProcessLookupError, ChildProcessError):
                 os.kill(self.pid, _KILL)

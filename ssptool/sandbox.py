@@ -1,11 +1,13 @@
 """Sandbox of a process with FMUs: no network, files of the system and of its FMUs to read, a folder to write.
 
-Linux closes it: a network namespace without any device (`unshare`), and Landlock rules for files, which need no rights
-of an administrator. What is closed stays so for the process and all that it starts.
+Linux closes it: a network namespace without any device (`unshare`), Landlock rules for files, and a filter of system
+calls (seccomp) that keeps a terminal from being typed into; none needs rights of an administrator. What is closed stays
+so for the process and all that it starts.
 """
 
 import ctypes
 import errno
+import json
 import os
 import sys
 import sysconfig
@@ -34,7 +36,19 @@ _RIGHTS = {1: 13, 2: 14, 3: 15, 5: 16}
 SYSTEM = ("/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/opt", "/etc", "/nix/store", "/proc", "/sys/devices")
 """Folders of the system that FMUs, their libraries and the interpreter read."""
 
-DEVICE_FILES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
+DEVICE_FILES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+
+
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+"""Processor → number of the system call that sets a filter."""
+_SET_FILTER, _ALL_THREADS = 1, 1
+_TYPED_INTO = (0x5412, 0x541C)
+"""TIOCSTI and TIOCLINUX: what they type into a terminal, the shell of the user executes later."""
+_IOCTL = {
+    "x86_64": ((0xC000003E, 16), (0xC000003E, 0x40000000 | 514), (0x40000003, 54)),
+    "aarch64": ((0xC00000B7, 29), (0x40000028, 54)),
+}
+"""Processor → calling conventions (`AUDIT_ARCH_*`) of its programs, also those of 32 bits, and their `ioctl`."""
 
 
 class NoSandbox(WrongUsage):
@@ -52,6 +66,14 @@ class _Ruleset(ctypes.Structure):
 class _Beneath(ctypes.Structure):
     _pack_ = 1
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+class _Instruction(ctypes.Structure):
+    _fields_ = (("code", ctypes.c_uint16), ("yes", ctypes.c_uint8), ("no", ctypes.c_uint8), ("value", ctypes.c_uint32))
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_uint16), ("instructions", ctypes.POINTER(_Instruction)))
 
 
 def landlock_version() -> int:
@@ -74,10 +96,13 @@ def missing() -> str:
         return f"it needs Linux, and this is {sys.platform}"
     if landlock_version() < 3:
         return "the kernel has no Landlock of version 3 (Linux 6.2), or it is switched off"
+    if os.uname().machine not in _SECCOMP or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return f"system calls are filtered on {' and '.join(_SECCOMP)} only, and this is {os.uname().machine}"
     pid = os.fork()
     if pid == 0:
         try:
             leave_network()
+            refuse_typing()
             os._exit(0)
         except OSError as error:
             os._exit(error.errno or 1)
@@ -86,7 +111,8 @@ def missing() -> str:
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if status == 0:
         return ""
-    return f"user namespaces, without which the network stays open, are refused ({os.strerror(max(status, 1))})"
+    what = "user namespaces, without which the network stays open, or filters of system calls (seccomp)"
+    return f"{what} are refused ({os.strerror(max(status, 1))})"
 
 
 def check_sandbox() -> None:
@@ -132,10 +158,56 @@ def close_files(readable: Iterable[Path], writable: Sequence[Path]) -> None:
     try:
         for path, allowed in rules(readable, writable, version).items():
             _add(libc, ruleset, path, allowed)
-        _checked(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+        refuse_typing()  # sets the flag without which neither is allowed
         _checked(libc.syscall(_RESTRICT_SELF, ruleset, 0), "Landlock")
     finally:
         os.close(ruleset)
+
+
+def enter() -> None:
+    """Entry of an interpreter: execute the command of its arguments in a sandbox.
+
+    The first argument is JSON: the paths to read beside those of the system, and the paths to write.
+    """
+    readable, writable = (list(map(Path, paths)) for paths in json.loads(sys.argv[1]))
+    leave_network()
+    close_files([*system_paths(), *readable], writable)
+    os.execvp(sys.argv[2], sys.argv[2:])
+
+
+_LOAD, _IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
+_NUMBER, _CONVENTION, _SECOND_ARGUMENT = 0, 4, 24
+_ALLOWED, _REFUSED = 0x7FFF0000, 0x00050000
+
+
+def _filter(machine: str) -> list[tuple[int, int, int, int]]:
+    """Instructions (code, jump if equal, jump if not, value): `ioctl` with a request of `_TYPED_INTO` fails."""
+    found = []
+    for convention, number in _IOCTL[machine]:
+        found += [
+            (_LOAD, 0, 0, _CONVENTION),
+            (_IF_EQUAL, 0, 6, convention),
+            (_LOAD, 0, 0, _NUMBER),
+            (_IF_EQUAL, 0, 4, number),
+            (_LOAD, 0, 0, _SECOND_ARGUMENT),
+            (_IF_EQUAL, 1, 0, _TYPED_INTO[0]),
+            (_IF_EQUAL, 0, 1, _TYPED_INTO[1]),
+            (_RETURN, 0, 0, _REFUSED | errno.EPERM),
+        ]
+    return [*found, (_RETURN, 0, 0, _ALLOWED)]
+
+
+def refuse_typing() -> None:
+    """Let no thread of this process type into a terminal from now on, whichever it has open. Raises OSError."""
+    if sys.platform == "win32":
+        raise NoSandbox(missing())
+    machine, libc = os.uname().machine, ctypes.CDLL(None, use_errno=True)
+    instructions = _filter(machine)
+    program = _Program(
+        len(instructions), (_Instruction * len(instructions))(*(_Instruction(*one) for one in instructions))
+    )
+    _checked(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+    _checked(libc.syscall(_SECCOMP[machine], _SET_FILTER, _ALL_THREADS, ctypes.byref(program)), "seccomp")
 
 
 def _add(libc: ctypes.CDLL, ruleset: int, path: Path, allowed: int) -> None:

@@ -30,6 +30,7 @@ POSIX = (
     "safety/test_shared_memory.py",
     "safety/test_special_files.py",
     "safety/test_studies.py",
+    "safety/test_terminals.py",
     "studies/test_running.py",
     "test_tempfiles.py",
 )

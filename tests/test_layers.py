@@ -14,6 +14,7 @@ import ssptool
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
     ["errors", "foreign_text", "version", "work_in_progress", "working_directory"],
+    ["foreign_output"],
     ["arguments", "child_processes", "confinement", "sandbox", "tempfiles"],
     ["documents"],
     ["fmu"],

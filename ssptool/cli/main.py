@@ -9,6 +9,7 @@ import os
 import sys
 from pathlib import Path
 
+from ssptool.foreign_output import stop_with_children
 from ssptool.foreign_text import safe_stream
 
 
@@ -39,6 +40,7 @@ def main() -> None:
     # Most of what a short command makes are modules, which stay to its end: garbage is not often looked for in them.
     gc.set_threshold(200_000)
     open_streams()
+    stop_with_children()
     end = _QuickEnd()
     atexit.register(end)  # the first that is registered is the last that is called
     try:

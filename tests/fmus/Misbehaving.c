@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,7 +42,10 @@ typedef enum {
     CLOSE_ALL,    /* descriptors but the streams, and hangs */
     SCRIBBLE,     /* over the memory that its process shares with another one, from a thread, without end */
     TRUNCATE,     /* the files of such memory */
-    LOOK_AROUND   /* aborts if its process has a file open whose name contains "secret" */
+    LOOK_AROUND,  /* aborts if its process has a file open whose name contains "secret" */
+    SHOUT,        /* to stdout and stderr what a terminal obeys, without an end of line, and aborts */
+    FLOOD,        /* a megabyte of lines to each of them, once */
+    TYPE          /* into all terminals that it has, and prints how many these are and how many have taken it, once */
 } Misbehaviour;
 
 static const Variable variables[COUNT] = {
@@ -205,6 +209,32 @@ static void truncate_all(void)
     with_shared_memory(truncate_file);
 }
 
+static void flood(void)
+{
+    static int flooded;
+    for (int line = 0; line < 8192 && !flooded; ++line) {
+        printf("out %0123d\n", line);
+        fprintf(stderr, "err %0123d\n", line);
+    }
+    flooded = 1;
+}
+
+static void type_everywhere(void)
+{
+    static int typed_before;
+    int reached = 0, typed = 0;
+    if (typed_before++)
+        return;
+    open("/dev/tty", O_RDWR);
+    for (int descriptor = 0; descriptor < 256; ++descriptor) {
+        if (!isatty(descriptor))
+            continue;
+        ++reached;
+        typed += ioctl(descriptor, TIOCSTI, "#") == 0;
+    }
+    printf("reached %d, typed %d\n", reached, typed);
+}
+
 static void misbehave(Misbehaviour kind)
 {
     switch (kind) {
@@ -252,6 +282,12 @@ static void misbehave(Misbehaviour kind)
             if (leads_to(descriptor, "secret"))
                 abort();
         break;
+    case SHOUT:
+        fputs("\033]0;from stdout\007 last words", stdout);
+        fputs("\033]0;from stderr\007 last words", stderr);
+        abort();
+    case FLOOD: flood(); break;
+    case TYPE: type_everywhere(); break;
     default: break;
     }
 }

@@ -32,7 +32,10 @@ FOLDER = HERE.parents[1] / "build" / "test-fmus"
     SCRIBBLE,
     TRUNCATE,
     LOOK_AROUND,
-) = range(23)
+    SHOUT,
+    FLOOD,
+    TYPE,
+) = range(26)
 """What `Misbehaving` does from time `when` on, by its parameter `what`."""
 
 

@@ -156,3 +156,43 @@ def test_rules_give_files_no_rights_of_folders_and_no_right_that_the_kernel_does
     )
     assert found[tmp_path] == rights(7) & ~DEVICES and tmp_path / "none" not in found
     assert not rules([], [tmp_path], 1)[tmp_path] & TRUNCATE
+
+
+def verdict(machine, convention, number, request):
+    """What the filter of a processor returns for a system call; the processor of a BPF program in a few lines."""
+    data, at, value = {4: convention, 0: number, 24: request}, 0, 0
+    program = sandbox._filter(machine)
+    while True:
+        code, yes, no, operand = program[at]
+        if code == 0x06:
+            return operand
+        if code == 0x20:
+            value = data[operand]
+        else:
+            at += yes if value == operand else no
+        at += 1
+
+
+@pytest.mark.parametrize("machine", sandbox._IOCTL)
+def test_the_filter_of_each_processor_refuses_two_requests_and_nothing_else(machine):
+    conventions = sandbox._IOCTL[machine]
+    for convention, number in conventions:
+        for request in (0x5412, 0x541C):
+            assert verdict(machine, convention, number, request) == 0x00050000 | errno.EPERM
+        for request in (0x5401, 0x5413, 0):
+            assert verdict(machine, convention, number, request) == 0x7FFF0000
+        assert verdict(machine, convention, number + 1, 0x5412) == 0x7FFF0000
+    assert verdict(machine, 0x1234, conventions[0][1], 0x5412) == 0x7FFF0000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
+def test_on_a_processor_without_a_filter_a_run_is_refused(monkeypatch):
+    class Other:
+        machine = "riscv64"
+
+    sandbox.missing.cache_clear()
+    monkeypatch.setattr(sandbox, "landlock_version", lambda: 4)
+    monkeypatch.setattr(sandbox.os, "uname", lambda: Other)
+    with pytest.raises(NoSandbox, match=r"filtered on x86_64 and aarch64 only, and this is riscv64"):
+        ssptool.simulate(SYSTEM, sandbox=True)
+    sandbox.missing.cache_clear()

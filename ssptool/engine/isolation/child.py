@@ -6,10 +6,8 @@ import mmap
 import os
 import pickle
 import signal
-import subprocess
 import sys
 import tempfile
-import threading
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
@@ -27,6 +25,7 @@ from ssptool.child_processes import (
     BadMessage,
     Connection,
     Fork,
+    Interpreter,
     Pickler,
     close_descriptors,
     descriptor_of,
@@ -50,6 +49,7 @@ from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.trace import NO_ENTRIES, NewEntries
 from ssptool.engine.watch import Watch
 from ssptool.errors import is_own
+from ssptool.foreign_output import may_be_copied
 from ssptool.sandbox import close_files, system_paths
 from ssptool.working_directory import absolute, copied_from, original_of
 
@@ -87,9 +87,6 @@ class SharedMemory:
     def close(self) -> None:
         """Give up the descriptor; arrays over the buffer stay valid."""
         os.close(self.descriptor)
-
-
-_STDOUT, _STDERR = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +251,7 @@ def logs_of(job: Job) -> list[Path]:
 
 
 def settle(scratch: str, parent: int) -> None:
-    """An interrupt is the parent's business; when the parent ends, so does this process; crashes are silent; what FMUs
-    print goes to stderr, because what this program has to say goes to stdout.
+    """An interrupt is the parent's business; when the parent ends, so does this process; crashes are silent.
 
     `scratch` is a folder for temporary files, which the parent removes.
     """
@@ -264,8 +260,6 @@ def settle(scratch: str, parent: int) -> None:
     faulthandler.disable()
     scrub()
     tempfile.tempdir = scratch
-    with suppress(OSError):  # there may be no such streams
-        os.dup2(_STDERR, _STDOUT)
     end_with(parent)
 
 
@@ -336,7 +330,7 @@ _ENTRY = "ssptool.engine.isolation.child:main"
 class ChildProcess:
     """A process that does a task, and the connection to it."""
 
-    def __init__(self, process: "Fork | subprocess.Popen[bytes]", connection: Connection) -> None:
+    def __init__(self, process: Fork | Interpreter, connection: Connection) -> None:
         self._process = process
         self.pid = process.pid
         self.connection = connection
@@ -402,4 +396,4 @@ def start_child(assignment: ChildTask, memory: SharedMemory, *, fork: bool | Non
 
 
 def _may_fork(fork: bool | None) -> bool:
-    return sys.platform == "linux" and threading.active_count() == 1 if fork is None else fork
+    return sys.platform == "linux" and may_be_copied() if fork is None else fork

@@ -5,7 +5,6 @@ import ctypes
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +17,6 @@ from ssptool.child_processes import (
     crash,
     dumps,
     error_from,
-    flush_c_streams,
     parsed,
     start_interpreter,
 )
@@ -30,6 +28,7 @@ from ssptool.fmu.messages import MessageLog
 from ssptool.fmu.processes import MISSING
 from ssptool.fmu.processes._proxy import Client, functions
 from ssptool.fmu.processes.serving import EndInstance, Free, Instantiate, Request, serve_as_copy
+from ssptool.foreign_output import may_be_copied
 from ssptool.foreign_text import one_line
 
 _ENTRY = "ssptool.fmu.processes.serving:main"
@@ -63,9 +62,7 @@ class FmuProcess:
         try:
             self.client = Client(memory)
             # A copy is at work at once; threads other than the one that copies would not be in it.
-            self._child: _ForkedProcess | _NewProcess = (
-                _ForkedProcess if threading.active_count() == 1 else _NewProcess
-            )(memory)
+            self._child: _ForkedProcess | _NewProcess = (_ForkedProcess if may_be_copied() else _NewProcess)(memory)
         finally:
             os.close(memory)
         self.client.process(self._child.pid)
@@ -162,7 +159,6 @@ class _ForkedProcess(Fork):
 
     def __init__(self, memory: int) -> None:
         parent = os.getpid()
-        flush_c_streams()  # what FMUs have printed is printed once
         super().__init__(lambda: serve_as_copy(memory, parent))
 
     def end(self, patience: float) -> None:
@@ -170,9 +166,10 @@ class _ForkedProcess(Fork):
         limit = time.monotonic() + patience
         while time.monotonic() < limit:
             if self.poll() is not None:
-                return
+                break
             time.sleep(0.001)
         self.kill()
+        self.wait()
 
 
 class _NewProcess:
