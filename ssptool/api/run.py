@@ -34,6 +34,7 @@ from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping import simulation
 from ssptool.engine.trace import Trace as Trace
+from ssptool.sandbox import check_sandbox
 from ssptool.working_directory import absolute
 
 MIB = 1 << 20
@@ -201,6 +202,8 @@ def simulate(
     with ExitStack() as stack:
         opened = stack.enter_context(opened_plan(simulate, system, options))
         compiled = flag("compile", compile)
+        if compiled and limits.sandbox:
+            check_sandbox()  # before a compiler reads what the sources name
         made, sources = with_libraries(opened.plan, opened.archive) if compiled else (opened.plan, opened.archive)
         stack.enter_context(passing(texts("env", env, "the name of an environment variable")))
 

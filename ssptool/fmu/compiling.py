@@ -3,6 +3,9 @@
 The FMU itself is never changed: the cache holds a copy with the library, under a name made from the content of the FMU,
 the compiler and the options. Sources are those that the model description lists (FMI 2.0 §2.2.3) or
 `sources/buildDescription.xml` (FMI 3.0 §2.5.1.1).
+
+Sources and options are foreign. Options have effect only if they are known to start no program and to read no file but
+those of the FMU, and the compiler works in a sandbox where this system has one: it reads what its sources name.
 """
 
 import hashlib
@@ -19,6 +22,7 @@ from pathlib import Path
 
 from lxml import etree
 
+from ssptool.child_processes import child_environment, interpreter
 from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, read_bytes
 from ssptool.documents.uri import unsafe
 from ssptool.fmu.description import FmuDescription, Interface, UnreadableFmu
@@ -33,6 +37,8 @@ from ssptool.fmu.model_description_xml import (
     source_line,
     this_platform,
 )
+from ssptool.foreign_text import strict_json
+from ssptool.sandbox import missing
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import shown
 
@@ -40,6 +46,35 @@ SOURCES = "sources/"
 BUILD_DESCRIPTION = "sources/buildDescription.xml"
 _CXX = {".cpp", ".cc", ".cxx", ".c++", ".C"}
 _OPTIONS = ("-O2", "-fPIC", "-w")
+_FLAGS = (
+    *("asynchronous-unwind-tables", "builtin", "common", "data-sections", "delete-null-pointer-checks", "exceptions"),
+    *(
+        "fast-math",
+        "finite-math-only",
+        "float-store",
+        "function-sections",
+        "gnu89-inline",
+        "inline",
+        "inline-functions",
+    ),
+    *("math-errno", "ms-extensions", "associative-math", "reciprocal-math", "signed-zeros", "trapping-math"),
+    *("unsafe-math-optimizations", "rounding-math", "omit-frame-pointer", "openmp", "openmp-simd", "permissive", "pic"),
+    *("PIC", "plt", "rtti", "semantic-interposition", "short-enums", "signed-char", "unsigned-char", "strict-aliasing"),
+    *("single-precision-constant", "stack-protector", "stack-protector-strong", "stack-protector-all", "wrapv"),
+    *("strict-overflow", "threadsafe-statics", "tree-vectorize", "unroll-loops", "visibility-inlines-hidden"),
+)
+_KNOWN_OPTIONS = re.compile(
+    r"-[DU][A-Za-z_]\w*(\([\w, ]*\))?(=[^\n]*)?"
+    r"|-std=[a-z0-9+:]+|-ansi|-pedantic(-errors)?|-O([0-3sgz]|fast)?|-g[0-3]?|-w|-pthread"
+    r"|-W[A-Za-z0-9][A-Za-z0-9+-]*(=[A-Za-z0-9-]+)?"  # no commas: `-Wl,` and their like hand options on
+    rf"|-f(no-)?({'|'.join(_FLAGS)})|-f(visibility|fp-contract|excess-precision|tls-model)=[a-z-]+"
+    r"|-m(32|64|fma|f16c|sse[a-z0-9.]*|avx[a-z0-9]*|(arch|tune|cpu|fpmath)=[a-z0-9+.-]+)"
+)
+"""Options of the GNU compiler and of clang that a build description may state; and `-I` with a folder of the FMU."""
+_INCLUDE = re.compile(r"-I.+")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_LIBRARY = re.compile(r"[A-Za-z0-9_+.-]+")
+_SEARCHED = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "SDKROOT")
 _SHOWN = 5
 """Number of compiler errors that a message shows."""
 
@@ -219,8 +254,11 @@ def _builds(path: Path, folder: Path, description: FmuDescription) -> tuple[Buil
             builds = tuple(_of_model_description(folder, interfaces))
     except (UnusableXml, etree.XMLSyntaxError) as problem:
         raise NotCompiled(path, f"its list of sources cannot be read: {problem}") from problem
-    if missing := [name for name in identifiers if name not in {build.identifier for build in builds}]:
-        raise NotCompiled(path, _unlisted(missing[0], stated.is_file(), description.fmi_major))
+    if unlisted := [name for name in identifiers if name not in {build.identifier for build in builds}]:
+        raise NotCompiled(path, _unlisted(unlisted[0], stated.is_file(), description.fmi_major))
+    for identifier in identifiers:
+        if not _IDENTIFIER.fullmatch(identifier):  # the name of the library
+            raise NotCompiled(path, f"modelIdentifier is {identifier!r}, which is no identifier of C")
     for name in (name for build in builds for one in build.sets for name in (*one.files, *one.includes)):
         if (reason := unsafe(name)) or not (folder / SOURCES / name).exists():
             raise NotCompiled(path, f"the source {name!r} {reason or 'is listed, but is not in the FMU'}")
@@ -254,32 +292,51 @@ def _of_build_description(path: Path, content: bytes, identifiers: Iterable[str]
         for node in root.iterfind("BuildConfiguration"):
             fits = node.get("platform") in (None, this_platform(3), this_platform(major))
             if node.get("modelIdentifier") == identifier and fits:
-                yield Build(identifier, tuple(map(_source_set, node.iterfind("SourceFileSet"))), _libraries(path, node))
+                sets = tuple(_source_set(path, one) for one in node.iterfind("SourceFileSet"))
+                yield Build(identifier, sets, _libraries(path, node))
                 break
 
 
-def _source_set(node: etree._Element) -> SourceSet:
+def _source_set(path: Path, node: etree._Element) -> SourceSet:
     definitions = (
         f"-D{each.get('name')}" + (f"={each.get('value')}" if each.get("value") is not None else "")
         for each in node.iterfind("PreprocessorDefinition")
         if each.get("optional") not in ("true", "1")
     )
     own = node.get("compiler") in ("gcc", "clang")
+    stated = node.get("compilerOptions", "").split() if own else ()
     return SourceSet(
         tuple(each.get("name", "") for each in node.iterfind("SourceFile")),
         node.get("language", ""),
-        tuple(definitions),
-        tuple(each.get("name", "") for each in node.iterfind("IncludeDirectory")),
-        tuple(node.get("compilerOptions", "").split()) if own else (),
+        tuple(_known(path, one) for one in definitions),
+        (
+            *(each.get("name", "") for each in node.iterfind("IncludeDirectory")),
+            *(one.removeprefix("-I") for one in stated if _INCLUDE.fullmatch(one)),
+        ),
+        tuple(_known(path, one) for one in stated if not _INCLUDE.fullmatch(one)),
     )
+
+
+def _known(path: Path, option: str) -> str:
+    """An option that the compiler may get. Raises NotCompiled."""
+    if not _KNOWN_OPTIONS.fullmatch(option):
+        raise NotCompiled(
+            path,
+            f"{BUILD_DESCRIPTION} states the compiler option {option!r}, which ssptool does not pass on, because it is "
+            "not known to be harmless; ask for an FMU that does without it, or with a binary for this platform",
+        )
+    return option
 
 
 def _libraries(path: Path, node: etree._Element) -> Mapping[str, int]:
     lines = {}
     for each in node.iterfind("Library"):
+        name = each.get("name", "")
         if each.get("external") not in ("true", "1"):
-            raise NotCompiled(path, f"its sources need the static library {each.get('name')!r}, which is not supported")
-        lines[each.get("name", "")] = source_line(each)
+            raise NotCompiled(path, f"its sources need the static library {name!r}, which is not supported")
+        if not _LIBRARY.fullmatch(name):
+            raise NotCompiled(path, f"its sources need the library {name!r}, which is no name of a library")
+        lines[name] = source_line(each)
     return lines
 
 
@@ -301,14 +358,14 @@ def _build(path: Path, folder: Path, build: Build, major: int, compiler: Compile
         includes = [f"-I{folder / SOURCES / each}" for each in ("", *source_set.includes)]
         options = (*_OPTIONS, *_standard(source_set), *source_set.options, *prefix, *source_set.definitions)
         source = str(folder / SOURCES / file)
-        _call(
-            path, [program, *options, *includes, f"-idirafter{headers}", "-c", source, "-o", str(made)], file, log, work
-        )
+        command = [program, *options, *includes, f"-idirafter{headers}", "-c", source, "-o", str(made)]
+        _call(path, command, file, folder, log)
         objects.append(str(made))
     target = folder / library_entry(major, build.identifier)
     target.parent.mkdir(parents=True, exist_ok=True)
     libraries = [f"-l{name}" for name in build.libraries]
-    _call(path, [linker, "-shared", *objects, "-o", str(target), *libraries, "-lm"], target.name, log, work, build)
+    command = [linker, "-shared", *objects, "-o", str(target), *libraries, "-lm"]
+    _call(path, command, target.name, folder, log, build)
 
 
 def _standard(source_set: SourceSet) -> tuple[str, ...]:
@@ -317,14 +374,14 @@ def _standard(source_set: SourceSet) -> tuple[str, ...]:
     return (f"-std=gnu{found[1] or ''}{found[2]}",) if found else ()
 
 
-def _call(path: Path, command: list[str], what: str, log: Path, work: Path, build: Build | None = None) -> None:
+def _call(path: Path, command: list[str], what: str, folder: Path, log: Path, build: Build | None = None) -> None:
     """Run the compiler, or the linker of a build. Raises NotCompiled."""
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    done = _ran(command, folder)
     if done.returncode == 0:
         return
     log.write_text(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
-    if build is not None and (missing := _missing_library(done.stderr, build.libraries)):
-        name, line = missing
+    if build is not None and (absent := _missing_library(done.stderr, build.libraries)):
+        name, line = absent
         raise NotCompiled(
             path,
             f"{BUILD_DESCRIPTION}:{line}: its sources need the library {name!r}, which the linker does not find; "
@@ -332,8 +389,7 @@ def _call(path: Path, command: list[str], what: str, log: Path, work: Path, buil
             f"  all of it: {log}",
         )
     lines = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
-    folder = str(work.parent)
-    shown = "".join(f"\n  {line.replace(folder, '').lstrip('/')}" for line in lines[:_SHOWN])
+    shown = "".join(f"\n  {line.replace(str(folder), '').lstrip('/')}" for line in lines[:_SHOWN])
     raise NotCompiled(path, f"{Path(command[0]).name} refuses {what}:{shown}\n  all of it: {log}")
 
 
@@ -346,6 +402,39 @@ def _missing_library(said: str, libraries: Mapping[str, int]) -> tuple[str, int]
             ):
                 return name, line
     return None
+
+
+def _ran(command: list[str], folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Run a compiler in the folder of an unpacked FMU: without a terminal, and in a sandbox where there is one.
+
+    There it reads the system and itself, and what variables of the environment tell it to search; and it writes beside
+    the FMU.
+    """
+    environment, beside = child_environment(), folder.parent
+    if not missing():
+        searched = [Path(one) for name in _SEARCHED for one in os.environ.get(name, "").split(os.pathsep) if one]
+        paths = strict_json([[*map(str, (*_program_folders(command[0]), *searched))], [str(beside)]])
+        command = [*interpreter("from ssptool.sandbox import enter; enter()"), paths, *command]
+        environment |= dict.fromkeys(("TMPDIR", "HOME", "XDG_CACHE_HOME"), str(beside))
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        start_new_session=True,
+    )
+
+
+def _program_folders(program: str) -> list[Path]:
+    """The folders of a compiler that is not among the programs of the system: its own, and that around its `bin`."""
+    named = Path(shutil.which(program) or program).absolute()
+    folders = {file.parent for file in (named, named.resolve())}
+    wholes = {folder.parent if folder.name == "bin" else folder for folder in folders}
+    return [*folders, *(whole for whole in wholes if not Path.home().is_relative_to(whole))]
 
 
 def compilation_notes(found: Mapping[str, CompiledFmu]) -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
 import re
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
 WRAPPER = SYSTEMS / "models" / "wrapper"
@@ -10,10 +12,13 @@ RESOURCES = SYSTEMS / "dual_mass_oscillator" / "resources"
 CORE = ("instance.c", "token.c", "saved_state.c", "derivatives.c", "cosimulation.c", "integrate.c")
 
 
-def system1(target: Path, version: int, *, listed: bool = True, broken: str = "", suffix: str = ".c") -> Path:
+def system1(
+    target: Path, version: int, *, listed: bool = True, broken: str = "", suffix: str = ".c", build: str = ""
+) -> Path:
     """FMI 2.0 lists the sources in its model description, FMI 3.0 in a build description.
 
-    `broken` is appended to the model; with another `suffix` one more file is in another language.
+    `build` is another content of the build description. `broken` is appended to the model; with another `suffix` one
+    more file is in another language.
     """
     source = RESOURCES / ("fmi3/System1.fmu" if version == 3 else "System1.fmu")
     with zipfile.ZipFile(source) as built:
@@ -26,7 +31,7 @@ def system1(target: Path, version: int, *, listed: bool = True, broken: str = ""
     names = list(files) if listed else []
     headers = {header.name: header.read_text() for header in WRAPPER.glob("*.h")}
     if version == 3:
-        headers["buildDescription.xml"] = _build_description(names)
+        headers["buildDescription.xml"] = build or build_description(names)
     else:
         entries = "".join(f'<File name="{name}"/>' for name in names)
         replaced = rf"\1><SourceFiles>{entries}</SourceFiles></\2>"
@@ -38,13 +43,20 @@ def system1(target: Path, version: int, *, listed: bool = True, broken: str = ""
     return target
 
 
-def _build_description(names: list[str]) -> str:
+def build_description(
+    names: Iterable[str] = (*CORE, "fmi3.c", "System1.c", "complex/System1_complex.c"),
+    *,
+    options: str = "",
+    more: str = "",
+    definition: str = "SPARE",
+) -> str:
     # By language: what is C++ is in a set of its own.
     c = "".join(f'<SourceFile name="{name}"/>' for name in names if name.endswith(".c"))
-    more = "".join(f'<SourceFile name="{name}"/>' for name in names if not name.endswith(".c"))
-    cxx = f'<SourceFileSet language="C++17">{more}</SourceFileSet>' if more else ""
+    plus = "".join(f'<SourceFile name="{name}"/>' for name in names if not name.endswith(".c"))
+    cxx = f'<SourceFileSet language="C++17">{plus}</SourceFileSet>' if plus else ""
     return (
         '<fmiBuildDescription fmiVersion="3.0"><BuildConfiguration modelIdentifier="System1">'
-        f'<SourceFileSet language="C11">{c}<PreprocessorDefinition name="SPARE" value="1"/>'
-        f'<IncludeDirectory name="complex"/></SourceFileSet>{cxx}</BuildConfiguration></fmiBuildDescription>'
+        f'<SourceFileSet language="C11" compiler="gcc" compilerOptions={quoteattr(options)}>{c}'
+        f'<PreprocessorDefinition name={quoteattr(definition)} value="1"/>'
+        f'<IncludeDirectory name="complex"/></SourceFileSet>{cxx}{more}</BuildConfiguration></fmiBuildDescription>'
     )
