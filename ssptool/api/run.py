@@ -202,8 +202,6 @@ def simulate(
     with ExitStack() as stack:
         opened = stack.enter_context(opened_plan(simulate, system, options))
         compiled = flag("compile", compile)
-        if compiled and limits.sandbox:
-            check_sandbox()  # before a compiler reads what the sources name
         made, sources = with_libraries(opened.plan, opened.archive) if compiled else (opened.plan, opened.archive)
         stack.enter_context(passing(texts("env", env, "the name of an environment variable")))
 
@@ -360,7 +358,9 @@ class Simulation(simulation.SteppedRun):
 
 
 def limits_of(timeout: object, step_timeout: object, memory_limit: object, sandbox: bool) -> Limits:
-    """Limits of a child process, from times [s] and memory [MiB] as a caller states them."""
+    """Limits of a child process, from times [s] and memory [MiB] as a caller states them. Raises NoSandbox."""
+    if sandbox:
+        check_sandbox()  # before anything foreign is compiled
     return Limits(
         None if timeout is None else seconds("timeout", timeout),
         None if step_timeout is None else seconds("step_timeout", step_timeout),

@@ -98,8 +98,8 @@ Isolated = Annotated[
         "--isolated/--in-process",
         show_default=False,
         rich_help_panel=PROCESS,
-        help="Run the FMUs in a process of their own (the default), or in this one, except those that --processes moves. "
-        "In this one, a crash ends everything, and what FMUs print reaches the terminal unchanged.",
+        help="Run the FMUs in a process of their own (the default), or in this one, except those that --processes "
+        "moves. In this one, a crash ends everything, and what FMUs print reaches the terminal unchanged.",
     ),
 ]
 Timeout = Annotated[
