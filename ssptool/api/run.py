@@ -217,6 +217,7 @@ def simulate(
             limits=limits if apart or limited else None,
             measured=flag("statistics", statistics),
             realtime=None if realtime is None else number("realtime", realtime),
+            repeats=isolated is not False,
             progress=_callable("progress", progress),
             inputs=tuple(opened.inputs()),
             check=None if wanted == AccuracyName.OFF else AccuracyCheck(replan, wanted == AccuracyName.CHECK),

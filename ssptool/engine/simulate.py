@@ -12,6 +12,7 @@ from typing import Any
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.failure import Failure
 from ssptool.engine.isolation.parent import execute_isolated
+from ssptool.engine.isolation.repeated_words import error_with_words, with_words
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import check_memory
 from ssptool.engine.recording.formats import check_output, check_written, open_writer, read_manifest
@@ -27,6 +28,7 @@ from ssptool.engine.settings import Limits
 from ssptool.engine.trace import StringTable, Trace
 from ssptool.engine.watch import Watch
 from ssptool.errors import ContradictingSettings
+from ssptool.fmu.instance import FmiError
 from ssptool.work_in_progress import NOTHING, tell
 from ssptool.working_directory import absolute, kept_working_directory
 
@@ -46,6 +48,7 @@ def run(
     limits: Limits | None = None,
     measured: bool = False,
     realtime: float | None = None,
+    repeats: bool = False,
     inputs: Sequence[Input] = (),
     arguments: Arguments = NO_ARGUMENTS,
     check: AccuracyCheck | None = None,
@@ -70,6 +73,8 @@ def run(
         Count and time all calls of FMUs, for `Statistics.calls`.
     realtime
         Simulated seconds per second of wall time; None: as fast as possible.
+    repeats
+        Repeat a run once in a child process, with all messages on, if an FMU fails without a message.
     inputs
         Files to name in the manifest.
     arguments
@@ -122,7 +127,7 @@ def run(
             job,
             recorder,
             recording,
-            limits,
+            partial(_executed, limits=limits, repeats=repeats),
             partial(manifest, plan, inputs, arguments=arguments),
             before,
             None if check is None else partial(_accuracy, check, job, recording, limits, perf_counter()),
@@ -143,19 +148,19 @@ def _recorded(
     job: Job,
     recorder: Recorder,
     recording: Recording,
-    limits: Limits | None,
+    carry_out: Callable[[Job, Recorder], Execution],
     describe: Callable[..., str],
     before: Mapping[str, Any],
     check: Callable[[Trace | None], Accuracy] | None,
 ) -> Result:
-    """The result of a job, with its file complete; without limits, the job is done in this process.
+    """The result of a job that is carried out, with its file complete.
 
     `describe` makes the manifest from how the run went; `before` is that of the results which the file had; `check`
     estimates the accuracy of a run that did not fail.
     """
     plan, output = job.plan, recording.output
     try:
-        execution = _here(job, recorder) if limits is None else execute_isolated(job, recorder, limits)
+        execution = carry_out(job, recorder)
     except BaseException as error:
         # Such as a keyboard interrupt: keep the recorded rows.
         if recorder.seen:
@@ -243,6 +248,17 @@ def _until(recorder: Recorder, output: Path | None) -> str:
         return "the run had not begun"
     kept = f"; {recorder.recorded} rows until then are in {output}" if output is not None else ""
     return f"the run had reached t = {recorder.last_time:g} s{kept}"
+
+
+def _executed(job: Job, recorder: Recorder, limits: Limits | None, repeats: bool) -> Execution:
+    """The execution of a job, in this process without limits; with `repeats`, a failure has words of the FMU."""
+    try:
+        execution = _here(job, recorder) if limits is None else execute_isolated(job, recorder, limits)
+    except FmiError as error:
+        if not repeats:
+            raise
+        raise error_with_words(job, error, limits or Limits()) from None
+    return with_words(job, execution, limits or Limits()) if repeats else execution
 
 
 def _here(job: Job, recorder: Recorder) -> Execution:

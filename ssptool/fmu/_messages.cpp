@@ -45,6 +45,7 @@ constexpr std::size_t longest = 65536;      // bytes of a message; what is longe
 constexpr std::size_t kept_messages = 200;  // of an instance, the last ones
 constexpr std::size_t kept_kinds = 50;      // of an instance, the first ones
 constexpr std::size_t telling = 512;        // bytes by which kinds are told apart
+constexpr int error_status = 3;             // fmi2Error
 constexpr int pending = 5;                  // fmi2Pending
 constexpr std::array statuses{"ok"sv, "warning"sv, "discard"sv, "error"sv, "fatal"sv, "pending"sv};
 constexpr std::string_view cut_off = " \xE2\x80\xA6 (cut off)";
@@ -324,7 +325,7 @@ class Log : public std::enable_shared_from_this<Log> {
     const Message message{time, status, category == nullptr ? "" : category, std::move(text)};
     ++counts_[status];
     if (severity(status) > 0) sort(message);
-    if (file_ && severity(status) >= level_ && wanted(message.category)) write(message);
+    if (file_ && severity(status) >= level_ && wanted(message)) write(message);
     if (messages_.size() == kept_messages) messages_.pop_front();
     messages_.push_back(message);
   }
@@ -372,8 +373,10 @@ class Log : public std::enable_shared_from_this<Log> {
       }
     if (kinds_.size() < kept_kinds) kinds_.push_back({message, std::move(own)});
   }
-  [[nodiscard]] bool wanted(const std::string& category) const {
-    return categories_.empty() || std::find(categories_.begin(), categories_.end(), category) != categories_.end();
+  // Errors are, whatever their category: some FMUs use those that they do not declare.
+  [[nodiscard]] bool wanted(const Message& message) const {
+    return categories_.empty() || severity(message.status) >= error_status ||
+           std::find(categories_.begin(), categories_.end(), message.category) != categories_.end();
   }
   void write(const Message& message) const {
     std::string text = valid(message.text);

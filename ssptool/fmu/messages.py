@@ -37,7 +37,7 @@ _LONGEST = 65536  # as in _messages.cpp
 _CUT_OFF = " … (cut off)".encode()
 _COMPARED_LENGTH = 512  # likewise
 _KEPT_MESSAGES, _KEPT_KINDS = 200, 50  # likewise
-_PENDING = STATUS.index("pending")
+_ERROR, _PENDING = STATUS.index("error"), STATUS.index("pending")
 
 
 def status_word(status: int) -> str:
@@ -96,7 +96,7 @@ class _Log(Protocol):
     def write_to(
         self, file: Any, level: int, categories: list[str], names: dict[str, str], references: bool, /
     ) -> None:
-        """Write messages of at least this severity and one of the categories (empty: of all)."""
+        """Write messages of at least this severity and one of the categories (empty: of all); errors of any."""
 
     def counts(self) -> Mapping[int, int]:
         """Number of messages by status."""
@@ -266,7 +266,7 @@ class MessageLog:
         self._log.follow(clock)
 
     def write_to(self, file: MessageFile, level: str = "ok", categories: Sequence[str] = ()) -> None:
-        """Write messages of at least this status and, if any are stated, of these categories."""
+        """Write messages of at least this status and, if any are stated, of these categories; errors of any."""
         references = self._description.fmi_major < 3
         names = _names(self._description) if references else {}
         self._log.write_to(file.rows, STATUS.index(level), list(categories), names, references)
@@ -310,8 +310,12 @@ class MessageLog:
 
 
 def problem_categories(description: FmuDescription) -> tuple[str, ...]:
-    """Those of the standard categories about problems that the FMU declares."""
-    return tuple(name for name in PROBLEM_CATEGORIES if name in description.log_categories)
+    """Those of the standard categories about problems that the FMU declares; and none, if it is made of Python.
+
+    pythonfmu and pythonfmu3 log exceptions without a category, whatever they declare.
+    """
+    declared = tuple(name for name in PROBLEM_CATEGORIES if name in description.log_categories)
+    return (*declared, "") if declared and description.python_modules else declared
 
 
 _LETTER = {"Float64": "r", "Int32": "i", "Enumeration": "i", "Boolean": "b", "String": "s"}
@@ -469,7 +473,8 @@ class _PythonLog:
             if _severity(status) > 0:
                 self._sort(raw)
             level, categories, names, references = self._filter
-            if self._file and _severity(status) >= level and (not categories or _decoded(category) in categories):
+            chosen = not categories or _severity(status) >= _ERROR or _decoded(category) in categories
+            if self._file and _severity(status) >= level and chosen:
                 shown = _decoded(raw[3])
                 self._file.write(self._component, raw, _resolved(shown, names) if references else shown)
 

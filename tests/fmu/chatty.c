@@ -23,7 +23,8 @@ enum {
     LOG_ODDLY,      /* texts and categories that none should log */
     CRASH,          /* after a last word */
     LOG_IN_THREADS, /* warnings, from several threads at once */
-    REFUSE_LOGGING  /* fmi…SetDebugLogging is refused; `when` does not matter */
+    REFUSE_LOGGING, /* fmi…SetDebugLogging is refused; `when` does not matter */
+    FAIL_ELSEWHERE  /* refuses steps, and says why under a category that it does not declare */
 };
 
 static const char *const categories[] = {"logEvents",      "logStatusWarning", "logStatusDiscard",
@@ -129,6 +130,7 @@ static int be_oneself(Component *t, double time)
     case WARN: say(t, WARNING, CATEGORY_WARNING, "#r0# is %.3f at t = %g s", t->v[U], time); return OK;
     case FAIL: say(t, ERROR, CATEGORY_ERROR, "no solution for %s", t->name); return ERROR;
     case FAIL_SILENTLY: say(t, ERROR, EVENTS, "no solution for %s", t->name); return ERROR;
+    case FAIL_ELSEWHERE: say_plainly(t, ERROR, "solver", "no root below 7.5"); return ERROR;
     case LOG_ODDLY: log_oddly(t); return OK;
     case CRASH: say_plainly(t, OK, "logEvents", "a last word"); abort();
     case LOG_IN_THREADS: log_in_threads(t); return OK;

@@ -11,7 +11,7 @@ from tests.fmu.building import PLATFORM, build_model
 
 SOURCE = Path(__file__).with_name("chatty.c")
 TOKEN = "{chatty}"
-NONE, WARN, FAIL, FAIL_SILENTLY, LOG_ODDLY, CRASH, LOG_IN_THREADS, REFUSE_LOGGING = range(8)
+NONE, WARN, FAIL, FAIL_SILENTLY, LOG_ODDLY, CRASH, LOG_IN_THREADS, REFUSE_LOGGING, FAIL_ELSEWHERE = range(9)
 """Habits from time `when` on, by the parameter `habit`."""
 
 CATEGORIES = ("logEvents", "logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal", "logFmiCall")

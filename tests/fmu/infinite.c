@@ -21,10 +21,22 @@ void *fmi2Instantiate(const char *name, int kind, const char *token, const char 
     return calloc(1, sizeof(Component));
 }
 
-void *fmi3InstantiateCoSimulation(void) { return calloc(1, sizeof(Component)); }
-void fmi2FreeInstance(void *c) { free(c); }
-void fmi3FreeInstance(void *c) { free(c); }
-int fmi2DoStep(void *c, double t, double h, int last) { return (void)c, (void)t, (void)h, (void)last, 0; }
+void *fmi3InstantiateCoSimulation(void)
+{
+    return calloc(1, sizeof(Component));
+}
+void fmi2FreeInstance(void *c)
+{
+    free(c);
+}
+void fmi3FreeInstance(void *c)
+{
+    free(c);
+}
+int fmi2DoStep(void *c, double t, double h, int last)
+{
+    return (void)c, (void)t, (void)h, (void)last, 0;
+}
 
 int fmi3DoStep(void *c, double t, double h, bool last, bool *event, bool *end, bool *early, double *reached)
 {

@@ -192,7 +192,7 @@ class Assembly:
         return Failure(
             Ending.FMI,
             f"component {instance.name}: {outcome.function} {answer}",
-            f"try a smaller step size, or other start values and parameters ({self._more(messages)})",
+            self._advice(messages),
             time,
             instance.name,
             outcome.function,
@@ -206,7 +206,7 @@ class Assembly:
         return Failure(
             Ending.NONFINITE,
             f"component {name}: {signal} is {value} (from {outcome.function})",
-            "check parameters and start values, and try a smaller step size: the solution may be unstable",
+            "check parameters, start values and inputs: the solution may be unstable",
             time,
             name,
             outcome.function,
@@ -233,15 +233,17 @@ class Assembly:
         return Failure(
             Ending.FMI,
             f"component {error.instance}: {error.function} returned {status_word(error.status)}",
-            f"check parameters and start values ({self._more(error.messages)})",
+            self._advice(error.messages),
             time,
             error.instance,
             error.function,
             error.messages,
         )
 
-    def _more(self, messages: Sequence[str]) -> str:
-        return more_about(self.plan.settings, messages)
+    def _advice(self, messages: Sequence[str]) -> str:
+        """Advice after a failed call; the FMU's own words say what is wrong, if there are any."""
+        more = more_about(self.plan.settings, messages)
+        return more if messages else f"check its parameters, start values and inputs ({more})"
 
     def perform(self, calls: Sequence[Call]) -> Outcome:
         """These calls once, at the present instant."""

@@ -89,7 +89,7 @@ class Evaluation:
         return Failure(
             Ending.LOOP,
             f"the algebraic loop {{{names}}} has a solution, but evaluations of the system do not stay at it",
-            "look for signals that jump, and try a smaller step size",
+            "look for signals that jump",
             time,
         )
 
