@@ -239,8 +239,18 @@ class Settings:
             "else by the energy residuals of power bonds.",
             "RTOL",
             COUPLING,
-            more="The error is relative to the larger of value and nominal value; an energy residual, to the energy "
-            "that goes through the bond.",
+            more="The error is relative to the larger of value and nominal value, or to the largest value so far if "
+            "the FMU states no nominal value; an energy residual, to the energy that goes through the bond. Signals "
+            "that are not real numbers change in short steps only.",
+        ),
+    )
+    max_step_size: float | None = field(
+        default=None,
+        metadata=about(
+            Kind.TIME,
+            "Largest size of adaptive macro steps (default: a fiftieth of the interval).",
+            "H",
+            COUPLING,
         ),
     )
     power_bonds: tuple[tuple[str, str], ...] = field(
@@ -559,6 +569,7 @@ class SettingsOptions(TypedDict, total=False):
     prediction_order: int | None
     relaxation: float | None
     adaptive: float | None
+    max_step_size: float | str | None
     power_bonds: Iterable[tuple[str, str] | str] | None
     substeps: Mapping[str, int] | None
     exchange: str | None

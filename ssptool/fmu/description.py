@@ -88,7 +88,7 @@ class Variable(NamedTuple):
 
     Of an element of an array (see `with_array_elements`), `array` is the name of the array, whose reference it has, and
     `element` its index among the values, row by row from 0. In FMI 1.0, `negated`: the FMU's functions use the value
-    with the opposite sign (negatedAlias).
+    with the opposite sign (negatedAlias). `nominal_stated` is false if `nominal` is only the standard's default.
     """
 
     name: str
@@ -118,6 +118,7 @@ class Variable(NamedTuple):
     array: str | None = None
     element: int = 0
     negated: bool = False
+    nominal_stated: bool = False
 
     @property
     def is_held(self) -> bool:

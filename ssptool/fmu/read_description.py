@@ -239,6 +239,7 @@ def _variable(raw: RawVariable) -> Variable:
         line=raw.sourceline,
         starts=starts,
         declared_type=None if declared is None else declared.name,
+        nominal_stated=nominal is not None,
     )
 
 

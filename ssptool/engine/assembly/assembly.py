@@ -137,6 +137,7 @@ class Assembly:
     loop_log: IterationLog | None = None
     coupling_log: IterationLog | None = None
     checkpoint: Checkpoint | None = None
+    second_checkpoint: Checkpoint | None = None
     applied_stimuli: "AppliedStimuli | None" = None
     ode: OdeInstance | KernelOdeInstance | None = None
     ode_kernel: Kernel | None = None
@@ -370,7 +371,7 @@ def _watched(assembly: Assembly) -> Assembly:
     """The assembly with logs, checkpoint and applied stimuli as settings and stimuli require."""
     settings, stack = assembly.plan.settings, assembly.at_end
     applied_stimuli = _apply_stimuli(assembly) if assembly.plan.stimuli else None  # before any group is registered
-    loops, coupling, checkpoint = None, None, None
+    loops, coupling, checkpoint, second = None, None, None, None
     if settings.log_loops is not None:
         loops = stack.enter_context(open_log(settings.log_loops, LOOP_FACTS))
     if settings.log_coupling is not None:
@@ -379,8 +380,15 @@ def _watched(assembly: Assembly) -> Assembly:
     repeats = settings.adaptive is not None and all(one.capabilities.saves_state for one in assembly.plan.instances)
     if repeats or (events.rolls_back and len(assembly.tables) > 1):
         checkpoint = stack.enter_context(open_checkpoint(assembly.kernel, _saved_tables(assembly), assembly.explain))
+    if repeats:
+        second = stack.enter_context(open_checkpoint(assembly.kernel, _saved_tables(assembly), assembly.explain))
     return replace(
-        assembly, loop_log=loops, coupling_log=coupling, checkpoint=checkpoint, applied_stimuli=applied_stimuli
+        assembly,
+        loop_log=loops,
+        coupling_log=coupling,
+        checkpoint=checkpoint,
+        second_checkpoint=second,
+        applied_stimuli=applied_stimuli,
     )
 
 

@@ -296,7 +296,8 @@ class EnergyControlled:
     `tolerance` times the energy that goes through the bond. Where the power is less than its mean so far, it is taken
     to be that, and nowhere less than `tolerance` times the nominal power.
 
-    `order` is that of the polynomials of the inputs of all bonds, the lowest of them.
+    `order` is that of the polynomials of the inputs of all bonds, the lowest of them; no step is larger than `largest`
+    [s]. Where a signal that is not a real number changes, sizes begin anew with the first one.
 
     References
     ----------
@@ -309,6 +310,7 @@ class EnergyControlled:
     tolerance: float
     bonds: tuple[Bond, ...]
     order: int = 0
+    largest: float = math.inf
     safety: float = 0.8
     integral: float = 0.3
     proportional: float = 0.4
@@ -355,17 +357,17 @@ class Controlled:
         # Residuals need outputs as they were delivered at the end of each step, before they are made consistent.
         self.program = replace(master.base.program(system), consistent=False)
         self.sides = _Sides(master.bonds)
-        self.t, self.h, self.limit = system.start, system.step, system.stop
+        self.t, self.limit = system.start, system.stop
         self.elapsed = 0.0
         self.through = np.zeros(len(master.bonds))  # energy that went through each bond, in either direction [J]
-        self.last_error = 1.0
+        self.restart()
 
     @property
     def finished(self) -> bool:
         return self.t >= self.system.stop
 
     def restart(self) -> None:
-        self.h, self.last_error = self.system.step, 1.0
+        self.h, self.last_error = min(self.system.step, self.master.largest), 1.0
 
     def save_state(self) -> SavedState:
         times = np.array([self.t, self.h, self.elapsed, self.last_error])
@@ -378,16 +380,22 @@ class Controlled:
     def run(self, first: int, rows: Floats) -> StepBatch:
         filled = 0
         while filled < len(rows) and self.t < self.limit:
+            before = self._discrete()
             if failure := self._step(self._end()):
                 return StepBatch(filled, failure)
             self.system.finish_at(self.t, rows[filled])
             filled += 1
+            if not np.array_equal(before, self._discrete()):
+                self.restart()
         return StepBatch(filled, finished=self.finished)
+
+    def _discrete(self) -> NDArray[np.int64]:
+        return np.asarray(self.system.kernel.integers[self.system.discrete])
 
     def _end(self) -> float:
         """End of the next step; the last two steps share the rest."""
         left = self.limit - self.t
-        if left <= 1.01 * self.h:
+        if left <= 1.01 * self.h and left <= self.master.largest:
             return self.limit
         return self.t + (left / 2 if left < 2 * self.h else self.h)
 
@@ -432,6 +440,7 @@ class Controlled:
         chosen = h * float(np.clip(factor, master.least_factor, master.largest_factor))
         # A step that was only cut gives no reason for a smaller size.
         self.h = max(chosen, self.h) if h < _CUT * self.h and error <= 1.0 else chosen
+        self.h = min(self.h, master.largest)
         self.t, self.last_error = end, error
 
     def _log(self, end: float, error: float, carried: Floats, residual: Floats) -> None:

@@ -294,7 +294,7 @@ class _Stretches:
 
     def _steps(self) -> "_Equal | _Varying":
         if isinstance(self.base, StepSizeControl):
-            return _Varying(self.base.driven(), self.system, self.t, self._end)
+            return _Varying(self.base.driven(), self.system)
         stepper = self.base.start(self.system)
         return _Equal(stepper, following(stepper, self.system), self.system)
 
@@ -345,8 +345,7 @@ class _Stretches:
         if failure is not None:
             return failure
         self.system.record(self.t, row)
-        if isinstance(self.base, StepSizeControl):
-            self.steps = self._steps()
+        self.restart()
         return None
 
 
@@ -381,10 +380,10 @@ class _Equal:
 
 
 class _Varying:
-    """Steps of varying size within one segment."""
+    """Steps of varying size."""
 
-    def __init__(self, master: StepSizeControl, system: CoupledSystem, start: float, end: float) -> None:
-        self.stepper = master.start(replace(system, start=start, stop=end, stepwise=True))
+    def __init__(self, master: StepSizeControl, system: CoupledSystem) -> None:
+        self.stepper = master.start(replace(system, stepwise=True))
 
     def next(self, t: float, end: float, limit: float, rows: Floats) -> StepBatch:
         self.stepper.limit = min(end, limit)

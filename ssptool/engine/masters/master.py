@@ -132,8 +132,12 @@ class CoupledSystem:
         Stop time of the run.
     nominal : (slots,)
         Nominal values, in the units of the signals.
-    reals
-        Slots of real numbers that a step size control compares; None: all.
+    nominal_stated : (slots,)
+        True where the nominal value is stated by an FMU.
+    reals, discrete
+        Slots of real numbers that a step size control compares (None: all), and of all other signals that it does.
+    name_of
+        Slot → name of its signal.
     interface_pattern
         Pattern of a group (m, m): which unknowns change within a step with which; columns act on rows.
     interface_derivatives
@@ -142,6 +146,8 @@ class CoupledSystem:
         Connections that feed the unknowns of a group, in the order of the unknowns.
     checkpoint
         Checkpoint of all instances, if the master asks for one.
+    second_checkpoint
+        Another one, if steps are adaptive.
     coupling_log
         Log of the iterates of macro steps, if asked for.
     stimuli
@@ -169,11 +175,15 @@ class CoupledSystem:
     stepwise: bool = False
     stop: float = 0.0
     nominal: Floats = field(default_factory=lambda: np.ones(0))
+    nominal_stated: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
     reals: NDArray[np.intp] | None = None
+    discrete: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
+    name_of: Callable[[int], str] = str
     interface_pattern: Callable[[InstanceGroup], NDArray[np.bool_]] = lambda _: np.ones((0, 0), dtype=bool)
     interface_derivatives: Callable[[InstanceGroup], AskDerivatives] = nothing_known
     interface_ends: Callable[[InstanceGroup], Sequence[InterfaceEnds]] = lambda _: ()
     checkpoint: CheckpointProtocol | None = None
+    second_checkpoint: CheckpointProtocol | None = None
     coupling_log: IterationLog | None = None
     stimuli: StimuliProtocol | None = None
     refused: Callable[[FmiError, float], Failure] | None = None

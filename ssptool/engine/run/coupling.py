@@ -132,11 +132,15 @@ def couple(
         stepwise=assembly.loop_log is not None or _asks_functions(assembly),
         stop=plan.interval.stop,
         nominal=np.array(plan.nominal),
+        nominal_stated=_nominal_stated(plan),
         reals=_reals(plan),
+        discrete=_discrete(plan),
+        name_of=lambda slot: str(plan.signals[slot]),
         interface_pattern=partial(_interface_pattern, plan),
         interface_derivatives=partial(_interface_derivatives, assembly),
         interface_ends=partial(_interface_ends, plan),
         checkpoint=assembly.checkpoint,
+        second_checkpoint=assembly.second_checkpoint,
         coupling_log=assembly.coupling_log,
         stimuli=assembly.applied_stimuli,
         refused=assembly.refused,
@@ -164,6 +168,22 @@ def _interface_ends(plan: Plan, group: InstanceGroup) -> tuple[InterfaceEnds, ..
     return tuple(
         InterfaceEnds(signals[sources[slot]], signals[slot], unit_of(plan, signals[slot])) for slot in group.unknowns
     )
+
+
+def _discrete(plan: Plan) -> NDArray[np.intp]:
+    """Slots of signals that are not real numbers and matter to the run, inputs of components last."""
+    inputs = {slot for one in plan.instances for slot in one.input_slots}
+    found = set(plan.integers) - set(plan.shown)
+    return np.array(sorted(found, key=lambda slot: (slot in inputs, slot)), dtype=np.intp)
+
+
+def _nominal_stated(plan: Plan) -> NDArray[np.bool_]:
+    components = plan.network.components
+    described = (
+        (components[one.component].description.variables, one.variable) if one.component in components else ({}, "")
+        for one in plan.signals
+    )
+    return np.array([name in variables and variables[name].nominal_stated for variables, name in described], dtype=bool)
 
 
 def _reals(plan: Plan) -> NDArray[np.intp] | None:

@@ -245,7 +245,7 @@ def _choose_master(
     power, cycles = tuple(map(schedules.table.bond, bonds)), schedules.cycles()
     single = any("Float32" in one.input_types for one in schedules.instances if any(one.name in c for c in cycles))
     situation = Situation(fed, cycles, everyone, power, bonded, successors, single)
-    chosen, choices = choose_master(situation, settings)
+    chosen, choices = choose_master(situation, settings, interval)
     threads = tuple(_threads(settings, chosen.base if isinstance(chosen, StepSizeControl) else chosen, ode))
     master = to_input_jumps(chosen, schedules.table.stimuli, everyone, interval)
     if events:

@@ -22,7 +22,7 @@ from ssptool.engine.masters.registry import (
 )
 from ssptool.engine.method_names import AUTO, ExchangeName, ImplementationName, InputName, IntegratorName
 from ssptool.engine.ode.integrator import Integrator, Method
-from ssptool.engine.planning.interval import experiment_place
+from ssptool.engine.planning.interval import Interval, experiment_place
 from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.errors import NAMED, ContradictingSettings, WrongValue, abbreviated, similar_names
 from ssptool.fmu.description import InterfaceType
@@ -160,6 +160,7 @@ def choose_integrator(
         f"max_iterations {settings.max_iterations}": settings.max_iterations is not None,
         "prediction order": settings.prediction_order is not None,
         "adaptive steps": settings.adaptive is not None,
+        "max_step_size": settings.max_step_size is not None,
         "power bonds": bool(settings.power_bonds),
         "substeps": bool(settings.substeps),
         "convergence": bool(settings.convergence),
@@ -248,7 +249,7 @@ JACOBI, GAUSS_SEIDEL, ITERATED = "jacobi", "gauss-seidel", "iterated"
 
 
 def choose_master(
-    situation: Situation, settings: Settings
+    situation: Situation, settings: Settings, interval: Interval
 ) -> tuple[CouplingMaster | StepSizeControl, tuple[Choice, ...]]:
     """The master algorithm, complete with coupling of the inputs, acceleration and tolerances.
 
@@ -274,6 +275,12 @@ def choose_master(
     if settings.log_coupling is not None and not entry.repeats_steps:
         choices.append(Choice("log_coupling", "stays empty", f"master {base.name} iterates nothing"))
     if settings.adaptive is None:
+        if settings.max_step_size is not None:
+            raise ContradictingSettings(
+                "max_step_size with a fixed step size",
+                "it limits steps that ssptool chooses",
+                "add --adaptive, or use --step-size",
+            )
         return base, tuple(choices)
     if settings.exchange is ExchangeName.LATE:
         raise ContradictingSettings(
@@ -281,11 +288,28 @@ def choose_master(
             "late exchange imitates tools with fixed steps",
             "leave out --adaptive, or use exchange consistent",
         )
-    master, how = _adaptive(base, situation, settings.adaptive)
-    return master, (*choices, how)
+    largest, limit = _largest_step(settings, interval)
+    master, how = _adaptive(base, situation, settings.adaptive, largest)
+    return master, (*choices, how, limit)
 
 
-def _adaptive(base: CouplingMaster, situation: Situation, tolerance: float) -> tuple[StepSizeControl, Choice]:
+_STEPS_AT_LEAST = 50
+"""Adaptive steps in a run, if nothing limits them."""
+
+
+def _largest_step(settings: Settings, interval: Interval) -> tuple[float, Choice]:
+    asked = settings.max_step_size
+    if asked is None:
+        largest = (interval.stop - interval.start) / _STEPS_AT_LEAST
+        return largest, Choice("max_step_size", f"{largest:g} s", f"1/{_STEPS_AT_LEAST} of the interval")
+    if not asked > 0:
+        raise WrongValue(f"max_step_size must be greater than 0, found {asked:g}")
+    return asked, Choice("max_step_size", f"{asked:g} s", ASKED)
+
+
+def _adaptive(
+    base: CouplingMaster, situation: Situation, tolerance: float, largest: float
+) -> tuple[StepSizeControl, Choice]:
     """Adaptive master: step doubling where states can be saved, else energy residuals."""
     if not 0 < tolerance < 1:
         raise WrongValue(f"the tolerance of adaptive steps must be between 0 and 1, found {tolerance:g}")
@@ -293,7 +317,9 @@ def _adaptive(base: CouplingMaster, situation: Situation, tolerance: float) -> t
     unable = [name for name, can in situation.everyone.items() if not can.saves_state]
     if not unable:
         unused = "; power bonds are not needed, since all FMUs save states" if situation.bonds else ""
-        return Adaptive(base, tolerance), Choice("adaptive", f"error of a step at most {tolerance:g}", ASKED + unused)
+        return Adaptive(base, tolerance, largest), Choice(
+            "adaptive", f"error of a step at most {tolerance:g}", ASKED + unused
+        )
     if not situation.bonds:
         raise UnsupportedByFmu(
             unable[0],
@@ -311,7 +337,7 @@ def _adaptive(base: CouplingMaster, situation: Situation, tolerance: float) -> t
     follow = all(situation.everyone[name].follows for name in situation.bonded)
     order = base.inputs.order_of_accuracy - 1 if follow else 0
     bonds = ", ".join(bond.name for bond in situation.bonds)
-    return EnergyControlled(base, tolerance, situation.bonds, order), Choice(
+    return EnergyControlled(base, tolerance, situation.bonds, order, largest), Choice(
         "adaptive",
         f"energy residuals of at most {tolerance:g} of the energy through {bonds}",
         f"{unable[0]} cannot save its state",
