@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import ssptool
+from tests.waiting import PATIENCE
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 MOST = 1000
@@ -28,7 +29,7 @@ def on_a_full_disk(folder: Path, *arguments: object) -> "subprocess.CompletedPro
 
     # Compiled modules would be cut short as well, for everybody.
     command = [sys.executable, "-B", "-m", "ssptool", *map(str, arguments)]
-    return subprocess.run(command, cwd=folder, preexec_fn=limit, capture_output=True, text=True, timeout=100)
+    return subprocess.run(command, cwd=folder, preexec_fn=limit, capture_output=True, text=True, timeout=PATIENCE)
 
 
 COMMANDS = {

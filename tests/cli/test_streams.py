@@ -8,6 +8,7 @@ import pytest
 import ssptool
 from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.systems import write_system
+from tests.waiting import PATIENCE
 
 RUN = "from ssptool.cli.main import main; main()"
 PRINTING = 'fprintf(stderr, "noise\\n"); fflush(stderr); v->y = v->u;'
@@ -22,7 +23,7 @@ def system(tmp_path):
 
 def _shell(line, *arguments, **environment):
     command = ["/bin/sh", "-c", f'exec "$0" -c "{RUN}" "$@" {line}', sys.executable, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, timeout=60, env=environment or None, check=False)
+    return subprocess.run(command, capture_output=True, timeout=PATIENCE, env=environment or None, check=False)
 
 
 @pytest.mark.slow

@@ -13,9 +13,9 @@ from lsprotocol import types
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities, make_test_lsp_client
 
 from ssptool.language_server.places import uri_of
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
-LONGEST = 15.0
 
 
 def client_with_watchers() -> LanguageClient:
@@ -73,7 +73,7 @@ class Author:
 
     async def sees(self, path: Path, *codes: str) -> list[types.Diagnostic]:
         """The faults of a file when they have just these codes; the order and how many of each do not matter."""
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(PATIENCE):
             while uri_of(path) not in self.client.diagnostics or {one.code for one in self.faults(path)} != {*codes}:
                 await self.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         return self.faults(path)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 NEOVIM = shutil.which("nvim")
 pytestmark = pytest.mark.skipif(NEOVIM is None, reason="Neovim is not installed")
 
@@ -27,14 +29,14 @@ vim.cmd('edit ' .. vim.fn.fnameescape(FILE))
 local function faults()
   return vim.tbl_filter(function(one) return one.severity <= 2 end, vim.diagnostic.get(0))
 end
-vim.wait(20000, function() return #faults() > 0 end, 20)
+vim.wait(100000, function() return #faults() > 0 end, 20)
 for _, fault in ipairs(faults()) do
   answer.code = fault.user_data.lsp.code
   answer.line = fault.lnum + 1
   vim.api.nvim_win_set_cursor(0, { fault.lnum + 1, fault.col })
 end
 vim.lsp.buf.code_action()
-vim.wait(20000, function() return answer.offered ~= nil and #faults() == 0 end, 20)
+vim.wait(100000, function() return answer.offered ~= nil and #faults() == 0 end, 20)
 answer.left = #faults()
 vim.cmd('write')
 vim.fn.writefile({ vim.fn.json_encode(answer) }, OUT)
@@ -64,7 +66,13 @@ def test_neovim_shows_a_finding_and_applies_its_fix(oscillator: Path, tmp_path: 
     assert NEOVIM is not None
     command = [NEOVIM, "--headless", "-u", tmp_path / "init.lua", "-i", "NONE", "-n", "-c", f"luafile {script}"]
     done = subprocess.run(
-        command, env=with_the_command(tmp_path), capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False
+        command,
+        env=with_the_command(tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        cwd=tmp_path,
+        check=False,
     )
     assert (tmp_path / "answer.json").exists(), done.stderr
     answer = json.loads((tmp_path / "answer.json").read_text())

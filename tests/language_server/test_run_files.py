@@ -10,7 +10,8 @@ from lsprotocol import types
 from ssptool.language_server.places import uri_of
 from ssptool.language_server.run_files import RunFile, keys_and_words, run_file_of
 from ssptool.studies.study_file import KEYS_OF_TABLES
-from tests.language_server.conftest import LONGEST, Author, begin
+from tests.language_server.conftest import Author, begin
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -45,7 +46,7 @@ def open_text(author: Author, path: Path, text: str) -> Path:
 
 async def said(author: Author, path: Path, part: str) -> types.Diagnostic:
     """The only diagnostic of a file, once it says something."""
-    async with asyncio.timeout(LONGEST):
+    async with asyncio.timeout(PATIENCE):
         while not any(part in one.message for one in author.shown(path)):
             await author.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     (found,) = author.shown(path)
@@ -53,7 +54,7 @@ async def said(author: Author, path: Path, part: str) -> types.Diagnostic:
 
 
 async def gone(author: Author, path: Path) -> None:
-    async with asyncio.timeout(LONGEST):
+    async with asyncio.timeout(PATIENCE):
         while author.shown(path):
             await author.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
 
@@ -121,7 +122,7 @@ async def test_a_study_is_judged_with_its_system_as_it_is_in_the_editor(author: 
 
 
 async def said_first(author: Author, path: Path) -> types.Diagnostic:
-    async with asyncio.timeout(LONGEST):
+    async with asyncio.timeout(PATIENCE):
         while not author.shown(path):
             await author.client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     return author.shown(path)[0]

@@ -39,6 +39,7 @@ from ssptool.fmu.instance import FmiError
 from ssptool.fmu.processes import AVAILABLE
 from tests.engine.systems import write_system
 from tests.fmus import build as fmus
+from tests.waiting import PATIENCE
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 SENT = {"pickle": fmus.SEND_PICKLE, "garbage": fmus.SEND_GARBAGE, "length": fmus.SEND_LENGTH}
@@ -162,7 +163,7 @@ def sending(tmp_path, monkeypatch):
 def test_what_an_fmu_writes_to_descriptors_is_no_message(sending, what, fork, monkeypatch):
     monkeypatch.setattr(child, "_may_fork", lambda _: fork)
     start = {"Bad.what": float(SENT[what]), "Bad.when": 0.5}
-    result = ssptool.simulate(sending, isolated=True, start_values=start, timeout=60)
+    result = ssptool.simulate(sending, isolated=True, start_values=start, timeout=PATIENCE)
     assert not Path("forged").exists()
     assert not result.ok and result.failure.ending is Ending.EXITED
     assert "does not understand" in result.failure.message
