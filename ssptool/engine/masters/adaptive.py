@@ -10,7 +10,7 @@ import numpy as np
 
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.comparison import Comparison
+from ssptool.engine.masters.comparison import StepComparison
 from ssptool.engine.masters.jumps import MasterWithInputSources
 from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, SavableStepper, StepBatch, nothing
 from ssptool.engine.masters.protocols import Participants, SavedState, part_of, under
@@ -117,7 +117,7 @@ class Pairs:
         self.checkpoint, self.ahead = system.checkpoint, system.second_checkpoint
         self.stepper = master.base.start(system)
         self.values = system.kernel.values
-        self.comparison = Comparison(system, master.tolerance, master.base.inputs.order_of_accuracy)
+        self.comparison = StepComparison(system, master.tolerance, master.base.inputs.order_of_accuracy)
         self.t, self.limit = system.start, system.stop
         ulps = 8 * math.ulp(max(abs(system.start), abs(system.stop)))
         self.smallest = max(master.smallest * (system.stop - system.start), ulps)

@@ -10,7 +10,7 @@ _NEGLIGIBLE = 1e-4
 """Of the largest signal, or of 1 if that is less: a signal without nominal value is at least that large."""
 
 
-class Comparison:
+class StepComparison:
     """Signals of a system at communication points.
 
     The size of a real signal is the larger of its value and its nominal value; if its FMU states none, that of its
