@@ -289,3 +289,25 @@ def test_a_missing_package_and_a_missing_folder_are_named(tmp_path):
     assert (done.returncode, "pip install 'ssptool[mcp]'" in done.stderr) == (1, True)
     done = run([COMMAND, "mcp", "nowhere"])
     assert (done.returncode, "nowhere is not a folder" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("tool", "argument", "value", "limit"),
+    [
+        ("validate", "select", ["XML"] * 1_001, "1000"),
+        ("validate", "ignore", ["X" * 10_001], "10000"),
+        ("plan", "accept", ["XML-001"] * 1_001, "1000"),
+        ("plan", "settings", {str(number): 1 for number in range(1_001)}, "1000"),
+        ("run", "record", ["*"] * 1_001, "1000"),
+        ("run", "start_values", {"x" * 10_001: 1}, "10000"),
+        ("explain", "names", ["x"] * 1_001, "1000"),
+        ("info", "variables", ["x"] * 1_001, "1000"),
+        ("edit", "edits", [{"verb": "set", "name": "System1.m1", "value": "x" * 10_001}], "10000"),
+        ("edit", "edits", [{"verb": "remove"}] * 1_001, "1000"),
+    ],
+)
+def test_arguments_have_limits(client, tool, argument, value, limit):
+    told = client.refused(tool, **{"system": "plain", argument: value})
+    assert argument in told
+    assert f"limit of {limit}" in told
+    assert len(told) < 30_000

@@ -8,6 +8,33 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from ssptool.errors import WrongUsage, similar_names
 
+MOST_ENTRIES, LONGEST_TEXT = 1_000, 10_000
+"""Entries of a list or an object in the arguments of a call; characters of a text."""
+
+
+class TooLarge(WrongUsage):
+    """An argument with more entries or characters than a call may have."""
+
+    def __init__(self, name: str, argument: str, size: int, most: int, what: str) -> None:
+        super().__init__(f"{name}: {argument} has {size} {what}, more than the limit of {most}")
+
+
+def check_sizes(name: str, argument: str, value: object) -> None:
+    """Refuse a value with too many entries, or too long a text, at any level. Raises TooLarge."""
+    if isinstance(value, str) and len(value) > LONGEST_TEXT:
+        raise TooLarge(name, argument, len(value), LONGEST_TEXT, "characters")
+    if not isinstance(value, list | Mapping):
+        return
+    if len(value) > MOST_ENTRIES:
+        raise TooLarge(name, argument, len(value), MOST_ENTRIES, "entries")
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            check_sizes(name, f"a name in {argument}", key)
+            check_sizes(name, f"{argument}.{key}", one)
+    else:
+        for place, one in enumerate(value):
+            check_sizes(name, f"{argument}[{place}]", one)
+
 
 class WrongArguments(WrongUsage):
     """Arguments of a tool or an edit that are missing, unknown, or of a wrong type; all of them are named."""

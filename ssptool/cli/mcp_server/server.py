@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 import ssptool
 from ssptool.cli.app import explained
-from ssptool.cli.mcp_server.arguments import WrongArguments, model_of, schema_of
+from ssptool.cli.mcp_server.arguments import WrongArguments, check_sizes, model_of, schema_of
 from ssptool.cli.mcp_server.edits import EditTools
 from ssptool.cli.mcp_server.folder import Folder
 from ssptool.cli.mcp_server.pages import LEAST_BYTES, MOST_BYTES, PAGE_BYTES, Answer, Pages
@@ -129,6 +129,9 @@ def _page_size(name: str, arguments: Mapping[str, Any]) -> tuple[int, dict[str, 
 
 
 def _checked(name: str, model: type[BaseModel], given: Mapping[str, Any]) -> dict[str, Any]:
+    for argument, value in given.items():
+        check_sizes(name, "a name of an argument", argument)
+        check_sizes(name, argument, value)
     try:
         checked = model(**given)
     except ValidationError as problem:
