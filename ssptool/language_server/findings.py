@@ -131,5 +131,8 @@ def _range(finding: Diagnostic, report: Report, codec: PositionCodec) -> types.R
     line = region.line - 1
     if region.columns is None:
         return types.Range(types.Position(line, 0), types.Position(line + 1, 0))
-    start, end = (codec.client_num_units(region.text[: column - 1]) for column in region.columns)
+    left_out = region.shift - len(region.passed) + codec.client_num_units(region.passed)
+    start, end = (
+        left_out + codec.client_num_units(region.text[: max(0, column - 1 - region.shift)]) for column in region.columns
+    )
     return types.Range(types.Position(line, start), types.Position(line, end))

@@ -2,9 +2,11 @@
 
 import posixpath
 import re
-from collections import Counter
+from bisect import bisect_left
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -24,22 +26,85 @@ class Excerpt(NamedTuple):
     """One line of a document, with the characters `start` to `end` (from 0) at fault.
 
     `line` is its number, which differs from that of the finding if the attribute stands below the name of its element.
+    `text` is the part from character `shift` on of a line that is longer than anybody reads; `passed` are the
+    characters before it that are not ASCII: editors count columns by them.
     """
 
     text: str
     start: int
     end: int
     line: int = 0
+    shift: int = 0
+    passed: str = ""
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The characters at fault in `text`."""
+        return self.start - self.shift, min(self.end - self.shift, len(self.text))
 
 
-def excerpt(line: str, position: Position, following: Sequence[str] = ()) -> Excerpt:
+class SourceLine:
+    """A line of a document, whose tags are found once for all excerpts of it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text.rstrip()
+        self._found: dict[tuple[str, tuple[str, ...]], dict[tuple[str, ...], list[tuple[int, int]]]] = {}
+
+    @cached_property
+    def _tags(self) -> Mapping[str, list[tuple[int, int, Mapping[str, str]]]]:
+        """The start tags by local name: where they begin and end, and their attributes."""
+        tags = defaultdict(list)
+        for tag in _TAG.finditer(self.text):
+            stated = {key: value[1:-1] for key, value in _ATTRIBUTES.findall(tag[0])}
+            tags[tag["name"]].append((*tag.span(), stated))
+        return tags
+
+    @cached_property
+    def _beyond_ascii(self) -> tuple[list[int], str]:
+        found = [] if self.text.isascii() else [one.start() for one in re.finditer(r"[^\x00-\x7f]", self.text)]
+        return found, "".join(self.text[place] for place in found)
+
+    def beyond_ascii(self, end: int) -> str:
+        """The characters that are not ASCII before this one."""
+        places, texts = self._beyond_ascii
+        return texts[: bisect_left(places, end)]
+
+    def first(self, name: str, wanted: Sequence[tuple[str, str]], at: int) -> tuple[int, int] | None:
+        """The first start tag of this name from `at` on that has the wanted attributes."""
+        keys = tuple(key for key, _ in wanted)
+        if (name, keys) not in self._found:
+            by_values = self._found[name, keys] = defaultdict(list)
+            for start, end, stated in self._tags.get(name, ()):
+                if stated.keys() >= set(keys):
+                    by_values[tuple(stated[key] for key in keys)].append((start, end))
+        like = self._found[name, keys].get(tuple(value for _, value in wanted), [])
+        place = bisect_left(like, (at, 0))
+        return like[place] if place < len(like) else None
+
+
+_TAG = re.compile(r"<(?:\w[\w.\-]*:)?(?P<name>\w[\w.\-]*)(?=[\s/>]|$)[^<>]*>?")
+_MOST_SHOWN, _AROUND = 4_000, 1_000
+"""Characters of a line that are kept, and of those beside the ones at fault."""
+
+
+def excerpt(source: str | SourceLine, position: Position, following: Sequence[str] = ()) -> Excerpt:
     """The attribute or element of an address in its line; the whole line if it is not found.
 
     `following` are the lines below, to which the start tag may extend.
     """
-    line = line.rstrip()
+    source = SourceLine(source) if isinstance(source, str) else source
+    found = _excerpt(source, position, following)
+    if len(found.text) <= _MOST_SHOWN:
+        return found
+    first = max(0, found.start - _AROUND)
+    last = min(found.end + _AROUND, first + _MOST_SHOWN)
+    return found._replace(text=found.text[first:last], shift=first, passed=source.beyond_ascii(first))
+
+
+def _excerpt(source: SourceLine, position: Position, following: Sequence[str]) -> Excerpt:
+    line = source.text
     address, attribute = _split(position.address)
-    tag = _tag(line, address) if address or not attribute else _root_tag(line)
+    tag = _tag(source, address) if address or not attribute else _root_tag(line)
     if tag is None:
         return Excerpt(line, len(line) - len(line.lstrip()), len(line), position.line)
     if attribute:
@@ -67,7 +132,7 @@ def _split(address: str) -> tuple[str, str]:
     return (address[: named.start()], named[1]) if named else (address, "")
 
 
-def _tag(line: str, address: str) -> tuple[int, int] | None:
+def _tag(line: SourceLine, address: str) -> tuple[int, int] | None:
     """The columns of the start tag of an element, found by its name and the identifying attributes of the address.
 
     Enclosing elements may stand on the same line, before it.
@@ -77,9 +142,9 @@ def _tag(line: str, address: str) -> tuple[int, int] | None:
         return None
     at = 0
     for step in steps[:-1]:
-        if step["stated"] and (around := _first(line, step, at)):
+        if step["stated"] and (around := line.first(step["name"], _wanted(step), at)):
             at = around[1]
-    return _first(line, steps[-1], at)
+    return line.first(steps[-1]["name"], _wanted(steps[-1]), at)
 
 
 def _root_tag(line: str) -> tuple[int, int] | None:
@@ -93,15 +158,9 @@ def _steps(address: str) -> list[str]:
     return re.findall(r"(?:[^/'\"]|'[^']*'|\"[^\"]*\")+", address)
 
 
-def _first(line: str, step: re.Match[str], at: int) -> tuple[int, int] | None:
-    """The first start tag from `at` on that matches a step."""
-    wanted = [(key, one or two) for key, one, two in _STATED.findall(step["stated"])]
-    tags = re.compile(rf"<(\w[\w.\-]*:)?{re.escape(step['name'])}(?=[\s/>]|$)[^<>]*>?").finditer(line, at)
-    for tag in tags:
-        stated = {key: value[1:-1] for key, value in _ATTRIBUTES.findall(tag[0])}
-        if all(stated.get(key) == value for key, value in wanted):
-            return tag.span()
-    return None
+def _wanted(step: re.Match[str]) -> list[tuple[str, str]]:
+    """The identifying attributes of a step."""
+    return [(key, one or two) for key, one, two in _STATED.findall(step["stated"])]
 
 
 _COLOURS = {"error": "#b3261e", "warning": "#8a5000", "info": "#0b5394"}
@@ -129,11 +188,16 @@ class Skipped(NamedTuple):
 
 
 class Region(NamedTuple):
-    """A region of a file: line and columns, counted from 1; the end column is exclusive."""
+    """A region of a file: line and columns, counted from 1; the end column is exclusive.
+
+    Of a long line, `text` begins behind `shift` characters; see `Excerpt`.
+    """
 
     line: int
     columns: tuple[int, int] | None = None
     text: str = ""
+    shift: int = 0
+    passed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +285,8 @@ class Report:
         shown = self.excerpts.get(position)
         if shown is None:
             return Region(position.line)
-        return Region(shown.line or position.line, (shown.start + 1, shown.end + 1), shown.text)
+        columns = shown.start + 1, shown.end + 1
+        return Region(shown.line or position.line, columns, shown.text, shown.shift, shown.passed)
 
     def region_on_disk(self, position: Position) -> Region | None:
         """The region in the file of `on_disk`; None for a zip, which has no lines."""

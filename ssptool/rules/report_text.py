@@ -111,7 +111,7 @@ def _excerpt(excerpt: Excerpt, line: int, style: str, width: int) -> Text:
     indent = len(source) - len(source.lstrip())
     fits = end - indent <= room - (len(source) - indent > room)
     first = indent if fits else max(indent, min(start - room // 4, len(source) - room))
-    before, after = ("…" if first > indent else ""), ("…" if len(source) > first + room else "")
+    before, after = ("…" if first > indent or excerpt.shift else ""), ("…" if len(source) > first + room else "")
     shown = before + source[first + len(before) : first + room - len(after)] + after
     marks = "~" * max(1, min(end - first, len(shown)) - (start - first))
     return Text.assemble(
@@ -124,7 +124,7 @@ def _excerpt(excerpt: Excerpt, line: int, style: str, width: int) -> Text:
 
 def _expanded(excerpt: Excerpt) -> tuple[str, int, int]:
     """The line with expanded tabs, and the columns of the place in it."""
-    start, end = (len(_seen(excerpt.text[:at])) for at in (excerpt.start, excerpt.end))
+    start, end = (len(_seen(excerpt.text[:at])) for at in excerpt.place)
     return _seen(excerpt.text), start, end
 
 

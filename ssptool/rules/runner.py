@@ -21,7 +21,7 @@ from ssptool.rules.catalogue import RULES, TOOLS, VERSIONS, Finding, Fix, Rule, 
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete
 from ssptool.rules.kept import Kept
 from ssptool.rules.load import load
-from ssptool.rules.report import Excerpt, Report, Skipped, excerpt, in_order
+from ssptool.rules.report import Excerpt, Report, Skipped, SourceLine, excerpt, in_order
 from ssptool.rules.selection import EVERYTHING, Switches
 from ssptool.rules.subjects import File, LoneDocument, Package, Structure, Unreadable
 from ssptool.work_in_progress import tell
@@ -487,13 +487,17 @@ _UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 def _excerpts(package: Package, diagnostics: set[Diagnostic]) -> dict[Position, Excerpt]:
     sources = package.lines
     excerpts = {}
+    split: dict[tuple[str, int], SourceLine] = {}
     for position in {diagnostic.position for diagnostic in diagnostics if diagnostic.position.line}:
         if position.file not in sources:
             sources[position.file] = [] if position.file.startswith(UP) else _lines(package, position.file)
         lines = sources[position.file]
         if position.line <= len(lines):
             following = lines[position.line : position.line + MOST_LINES]
-            excerpts[position] = excerpt(lines[position.line - 1], position, following)
+            at = position.file, position.line
+            if at not in split:
+                split[at] = SourceLine(lines[position.line - 1])
+            excerpts[position] = excerpt(split[at], position, following)
     return excerpts
 
 

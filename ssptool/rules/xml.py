@@ -391,7 +391,7 @@ def _containers() -> frozenset[str]:
 
 def _in_wrong_namespace(element: Element) -> bool:
     """Whether the element has the name of an SSP element in another namespace of SSP."""
-    known = {kind.qualified_name for kind in _kinds(Element)}
+    known = _names()
     others = {f"{{{uri}}}{_local(element)}" for uri in NSMAP.values()}
     return element.tag not in known and bool(known & others)
 
@@ -408,13 +408,19 @@ def _misspelt_declaration(element: Element) -> Finding | None:
     uri = element.tag.rpartition("}")[0].lstrip("{")
     if not uri or uri in NSMAP.values():
         return None
-    known = {kind.qualified_name for kind in _kinds(Element)}
+    known = _names()
     meant = [right for right in NSMAP.values() if f"{{{right}}}{_local(element)}" in known]
     name = _declaration(element)
     usual = NSMAP.get(name.partition(":")[2], "")
     right = usual if usual in meant else meant[0]
     around = [element, *(each for each in element.iterancestors() if uri in each.nsmap.values())]
     return Finding(cast(Element, around[-1]), f"{uri} is no namespace of SSP", f'write {name}="{right}"', name)
+
+
+@cache
+def _names() -> frozenset[str]:
+    """The qualified names of all elements of SSP."""
+    return frozenset(kind.qualified_name for kind in _kinds(Element))
 
 
 def _kinds(kind: type[Element]) -> Iterator[type[Element]]:

@@ -10,8 +10,9 @@ from ssptool import REPORT_RENDERERS, Report
 from ssptool.documents import ssd
 from ssptool.documents.archive import UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
+from ssptool.rules import report as report_module
 from ssptool.rules.catalogue import ERROR, INFO, MUST, RULES, WARNING, Chapter, Finding, near, rules_over
-from ssptool.rules.report import Skipped, excerpt
+from ssptool.rules.report import Skipped, SourceLine, excerpt
 from ssptool.rules.report_text import render_text
 from ssptool.rules.runner import check_path
 from ssptool.rules.selection import RuleChoice, Switches
@@ -125,6 +126,37 @@ def test_the_excerpt_follows_a_start_tag_to_the_line_of_the_attribute():
         assert (shown.line, shown.text[shown.start : shown.end]) == (line, marked)
     closed = excerpt(lines[0] + ">", Position("a.ssd", 7, "/Component[@name='A']/@source"), lines[1:])
     assert closed.line == 7
+
+
+def test_a_long_line_is_searched_for_tags_once_and_kept_in_parts(monkeypatch):
+    """Each of many findings on one line has the columns of its tag; the work is one search of the line."""
+    tags = [f'<ssd:Connector name="ä{number}" kind="x"/>' for number in range(2_000)]
+    text = "".join(tags)
+    searched: list[int] = []
+    pattern = report_module._TAG
+
+    class Counted:
+        def finditer(self, line):
+            searched.append(len(line))
+            return pattern.finditer(line)
+
+    monkeypatch.setattr(report_module, "_TAG", Counted())
+    line, at = SourceLine(text), 0
+    for number, tag in enumerate(tags):
+        address = f"/System/Connectors/Connector[@name='ä{number}']/@kind"
+        shown = excerpt(line, Position("a.ssd", 1, address))
+        assert (shown.start, shown.end) == (at + tag.index("kind"), at + len(tag) - 2)
+        assert shown.text[slice(*shown.place)] == 'kind="x"' == text[shown.start : shown.end]
+        assert len(shown.text) <= 4_000 and text[shown.shift :].startswith(shown.text)
+        assert shown.passed == "ä" * text.count("ä", 0, shown.shift)
+        at += len(tag)
+    assert searched == [len(text)]
+
+
+def test_a_long_line_without_a_known_place_is_shown_in_part():
+    shown = excerpt("<!-- " + "x" * 100_000, Position("a.ssd", 1, "/System/Connectors"))
+    assert (shown.start, shown.end, shown.shift) == (0, 100_005, 0)
+    assert len(shown.text) <= 4_000 and shown.place == (0, len(shown.text))
 
 
 def test_the_excerpt_of_a_file_in_utf_16_is_legible(package: Callable[[Path], Path]):
