@@ -129,7 +129,7 @@ def count(name: str, value: object, least: int = 1) -> int:
     found = plain(value)
     if isinstance(found, bool) or not isinstance(found, Integral) or found < least:
         raise WrongArgument(name, value, f"a whole number of at least {least}")
-    if found > MOST:
+    if int(found) > MOST:
         raise WrongArgument(name, value, f"a whole number of at most {MOST}")
     return int(found)
 

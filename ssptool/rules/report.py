@@ -53,7 +53,7 @@ class SourceLine:
     @cached_property
     def _tags(self) -> Mapping[str, list[tuple[int, int, Mapping[str, str]]]]:
         """The start tags by local name: where they begin and end, and their attributes."""
-        tags = defaultdict(list)
+        tags: dict[str, list[tuple[int, int, Mapping[str, str]]]] = defaultdict(list)
         for tag in _TAG.finditer(self.text):
             stated = {key: value[1:-1] for key, value in _ATTRIBUTES.findall(tag[0])}
             tags[tag["name"]].append((*tag.span(), stated))
