@@ -237,6 +237,32 @@ def test_where_not_all_can_go_back_events_wait_for_the_end_of_the_step(system, t
     assert_same_after_events(fmu, run, tmp_path / "unpacked", 0.25, 8)
 
 
+def test_a_part_that_returns_early_unasked_completes_its_step_alone(system, tmp_path, fmi):
+    """Its partner, a mass with z = 3 t, steps once."""
+    parts = {"Pauses": "fmi3/Pauses", "Plant": "fmi2/Mass"}
+    folder = edited(system(parts, [("Plant.v", "Pauses.u")]), "Mass", canGetAndSetFMUstate="false")
+    values = {"Plant.v": "3", "Plant.F": "0", "Plant.m": "2", "Pauses.lie": "1"}
+    options = {"step_size": 0.25, "stop_time": 2.0, "start_values": values}
+    run = ssptool.simulate(folder, **options).unwrap()
+    assert run["Pauses.x"][-1] == pytest.approx(6.0, abs=1e-12)
+    fmu = exported(folder, tmp_path, fmi=fmi, **options)
+    assert_same_after_events(fmu, run, tmp_path / "unpacked", 0.25, 8)
+
+
+@pytest.mark.parametrize("lie", ["2", "3", "4", "5"])
+def test_a_part_that_contradicts_its_step_ends_it(lie, system, tmp_path, fmi):
+    parts = {"Pauses": "fmi3/Pauses", "Plant": "fmi2/Mass"}
+    folder = edited(system(parts, [("Plant.v", "Pauses.u")]), "Mass", canGetAndSetFMUstate="false")
+    options = {"step_size": 0.25, "stop_time": 2.0, "start_values": {"Pauses.lie": lie}}
+    fmu = exported(folder, tmp_path, fmi=fmi, **options)
+    messages = Messages()
+    with instance(fmu, tmp_path / "unpacked", messages) as slave:
+        initialize(slave)
+        with pytest.raises(FMICallException):
+            slave.doStep(0.0, 0.25)
+    assert any("component Pauses: fmi3DoStep:" in text for _, _, text in messages)
+
+
 def test_a_component_alone_needs_no_way_back(system, tmp_path, fmi):
     folder = edited(system({"Ball": "fmi3/Ball"}), "Ball", canGetAndSetFMUState="false")
     options = {"step_size": 0.25, "stop_time": 1.0}

@@ -32,6 +32,7 @@ from ssptool.engine.planning.events import EventMember
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
 from ssptool.engine.recording.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
 from ssptool.engine.watch import Watch
+from ssptool.errors import counted
 from ssptool.fmu.binary import FmuBinary
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.instance import FmiError, FmuInstance
@@ -171,6 +172,15 @@ class Assembly:
                 f"component {self.instances[index].name}: {function} returned {status_word(status)}, so its inputs "
                 f"{how} from t = {since:.12g} s on"
             )
+        yield from self._unasked_returns()
+
+    def _unasked_returns(self) -> Iterator[str]:
+        for member in () if self.events is None else self.events.stepped:
+            if member.step is not None and (count := member.step.resumed):
+                yield (
+                    f"component {member.name} returned early in {counted(count, 'macro step')}, although it must not; "
+                    "it completed each alone, and its events were handled at the end of the step"
+                )
 
     def explain(self, outcome: Outcome, time: float) -> Failure:
         """Failure of a run, from the outcome of a kernel operation."""
@@ -188,12 +198,12 @@ class Assembly:
         if _asks_to_end(outcome, instance):
             return wish_to_end(instance.name, time, instance.last_successful_time())
         returned = f"returned {status_word(outcome.fmi_status)}"
-        answer = "did not do what was asked" if ":" in outcome.function else returned
+        answer, advice = _CONTRADICTIONS.get(outcome.function, (returned, ""))
         messages = instance.log.latest()
         return Failure(
             Ending.FMI,
             f"component {instance.name}: {outcome.function} {answer}",
-            self._advice(messages),
+            self._advice(messages, advice),
             time,
             instance.name,
             outcome.function,
@@ -241,10 +251,12 @@ class Assembly:
             error.messages,
         )
 
-    def _advice(self, messages: Sequence[str]) -> str:
-        """Advice after a failed call; the FMU's own words say what is wrong, if there are any."""
+    def _advice(self, messages: Sequence[str], advice: str = "") -> str:
+        """Advice after a failed call; without one, the FMU's own words say what is wrong, if there are any."""
         more = more_about(self.plan.settings, messages)
-        return more if messages else f"check its parameters, start values and inputs ({more})"
+        if not advice and messages:
+            return more
+        return f"{advice or 'check its parameters, start values and inputs'} ({more})"
 
     def perform(self, calls: Sequence[Call]) -> Outcome:
         """These calls once, at the present instant."""
@@ -267,6 +279,18 @@ class Assembly:
             if instance.name != failed:
                 with contextlib.suppress(FmiError):
                     instance.terminate()
+
+
+_FAULT = "report it to the supplier of the FMU, and try a step size that is a multiple of its internal step"
+_CONTRADICTIONS = {
+    "fmi3DoStep:earlyReturn": ("was true, although the FMU must not return early", _FAULT),
+    "fmi3DoStep:eventHandlingNeeded": (
+        "was true, although the FMU is not in event mode",
+        "report it to the supplier of the FMU",
+    ),
+    "fmi3DoStep:lastSuccessfulTime": ("is not the end of the step, or contradicts earlyReturn", _FAULT),
+}
+"""Answers and advice for outputs of a step that contradict what was asked."""
 
 
 def _asks_to_end(outcome: Outcome, instance: FmuInstance) -> bool:
@@ -450,7 +474,7 @@ def _add(
         instance.intercept(watch.around(index))
         table = watch.stand_in(index, table)
     note = logging.start(instance)
-    step = StepReport() if events is not None and not coupled else None
+    step = StepReport(returns_early=events.returns_early) if events is not None and not coupled else None
     if step is not None:
         table = replace(table, report=step.numbers)
     kernel.add(idle_steps(table, native=is_native(kernel)) if coupled else table)

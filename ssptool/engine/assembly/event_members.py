@@ -165,20 +165,20 @@ def without_interval(error: WithoutInterval, t: float) -> Failure:
     return Failure(Ending.FMI, str(error), "see the messages of the FMU; check its parameters", t, error.component)
 
 
-_EVENT, _REACHED, _WAITS = range(3)
+_EVENT, _REACHED, _WAITS, _RETURNS, _RESUMED = range(5)
 
 
 class StepReport:
-    """The report of one instance, to which its kernel writes.
+    """The report of one instance, to which its kernel writes; `returns_early`: the FMU may return early.
 
     Attributes
     ----------
-    numbers : (3,)
+    numbers : (5,)
         The report of its `InstanceTable`.
     """
 
-    def __init__(self) -> None:
-        self.numbers: Floats = np.array([0.0, math.nan, 0.0])
+    def __init__(self, *, returns_early: bool = True) -> None:
+        self.numbers: Floats = np.array([0.0, math.nan, 0.0, returns_early, 0.0])
 
     @property
     def wanted(self) -> bool:
@@ -191,13 +191,18 @@ class StepReport:
         t = float(self.numbers[_REACHED])
         return None if math.isnan(t) else t
 
+    @property
+    def resumed(self) -> int:
+        """Number of steps that the FMU ended early without permission, and that were completed with it alone."""
+        return int(self.numbers[_RESUMED])
+
     def wait(self) -> None:
         """The instance is where the next step ends, and does nothing in it."""
         self.numbers[_WAITS] = 1.0
 
     def reset(self) -> None:
         """Clear the report before a step."""
-        self.numbers[:] = 0.0, math.nan, 0.0
+        self.numbers[:_RETURNS] = 0.0, math.nan, 0.0
 
     def restore_state(self, *, wanted: bool) -> None:
         """Restore a saved step report."""

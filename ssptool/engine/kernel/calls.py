@@ -33,7 +33,8 @@ class Outcome:
     done in that step, the one that failed included.
 
     `function` is the FMI function that failed. Where an FMI 3.0 step returns OK but did not do what was asked, the flag
-    follows after a colon: `fmi3DoStep:earlyReturn`, `…:eventHandlingNeeded`, `…:terminateSimulation`.
+    follows after a colon: `fmi3DoStep:earlyReturn`, `…:eventHandlingNeeded`, `…:terminateSimulation`, and
+    `…:lastSuccessfulTime` of a time that is not the end of the step, or contradicts an early return.
     `terminateSimulation` fails the next step, since the step that reports it is valid; with an early return it fails
     that step itself.
     """
@@ -183,6 +184,13 @@ class IterationCalls:
     count: int = 0
 
 
+FEW_UNPLANNED = 10
+"""Fewer steps done otherwise than planned are no reason to stop."""
+
+UNPLANNED_SHARE = 100.0
+"""One step done otherwise than planned in so many is no reason to stop."""
+
+
 @dataclass(slots=True)
 class AcceptedSteps:
     """Steps of an iteration that were accepted although their iterates did not agree.
@@ -195,7 +203,7 @@ class AcceptedSteps:
         Steps that were accepted at the noise of the FMUs; the largest change left in one, of which unknown, and the
         start of that step [s].
     damped, unrepeated
-        Steps that were done with stronger damping, and without repetition.
+        Steps that were done with stronger damping or by Newton's method, and without repetition.
     damped_from, unrepeated_from
         The start of the first one [s].
     failed, failed_damped
@@ -203,6 +211,8 @@ class AcceptedSteps:
     unconverged, residual, open_signal, open_time, grows
         Steps of a fixed number of iterations that had not converged; the largest last change of one, relative to the
         size, of which unknown, and the start of that step [s]; whether one changed more at last than at first.
+    steps, unplanned
+        All steps, and those that were done with stronger damping, by Newton's method or without repetition.
     """
 
     floor: float = 0.0
@@ -221,6 +231,13 @@ class AcceptedSteps:
     open_signal: int = 0
     open_time: float = 0.0
     grows: bool = False
+    steps: int = 0
+    unplanned: int = 0
+
+    @property
+    def too_many_unplanned(self) -> bool:
+        """True if more steps were done otherwise than planned than are an exception."""
+        return self.unplanned >= FEW_UNPLANNED and UNPLANNED_SHARE * self.unplanned > self.steps
 
     def note_noise(self, t: float, level: float, signal: int) -> None:
         self.noisy += 1
@@ -228,11 +245,13 @@ class AcceptedSteps:
             self.level, self.signal, self.time = level, signal, t
 
     def note_damped(self, t: float) -> None:
+        self.unplanned += 1
         self.damped_from = self.damped_from if self.damped else t
         self.damped += 1
         self.failed_damped = 0
 
     def note_unrepeated(self, t: float) -> None:
+        self.unplanned += 1
         self.unrepeated_from = self.unrepeated_from if self.unrepeated else t
         self.unrepeated += 1
         self.failed_damped += 1
@@ -291,6 +310,8 @@ class IterationReport(NamedTuple):
         The unknown that changes most at the best iterate.
     stagnates, grows
         The change has stopped falling; iterates differ by more than the first ones did.
+    escaped
+        The step was done without repetition, and leads to values far beyond all before.
     best, change : (m,)
         The best iterate, and what was found for it less itself, in the units of the signals.
     judged : (k, 2)
@@ -304,6 +325,7 @@ class IterationReport(NamedTuple):
     worst: int = 0
     stagnates: bool = False
     grows: bool = False
+    escaped: bool = False
     best: Floats = np.empty(0)
     change: Floats = np.empty(0)
     judged: Floats = np.empty((0, 2))

@@ -217,8 +217,8 @@ class UnconvergedSteps:
             )
         if steps.damped:
             yield (
-                f"{_steps(steps.damped)} of {who} did not converge and were repeated with stronger damping, the first "
-                f"from t = {steps.damped_from:.6g} s"
+                f"{_steps(steps.damped)} of {who} did not converge and were repeated with stronger damping or Newton's "
+                f"method, the first from t = {steps.damped_from:.6g} s"
             )
         if steps.unrepeated:
             yield (
@@ -245,10 +245,11 @@ def _steps(count: int) -> str:
 
 def saved_counts(steps: AcceptedSteps) -> SavedState:
     """The part of the counts that next steps depend on."""
-    return {"settled": np.array([steps.floor, steps.failed, steps.failed_damped])}
+    return {"settled": np.array([steps.floor, steps.failed, steps.failed_damped, steps.steps, steps.unplanned])}
 
 
 def restored_counts(steps: AcceptedSteps, state: SavedState) -> AcceptedSteps:
     """The same counts with the part that was saved."""
-    floor, failed, failed_damped = state["settled"].tolist()
-    return replace(steps, floor=floor, failed=int(failed), failed_damped=int(failed_damped))
+    floor, *counts = state["settled"].tolist()
+    failed, failed_damped, done, unplanned = map(int, counts)
+    return replace(steps, floor=floor, failed=failed, failed_damped=failed_damped, steps=done, unplanned=unplanned)

@@ -28,7 +28,7 @@ from ssptool.engine.kernel.interface import (
     RuleKind,
 )
 from ssptool.engine.kernel.twin.convergence import NOISE_MARGIN, Agreement
-from ssptool.engine.kernel.twin.repetition import Repetition, RepetitionLimits, RepetitionMethod
+from ssptool.engine.kernel.twin.repetition import GROWTH_OF_UNPLANNED, Repetition, RepetitionLimits, RepetitionMethod
 from ssptool.engine.masters.acceleration import (
     Acceleration,
     GroupInterface,
@@ -356,7 +356,8 @@ class IterationFailures:
     def of_step(self, t: float, iterations: int, report: IterationReport, component: Failure | None) -> Failure:
         """Failure of a step from t [s], that of a component or of the iteration itself."""
         if component is None:
-            return self._not_converged(t, iterations, report)
+            failure = self._not_converged(t, iterations, report)
+            return self._unplanned(failure, report) if self.method.retreats else failure
         return self._left_domain(t, iterations, report, component) if report.left_domain else self._later(component)
 
     def _not_converged(self, t: float, iterations: int, report: IterationReport) -> Failure:
@@ -379,6 +380,28 @@ class IterationFailures:
             f"the iteration {step} has not converged after {tried}: {left}",
             f"allow more with {self._more()}, {self._remedy()}, or step without iterations (--master jacobi)",
             iteration,
+        )
+
+    def _unplanned(self, failure: Failure, report: IterationReport) -> Failure:
+        """Failure of steps that were done otherwise than planned: too many, or one that leads far beyond all before."""
+        steps, names = self.settled.accepted(), ", ".join(self.group.names)
+        why = (
+            f"{steps.unplanned} of {counted(steps.steps, 'macro step')} of {names} did not converge as planned "
+            f"({steps.damped} done with stronger damping or Newton's method, {steps.unrepeated} with extrapolated "
+            "inputs)"
+        )
+        if report.escaped:
+            why = (
+                f"a macro step of {names} did not converge, and with extrapolated inputs it leads to more than "
+                f"{GROWTH_OF_UNPLANNED:g} times the largest values so far"
+            )
+        advice = failure.advice if "--master jacobi" in failure.advice else self._possible()
+        return replace(failure, message=f"{why}; the last: {failure.message}", advice=advice)
+
+    def _possible(self) -> str:
+        return (
+            f"possible remedies: --implementation me, if all FMUs offer model exchange; a smaller --step-size; "
+            f"--acceleration {self._better()}"
         )
 
     def _failed(self, iterations: int, report: IterationReport) -> FailedIteration:
@@ -430,9 +453,11 @@ class IterationFailures:
         return f"--max-iterations {2 * self.method.max_iterations}"
 
     def _remedy(self) -> str:
+        return f"use --acceleration {self._better()}, or a smaller --step-size"
+
+    def _better(self) -> str:
         strong = ("IQN-ILS", "interface Newton")
-        better = "newton" if self.method.acceleration.name in strong else "newton or iqn-ils"
-        return f"use --acceleration {better}, or a smaller --step-size"
+        return "newton" if self.method.acceleration.name in strong else "newton or iqn-ils"
 
 
 def _gives_up(t: float, why: str, advice: str, iteration: FailedIteration, messages: tuple[str, ...] = ()) -> Failure:

@@ -15,8 +15,6 @@ namespace {
 // The largest number of early returns in one macro step.
 constexpr int most_returns = 100;
 
-constexpr StepReport nothing_reported{0.0, std::numeric_limits<double>::quiet_NaN(), 0.0};
-
 }  // namespace
 
 // --- the members -----------------------------------------------------------------------------------------------------
@@ -26,7 +24,7 @@ void System::make_events() {
   if (!plan_.at_events) return;
   events_ = members_of(*plan_.at_events, *kernel_);
   chatter_.emplace(plan_.step);
-  std::ranges::fill(reports_, nothing_reported);
+  for (StepReport& report : reports_) report.reset();
 }
 
 std::unique_ptr<EventMembers> System::members_of(const PlannedEventSteps& steps, Kernel& kernel) const {
@@ -183,7 +181,7 @@ void System::step_through_events(double end) {
 
 void System::before_steps() {
   events_->hide_ticks();
-  std::ranges::fill(reports_, nothing_reported);
+  for (StepReport& report : reports_) report.reset();
 }
 
 // Some steps, none beyond the limit, until which nothing is known to happen.
@@ -255,7 +253,7 @@ void System::go_back(double t, double end, bool all_of_them) {
     if (there)
       reports_[i].waits = 1.0;
     else
-      reports_[i] = nothing_reported;
+      reports_[i].reset();
     if (plan_.at_events->rolls_back && !there) checkpoint_->go_back(i);
   }
   // No step would get them.
@@ -286,7 +284,7 @@ void System::restore_events(const SavedEvents& saved) {
   events_->rest();
   events_->clock_schedule.restore_state(saved.clocks);
   events_->next_times = saved.next_times;
-  std::ranges::fill(reports_, nothing_reported);
+  for (StepReport& report : reports_) report.reset();
   for (Index i = 0; i < reports_.size(); ++i) reports_[i].event = saved.wanted[i] != 0 ? 1.0 : 0.0;
   chatter_->set_seen({saved.seen.begin(), saved.seen.end()});
   untold_ = {saved.untold.begin(), saved.untold.end()};

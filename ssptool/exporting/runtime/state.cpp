@@ -115,6 +115,8 @@ void visit(Visitor& each, SavedIteration& iteration) {
   each(accepted.open_signal);
   each(accepted.open_time);
   each(accepted.grows);
+  each(accepted.steps);
+  each(accepted.unplanned);
 }
 
 // The name of the function that refused is of no use any more.

@@ -59,6 +59,7 @@ void System::build_kernel() {
   if (plan_.ode && !plan_.ode->alone) {
     component_ = std::make_unique<OdeComponent>(*kernel_);
     StepReport* const report = plan_.at_events && plan_.at_events->with_ode ? &reports_.back() : nullptr;
+    if (report != nullptr) report->returns = 1.0;
     kernel_->add(kernel_->members.member_of(component_->table(report)));
   }
   checkpoint_ = std::make_unique<Checkpoint>(parts_, component_.get());
@@ -83,7 +84,10 @@ Member System::member_of(Part& part) {
   table.inputs = plan.inputs;
   table.outputs = plan.outputs;
   table.environment = part.environment;
-  if (plan.event_mode) table.report = &reports_[kernel_->members.size()];
+  if (plan.event_mode) {
+    table.report = &reports_[kernel_->members.size()];
+    table.report->returns = plan.returns_early ? 1.0 : 0.0;
+  }
   table.exchanged_at_events = types_at_events(kernel_->members.size());
   table.substeps = plan.substeps;
   return kernel_->members.member_of(std::move(table));
@@ -247,7 +251,11 @@ std::string System::explain(const Outcome& outcome, double t) const {
   const auto name = [&] { return "component " + parts_[static_cast<std::size_t>(outcome.instance)]->plan().name; };
   const auto signal = [&] { return plan_.signals[static_cast<std::size_t>(outcome.slot)]; };
   switch (outcome.code) {
-    case Code::fmi: return name() + ": " + outcome.function + " returned " + word(outcome.fmi_status) + at;
+    case Code::fmi: {
+      const bool flag = std::string_view(outcome.function).find(':') != std::string_view::npos;
+      return name() + ": " + outcome.function +
+             (flag ? std::string(" contradicts the step") : " returned " + word(outcome.fmi_status)) + at;
+    }
     case Code::nonfinite: return name() + ": " + signal() + " is not finite (from " + outcome.function + ")" + at;
     case Code::range:
       return name() + ": " + signal() + " does not fit the type of the input (" + outcome.function + ")" + at;

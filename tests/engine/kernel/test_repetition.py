@@ -212,11 +212,11 @@ def test_what_noise_explains_is_accepted_and_counted(make_kernel, mocks):
 def test_a_step_that_does_not_converge_is_done_with_strong_damping(make_kernel, mocks):
     """x' = −60 x: the gain of plain iterations is −3; Aitken's relaxation of one unknown is exact."""
     system = System(make_kernel, mocks, ALONE, rule=PLAIN, retreats=True)
-    outcome, rows = system.run(10)
+    outcome, rows = system.run(9)
     accepted = system.kernel.accepted_steps(0)
-    assert outcome.ok and (accepted.damped, accepted.damped_from, accepted.unrepeated) == (10, 0.0, 0)
-    assert (accepted.failed, accepted.failed_damped) == (10, 0)
-    assert rows == pytest.approx(trapezoidal(ALONE, 10, np.ones(1)), abs=1e-8)
+    assert outcome.ok and (accepted.damped, accepted.damped_from, accepted.unrepeated) == (9, 0.0, 0)
+    assert (accepted.failed, accepted.failed_damped) == (9, 0)
+    assert rows == pytest.approx(trapezoidal(ALONE, 9, np.ones(1)), abs=1e-8)
     # Plain ones until 1e6 times as far apart as at first (3¹³ > 1e6), and after three failures but one; then those that
     # are damped.
     counts = system.kernel.iterations()
@@ -224,20 +224,76 @@ def test_a_step_that_does_not_converge_is_done_with_strong_damping(make_kernel, 
     system.kernel.release()
 
 
+def test_the_tenth_step_that_is_not_done_as_planned_is_too_many(make_kernel, mocks):
+    system = System(make_kernel, mocks, ALONE, rule=PLAIN, retreats=True)
+    outcome, _ = system.run(25)
+    accepted = system.kernel.accepted_steps(0)
+    assert (outcome.code, outcome.steps) == (Code.COUPLING, 9)
+    assert (accepted.steps, accepted.unplanned, accepted.damped) == (10, 10, 10)
+    assert not system.kernel.iteration_report(0).escaped
+    system.kernel.release()
+
+
+def test_a_hundredth_of_the_steps_need_not_be_done_as_planned(make_kernel, mocks):
+    system = System(make_kernel, mocks, ALONE, rule=PLAIN, retreats=True)
+    system.kernel.set_accepted_steps(0, AcceptedSteps(steps=1100, unplanned=10))
+    outcome, _ = system.run(25)
+    assert (outcome.code, outcome.steps) == (Code.COUPLING, 1)  # 11 of 1101 are fewer than a hundredth, 12 of 1102 more
+    system.kernel.release()
+
+
+def test_newton_solves_a_step_that_strong_damping_does_not(make_kernel, mocks):
+    """Two iterations are enough for Newton's method, since the step is linear, and for nothing else."""
+    system = System(make_kernel, mocks, STIFF, retreats=True, max_iterations=2, plain_iterations=1)
+    outcome, rows = system.run(9)
+    accepted = system.kernel.accepted_steps(0)
+    assert outcome.ok and (accepted.damped, accepted.unrepeated) == (9, 0)
+    assert rows == pytest.approx(trapezoidal(STIFF, 9, np.ones(2)), abs=1e-7)
+    system.kernel.release()
+
+
+def test_growth_of_steps_that_are_solved_is_accepted(make_kernel, mocks):
+    """x' = 60 x: the trapezoidal rule makes of each step (1 + 3) / (1 − 3) = −2."""
+    matrix = ring(60.0)
+    system = System(make_kernel, mocks, matrix, rule=PLAIN, retreats=True, x=[1e3])
+    outcome, rows = system.run(9)
+    assert outcome.ok and system.kernel.accepted_steps(0).damped == 9
+    assert rows == pytest.approx(trapezoidal(matrix, 9, np.array([1e3])), rel=1e-6)
+    system.kernel.release()
+
+
+def singular(*gains):
+    """A ring in which one pass makes of a change this very change, so that no iteration finds an end."""
+    matrix = ring(*gains)
+    assert np.prod(gains) * (H / 2) ** len(gains) == pytest.approx(1.0)
+    return matrix
+
+
 def test_a_step_that_nothing_helps_is_done_once_with_extrapolated_inputs(make_kernel, mocks):
-    """In two iterations nothing converges; lines through the accepted points are what is left of the coupling."""
-    system = System(make_kernel, mocks, ring(-6.0, 8.0), retreats=True, max_iterations=2, plain_iterations=1)
+    """Lines through the accepted points are what is left of the coupling."""
+    matrix = singular(16.0, 25.0)
+    system = System(make_kernel, mocks, matrix, retreats=True, max_iterations=2, plain_iterations=1)
     outcome, rows = system.run(6)
     accepted = system.kernel.accepted_steps(0)
     assert outcome.ok and (accepted.unrepeated, accepted.unrepeated_from, accepted.damped) == (6, 0.0, 0)
     assert accepted.failed == 6 and accepted.failed_damped == 6
-    matrix, states = ring(-6.0, 8.0), [np.ones(2), np.ones(2)]  # the first step knows one point
+    states = [np.ones(2), np.ones(2)]  # the first step knows one point
     for row in rows:
         slope = states[-1] + (states[-1] - states[-2]) / 2
         assert row == pytest.approx(states[-1] + H * matrix @ slope)
         states.append(row)
     # After three failures in a row, one iteration and the step itself.
     assert system.kernel.iterations().tolist() == [3, 3, 3, 2, 2, 2]
+    system.kernel.release()
+
+
+def test_a_step_that_nothing_helps_must_not_lead_far_beyond_all_before(make_kernel, mocks):
+    """20 x₀, of nominal value 2, grows from 0 to 20 · 0.1 · 20 x₁ = 4000 in the first step."""
+    matrix = singular(20.0, 20.0)
+    system = System(make_kernel, mocks, matrix, x=[0.0, 100.0], retreats=True, max_iterations=2, plain_iterations=1)
+    outcome, _ = system.run(6)
+    assert (outcome.code, outcome.steps) == (Code.COUPLING, 0)
+    assert system.kernel.iteration_report(0).escaped and system.kernel.accepted_steps(0).unrepeated == 1
     system.kernel.release()
 
 

@@ -28,7 +28,7 @@ def chain(make_kernel, mocks, count=2):
 
 
 @pytest.mark.parametrize(("function", "name"), [(SET, 0), (GET, 1), (DO_STEP, 2)])
-@pytest.mark.parametrize("status", [2, 3, 4])
+@pytest.mark.parametrize("status", [2, 3, 4, 5])
 def test_a_failing_call_stops_the_step_and_is_named(make_kernel, mocks, function, name, status):
     kernel, (first, second, third), group = chain(make_kernel, mocks, 3)
     second.refuse(function, status)

@@ -84,13 +84,16 @@ def test_both_kernels_accept_the_same_bits(tmp_path):
     assert traces[0].y.tobytes() == traces[1].y.tobytes()
 
 
-def test_a_step_that_does_not_converge_is_done_without_iterations_where_nobody_asked_for_them(tmp_path):
-    """Noise of half the size of the force cannot be accepted as the end of an iteration."""
+def test_a_run_whose_steps_do_not_converge_is_not_completed(tmp_path):
+    """Noise of half the size of the force cannot be accepted as the end of an iteration; without one, it makes up at
+    most 5e-2 · 0.2 / (m ω) = 4 Z0.
+    """
     result = simulate(noisy(tmp_path, 5e-2))
-    assert result.ok
-    (note,) = result.notes
-    assert "M, S did not converge and were done without iterations, with extrapolated inputs" in note
-    assert np.all(np.abs(result.trace["M.z"]) < 5 * Z0)  # that noise makes up at most 5e-2 · 0.2 / (m ω) = 4 Z0
+    assert not result.ok
+    assert "10 of 10 macro steps of M, S did not converge as planned" in result.failure.message
+    assert "10 with extrapolated inputs" in result.failure.message and "--master jacobi" in result.failure.advice
+    other = simulate(tmp_path / "system", master="jacobi").unwrap()
+    assert np.all(np.abs(other["M.z"]) < 5 * Z0)
 
 
 def test_a_master_that_was_asked_for_fails_with_the_right_word(tmp_path):

@@ -26,7 +26,7 @@ nb::object vocabulary(const char* name) { return nb::module_::import_("ssptool.e
 
 nb::object to_python(IterationReport report) {
   return vocabulary("IterationReport")(report.left_domain, report.first, report.least, report.noise, report.worst,
-                                       report.stagnates, report.grows, array(std::move(report.best)),
+                                       report.stagnates, report.grows, report.escaped, array(std::move(report.best)),
                                        array(std::move(report.change)), columns(std::move(report.judged), 2));
 }
 
@@ -34,7 +34,7 @@ nb::object to_python(const AcceptedSteps& steps) {
   return vocabulary("AcceptedSteps")(steps.floor, steps.noisy, steps.level, steps.signal, steps.time, steps.damped,
                                      steps.damped_from, steps.unrepeated, steps.unrepeated_from, steps.failed,
                                      steps.failed_damped, steps.unconverged, steps.residual, steps.open_signal,
-                                     steps.open_time, steps.grows);
+                                     steps.open_time, steps.grows, steps.steps, steps.unplanned);
 }
 
 AcceptedSteps accepted_from(nb::handle steps) {
@@ -55,7 +55,9 @@ AcceptedSteps accepted_from(nb::handle steps) {
           .residual = number("residual"),
           .open_signal = count("open_signal"),
           .open_time = number("open_time"),
-          .grows = attribute<bool>(steps, "grows")};
+          .grows = attribute<bool>(steps, "grows"),
+          .steps = count("steps"),
+          .unplanned = count("unplanned")};
 }
 
 nb::object to_python(IterationMemory memory, std::size_t unknowns) {

@@ -52,7 +52,7 @@ StepReport* report(nb::handle table) {
   const nb::object array = table.attr("report");
   if (array.is_none()) return nullptr;
   const auto numbers = nb::cast<Numbers>(array);
-  if (numbers.size() * sizeof(double) != sizeof(StepReport)) throw std::invalid_argument("a report has three numbers");
+  if (numbers.size() * sizeof(double) != sizeof(StepReport)) throw std::invalid_argument("a report has five numbers");
   return reinterpret_cast<StepReport*>(numbers.data());
 }
 

@@ -103,11 +103,14 @@ struct AcceptedSteps {
   std::int64_t open_signal = 0;
   double open_time = 0.0;
   bool grows = false;
+  std::int64_t steps = 0, unplanned = 0;
 
   void note_noise(double t, double largest, std::size_t unknown) noexcept;
   void note_damped(double t) noexcept;
   void note_unrepeated(double t) noexcept;
   void note_unconverged(double t, double largest, std::size_t unknown, bool growing) noexcept;
+  // More steps were done otherwise than planned than are an exception.
+  [[nodiscard]] bool too_many_unplanned() const noexcept;
 };
 
 // Columns one after the other, each of as many numbers as there are unknowns.
@@ -127,6 +130,7 @@ struct IterationReport {
   double first, least, noise;
   std::size_t worst;
   bool stagnates, grows;
+  bool escaped;
   std::vector<double> best, change;
   std::vector<double> judged;  // two numbers for each iterate
 };

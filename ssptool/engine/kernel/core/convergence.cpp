@@ -16,6 +16,8 @@ constexpr double growth_limit = 1e6;
 constexpr double fall = 0.5;
 constexpr double noise_margin = 10.0;
 constexpr double misses_within = 50.0;
+constexpr std::int64_t few_unplanned = 10;
+constexpr double unplanned_share = 100.0;
 
 bool same(std::span<const double> x, std::span<const double> found) noexcept {
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -174,6 +176,7 @@ void AcceptedSteps::note_noise(double t, double largest, std::size_t unknown) no
 }
 
 void AcceptedSteps::note_damped(double t) noexcept {
+  ++unplanned;
   if (damped++ == 0) damped_from = t;
   failed_damped = 0;
 }
@@ -187,7 +190,12 @@ void AcceptedSteps::note_unconverged(double t, double largest, std::size_t unkno
   open_time = t;
 }
 
+bool AcceptedSteps::too_many_unplanned() const noexcept {
+  return unplanned >= few_unplanned && unplanned_share * static_cast<double>(unplanned) > static_cast<double>(steps);
+}
+
 void AcceptedSteps::note_unrepeated(double t) noexcept {
+  ++unplanned;
   if (unrepeated++ == 0) unrepeated_from = t;
   ++failed_damped;
 }

@@ -1,6 +1,8 @@
 // FMI 3.0 co-simulation. In event mode, what a step says goes to a report.
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 #include "instance.hpp"
 
@@ -111,25 +113,56 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   void expect_set_states() noexcept override { state_.expect_others(); }
 
  private:
+  // What one call of fmi3DoStep says of the step.
+  struct Told {
+    bool event = false, ends = false, early = false;
+    double reached = unwritten;  // where it has ended [s]
+  };
+
   Failure do_step(double t, double h) noexcept {
     if (report_ != nullptr && report_->waits != 0.0) return {};
     // The step in which it was said was a valid one; after it there is none, unless it has been taken back.
     if (t >= ends_from_) return {to_end, 0};
-    bool event = false;
-    bool ends = false;
-    bool early = false;
-    double reached = t;
-    const int status = do_step_(reals.component(), t, h, !state_.matters(), &event, &ends, &early, &reached);
-    ends_from_ = ends ? t + 0.5 * ((early ? reached : t + h) - t) : never;
-    if (status > fmi::warning) return {"fmi3DoStep", status};
-    if (report_ != nullptr) {
-      report_->event = event || early ? 1.0 : 0.0;
-      report_->reached = early ? reached : t + h;
-    } else if (early) {
-      return {ends ? to_end : "fmi3DoStep:earlyReturn", status};
-    } else if (event) {
-      return {"fmi3DoStep:eventHandlingNeeded", status};
+    Told told;
+    if (const Failure failure = call(t, h, told)) return failure;
+    ends_from_ = told.ends ? t + 0.5 * (told.reached - t) : never;
+    if (report_ == nullptr) {
+      if (told.early) return {told.ends ? to_end : early_return, 0};
+      return told.event ? Failure{"fmi3DoStep:eventHandlingNeeded", 0} : Failure{};
     }
+    const bool event = told.event || told.early;
+    if (report_->returns == 0.0)
+      if (const Failure failure = complete(t, h, told)) return failure;
+    report_->event = event || told.event ? 1.0 : 0.0;
+    report_->reached = told.reached;
+    return {};
+  }
+
+  // A step that the FMU has ended early although it may not: others cannot go back, so it goes on alone.
+  Failure complete(double t, double h, Told& told) noexcept {
+    const double end = t + h, near_end = end - close * h;
+    if (!(told.reached < near_end)) return {};
+    for (double from = t; told.reached < near_end;) {
+      if (told.ends) return {to_end, 0};
+      if (told.reached <= from + close * h) return {early_return, 0};
+      from = std::exchange(told, {}).reached;
+      if (const Failure failure = call(from, end - from, told)) return failure;
+    }
+    ends_from_ = told.ends ? t + 0.5 * h : never;
+    report_->resumed += 1.0;
+    return {};
+  }
+
+  // Times that contradict the step, or the flags, are refused.
+  Failure call(double t, double h, Told& told) noexcept {
+    const int status =
+        do_step_(reals.component(), t, h, !state_.matters(), &told.event, &told.ends, &told.early, &told.reached);
+    if (status > fmi::warning) return {"fmi3DoStep", status};
+    const double end = t + h;
+    const bool plausible = told.early ? told.reached >= t - close * h && told.reached <= end + close * h
+                                      : std::isnan(told.reached) || std::abs(told.reached - end) <= inexact * h;
+    if (!plausible) return {"fmi3DoStep:lastSuccessfulTime", 0};
+    if (!told.early) told.reached = end;
     return {};
   }
 
@@ -143,6 +176,10 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   }
 
   static constexpr const char* to_end = "fmi3DoStep:terminateSimulation";
+  static constexpr const char* early_return = "fmi3DoStep:earlyReturn";
+  static constexpr double unwritten = std::numeric_limits<double>::quiet_NaN();
+  // Of the size of a step: what is the same time, and by how much an FMU may be off that adds up its own steps.
+  static constexpr double close = 1e-9, inexact = 1e-2;
   static constexpr double never = std::numeric_limits<double>::infinity();
 
   fmi::v3::DoStep* do_step_;

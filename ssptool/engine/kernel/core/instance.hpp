@@ -317,6 +317,13 @@ struct StepReport {
   double event;    // not 0: an event is to be handled where the step has ended
   double reached;  // where that is [s]
   double waits;    // not 0: the instance is where the step ends already, and does nothing in it
+  double returns;  // not 0: the FMU may return early
+  double resumed;  // steps that it has ended early although it may not, and that were completed with it alone
+
+  void reset() noexcept {
+    event = waits = 0.0;
+    reached = std::numeric_limits<double>::quiet_NaN();
+  }
 };
 
 // `inputs` are those of type Float64, with `values` in all; `types` those of all other variables. Without a report, a

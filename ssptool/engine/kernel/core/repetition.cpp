@@ -1,10 +1,13 @@
 #include "repetition.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
 #include "fmi.hpp"
+#include "loop_solvers.hpp"
+#include "special_numbers.hpp"
 
 namespace ssptool {
 
@@ -13,6 +16,36 @@ namespace {
 // repetition.py says of each what it is.
 constexpr double strong_damping = 0.1;
 constexpr std::int64_t tried = 3;
+constexpr double growth_of_unplanned = 1e3;
+constexpr std::int64_t newton_iterations = 10;
+constexpr double newton_difference = 0x1p-26;
+
+// What a step makes of the unknowns at its end; nan where it fails.
+class StepFunction final : public LoopFunction {
+ public:
+  StepFunction(const IterationCalls& calls, Attempts& attempts, const MacroStep& step)
+      : calls_(calls), attempts_(attempts), step_(step) {}
+
+  std::vector<double> value(std::span<const double> x) override {
+    std::vector<double> found(x.size(), nan);
+    if (given_up_) return found;
+    ++evaluations;
+    if (attempts_.restore(calls_) && attempts_.attempt(calls_, x, step_))
+      attempts_.find(calls_, found);
+    else
+      given_up_ = attempts_.is_final();
+    return found;
+  }
+  std::vector<double> product(std::span<const double> seed) override { return {seed.begin(), seed.end()}; }
+
+  std::int64_t evaluations = 0;
+
+ private:
+  const IterationCalls& calls_;
+  Attempts& attempts_;
+  MacroStep step_;
+  bool given_up_ = false;  // no other iterate helps
+};
 
 }  // namespace
 
@@ -80,16 +113,20 @@ Repetition::Repetition(IterationCalls calls, Attempts& attempts)
       x_(calls_.unknowns.size()),
       found_(x_),
       scaled_(x_),
-      scaled_found_(x_) {}
+      scaled_found_(x_),
+      sizes_(calls_.nominal) {}
 
 Repetition::Done Repetition::step(const MacroStep& step) noexcept {
   present_ = step;
   iterations_ = 1;
-  left_domain_ = false;
+  left_domain_ = escaped_ = false;
+  ++accepted.steps;
   agreement_.begin(accepted.floor);
   if (!attempts_.save(calls_)) return failed();
   attempts_.predict(calls_, calls_.prediction, step.h, x_);
   attempts_.exchange(calls_);
+  attempts_.find(calls_, found_);
+  see_sizes(found_);
   acceleration_.begin();
   bool went_well = attempts_.attempt(calls_, x_, step);
   while (went_well) {
@@ -173,21 +210,47 @@ Repetition::Done Repetition::carried_away() noexcept {
   return iterations_ == 1 || attempts_.is_final() ? failed() : retreat();
 }
 
-// Repeat the step with stronger damping, else do it once, unless the user asked for this method.
+// Repeat the step with stronger damping, by Newton's method, else do it once, unless the user asked for this method.
 Repetition::Done Repetition::retreat() noexcept {
   if (!calls_.retreats) {
     left_domain_ = attempts_.outcome().code != Code::coupling;
     return failed();
   }
   ++accepted.failed;
-  if (const std::int64_t more = accepted.failed_damped < tried ? damped() : 0; more > 0) {
+  std::int64_t more = 0;
+  if (accepted.failed_damped < tried) {
+    more = damped();
+    if (more == 0 && !attempts_.is_final()) more = by_newton();
+  }
+  if (more > 0) {
     accepted.note_damped(present_.t);
-    return iterations_ + more;
+    return otherwise(iterations_ + more);
   }
   attempts_.predict(calls_, 1, present_.h, x_);
   if (!again(x_)) return failed();
   accepted.note_unrepeated(present_.t);
-  return iterations_ + 1;
+  attempts_.find(calls_, found_);
+  escaped_ = escapes();
+  return otherwise(iterations_ + 1);
+}
+
+// A step that was not done as planned, of which there may be few.
+Repetition::Done Repetition::otherwise(std::int64_t iterations) noexcept {
+  if (!escaped_ && !accepted.too_many_unplanned()) return iterations;
+  attempts_.outcome() = {.code = Code::coupling};
+  iterations_ = iterations;
+  return failed();
+}
+
+void Repetition::see_sizes(std::span<const double> values) noexcept {
+  for (std::size_t i = 0; i < sizes_.size(); ++i) sizes_[i] = std::max(sizes_[i], std::abs(values[i]));
+}
+
+// A step without agreement leads to values that are beyond all before.
+bool Repetition::escapes() const noexcept {
+  for (std::size_t i = 0; i < sizes_.size(); ++i)
+    if (!(std::abs(found_[i]) <= growth_of_unplanned * sizes_[i])) return true;
+  return false;
 }
 
 // Iterations of this step that start with a strong damping; 0: they do not converge either.
@@ -203,6 +266,24 @@ std::int64_t Repetition::damped() noexcept {
     propose(damping_, false);
   }
   return 0;
+}
+
+// Iterations of this step by Newton's method with differences; 0: it does not converge.
+std::int64_t Repetition::by_newton() {
+  StepFunction g(calls_, attempts_, present_);
+  const std::size_t m = x_.size();
+  const FiniteDifferences differences(Pattern(m, m, true), newton_difference);
+  const Domain domain{calls_.nominal, std::vector<double>(m, -infinity), std::vector<double>(m, infinity)};
+  double limit = calls_.measures.front().limit;
+  for (const MeasureLimit& one : calls_.measures) limit = std::min(limit, one.limit);
+  attempts_.predict(calls_, 1, present_.h, x_);
+  const Solution solution = Newton(differences, {.rtol = limit}, newton_iterations).solve(g, x_, domain, {});
+  if (!solution.converged() || attempts_.is_final()) return 0;
+  std::copy(solution.x.begin(), solution.x.end(), x_.begin());
+  if (!again(x_)) return 0;
+  attempts_.find(calls_, found_);
+  damped_agreement_.begin(0.0);
+  return damped_agreement_.reached(x_, found_) ? g.evaluations + 1 : 0;
 }
 
 Repetition::Done Repetition::failed() noexcept {
@@ -221,6 +302,7 @@ IterationReport Repetition::report() const {
           .worst = agreement_.worst(),
           .stagnates = agreement_.stagnates(),
           .grows = agreement_.grows(),
+          .escaped = escaped_,
           .best = copied(agreement_.best()),
           .change = copied(agreement_.change()),
           .judged = copied(agreement_.judged())};

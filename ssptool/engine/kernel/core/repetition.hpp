@@ -93,6 +93,10 @@ class Repetition {
   Done carried_away() noexcept;
   Done retreat() noexcept;
   [[nodiscard]] std::int64_t damped() noexcept;
+  [[nodiscard]] std::int64_t by_newton();
+  Done otherwise(std::int64_t iterations) noexcept;
+  void see_sizes(std::span<const double> values) noexcept;
+  [[nodiscard]] bool escapes() const noexcept;
   Done failed() noexcept;
 
   IterationCalls calls_;
@@ -102,9 +106,10 @@ class Repetition {
   Acceleration acceleration_, damping_;
   std::vector<double> x_, found_;
   std::vector<double> scaled_, scaled_found_;  // the same in nominal values
+  std::vector<double> sizes_;                  // the largest that each unknown was at the start of a step
   MacroStep present_{};
   std::int64_t iterations_ = 0;
-  bool left_domain_ = false;
+  bool left_domain_ = false, escaped_ = false;
 };
 
 }  // namespace ssptool

@@ -7,6 +7,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from ssptool.engine.kernel.calls import AcceptedSteps, Floats, IterationReport, MeasureKind, MeasureLimit
+from ssptool.engine.kernel.solutions import Convergence
 from ssptool.engine.kernel.twin.acceleration import BeginsSteps
 from ssptool.engine.kernel.twin.convergence import (
     NOISE_LIMIT,
@@ -15,6 +16,8 @@ from ssptool.engine.kernel.twin.convergence import (
     counting_judge,
     judge_of,
 )
+from ssptool.engine.kernel.twin.jacobians import Domain, FiniteDifferences
+from ssptool.engine.kernel.twin.loop_solvers import Newton
 from ssptool.engine.kernel.twin.proposals import AitkenRelaxation
 
 STRONG_DAMPING = 0.1
@@ -22,6 +25,12 @@ STRONG_DAMPING = 0.1
 
 TRIED = 3
 """After so many steps in a row that a method has not done, the next one is taken at once."""
+
+GROWTH_OF_UNPLANNED = 1e3
+"""A step without agreement that leads beyond so many times the largest values so far is not accepted."""
+
+NEWTON_ITERATIONS = 10
+"""Limit of Newton's method, which takes 2 if the step is linear in its unknowns."""
 
 Trouble = TypeVar("Trouble")
 Trouble_co = TypeVar("Trouble_co", covariant=True)
@@ -101,6 +110,8 @@ class Repetition(Generic[Trouble]):
         Of the last step.
     left_domain
         The last step failed at an iterate, not at values that need be part of the solution.
+    escaped
+        The last step was done without repetition, and leads to values far beyond all before.
     """
 
     def __init__(
@@ -111,8 +122,9 @@ class Repetition(Generic[Trouble]):
         self.switch = PlainIterationSwitch(method.limits.plain_iterations)
         self.agreement = self._begin_agreement()
         self.iterations = 0
-        self.left_domain = False
+        self.left_domain = self.escaped = False
         self._t = self._h = 0.0
+        self._sizes = np.array(nominal, dtype=float)
 
     def _begin_agreement(self, floor: float = 0.0) -> Agreement:
         count = self._method.limits.count
@@ -130,6 +142,7 @@ class Repetition(Generic[Trouble]):
             found.worst,
             found.stagnates,
             found.grows,
+            self.escaped,
             found.best,
             found.change,
             np.array(found.judged).reshape(-1, 2),
@@ -140,12 +153,14 @@ class Repetition(Generic[Trouble]):
         failed.
         """
         operations, nominal = self._operations, self._nominal
-        self._t, self._h, self.iterations, self.left_domain = t, h, 1, False
+        self._t, self._h, self.iterations, self.left_domain, self.escaped = t, h, 1, False, False
+        self.accepted.steps += 1
         self.agreement = agreement = self._begin_agreement(self.accepted.floor)
         if trouble := operations.save():
             return trouble
         x = operations.predict(self._method.limits.prediction)
         operations.exchange()
+        self._sizes = np.maximum(self._sizes, np.abs(operations.found()))
         propose = self._method.rule.begin()
         trouble = operations.attempt(x)
         while trouble is None:
@@ -219,19 +234,55 @@ class Repetition(Generic[Trouble]):
         return trouble if self.iterations == 1 or self._operations.is_final() else self._retreat(trouble)
 
     def _retreat(self, trouble: Trouble | None) -> "int | Trouble | None":
-        """Repeat the step with stronger damping, else do it once, unless the user asked for this method."""
+        """Repeat the step with stronger damping, by Newton's method, else do it once, unless the user asked for this
+        method.
+        """
         accepted = self.accepted
         if not self._method.limits.retreats:
             self.left_domain = trouble is not None
             return trouble
         accepted.failed += 1
-        if accepted.failed_damped < TRIED and (damped := self._damped()):
+        more = 0
+        if accepted.failed_damped < TRIED:
+            more = self._damped() or (0 if self._operations.is_final() else self._by_newton())
+        if more:
             accepted.note_damped(self._t)
-            return self.iterations + damped
+            return self._otherwise(self.iterations + more)
         if trouble := self._again(self._operations.predict(1)):
             return trouble
         accepted.note_unrepeated(self._t)
-        return self.iterations + 1
+        self.escaped = not np.all(np.abs(self._operations.found()) <= GROWTH_OF_UNPLANNED * self._sizes)
+        return self._otherwise(self.iterations + 1)
+
+    def _otherwise(self, iterations: int) -> int | None:
+        """A step that was not done as planned, of which there may be few."""
+        if not self.escaped and not self.accepted.too_many_unplanned:
+            return iterations
+        self.iterations = iterations
+        return None
+
+    def _by_newton(self) -> int:
+        """Iterations of this step by Newton's method with differences; 0: it does not converge."""
+        operations, nominal, size = self._operations, self._nominal, len(self._nominal)
+        evaluations, given_up = 0, False
+
+        def g(x: Floats) -> Floats:
+            nonlocal evaluations, given_up
+            if given_up:
+                return np.full(size, np.nan)
+            evaluations += 1
+            if self._again(x) is None:
+                return operations.found()
+            given_up = operations.is_final()
+            return np.full(size, np.nan)
+
+        limit = min(one.limit for one in self._method.limits.measures)
+        domain = Domain(nominal, np.full(size, -np.inf), np.full(size, np.inf))
+        newton = Newton(FiniteDifferences(), Convergence(limit), NEWTON_ITERATIONS)
+        solution = newton.solve(g, operations.predict(1), domain)
+        if not solution.converged or given_up or self._again(solution.x) is not None:
+            return 0
+        return evaluations + 1 if self._begin_agreement().reached(solution.x, operations.found()) else 0
 
     def _damped(self) -> int:
         """Iterations of this step that start with a strong damping; 0: they do not converge either."""

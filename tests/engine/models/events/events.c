@@ -138,6 +138,12 @@ static void sample_inputs(Instance *self, double t, double h)
             now->slope[i] = (first[i] - now->real[i]) / h;
 }
 
+__attribute__((weak)) Lie model_lie(const State *s)
+{
+    (void)s;
+    return NONE;
+}
+
 fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3Boolean final, fmi3Boolean *event,
                       fmi3Boolean *terminate, fmi3Boolean *early, fmi3Float64 *reached)
 {
@@ -147,10 +153,17 @@ fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3B
     *event = *terminate = *early = false;
     if (fabs(t - self->now.t) > 1e-9)
         return refuse(self, __func__, "the step does not begin where the instance is", 0);
+    const Lie lie = model_lie(&self->now);
+    const bool returns = lie == RETURNS_UNASKED || (self->event_mode && self->early_return);
+    if (lie == NO_PROGRESS) {
+        *early = true;
+        *reached = t;
+        return fmi3OK;
+    }
     sample_inputs(self, t, h);
     while (model_advance(&self->now, t + h)) {
         *event = self->event_mode;
-        if (self->event_mode && (self->early_return || self->now.t == t + h)) {
+        if (returns || (self->event_mode && self->now.t == t + h)) {
             *early = self->now.t < t + h;
             *reached = self->now.t;
             return fmi3OK;
@@ -160,6 +173,11 @@ fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3B
             ;
     }
     *reached = self->now.t = t + h;
+    *early = lie == EARLY_BEYOND;
+    if (lie == MIDDLE_UNFLAGGED)
+        *reached = t + h / 2;
+    if (lie == BEYOND_UNFLAGGED || lie == EARLY_BEYOND)
+        *reached = t + 2 * h;
     return fmi3OK;
 }
 

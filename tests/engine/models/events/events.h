@@ -38,6 +38,10 @@ typedef struct {
     double slope[MAX_ROWS];                     /* of continuous inputs, over the step that is under way */
 } State;
 
+/* How fmi3DoStep contradicts its flags; models that are honest leave it out. */
+typedef enum { NONE, RETURNS_UNASKED, NO_PROGRESS, MIDDLE_UNFLAGGED, BEYOND_UNFLAGGED, EARLY_BEYOND } Lie;
+Lie model_lie(const State *s);
+
 extern const char *const model_token;
 extern const Row model_rows[];
 extern const size_t model_row_count;

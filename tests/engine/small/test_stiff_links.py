@@ -1,0 +1,105 @@
+"""Heat capacities and conductances whose link is much stiffer than the step: right, or failed, and never absurd."""
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+import ssptool
+from tests.engine.event_mode.systems import write_system
+from tests.engine.small.fmus import Var, make_fmu
+
+BODY = (
+    Var("q", "input", start=0.0),
+    Var("q2", "input", start=0.0),
+    Var("T", "output", start=300.0, initial="exact", needs=[]),
+    Var("C", "parameter", start=1.0),
+)
+LINK = (
+    Var("Ta", "input", start=300.0),
+    Var("Tb", "input", start=300.0),
+    Var("qa", "output", needs=["Ta", "Tb"]),
+    Var("qb", "output", needs=["Ta", "Tb"]),
+    Var("k", "parameter", start=1.0),
+)
+WIRES = [("A.T", "L1.Ta"), ("B.T", "L1.Tb"), ("L1.qa", "A.q"), ("L1.qb", "B.q")]
+WIRES += [("B.T", "L2.Ta"), ("D.T", "L2.Tb"), ("L2.qa", "B.q2"), ("L2.qb", "D.q")]
+CAPACITIES = {"A": 1.0, "B": 10.0, "D": 5.0}
+STARTS = np.array([400.0, 300.0, 300.0])
+
+
+@pytest.fixture(scope="module")
+def fmus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fmus")
+    follows = 'canInterpolateInputs="true"'
+    slopes = "double slope[2];"
+    make_fmu(
+        folder / "Body.fmu",
+        BODY,
+        me=None,
+        cs=follows,
+        own=slopes,
+        lead="if (order != 1) return ERROR; v->slope[r == VR_q2] = x; return OK;",
+        step="double q = v->q + v->q2, rate = v->slope[0] + v->slope[1]; v->T += (q * h + rate * h * h / 2) / v->C;"
+        " v->q += v->slope[0] * h; v->q2 += v->slope[1] * h; v->time = t + h; return OK;",
+    )
+    make_fmu(
+        folder / "Link.fmu",
+        LINK,
+        me=None,
+        cs=follows,
+        own=slopes,
+        calc="v->qb = v->k * (v->Ta - v->Tb); v->qa = -v->qb;",
+        lead="if (order != 1) return ERROR; v->slope[r == VR_Tb] = x; return OK;",
+        step="v->Ta += v->slope[0] * h; v->Tb += v->slope[1] * h; v->time = t + h; return OK;",
+    )
+    return folder
+
+
+@pytest.fixture
+def line(fmus, tmp_path):
+    parts = {"A": "Body", "L1": "Link", "B": "Body", "L2": "Link", "D": "Body"}
+    return write_system(tmp_path / "line", fmus, parts, WIRES)
+
+
+def simulate(folder, k, **settings):
+    values = {f"{name}.C": str(size) for name, size in CAPACITIES.items()} | {"A.T": "400", "L1.k": str(k), "L2.k": "1"}
+    return ssptool.simulate(
+        folder,
+        start_values=values,
+        settings=ssptool.Settings(stop_time=10.0, step_size=0.01, **settings),
+        isolated=False,
+        output=None,
+    )
+
+
+def exact(k, t):
+    rates = np.array([[-k, k, 0], [k / 10, -(k + 1) / 10, 1 / 10], [0, 1 / 5, -1 / 5]])
+    return np.array([expm(rates * one) @ STARTS for one in t])
+
+
+def temperatures(trace):
+    return np.column_stack([trace[f"{name}.T"] for name in CAPACITIES])
+
+
+def test_a_soft_link_is_exact_to_the_order_of_the_coupling(line):
+    trace = simulate(line, 1.0).unwrap()
+    assert temperatures(trace) == pytest.approx(exact(1.0, trace.t), abs=1e-2)
+
+
+@pytest.mark.parametrize("k", [1e4, 1e5, 1e6, 1e7, 1e8])
+def test_a_stiff_link_never_leads_to_absurd_temperatures_in_a_completed_run(line, k):
+    """Exchange conserves ΣCT, and no temperature is further from equilibrium than the first one was at the start."""
+    result = simulate(line, k)
+    if not result.ok:
+        assert "did not converge as planned" in result.failure.message and "--step-size" in result.failure.advice
+        assert result.failure.time < 10.0
+        return
+    found = temperatures(result.trace)
+    assert found @ list(CAPACITIES.values()) == pytest.approx(4900.0, rel=1e-3)
+    assert np.all(np.abs(found - 4900 / 16) < 100.0)
+
+
+def test_a_run_that_diverges_is_not_completed(line):
+    result = simulate(line, 1e6)
+    assert not result.ok and result.failure.time < 1.0
+    assert "A, L1, B" in result.failure.message.replace("B, L1", "L1, B") or "macro steps of" in result.failure.message
