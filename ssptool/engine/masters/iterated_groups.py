@@ -400,8 +400,8 @@ class IterationFailures:
 
     def _possible(self) -> str:
         return (
-            f"possible remedies: --implementation me, if all FMUs offer model exchange; a smaller --step-size; "
-            f"--acceleration {self._better()}"
+            "possible remedies: --implementation me, if all FMUs offer model exchange; a smaller --step-size; "
+            f"--acceleration {self._better()}, compared with a smaller step size, because stiff coupling may ring"
         )
 
     def _failed(self, iterations: int, report: IterationReport) -> FailedIteration:

@@ -253,8 +253,8 @@ std::string System::explain(const Outcome& outcome, double t) const {
   switch (outcome.code) {
     case Code::fmi: {
       const bool flag = std::string_view(outcome.function).find(':') != std::string_view::npos;
-      return name() + ": " + outcome.function +
-             (flag ? std::string(" contradicts the step") : " returned " + word(outcome.fmi_status)) + at;
+      const std::string answer = flag ? "contradicts the step" : std::string("returned ") + word(outcome.fmi_status);
+      return name() + ": " + outcome.function + " " + answer + at;
     }
     case Code::nonfinite: return name() + ": " + signal() + " is not finite (from " + outcome.function + ")" + at;
     case Code::range:
