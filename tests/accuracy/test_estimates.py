@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from pytest import approx
 
+from ssptool import Trace
 from ssptool.engine.run.accuracy import AccuracyMethod, estimated
-from ssptool.engine.trace import Column, Trace
+from ssptool.engine.trace import Column
 
 
 def runs(*columns, steps=(0.1, 0.05, 0.025), stop=2.0):
