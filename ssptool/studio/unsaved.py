@@ -1,7 +1,6 @@
 """Unsaved edits in a file next to the system, kept when the studio ends before they are saved."""
 
 import hashlib
-import json
 import re
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -16,7 +15,7 @@ from ssptool.documents.saving import replaced_atomically
 from ssptool.documents.storage import MissingEntry, ZipEntries
 from ssptool.editing.names import Sharing
 from ssptool.errors import WrongUsage, abbreviated
-from ssptool.foreign_text import json_content
+from ssptool.foreign_text import json_content, strict_json
 
 Files = Mapping[str, bytes | None]
 
@@ -83,7 +82,7 @@ class UnsavedEdits:
         removed = [name for name, content in contents.items() if content is None]
         stated = {"method": _METHOD, "time": self.time, "before": self.before, "removed": removed}
         with replaced_atomically(self.source) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
-            packed.writestr(_CONTENTS, json.dumps(stated, indent=1))
+            packed.writestr(_CONTENTS, strict_json(stated, indent=1))
             for name, content in contents.items():
                 if content is not None:
                     packed.writestr(name, content)
