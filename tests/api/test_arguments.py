@@ -78,7 +78,7 @@ def test_all_else_is_refused_with_the_units_that_are_known(text):
         ("2", "2"),
         ("a b", "a b"),
         (b"\x00\xff", "00ff"),
-        (float("INF"), "inf"),
+        (float("inf"), "INF"),
         ([1, 2.5], "1 2.5"),
         (np.array([[1, 2], [3, 4]]), "1 2 3 4"),
         (((1, 2), (3, 4)), "1 2 3 4"),
