@@ -15,7 +15,7 @@ from ssptool.documents.foreign_files import read_text
 from ssptool.engine.recording.writer import Tail, UnreadableTrace, Writer
 from ssptool.engine.trace import Column, Floats, StringTable, Trace
 from ssptool.errors import MissingExtra, WrongUsage, disk_trouble
-from ssptool.foreign_text import json_content
+from ssptool.foreign_text import NOT_FINITE, json_content
 from ssptool.working_directory import absolute
 
 
@@ -243,9 +243,25 @@ def read_manifest(path: Path | str) -> Mapping[str, Any]:
         raise UnreadableTrace(path, f"the description of its run cannot be read: {error}") from None
     if not isinstance(manifest, Mapping):
         raise UnreadableTrace(path, "the description of its run is no JSON object")
+    manifest = _with_numbers(manifest, _MANIFEST)
     if fault := next(misfits(manifest, _MANIFEST), ""):
         raise UnreadableTrace(path, f"the description of its run is damaged: {fault}")
     return manifest
+
+
+def _with_numbers(value: Any, expected: Any) -> Any:
+    """The value with numbers in place of the names of those that are not finite, where numbers are expected."""
+    match expected:
+        case tuple() if any(isinstance(one, dict) for one in expected):
+            return _with_numbers(value, expected[0])
+        case dict() if isinstance(value, Mapping):
+            contents = {key.removesuffix("?"): content for key, content in expected.items()}
+            return {key: _with_numbers(one, contents.get(key, object)) for key, one in value.items()}
+        case [content] if isinstance(value, list):
+            return [_with_numbers(one, content) for one in value]
+        case tuple() if float in expected and isinstance(value, str) and value in NOT_FINITE:
+            return float(value)
+    return value
 
 
 _NUMBER, _TEXT_OR_NONE, _NUMBER_OR_NONE = (int, float), (str, NoneType), (int, float, NoneType)
@@ -315,6 +331,7 @@ _MANIFEST: Mapping[str, Any] = {
         "initialization_seconds?": _NUMBER_OR_NONE,
         "real_time_factor?": _NUMBER_OR_NONE,
     },
+    "accuracy?": {"error?": _NUMBER_OR_NONE, "signal?": str, "time?": _NUMBER_OR_NONE, "order?": _NUMBER_OR_NONE},
     "versions?": Mapping,
 }
 """What those who read a manifest rely on: key (with `?`: it may be missing) → type, alternatives, or content."""

@@ -1,8 +1,9 @@
 """Section of a report on an iteration that did not converge: connections with residuals, the loop, and its course."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -111,7 +112,7 @@ def _curves(iteration: Mapping[str, Any]) -> Iterator[ReportPicture]:
     if not curves:
         return
     best = iteration["residual"]
-    history = ResidualHistory(Axis("relative residual"), tuple(curves), None if best is None else _float(best))
+    history = ResidualHistory(Axis("relative residual"), tuple(curves), _float(best) if _is_finite(best) else None)
     title = "The largest relative residual in each iteration, and what is allowed"
     yield ReportPicture(title, page_picture(history.figure(), "residuals", title), "residuals")
 
@@ -124,12 +125,17 @@ def _points(curve: Mapping[str, Any]) -> tuple[np.ndarray, ...]:
 
 
 def _quantity(value: float | None, form: str, unit: str) -> str:
-    return with_unit(_number(value, form), unit) if value is not None else ""
+    text = _number(value, form)
+    return with_unit(text, unit) if text else ""
 
 
 def _number(value: float | None, form: str) -> str:
-    """A number as text; "" for None."""
-    return "" if value is None else format(_float(value), form)
+    """A number as text; "" for None, and for one that is not finite."""
+    return format(_float(value), form) if _is_finite(value) else ""
+
+
+def _is_finite(value: float | None) -> TypeGuard[float]:
+    return value is not None and math.isfinite(_float(value))
 
 
 def _float(value: float) -> float:
