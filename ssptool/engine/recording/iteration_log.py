@@ -1,6 +1,7 @@
 """Iterates of loop solvers and iterated masters, written line by line."""
 
 import csv
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,5 +65,7 @@ class _JsonLines:
 
     def write(self, facts: Sequence[Fact], values: Mapping[str, float], residuals: Mapping[str, float]) -> None:
         line = dict(zip(self.facts, facts, strict=True))
-        line |= {"values": dict(values), "residuals": dict(residuals)}  # type: ignore[dict-item]
+        # A point that was rejected has no residual.
+        known = {name: None if math.isnan(residual) else residual for name, residual in residuals.items()}
+        line |= {"values": dict(values), "residuals": known}  # type: ignore[dict-item]
         self.file.write(json_text(line) + "\n")
