@@ -56,6 +56,13 @@ def test_an_error_that_does_not_fall_is_reported_as_that():
     assert found.error > 0.1
 
 
+def test_of_a_large_difference_the_order_is_not_trusted():
+    """The error 300 h^2 of a range of 2 is 1.5 of it; half the step leaves a quarter, and what else is not known."""
+    found = accuracy((SPEED, lambda t, h: (t - 0.5) * (1 + 150 * h**2)))
+    assert "too large" in found.remark and "--step-size" not in str(found)
+    assert found.error >= 1.5 * 0.1**2 * 100 * 0.9
+
+
 def test_a_signal_that_does_not_move_has_no_error_but_its_rounding():
     signals = [(SPEED, lambda t, h: np.full(len(t), 1e6) * (1 + 1e-15 * h)), (POSITION, lambda t, h: t + h)]
     assert accuracy(*signals).signal == "Motor.x"

@@ -17,10 +17,14 @@ LEAST_ORDER = 0.5
 ASSUMED_ORDER = 1.0
 """Order of which an error is assumed to be where none was observed: the lowest of all methods."""
 
+LARGE = 0.1
+"""Difference, relative to the range, above which an observed order says nothing of smaller steps."""
+
 ROUNDING = 1e-12
 """Range relative to the size of a signal, and difference relative to its range, that rounding may cause."""
 
 
+TOO_LARGE = "the steps are too large for a reliable estimate"
 UNSEEN = "the results do not depend on the step, so there is no coupling error; errors inside the FMUs are not seen"
 
 
@@ -75,7 +79,7 @@ class Accuracy:
         yield f"{what}{_size(error)}{where} ({self._compared()})"
         if self.remark:
             yield self.remark
-        if self.method is AccuracyMethod.HALVED and self.order is not None and self.order >= LEAST_ORDER:
+        elif self.method is AccuracyMethod.HALVED and self.order is not None:
             times = 10 ** (1 / self.order)
             yield f"`--step-size {self.steps[0] / times:.2g}` for a tenth of it takes about {times:.0f} × longer"
 
@@ -155,8 +159,12 @@ def _of_signal(column: Column, t: Floats, values: Sequence[Floats]) -> Accuracy:
     if first.size <= ROUNDING or first.remark:
         return Accuracy(first.size, "", first.time, remark=first.remark)
     order = log2(first.size / others[0].size) if others and 0 < others[0].size < inf > first.size else None
-    remark = "it does not fall with smaller steps" if order is not None and order < LEAST_ORDER else ""
-    falling = ASSUMED_ORDER if order is None else max(order, LEAST_ORDER)
+    if first.size > LARGE:
+        remark, falling = TOO_LARGE, min(order or ASSUMED_ORDER, ASSUMED_ORDER)
+    else:
+        remark, falling = "", ASSUMED_ORDER if order is None else order
+    if order is not None and order < LEAST_ORDER:
+        remark, falling = "it does not fall with smaller steps", LEAST_ORDER
     return Accuracy(first.size / (1 - 2**-falling), "", first.time, order, remark=remark)
 
 
