@@ -162,7 +162,9 @@ def test_a_long_line_without_a_known_place_is_shown_in_part():
 def test_the_excerpt_of_a_file_in_utf_16_is_legible(package: Callable[[Path], Path]):
     path = package(Path(__file__).parent / "SSD-CONN-004" / "fail-two-outputs.ssd")
     structure = path / "SystemStructure.ssd"
-    structure.write_bytes("<?xml version='1.0' encoding='UTF-16'?>\n<ssd/>".encode("utf-16"))
+    text = structure.read_text(encoding="utf-8")
+    root = text[text.index("<", text.startswith("<?xml")) :]
+    structure.write_bytes(f"<?xml version='1.0' encoding='UTF-16'?>\n{root}".encode("utf-16"))
     found = check_path(path)
     assert [found.excerpts[each.position].text for each in found.diagnostics if each.code == "XML-002"] == [
         "<?xml version='1.0' encoding='UTF-16'?>"
