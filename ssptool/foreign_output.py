@@ -11,7 +11,9 @@ import os
 import signal
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any, TextIO
 
 from ssptool.foreign_text import several_lines, without_commands
@@ -33,6 +35,18 @@ _shown: list["ChildOutput"] = []
 """Those of the children that have not been waited for."""
 
 _is_child = False
+
+_unheard: ContextVar[bool] = ContextVar("unheard", default=False)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Show nothing of what children print that are started meanwhile: they repeat what others have done."""
+    token = _unheard.set(True)
+    try:
+        yield
+    finally:
+        _unheard.reset(token)
 
 
 def is_child() -> bool:
@@ -60,7 +74,7 @@ class ChildOutput:
 
     def __init__(self) -> None:
         self._begin, self.end = os.pipe()
-        self._stream: TextIO | None = sys.stderr
+        self._stream: TextIO | None = None if _unheard.get() else sys.stderr
         self._pid = 0
         self._thread = _Reader(target=self._show_all, daemon=True)
 

@@ -29,6 +29,7 @@ from ssptool.engine.trace import StringTable, Trace
 from ssptool.engine.watch import Watch
 from ssptool.errors import ContradictingSettings
 from ssptool.fmu.instance import FmiError
+from ssptool.foreign_output import unheard
 from ssptool.work_in_progress import NOTHING, tell
 from ssptool.working_directory import absolute, kept_working_directory
 
@@ -195,14 +196,15 @@ def _accuracy(
         left = limits
         if limits is not None and limits.seconds is not None:
             left = replace(limits, seconds=max(began + limits.seconds - perf_counter(), 1e-3))
-        finer = run(
-            plan,
-            job.sources,
-            recording=Recording(signals=recording.signals),
-            native=job.native,
-            isolated=limits is not None,
-            limits=left,
-        )
+        with unheard():
+            finer = run(
+                plan,
+                job.sources,
+                recording=Recording(signals=recording.signals),
+                native=job.native,
+                isolated=limits is not None,
+                limits=left,
+            )
         return finer.kept, finer.failure
 
     if job.realtime is not None:
