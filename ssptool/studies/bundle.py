@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from ssptool.child_processes import dumps
-from ssptool.documents.archive import Archive
+from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP
 from ssptool.network.tree import fmu_entry
@@ -42,7 +42,7 @@ def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
         files = dict(_system_files(archive, study, used))
         # So deep that files around the system have their place around it there.
         root = "/".join(["system", *["in"] * max(name.count(UP) for name in files)])
-        named = {posixpath.normpath(f"{root}/{name}"): path for name, path in files.items()}
+        named: dict[str, Path | bytes] = {posixpath.normpath(f"{root}/{name}"): path for name, path in files.items()}
         unused = {posixpath.normpath(f"{root}/{name}") for name in files if not _is_used(name, used)}
         system = archive.default if study.system.suffix.lower() == ".ssd" else ""
         moved = {"parameters": study.parameters, "inputs": study.inputs}
@@ -98,6 +98,7 @@ def _used(archive: Archive, study: Study) -> set[str]:
     needed = {fmu_entry(archive, entry) for structure in package.structures for entry in structure.fmu_files}
     needed |= {file.name for file in package.files}
     needed |= {entry for structure in package.structures for entry in structure.tables()}
+    needed |= {DEFAULT_STRUCTURE} if archive.is_generated else set()
     return {name.partition(NESTING_MARK)[0] for name in needed}
 
 
@@ -106,8 +107,14 @@ def _is_used(name: str, used: Container[str]) -> bool:
     return name in used or any(str(folder) in used for folder in PurePosixPath(name).parents)
 
 
-def _system_files(archive: Archive, study: Study, used: Iterable[str]) -> Iterator[tuple[str, Path]]:
-    """By name: the entries of the archive, and what lies around it; of a lone SSD what that needs."""
+def _system_files(archive: Archive, study: Study, used: Iterable[str]) -> Iterator[tuple[str, Path | bytes]]:
+    """By name: the entries of the archive, and what lies around it; of a lone SSD what that needs; of an FMU or a
+    system of another format its structure and its FMUs.
+    """
+    if archive.is_generated:
+        yield DEFAULT_STRUCTURE, archive.structure().to_bytes()
+        yield from ((name, archive.local_path(name)) for name in archive.names() if name != archive.default)
+        return
     lone = study.system.suffix.lower() == ".ssd"
     names = {*archive.names(), *(name for name in used if lone or name.startswith(UP))}
     for name in sorted(names):
@@ -124,11 +131,10 @@ def _value_files(study: Study, points: Points) -> Iterable[str]:
     return dict.fromkeys(str(value) for column in columns for value in column)
 
 
-def _packed(named: dict[str, Path], study: bytes, unused: Set[str]) -> Bundle:
+def _packed(named: dict[str, Path | bytes], study: bytes, unused: Set[str]) -> Bundle:
     buffer, digests = io.BytesIO(), {}
     with zipfile.ZipFile(buffer, "w") as packed:
-        for name, path in sorted(_files(named)):
-            content = path.read_bytes()
+        for name, content in sorted(_files(named)):
             if name not in unused:
                 digests[name] = hashlib.sha256(content).hexdigest()
             packed.writestr(zipfile.ZipInfo(name, _EARLIEST), content)
@@ -137,10 +143,13 @@ def _packed(named: dict[str, Path], study: bytes, unused: Set[str]) -> Bundle:
     return Bundle(content, hashlib.sha256(content).hexdigest(), digests, frozenset(unused))
 
 
-def _files(named: dict[str, Path]) -> Iterator[tuple[str, Path]]:
-    """Files, and those of folders (FMUs may be unpacked)."""
-    for name, path in named.items():
-        if path.is_dir():
-            yield from ((f"{name}/{p.relative_to(path).as_posix()}", p) for p in path.rglob("*") if p.is_file())
+def _files(named: dict[str, Path | bytes]) -> Iterator[tuple[str, bytes]]:
+    """Contents of files, and of those of folders (FMUs may be unpacked)."""
+    for name, one in named.items():
+        if isinstance(one, bytes):
+            yield name, one
+        elif one.is_dir():
+            inside = (file for file in one.rglob("*") if file.is_file())
+            yield from ((f"{name}/{file.relative_to(one).as_posix()}", file.read_bytes()) for file in inside)
         else:
-            yield name, path
+            yield name, one.read_bytes()
