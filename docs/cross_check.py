@@ -245,8 +245,9 @@ def worst(case: Case) -> str:
         return ""
     if first["half_width"] is None:
         return f"{first['signal']}: {first['verdict']}"
-    deviation = "not finite" if first["deviation"] is None else f"{first['deviation']:.2g}"
-    return f"{first['signal']}: {deviation} ({first['half_width']:.2g})"
+    # What is not finite has the names of xs:double in JSON, which are numbers for Python too.
+    deviation, allowed = (math.nan if one is None else float(one) for one in (first["deviation"], first["half_width"]))
+    return f"{first['signal']}: {f'{deviation:.2g}' if math.isfinite(deviation) else 'not finite'} ({allowed:.2g})"
 
 
 def _pictures(done: Sequence[Case]) -> Iterator[str]:

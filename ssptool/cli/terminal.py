@@ -72,11 +72,12 @@ def _outline(lines: list[str]) -> list[bool]:
 def _filled(line: str, width: int) -> str:
     if len(line) <= width:
         return line
+    longest = max(map(len, line.split()), default=0)
     return "\n".join(
         textwrap.wrap(
             line,
             width,
-            subsequent_indent=" " * _hanging(line, width),
+            subsequent_indent=" " * min(_hanging(line, width), max(width - longest, 0)),
             break_long_words=False,
             break_on_hyphens=False,
             expand_tabs=False,
