@@ -281,7 +281,7 @@ def _run(result: "Result") -> Iterator[Entry]:
         yield "note", note
     for problems in result.problems:
         yield from _logged(problems)
-    if result.accuracy != type(result.accuracy)():
+    if result.accuracy.asked:
         yield "accuracy", str(result.accuracy)
     yield "status", result.status
 

@@ -18,8 +18,8 @@ SSD = "SystemStructure.ssd"
 
 @pytest.fixture
 def plant(tmp_path, monkeypatch):
-    """The oscillator in `world/work/plant`; nothing of `world` is the caller's: the working folder is elsewhere."""
-    plant = tmp_path / "world" / "work" / "plant"
+    """The oscillator in `world/home/plant`; nothing of `world` is the caller's: the working folder is elsewhere."""
+    plant = tmp_path / "world" / "home" / "plant"
     shutil.copytree(SYSTEM, plant, ignore=shutil.ignore_patterns("fmi?", "no_flange"))
     for variant in plant.glob("*.ssd"):
         if variant.name != SSD:
@@ -67,7 +67,7 @@ def test_a_file_outside_is_read_only_if_the_caller_works_there(plant, tmp_path, 
     assert found(plant, "URI-006", allow_outside=[plant.parent])[0][0] == "error"
     monkeypatch.chdir(tmp_path / "world")
     assert [one for one, *_ in found(plant, "URI-006")] == ["warning"]
-    assert ssptool.plan("work/plant")
+    assert ssptool.plan("home/plant")
 
 
 @pytest.mark.parametrize("mark", [".git", ".hg", ".svn"])
@@ -163,7 +163,7 @@ def test_a_link_inside_leads_nowhere_without_permission(plant, tmp_path, monkeyp
     folder = moved_fmu(plant)
     (plant / "resources" / "System1.fmu").symlink_to(folder / "System1.fmu")
     refer(plant, "resources/System1.fmu", "../../fmus/System1.fmu")
-    refer(plant, "../../work/plant/resources/System1.fmu", "resources/System1.fmu")
+    refer(plant, "../../home/plant/resources/System1.fmu", "resources/System1.fmu")
     with pytest.raises((ssptool.InvalidSystem, InvalidDocument)):
         ssptool.plan(plant)
     monkeypatch.chdir(tmp_path / "world")

@@ -66,6 +66,11 @@ class Accuracy:
     steps: tuple[float, ...] = ()
     remark: str = ""
 
+    @property
+    def asked(self) -> bool:
+        """True unless nobody asked for it, or the run failed."""
+        return self != UNCHECKED
+
     def __str__(self) -> str:
         if self.method is AccuracyMethod.NOT_CHECKED:
             return "; ".join(filter(None, (str(self.method), self.remark)))
@@ -133,10 +138,8 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
     compared = np.append(base.t[1:] > base.t[:-1], True) & np.logical_and.reduce([found >= 0 for found in rows])
     if not compared.any():
         return Accuracy(method=method, steps=tuple(steps), remark="the runs have no time in common")
-    t, cells = (
-        base.t[compared],
-        [base.cells[compared], *(one.cells[at[compared]] for one, at in zip(finer, rows, strict=True))],
-    )
+    t = base.t[compared]
+    cells = [base.cells[compared], *(one.cells[at[compared]] for one, at in zip(finer, rows, strict=True))]
     worst = Accuracy(0.0, method=method, steps=tuple(steps))
     for place, column in enumerate(base.columns):
         values = [_numbers(column, one[:, place], trace) for one, trace in zip(cells, traces, strict=True)]

@@ -13,6 +13,7 @@ from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.time_signals import Function, Overridden, TimeSignal
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue
+from ssptool.fmu.instance import FmiError
 from ssptool.work_in_progress import NOTHING, tell
 
 AUTO_SECONDS = 4.0
@@ -87,7 +88,7 @@ class AccuracyCheck:
         tell("checking the accuracy")
         try:
             trace, failure = carry_out(self.replan(settings=finer.settings))
-        except WrongValue as error:
+        except (WrongValue, FmiError) as error:  # an FMU may refuse to be instantiated again
             return None, f"{finer.words} are not possible: {error}"
         finally:
             tell(NOTHING)
