@@ -299,6 +299,7 @@ class Fork:
             raise
         if self.pid == 0:
             try:
+                _leave_exit_handlers()
                 if output is not None:
                     leave_terminal(output.end)
                 work()
@@ -333,6 +334,19 @@ class Fork:
             with suppress(ProcessLookupError, ChildProcessError):
                 os.kill(self.pid, _KILL)
                 self.wait()
+
+
+def _leave_exit_handlers() -> None:
+    """Let an FMU that calls `exit` end this copy with its status, whatever the parent has registered for its own end.
+
+    Handlers run from the latest to the earliest: those of the FMU run, then streams are flushed, then this process ends.
+    A handler of the parent may wait for threads that a copy does not have, or crash for want of them.
+    """
+    if sys.platform == "linux":
+        library = ctypes.CDLL(None)
+        if hasattr(library, "on_exit"):  # of glibc alone
+            library.on_exit(library._exit, None)
+            library.__cxa_atexit(library.fcloseall, None, None)
 
 
 def _fork() -> int:

@@ -276,3 +276,28 @@ def test_what_is_moved_to_another_process_is_told(counting):
 def test_processes_that_cannot_be_are_refused(value):
     with pytest.raises(ValueError, match="processes"):
         Settings(processes=value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="on_exit")
+def test_an_fmu_that_exits_runs_no_exit_handler_of_its_parent():
+    """A handler of a library that the parent has used crashes in a copy, which has none of the library's threads."""
+    code = """
+import ctypes
+import os
+
+from ssptool.child_processes import Fork
+
+c, parent = ctypes.CDLL(None), os.getpid()
+crash_in_a_copy = ctypes.CFUNCTYPE(None)(lambda: os.getpid() == parent or os.abort())
+c.__cxa_atexit(crash_in_a_copy, None, None)
+
+def work():
+    c.printf(b"says the FMU;")
+    c.exit(3)
+
+copy = Fork(work)
+print(copy.wait(), flush=True)
+os._exit(0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("3\n", "says the FMU;\n")
