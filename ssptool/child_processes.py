@@ -339,8 +339,8 @@ class Fork:
 def _leave_exit_handlers() -> None:
     """Let an FMU that calls `exit` end this copy with its status, whatever the parent has registered for its own end.
 
-    Handlers run from the latest to the earliest: those of the FMU run, then streams are flushed, then this process ends.
-    A handler of the parent may wait for threads that a copy does not have, or crash for want of them.
+    Handlers run from the latest to the earliest: those of the FMU, then the one that flushes streams, then the one that
+    ends the process. Those of the parent may wait for threads that a copy does not have, or crash for want of them.
     """
     if sys.platform == "linux":
         library = ctypes.CDLL(None)

@@ -86,7 +86,9 @@ def validate_command(
     unsafe_fixes: Annotated[
         bool, typer.Option("--unsafe-fixes", help="Apply all fixes, also guesses such as the nearest name.")
     ] = False,
-    all: Annotated[bool, typer.Option("--all", help="List findings with the same text one by one.")] = False,
+    all: Annotated[
+        bool, typer.Option("--all", help="List each finding: those with the same text, and beyond 100 of a code.")
+    ] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Show what the fixes would change, and write nothing.")] = False,
 ) -> None:
     """Check a system: findings with place, reason and remedy.

@@ -16,6 +16,8 @@ element is indented like its neighbours; a removed one takes its line along.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from itertools import chain, pairwise
 from types import MappingProxyType
@@ -533,5 +535,31 @@ def step(node: etree._Element, parent: etree._Element) -> str:
             stated += f"[@{key}='{value}']" if "'" not in value else f'[@{key}="{value}"]'
     if stated:
         return name + stated
-    like = list(parent.iterchildren(node.tag))
-    return name if len(like) == 1 else f"{name}[{like.index(node) + 1}]"
+    numbers = _numbers(parent, node.tag)
+    return name if len(numbers) == 1 else f"{name}[{numbers[node]}]"
+
+
+_counted: ContextVar[dict[tuple[etree._Element, str], dict[etree._Element, int]] | None] = ContextVar(
+    "counted siblings", default=None
+)
+
+
+@contextmanager
+def siblings_counted_once() -> Iterator[None]:
+    """Count siblings for addresses once for all of them; no element may be added, moved or removed meanwhile."""
+    token = _counted.set({})
+    try:
+        yield
+    finally:
+        _counted.reset(token)
+
+
+def _numbers(parent: etree._Element, tag: str) -> dict[etree._Element, int]:
+    """The numbers, from 1, of the children that have a tag."""
+    known = _counted.get()
+    if known is not None and (parent, tag) in known:
+        return known[parent, tag]
+    numbers = {child: number for number, child in enumerate(parent.iterchildren(tag), 1)}
+    if known is not None:
+        known[parent, tag] = numbers
+    return numbers

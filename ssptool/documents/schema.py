@@ -7,11 +7,9 @@ document. Limits of libxml2:
 - Lines beyond 65 535 are estimated; the element of a finding is exact, so ask `Document.line_of`.
 """
 
-import copy
 import re
-import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Set
+from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
@@ -35,15 +33,23 @@ from ssptool.documents.vocabulary import (
     signed,
     unsigned,
 )
+from ssptool.errors import counted
 
 _PREFIXES = {uri: prefix for prefix, uri in NSMAP.items()}
 
 _NAME = re.compile(r"\{([^{}]+)\}([\w.\-]+)")
+_SUBJECT = re.compile(r"Element '([^']*)'")
 _ATTRIBUTE = re.compile(r", attribute '([^']*)'")
 _EXPECTED = re.compile(r"Expected is (?:one of )?\( (.*) \)")
 _ITEM = re.compile(r"': '(.*)' is not a valid value of the (?:local )?atomic type '(?:xs:|\{[^}]*\})(\w+)'", re.DOTALL)
 _SET = re.compile(r"is not an element of the set \{(.*)\}\.")
 _NC_NAME = re.compile(r"[^\W\d][\w.\-]*")
+
+MOST_FINDINGS = 10_000
+"""Violations of the schema that are told of one document; of others, their number."""
+
+_REPEATED_ID, _SURPLUS = "repeated id", "surplus"
+"""Kinds of violations that libxml2 does not tell of."""
 
 # libxml2 names no more than ten elements of those that it expects.
 _NAMED_AT_MOST = 10
@@ -68,22 +74,23 @@ _EXPECTED_OF_TYPE = {
 }
 
 
-def violation_message(element: Element, attribute: str, entry: etree._LogEntry) -> str:
-    """What was found and what is allowed.
+class Violation(NamedTuple):
+    """A violation of a schema: libxml2's name of the constraint, or one of ours, and its words."""
 
-    Parameters
-    ----------
-    element, attribute
-        What the entry is about; no attribute: "".
-    """
-    describe = _DESCRIPTIONS.get(entry.type_name, _anything_else)
-    return describe(element, attribute, entry.message)
+    kind: str
+    message: str
+
+    @property
+    def attribute(self) -> str:
+        """The name of the attribute at fault, in lxml's notation; empty if the element is at fault."""
+        match = _ATTRIBUTE.search(self.message)
+        return match[1] if match else ""
 
 
-def attribute_of(entry: etree._LogEntry) -> str:
-    """The name of the attribute at fault, in lxml's notation; empty if the element is at fault."""
-    match = _ATTRIBUTE.search(entry.message)
-    return match[1] if match else ""
+def violation_message(element: Element, violation: Violation) -> str:
+    """What was found and what is allowed."""
+    describe = _DESCRIPTIONS.get(violation.kind, _anything_else)
+    return describe(element, violation.attribute, violation.message)
 
 
 def shown(name: str) -> str:
@@ -148,11 +155,13 @@ def _not_of_type(element: Element, attribute: str, message: str) -> str:
     found, expected = item[1], _EXPECTED_OF_TYPE.get(item[2], item[2])
     if item[2] == "ID":
         expected = "a name: letters, digits, '.', '-', '_', and a letter or '_' first"
-        if _NC_NAME.fullmatch(found.strip()):
-            return f"{_where(element, attribute)}, but another element has this {attribute} already"
     if found == element.get(attribute):
         return f"{_where(element, attribute)}, not {expected}"
     return f"{_where(element, attribute)}; in this list {_quoted(found)} is not {expected}"
+
+
+def _repeated_id(element: Element, attribute: str, _: str) -> str:
+    return f"{_where(element, attribute)}, but another element has this {attribute} already"
 
 
 def _not_in_set(element: Element, attribute: str, message: str) -> str:
@@ -209,6 +218,7 @@ _DESCRIPTIONS: dict[str, Callable[[Element, str, str], str]] = {
     "SCHEMAV_CVC_MINLENGTH_VALID": _too_short,
     "SCHEMAV_CVC_PATTERN_VALID": _no_such_version,
     "SCHEMAV_ELEMENT_CONTENT": _content,
+    _REPEATED_ID: _repeated_id,
 }
 
 
@@ -225,13 +235,7 @@ _METADATA_HOLDERS = {f"{{{SSD}}}ParameterMapping", f"{{{SSD}}}SignalDictionary"}
 _HOLDERS = _METADATA_HOLDERS | {f"{{{SSD}}}ParameterValues"}
 
 # libxml2 reports a list with a wrong item twice; this is the second report, which does not name the item.
-_REPEATED = "SCHEMAV_CVC_DATATYPE_VALID_1_2_2"
-
-# That of lxml, which the SSP attribute `prefix` hides in one of our element classes.
-_namespace_prefix: Callable[[etree._Element], str | None] = vars(etree._Element)["prefix"].__get__
-
-# A validator collects its errors in itself, so two threads must not use it at once.
-_ONE_AT_A_TIME = threading.Lock()
+_SECOND_REPORT = "SCHEMAV_CVC_DATATYPE_VALID_1_2_2"
 
 
 class DocumentPart(StrEnum):
@@ -249,22 +253,16 @@ class SchemaFinding(NamedTuple):
     ----------
     element : Element
         The element concerned, of the tree that was validated.
-    line : int
-        Its line as libxml2 knows it (see the module); 0 if it was added since reading.
-    path : str
-        Its `address`.
     message : str
         What was found and what is allowed, in words.
     kind : str
-        libxml2's name of the violated constraint, e.g. `SCHEMAV_ELEMENT_CONTENT`.
-    part : Part
+        libxml2's name of the violated constraint, e.g. `SCHEMAV_ELEMENT_CONTENT`, or one of this module.
+    part : DocumentPart
     attribute : str
         The attribute concerned, as written in the schema; empty if it is the element or its content.
     """
 
     element: Element
-    line: int
-    path: str
     message: str
     kind: str
     part: DocumentPart
@@ -290,12 +288,40 @@ def schema_findings(root: Element, version: str) -> list[SchemaFinding]:
     ValueError
         There is no schema for this version.
     """
+    found = _violations(root, version)
+    if surplus := len(found[MOST_FINDINGS:]):
+        message = f"from here on there are {counted(surplus, 'more violation')} of the schema, which are not listed"
+        found = [*found[:MOST_FINDINGS], (found[MOST_FINDINGS][0], Violation(_SURPLUS, message))]
+    return [_finding(element, violation) for element, violation in found]
+
+
+def violated_places(root: Element, version: str) -> Set[tuple[Element, str]]:
+    """All elements at fault, with the names of attributes that are, as of `schema_findings`."""
+    return {(element, violation.attribute) for element, violation in _violations(root, version)}
+
+
+def _violations(root: Element, version: str) -> list[tuple[Element, Violation]]:
+    """Violations of the schemas, each with its element, in document order."""
     foreign = outermost_foreign(root)
-    guests = [one for one in _guests(root, version) if not foreign or foreign.isdisjoint((one, *one.iterancestors()))]
-    findings = [_finding(element, entry) for element, entry in _judged(root, [*foreign, *guests], load_schema(version))]
+    guests = [one for one in _guests(root, version) if foreign.isdisjoint((one, *one.iterancestors()))]
+    apart = {below for one in (*foreign, *guests) for below in one.iter("*")}
+    found = [(element, one) for element, one in violations(root, load_schema(version)) if element not in apart]
+    found += [(element, Violation(_REPEATED_ID, ", attribute 'id'")) for element in _with_repeated_ids(root, apart)]
     for guest in guests:
-        findings += schema_findings(guest, guest.get("version", ""))
-    return sorted(findings, key=lambda finding: finding.line) if guests else findings
+        found += _violations(guest, guest.get("version", ""))
+    order = {element: number for number, element in enumerate(root.iter("*"))} if found else {}
+    return sorted(found, key=lambda one: order[one[0]])
+
+
+def _with_repeated_ids(root: Element, apart: Set[Element]) -> Iterator[Element]:
+    """The elements whose id another one has before them: a reader that keeps no tree does not compare them."""
+    met = set[str]()
+    for element in root.xpath("descendant-or-self::*[@id]"):
+        identity = element.get("id").strip()
+        if "id" in type(element).attributes() and element not in apart and _NC_NAME.fullmatch(identity):
+            if identity in met:
+                yield element
+            met.add(identity)
 
 
 @cache
@@ -360,95 +386,67 @@ def _speaks_ssp(element: etree._Element) -> bool:
     return next(element.iter(*(f"{{{uri}}}*" for uri in NSMAP.values())), None) is not None
 
 
-def _judged(root: Element, guests: list[Element], schema: etree.XMLSchema) -> Iterator[tuple[Element, etree._LogEntry]]:
-    """Violations in a tree without the guests, each with its element."""
-    if not guests and not root.xpath("boolean(descendant-or-self::*/@id)"):
-        yield from cast(Iterator[tuple[Element, etree._LogEntry]], _errors(root, schema))
-        return
-    stand, originals = _stand_in(root, guests)
-    for element, entry in _errors(stand, schema):
-        yield originals[element], entry
+class _Log(etree.PyErrorLog):
+    """Gives each entry of its thread to a function at once."""
+
+    def __init__(self, report: Callable[[etree._LogEntry], None]) -> None:
+        super().__init__()
+        self.receive = report  # type: ignore[method-assign]
 
 
-def _stand_in(root: Element, guests: list[Element]) -> tuple[etree._Element, dict[etree._Element, Element]]:
-    """A copy to be validated, without the guests, and the original of each of its elements.
+class _Place:
+    """The number of the element that the reader of a document is at, in document order."""
 
-    A copy, because libxml2 notes in the tree which attributes are ids, and misjudges them after edits: it then misses
-    a repeated id, or takes a deleted one for present. Writing an id anew makes the copy forget the note.
+    def __init__(self) -> None:
+        self.number = self._last = -1
+        self._open: list[int] = []
+
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        self.number = self._last = self._last + 1
+        self._open.append(self.number)
+
+    def end(self, tag: str) -> None:
+        self.number = self._open.pop()
+
+    def close(self) -> None: ...
+
+
+def violations(root: etree._Element, schema: etree.XMLSchema) -> list[tuple[etree._Element, Violation]]:
+    """Violations of a schema in a tree, each with its element, in document order.
+
+    The document is read once more by a validating reader, whose errors are those of the element that it is at. For a
+    tree in memory lxml writes a path for each error and counts siblings for it: a thousand times slower in long lists.
     """
-    stand = copy.deepcopy(root)
-    originals = dict(zip(stand.iter("*"), cast(Iterator[Element], root.iter("*")), strict=True))
-    copies = {original: element for element, original in originals.items()}
-    for element in originals:
-        if (identity := element.get("id")) is not None:
-            del element.attrib["id"]
-            element.set("id", identity)
-    for guest in guests:
-        blank = stand.makeelement("{urn:ssptool}inline")
-        parent = copies[cast(Element, guest.getparent())]
-        parent.replace(copies[guest], blank)
-        originals[blank] = guest
-    return stand, originals
+    found: list[tuple[int, Violation]] = []
+
+    def note(entry: etree._LogEntry) -> None:
+        if entry.type_name != _SECOND_REPORT:
+            found.append((place.number, Violation(entry.type_name, entry.message)))
+
+    def read() -> None:
+        etree.use_global_python_log(_Log(note))
+        parser = etree.XMLParser(target=place, schema=schema, resolve_entities=False, no_network=True, huge_tree=True)
+        etree.fromstring(content, parser)
+
+    place = _Place()
+    content = etree.tostring(root, with_tail=False)
+    with ThreadPoolExecutor(1) as thread:  # lxml's log is that of its thread for good
+        thread.submit(read).result()
+    elements = list(root.iter("*")) if found else []
+    return [(_named(elements[number], violation), violation) for number, violation in found]
 
 
-def _errors(root: etree._Element, schema: etree.XMLSchema) -> Iterator[tuple[etree._Element, etree._LogEntry]]:
-    """Violations of a schema, each with its element."""
-    with _ONE_AT_A_TIME:
-        entries = [] if schema.validate(root) else list(cast(Iterable[etree._LogEntry], schema.error_log))
-    if entries:
-        locate = _Locator(root)
-        for entry in entries:
-            if entry.type_name == _REPEATED:
-                continue
-            yield locate(entry.path or ""), entry
+def _named(element: etree._Element, violation: Violation) -> etree._Element:
+    """The element that a violation names: that an element must be empty is found at its first child."""
+    named = _SUBJECT.match(violation.message)
+    around = [one for one in (element, *element.iterancestors()) if named is None or one.tag == named[1]]
+    return around[0] if around else element
 
 
-class _Locator:
-    """Finds elements by libxml2's node paths, which keep the prefixes of the document.
-
-    A step is `prefix:name`, or `*` for an element in a default namespace, and `[n]` if it has siblings of that kind.
-    """
-
-    def __init__(self, root: etree._Element) -> None:
-        self._found: dict[str, etree._Element] = {"": root}
-        self._children: dict[etree._Element, dict[str, list[etree._Element]]] = {}
-
-    def __call__(self, path: str) -> etree._Element:
-        first, _, rest = path.removeprefix("/").partition("/")
-        return self._find(rest) if first else self._found[""]
-
-    def _find(self, path: str) -> etree._Element:
-        if path not in self._found:
-            above, _, step = path.rpartition("/")
-            name, _, number = step.partition("[")
-            parent = self._find(above)
-            if parent not in self._children:
-                self._children[parent] = _by_step(parent)
-            self._found[path] = self._children[parent][name][int(number.rstrip("]") or 1) - 1]
-        return self._found[path]
-
-
-def _by_step(parent: etree._Element) -> dict[str, list[etree._Element]]:
-    children: dict[str, list[etree._Element]] = defaultdict(list)
-    for child in parent.iterchildren("*"):
-        local = etree.QName(child).localname
-        prefix = _namespace_prefix(child)
-        children["*"].append(child)
-        children[f"{prefix}:{local}" if prefix else local].append(child)
-    return children
-
-
-def _finding(element: Element, entry: etree._LogEntry) -> SchemaFinding:
-    attribute = attribute_of(entry)
-    return SchemaFinding(
-        element,
-        element.position.line,
-        element.address,
-        violation_message(element, attribute, entry),
-        entry.type_name,
-        _document_part(element, "not expected" in entry.message),
-        attribute,
-    )
+def _finding(element: Element, violation: Violation) -> SchemaFinding:
+    message = violation_message(element, violation)
+    part = _document_part(element, "not expected" in violation.message)
+    return SchemaFinding(element, message, violation.kind, part, violation.attribute)
 
 
 def _document_part(element: Element, unexpected: bool) -> DocumentPart:

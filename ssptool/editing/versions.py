@@ -350,6 +350,6 @@ def _require_success(document: Document, version: Version) -> None:
 def _problems(document: Document, version: str) -> list[Diagnostic]:
     advice = f"a document must be valid SSP {version} to be converted: see `ssptool validate`"
     return [
-        error("XML-004", Position(document.name, finding.line, finding.path), finding.message, advice)
+        error("XML-004", finding.element.position._replace(file=document.name), finding.message, advice)
         for finding in schema_findings(document.root, version)
     ]

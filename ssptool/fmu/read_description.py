@@ -11,11 +11,12 @@ from functools import cache
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 from lxml import etree
 
 from ssptool.documents.generated import fmi1_role
+from ssptool.documents.schema import violations
 from ssptool.errors import abbreviated
 from ssptool.fmu.description import (
     Causality,
@@ -469,9 +470,8 @@ def _problems(content: bytes) -> tuple[DescriptionProblem, ...]:
     from fmpy.validation import validate_model_description
 
     root = parse_model_description(content)
-    schema = _schema(root.get("fmiVersion", "")[:1])
-    if not schema.validate(root):
-        return tuple(DescriptionProblem(entry.line, entry.message) for entry in cast(Iterable[Any], schema.error_log))
+    if violated := violations(root, _schema(root.get("fmiVersion", "")[:1])):
+        return tuple(DescriptionProblem(source_line(node), one.message) for node, one in violated)
     raw = read_model_description(root)
     description_from_xml.remember(content, frozen_description(raw, root))
     flat = raw.variableNamingConvention == "flat"

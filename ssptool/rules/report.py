@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -137,14 +137,14 @@ def _tag(line: SourceLine, address: str) -> tuple[int, int] | None:
 
     Enclosing elements may stand on the same line, before it.
     """
-    steps = [step for part in _steps(address) if (step := _STEP.search(part)) is not None]
-    if not steps or _STEP.search(address) is None:
+    steps = [_step(part) for part in _parts_of(address)]
+    if not steps or steps[-1] is None:
         return None
     at = 0
-    for step in steps[:-1]:
-        if step["stated"] and (around := line.first(step["name"], _wanted(step), at)):
+    for step in filter(None, steps[:-1]):
+        if step.stated and (around := line.first(step.name, step.stated, at)):
             at = around[1]
-    return line.first(steps[-1]["name"], _wanted(steps[-1]), at)
+    return line.first(steps[-1].name, steps[-1].stated, at)
 
 
 def _root_tag(line: str) -> tuple[int, int] | None:
@@ -153,14 +153,24 @@ def _root_tag(line: str) -> tuple[int, int] | None:
     return tag.span() if tag else None
 
 
-def _steps(address: str) -> list[str]:
-    """The steps of an address; quoted values may contain slashes."""
+def _parts_of(address: str) -> list[str]:
+    """The steps of an address as text; quoted values may contain slashes."""
     return re.findall(r"(?:[^/'\"]|'[^']*'|\"[^\"]*\")+", address)
 
 
-def _wanted(step: re.Match[str]) -> list[tuple[str, str]]:
-    """The identifying attributes of a step."""
-    return [(key, one or two) for key, one, two in _STATED.findall(step["stated"])]
+class _Step(NamedTuple):
+    """A step of an address: the name of an element and its identifying attributes."""
+
+    name: str
+    stated: tuple[tuple[str, str], ...]
+
+
+@lru_cache(maxsize=10_000)
+def _step(part: str) -> _Step | None:
+    found = _STEP.search(part)
+    if found is None:
+        return None
+    return _Step(found["name"], tuple((key, one or two) for key, one, two in _STATED.findall(found["stated"])))
 
 
 _COLOURS = {"error": "#b3261e", "warning": "#8a5000", "info": "#0b5394"}

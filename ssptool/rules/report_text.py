@@ -18,12 +18,14 @@ _GUTTER = 6
 _WIDEST = 160
 _NARROWEST = 40
 _INDENT = " " * 4
+_MOST_OF_A_CODE = 100
 
 
 def render_text(report: Report, *, colour: bool | None = None, width: int | None = None, each: bool = False) -> str:
     """Severity, code, place, message, source line and advice of each diagnostic, and a summary.
 
-    Findings that say the same are one, with their number and the first place; `each`: all are listed.
+    Findings that say the same are one, with their number and the first place, and of a code at most a hundred are
+    shown; `each`: all are listed.
     `colour` None: as standard output supports it. `width` is the width at which lines are wrapped and source lines
     shortened; None: that of the terminal of standard output, unlimited without one.
     """
@@ -47,11 +49,14 @@ def render_text(report: Report, *, colour: bool | None = None, width: int | None
 def _parts(report: Report, width: int | None, each: bool) -> Iterator[Text]:
     alike = Counter(map(_said, report.diagnostics))
     told = set[tuple[object, ...]]()
+    of_code = Counter[str]()
     for diagnostic in report.diagnostics:
         said = _said(diagnostic)
         if each or said not in told:
-            number = 1 if each else alike[said]
-            yield _diagnostic(diagnostic, report.excerpts.get(diagnostic.position), width, number)
+            of_code[diagnostic.code] += 1
+            if each or of_code[diagnostic.code] <= _MOST_OF_A_CODE:
+                number = 1 if each else alike[said]
+                yield _diagnostic(diagnostic, report.excerpts.get(diagnostic.position), width, number)
         told.add(said)
     for skipped in report.skipped:
         yield _wrapped(Text.assemble(("skipped", "dim"), one_line(f" {skipped.file}: {skipped.reason}")), width)
@@ -60,6 +65,9 @@ def _parts(report: Report, width: int | None, each: bool) -> Iterator[Text]:
             Text.assemble((word, style), f" although required by the standard: {_by_code(findings)}{end}"), width
         )
     yield _wrapped(Text(one_line(summary(report)), _style(report)), width)
+    for code, number in of_code.items():
+        if not each and number > _MOST_OF_A_CODE:
+            yield _wrapped(Text(f"and {number - _MOST_OF_A_CODE} more of {code}; --all lists each", "dim"), width)
     if not each and len(told) < len(report.diagnostics):
         yield _wrapped(Text("findings with the same text are shown once; --all lists each", "dim"), width)
     if report.fixable:

@@ -13,7 +13,7 @@ from ssptool.documents import ssc, ssd
 from ssptool.documents.archive import DEFAULT_STRUCTURE, LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, Severity, error
 from ssptool.documents.document import garbage_collection_paused
-from ssptool.documents.element import Element
+from ssptool.documents.element import Element, siblings_counted_once
 from ssptool.documents.foreign_files import ArchiveLimits
 from ssptool.documents.storage import NESTING_MARK, RemainingLimits
 from ssptool.documents.uri import UP
@@ -369,7 +369,7 @@ def examine(
     """
     allowance, kept = allowance or RemainingLimits(ArchiveLimits()), kept or Kept()
     archive.count_against(allowance)
-    with archive.looked_up_once():
+    with archive.looked_up_once(), siblings_counted_once():
         tell("reading")
         package = load(archive, variant, kept)
         tell("checking rules")

@@ -14,7 +14,7 @@ from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.document import in_utf8, with_prefixes
 from ssptool.documents.element import Element, local_name
-from ssptool.documents.schema import DocumentPart, SchemaFinding, schema_findings
+from ssptool.documents.schema import DocumentPart, SchemaFinding, violated_places
 from ssptool.documents.vocabulary import NSMAP
 from ssptool.rules.catalogue import (
     DERIVED,
@@ -148,7 +148,7 @@ def _came_with_2(element: Element, attribute: str) -> bool:
     inline = container(element)
     if inline.getparent() is None or inline.get("version") != "1.0":
         return False
-    return (element, attribute) not in {(one.element, one.attribute) for one in schema_findings(inline, "2.0")}
+    return (element, attribute) not in violated_places(inline, "2.0")
 
 
 @FILES.rule(
@@ -325,7 +325,7 @@ def _version(root: Element) -> Fix | None:
     for version in VERSIONS:
         tried = deepcopy(root)
         tried.set("version", version)
-        if not any(schema_findings(tried, version)):
+        if not violated_places(tried, version):
             return rewritten(root, "version", version, safe=not stated)
     return None
 
@@ -356,7 +356,7 @@ def _by_code(file: File) -> dict[str, list[SchemaFinding]]:
     """The violations of the schema, each under the most telling code."""
     newer = set()
     if file.version == "1.0":
-        still = {(other.element, other.attribute) for other in schema_findings(_root(file), "2.0")}
+        still = violated_places(_root(file), "2.0")
         newer = {(one.element, one.attribute) for one in file.violations} - still
     found = defaultdict(list)
     for violation in file.violations:

@@ -1,16 +1,19 @@
 """Findings by schema: their place, their words, and which version judges what."""
 
+import copy
 import itertools
 import shutil
 import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import pyssp_standard
 import pytest
 import xmlschema
 from lxml import etree
 
-from ssptool.documents import schema
+from ssptool.documents import element, schema
 from ssptool.documents.document import Document
 from ssptool.documents.schema import DocumentPart, load_schema, schema_findings, schema_folder
 from ssptool.documents.vocabulary import NSMAP
@@ -175,8 +178,8 @@ def test_no_message_shows_a_namespace_of_ssp():
 def test_a_finding_has_line_address_attribute_and_element():
     root = parse(ssd(connectors(connector("a"), connector("b", kind="in"))))
     (finding,) = schema_findings(root, "1.0")
-    assert finding.line == 5
-    assert finding.path == "/System[@name='s']/Connectors/Connector[@name='b']"
+    assert finding.element.position.line == 5
+    assert finding.element.address == "/System[@name='s']/Connectors/Connector[@name='b']"
     assert finding.attribute == "kind"
     assert finding.element is root[0][0][1]
     assert finding.kind == "SCHEMAV_CVC_ENUMERATION_VALID"
@@ -201,14 +204,14 @@ def test_elements_are_found_whatever_their_prefixes():
 def test_all_wrong_elements_are_reported_in_document_order():
     wrong = [connector(f"c{number}", kind="wrong") for number in range(300)]
     findings = schema_findings(parse(ssd(connectors(*wrong))), "1.0")
-    assert [finding.line for finding in findings] == list(range(4, 304))
+    assert [finding.element.position.line for finding in findings] == list(range(4, 304))
 
 
 def test_the_element_is_exact_where_lines_are_beyond_what_libxml2_counts():
     text = ssd("\n" * 70_000 + connectors(connector("a"), connector("b", kind="wrong")))
     finding = only_finding(text)
     assert finding.element.get("name") == "b"
-    assert finding.line >= 65_535
+    assert finding.element.position.line >= 65_535
 
 
 # Versions and inline content
@@ -245,8 +248,10 @@ def test_inline_content_is_judged_by_the_version_that_it_declares(outer):
 
     (finding,) = schema_findings(parse(ssd(binding(INLINE.format("1.0")), version=outer)), outer)
     assert finding.message.startswith("<ssv:Float32> is not allowed at this place in <ssv:Parameter>; expected")
-    assert finding.path.startswith("/System[@name='s']/ParameterBindings/ParameterBinding/ParameterValues/ParameterSet")
-    assert (finding.part, finding.line) == (DocumentPart.INLINE, 5)
+    assert finding.element.address.startswith(
+        "/System[@name='s']/ParameterBindings/ParameterBinding/ParameterValues/ParameterSet"
+    )
+    assert (finding.part, finding.element.position.line) == (DocumentPart.INLINE, 5)
 
 
 def test_findings_of_mixed_versions_are_in_document_order():
@@ -255,7 +260,7 @@ def test_findings_of_mixed_versions_are_in_document_order():
         version="2.0",
         after='<ssd:DefaultExperiment startTime="soon"/>',
     )
-    lines = [finding.line for finding in schema_findings(parse(text), "2.0")]
+    lines = [finding.element.position.line for finding in schema_findings(parse(text), "2.0")]
     assert lines == sorted(lines)
     assert len(lines) == 4
 
@@ -271,7 +276,7 @@ def test_an_inline_document_can_be_judged_alone():
     root = parse(ssd(binding(INLINE.format("1.0")), version="2.0"))
     (inline,) = root.iter("{*}ParameterSet")
     (finding,) = schema_findings(inline, "1.0")
-    assert (finding.part, finding.line) == (DocumentPart.INLINE, 5)
+    assert (finding.part, finding.element.position.line) == (DocumentPart.INLINE, 5)
 
 
 def test_metadata_beside_an_inline_mapping_is_checked_in_2_0():
@@ -341,7 +346,10 @@ def test_elements_added_since_reading_have_no_line():
     root = parse(ssd(connectors(connector("a"))))
     etree.SubElement(root[0][0], f"{{{NSMAP['ssd']}}}Connector", name="new", kind="wrong")
     (finding,) = schema_findings(root, "1.0")
-    assert (finding.line, finding.path) == (0, "/System[@name='s']/Connectors/Connector[@name='new']")
+    assert (finding.element.position.line, finding.element.address) == (
+        0,
+        "/System[@name='s']/Connectors/Connector[@name='new']",
+    )
 
 
 def test_threads_do_not_mix_their_findings():
@@ -396,3 +404,65 @@ def test_schemas_are_found_inside_an_installed_package_and_missing_ones_are_told
         schema_folder()
     shutil.copytree(original, tmp_path / "ssptool" / "schemas")
     assert schema_folder() == tmp_path / "ssptool" / "schemas"
+
+
+# The validating reader, and libxml2's validation of trees
+
+
+DOCUMENTS = sorted((Path(__file__).parents[1] / "rules").glob("*/*.ss[dvmb]"))
+
+
+def places(entries: Iterable[Any]) -> list[tuple[str, str]]:
+    """Paths and messages; a second report of one wrong list, and what only trees can be asked for, left out."""
+    return sorted((path, one.message) for path, one in entries if "type 'xs:ID'" not in one.message)
+
+
+def damaged(file: Path) -> etree._ElementTree:
+    """A document with unknown attributes, text and repeated elements here and there."""
+    tree = etree.parse(file)
+    for number, node in enumerate(list(tree.iter("*"))):
+        if number % 5 == 2:
+            node.set("unknown", "1")
+        if number % 7 == 3:
+            node.text = "text"
+        if number % 11 == 6:
+            node.addnext(copy.deepcopy(node))
+    return tree
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("read", [etree.parse, damaged])
+def test_the_reader_finds_what_libxml2_finds_in_trees(version: str, read: Callable[[Path], etree._ElementTree]):
+    judge, compared = load_schema(version), 0
+    for file in DOCUMENTS:
+        try:
+            tree = read(file)
+        except etree.XMLSyntaxError:
+            continue
+        judge.validate(tree)
+        once = [entry for entry in judge.error_log if entry.type_name != "SCHEMAV_CVC_DATATYPE_VALID_1_2_2"]
+        found = [(tree.getpath(element), one) for element, one in schema.violations(tree.getroot(), judge)]
+        assert places(found) == places((entry.path, entry) for entry in once), file
+        compared += len(found)
+    assert compared > 10
+
+
+def test_beyond_a_number_violations_are_counted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(schema, "MOST_FINDINGS", 3)
+    wrong = "".join(connector(f"c{n}", more="x='1'") for n in range(10))
+    findings = schema_findings(parse(ssd(f"<ssd:Connectors>{wrong}</ssd:Connectors>")), "1.0")
+    assert [finding.element.get("name") for finding in findings] == ["c0", "c1", "c2", "c3"]
+    assert "7 more violations" in findings[-1].message
+
+
+def test_siblings_are_counted_once_for_all_addresses():
+    root = parse(ssd("<ssd:Connections>" + "<ssd:Connection/>" * 40 + "</ssd:Connections>"))
+    connections = list(root.iter("{*}Connection"))
+    each = [connection.address for connection in connections]
+    assert each[6] == "/System[@name='s']/Connections/Connection[7]"
+    with element.siblings_counted_once():
+        assert [connection.address for connection in connections] == each
+        counted = element._counted.get()
+        assert counted is not None
+        assert [len(numbers) for (parent, _), numbers in counted.items() if len(parent) == 40] == [40]
+    assert element._counted.get() is None

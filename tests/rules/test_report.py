@@ -248,3 +248,12 @@ def test_a_misspelt_name_gets_the_nearest_and_another_all_if_they_are_few():
     assert near("m7", ["m1", "time"]) == "did you mean 'm1'?"
     assert near("zzz", ["b", "a"]) == "available: 'a', 'b'"
     assert near("zzz", [str(number) for number in range(99)]) == ""
+
+
+def test_of_a_code_a_hundred_are_shown_unless_all_are_wanted():
+    many = tuple(
+        Diagnostic("XML-004", Severity.ERROR, Position("a.ssd", line), f"wrong {line}") for line in range(1, 131)
+    )
+    shown, whole = (render_text(Report("a.ssd", many), colour=False, each=each) for each in (False, True))
+    assert (shown.count("error XML-004"), whole.count("error XML-004")) == (100, 130)
+    assert "30 more of XML-004" in shown and "130 errors" in shown
