@@ -3,12 +3,11 @@
 Temporary files of ours and the files of the package can be read as before.
 """
 
-import os
 import tempfile
 from pathlib import Path
 
 from ssptool.errors import WrongUsage
-from ssptool.working_directory import absolute
+from ssptool.working_directory import real
 
 _PACKAGE = Path(__file__).resolve().parent
 _confined_to: list[Path] = []
@@ -47,11 +46,11 @@ def require_readable(path: Path | str) -> None:
     """Refuse a file outside, but for those of the package and temporary ones of ours. Raises OutsideFolder."""
     if not is_outside(path):
         return
-    real, temporary = _real(path), _real(tempfile.gettempdir())
-    ours = real.is_relative_to(temporary) and real.relative_to(temporary).as_posix().startswith("ssptool-")
-    if not ours and not real.is_relative_to(_PACKAGE):
+    target, temporary = _real(path), _real(tempfile.gettempdir())
+    ours = target.is_relative_to(temporary) and target.relative_to(temporary).as_posix().startswith("ssptool-")
+    if not ours and not target.is_relative_to(_PACKAGE):
         raise OutsideFolder(path)
 
 
 def _real(path: Path | str) -> Path:
-    return Path(os.path.realpath(absolute(Path(path))))
+    return Path(real(path))

@@ -46,6 +46,15 @@ def absolute(path: Path) -> Path:
     return path if home is None else Path(home, path)
 
 
+def real(path: Path | str) -> str:
+    """The absolute path that is opened, all links followed; those that may not be read lead nowhere."""
+    whole = absolute(Path(path))
+    try:
+        return os.path.realpath(whole)
+    except OSError:
+        return os.path.normpath(whole)
+
+
 def shown(path: Path) -> Path:
     """An absolute path as a message names it: relative where it leads into the working directory, and of a temporary
     copy what it was copied from.

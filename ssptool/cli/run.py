@@ -227,6 +227,7 @@ def result_json(result: "Result", plot: Path | None = None) -> str:
         "problems": [asdict(one) for one in result.problems],
         "statistics": asdict(result.statistics),
         "accuracy": asdict(result.accuracy),
+        "warnings": [asdict(one) for one in result.warnings],
     }
     return json_text(facts, indent=1, default=str)
 
@@ -281,6 +282,8 @@ def _run(result: "Result") -> Iterator[Entry]:
         yield "note", note
     for problems in result.problems:
         yield from _logged(problems)
+    for warning in result.warnings:
+        yield "warning", str(warning)
     if result.accuracy.asked:
         yield "accuracy", str(result.accuracy)
     yield "status", result.status

@@ -19,6 +19,7 @@ from ssptool.confinement import require_readable
 from ssptool.documents.outside import below, of_the_kernel
 from ssptool.documents.uri import unsafe
 from ssptool.errors import WrongUsage
+from ssptool.working_directory import real
 
 # Windows has no O_NONBLOCK, and no named pipes among its files.
 _NO_WAITING: int = getattr(os, "O_NONBLOCK", 0)
@@ -99,7 +100,7 @@ class UnexpectedLink(WrongUsage):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.target = Path(os.path.realpath(path))
+        self.target = Path(real(path))
         super().__init__(
             f"{path} is a link to {self.target}, which nobody has asked to write: remove the link, or say where to "
             "write instead"
@@ -147,9 +148,9 @@ def leads_out(folder: str, path: str, allowed: Sequence[str] = ()) -> str | None
 
     The folders are real paths. Links to files of the kernel lead out of all.
     """
-    real = os.path.realpath(path)
-    inside = below(real, [folder]) or (below(real, allowed) and not of_the_kernel(real))
-    return None if inside else real
+    target = real(path)
+    inside = below(target, [folder]) or (below(target, allowed) and not of_the_kernel(target))
+    return None if inside else target
 
 
 def links_below(folder: Path) -> Iterator[Path]:

@@ -20,10 +20,11 @@ from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position,
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import links_below, read_bytes
 from ssptool.documents.generated import GeneratedEntries, fmu_facts
-from ssptool.documents.outside import around, below, of_the_kernel, real, refused
+from ssptool.documents.outside import around, below, of_the_kernel, refused
 from ssptool.documents.vocabulary import SSC, SSD, SSV
 from ssptool.documents.xml_text import quoted
 from ssptool.errors import counted
+from ssptool.working_directory import real
 
 OSP_STRUCTURE = "OspSystemStructure.xml"
 OSP = "http://opensimulationplatform.com/SSP/OSPAnnotations"

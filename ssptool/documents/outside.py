@@ -5,18 +5,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ssptool.confinement import confined_to
-from ssptool.working_directory import absolute
+from ssptool.working_directory import absolute, real
 
 _REPOSITORIES = (".git", ".hg", ".svn", ".bzr", ".jj", "_darcs", ".fslckout")
 _KERNEL = ("/proc", "/sys", "/dev")
 """Folders whose files are made by the kernel: of processes, of hardware, and of devices."""
 
 _workspace: list[Path] = []
-
-
-def real(path: Path) -> str:
-    """The path that is opened, all links followed."""
-    return os.path.realpath(absolute(path))
 
 
 def below(path: str, folders: Iterable[str]) -> bool:

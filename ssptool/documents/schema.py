@@ -8,13 +8,13 @@ document. Limits of libxml2:
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from lxml import etree
 
@@ -305,19 +305,22 @@ def _violations(root: Element, version: str) -> list[tuple[Element, Violation]]:
     foreign = outermost_foreign(root)
     guests = [one for one in _guests(root, version) if foreign.isdisjoint((one, *one.iterancestors()))]
     apart = {below for one in (*foreign, *guests) for below in one.iter("*")}
-    found = [(element, one) for element, one in violations(root, load_schema(version)) if element not in apart]
+    judged = violations(root, load_schema(version))
+    found = [(cast(Element, element), one) for element, one in judged if element not in apart]
     found += [(element, Violation(_REPEATED_ID, ", attribute 'id'")) for element in _with_repeated_ids(root, apart)]
     for guest in guests:
         found += _violations(guest, guest.get("version", ""))
-    order = {element: number for number, element in enumerate(root.iter("*"))} if found else {}
+    order: dict[etree._Element, int] = {}
+    if found:
+        order = {element: number for number, element in enumerate(root.iter("*"))}
     return sorted(found, key=lambda one: order[one[0]])
 
 
-def _with_repeated_ids(root: Element, apart: Set[Element]) -> Iterator[Element]:
+def _with_repeated_ids(root: Element, apart: Set[etree._Element]) -> Iterator[Element]:
     """The elements whose id another one has before them: a reader that keeps no tree does not compare them."""
     met = set[str]()
-    for element in root.xpath("descendant-or-self::*[@id]"):
-        identity = element.get("id").strip()
+    for element in cast(Iterable[Element], root.xpath("descendant-or-self::*[@id]")):
+        identity = element.get("id", "").strip()
         if "id" in type(element).attributes() and element not in apart and _NC_NAME.fullmatch(identity):
             if identity in met:
                 yield element
@@ -386,12 +389,12 @@ def _speaks_ssp(element: etree._Element) -> bool:
     return next(element.iter(*(f"{{{uri}}}*" for uri in NSMAP.values())), None) is not None
 
 
-class _Log(etree.PyErrorLog):
+class _Log(etree.PyErrorLog):  # type: ignore[misc]  # the stubs do not know it
     """Gives each entry of its thread to a function at once."""
 
     def __init__(self, report: Callable[[etree._LogEntry], None]) -> None:
         super().__init__()
-        self.receive = report  # type: ignore[method-assign]
+        self.receive = report
 
 
 class _Place:
@@ -401,7 +404,7 @@ class _Place:
         self.number = self._last = -1
         self._open: list[int] = []
 
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+    def start(self, tag: str, attrib: Mapping[str, str]) -> None:
         self.number = self._last = self._last + 1
         self._open.append(self.number)
 
@@ -425,7 +428,9 @@ def violations(root: etree._Element, schema: etree.XMLSchema) -> list[tuple[etre
 
     def read() -> None:
         etree.use_global_python_log(_Log(note))
-        parser = etree.XMLParser(target=place, schema=schema, resolve_entities=False, no_network=True, huge_tree=True)
+        # The stubs want members of a target that lxml does without.
+        target = cast(Any, place)
+        parser = etree.XMLParser(target=target, schema=schema, resolve_entities=False, no_network=True, huge_tree=True)
         etree.fromstring(content, parser)
 
     place = _Place()

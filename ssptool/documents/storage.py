@@ -29,11 +29,11 @@ from ssptool.documents.foreign_files import (
     open_bytes,
     read_bytes,
 )
-from ssptool.documents.outside import around, below, of_the_kernel, real
+from ssptool.documents.outside import around, below, of_the_kernel
 from ssptool.documents.saving import EntryContent, FileState
 from ssptool.documents.uri import UP, unsafe, without_ups
 from ssptool.tempfiles import TemporaryFolder
-from ssptool.working_directory import absolute, copied_from, forget_copies, shown
+from ssptool.working_directory import absolute, copied_from, forget_copies, real, shown
 
 STANDARD_FOLDERS = ("resources", "documentation", "extra")
 # The end record of a zip is 22 bytes and a comment of at most 65 535.
@@ -110,7 +110,7 @@ class FolderEntries:
         self.base = absolute(base)
         self._shown = base
         self.lone = lone
-        self._allowed = tuple(os.path.realpath(absolute(path)) for path in allowed if not is_outside(path))
+        self._allowed = tuple(real(path) for path in allowed if not is_outside(path))
         self._known: dict[str, bool] | None = None
         self._plain: dict[str, os.stat_result] = {}
         self._names: tuple[str, ...] | None = None
@@ -212,7 +212,7 @@ class FolderEntries:
     def _link_out(self, name: str) -> LinkOut | None:
         path = f"{self.base}/{name}"
         if name not in self._plain and os.path.islink(path):  # noqa: PTH114 (a thousand times)
-            target = leads_out(os.path.realpath(self.base), path, self._allowed)
+            target = leads_out(real(self.base), path, self._allowed)
         else:
             folder, _, last = name.rpartition("/")
             target = self._folder_out(folder)
@@ -223,7 +223,7 @@ class FolderEntries:
         """The real path of a folder whose links lead out; None if they do not."""
         if folder in self._folders:
             return self._folders[folder]
-        found = leads_out(os.path.realpath(self.base), f"{self.base}/{folder}", self._allowed)
+        found = leads_out(real(self.base), f"{self.base}/{folder}", self._allowed)
         if self._known is not None:
             self._folders[folder] = found
         return found

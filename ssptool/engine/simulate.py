@@ -19,6 +19,7 @@ from ssptool.engine.recording.formats import check_output, check_written, open_w
 from ssptool.engine.recording.writer import UnreadableTrace, Writer, WritingThread, blocks_at_once
 from ssptool.engine.run.accuracy import UNCHECKED, Accuracy
 from ssptool.engine.run.execution import Execution, Job, Pace, execute
+from ssptool.engine.run.indicators import warnings_of
 from ssptool.engine.run.manifest import NO_ARGUMENTS, SHOWN, Arguments, Input, differences, made, manifest, overrides
 from ssptool.engine.run.recorder import Progress, Recorder, Recording, interrupts_deferred
 from ssptool.engine.run.refinement import AccuracyCheck
@@ -183,7 +184,8 @@ def _recorded(
             result = replace(result, notes=(*result.notes, *_replaced(plan, recorder, output, before)))
             statistics, loops = asdict(result.statistics), result.initialization.loops
             told = result.notes, result.problems
-            recorder.close(lambda: describe(result.failure, result.status, statistics, loops, *told, accuracy=accuracy))
+            signs = {"accuracy": accuracy, "warnings": result.warnings}
+            recorder.close(lambda: describe(result.failure, result.status, statistics, loops, *told, **signs))
     return result
 
 
@@ -304,6 +306,7 @@ def _recorder(
 
 
 def _result(plan: Plan, execution: Execution, recorder: Recorder, recording: Recording, accuracy: Accuracy) -> Result:
+    statistics = statistics_of(execution, recorder.last_time - plan.interval.start)
     return Result(
         name=plan.name,
         kept=recorder.trace if recording.keep else None,
@@ -313,7 +316,7 @@ def _result(plan: Plan, execution: Execution, recorder: Recorder, recording: Rec
         last_time=recorder.last_time,
         failure=execution.failure,
         initialization=execution.initialization,
-        statistics=statistics_of(execution, recorder.last_time - plan.interval.start),
+        statistics=statistics,
         choices=plan.choices,
         notes=(*plan.notes, *recorder.notes, *execution.remarks),
         output=None if recorder.kept_earlier else recording.output,
@@ -322,4 +325,5 @@ def _result(plan: Plan, execution: Execution, recorder: Recorder, recording: Rec
         overrides=overrides(plan),
         settings=plan.settings,
         accuracy=accuracy,
+        warnings=warnings_of(plan, recorder.trace, statistics.steps),
     )

@@ -12,13 +12,14 @@ from types import NoneType
 from typing import Any
 
 from ssptool.documents.foreign_files import open_bytes
-from ssptool.documents.outside import below, never_read, real
+from ssptool.documents.outside import below, never_read
 from ssptool.engine.recording.formats import misfits
 from ssptool.engine.run.manifest import INSIGHT
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.inputs import Inputs
 from ssptool.errors import abbreviated, similar_names
 from ssptool.results.reproduction import CannotReproduce
+from ssptool.working_directory import real
 
 _SCALAR = (str, int, float, bool)
 _TEXT_OR_NONE = (str, NoneType)

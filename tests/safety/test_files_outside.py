@@ -1,5 +1,6 @@
 """Files around a system: documents reach those of the caller's work, and show nothing of any of them."""
 
+import os
 import shutil
 import zipfile
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 import ssptool
 from ssptool.documents.diagnostics import InvalidDocument
-from ssptool.documents.outside import work_in
+from ssptool.documents.outside import never_read, work_in
 from tests.safety.command_line import typed
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
@@ -246,3 +247,13 @@ def test_the_root_of_the_file_system_is_no_working_folder(plant, monkeypatch):
     moved_fmu(plant)
     monkeypatch.chdir("/")
     assert found(plant, "URI-006")[0][0] == "error"
+
+
+def test_a_link_that_may_not_be_read_leads_nowhere(monkeypatch):
+    """Of processes of others in /proc, for example."""
+
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "readlink", refuse)
+    assert never_read(Path("/proc/self/cwd/notes.txt"))

@@ -332,6 +332,7 @@ _MANIFEST: Mapping[str, Any] = {
         "real_time_factor?": _NUMBER_OR_NONE,
     },
     "accuracy?": {"error?": _NUMBER_OR_NONE, "signal?": str, "time?": _NUMBER_OR_NONE, "order?": _NUMBER_OR_NONE},
+    "warnings?": [{"code": str, "message": str}],
     "versions?": Mapping,
 }
 """What those who read a manifest rely on: key (with `?`: it may be missing) → type, alternatives, or content."""

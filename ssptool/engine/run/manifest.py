@@ -20,6 +20,7 @@ from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Failure
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.accuracy import UNCHECKED, Accuracy
+from ssptool.engine.run.indicators import RunWarning
 from ssptool.engine.run.loops import LoopReport
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.inputs import Inputs
@@ -353,6 +354,7 @@ def manifest(
     arguments: Arguments = NO_ARGUMENTS,
     factors: Sequence[Override] = (),
     accuracy: Accuracy = UNCHECKED,
+    warnings: Sequence[RunWarning] = (),
 ) -> str:
     """The manifest as JSON text.
 
@@ -362,7 +364,8 @@ def manifest(
     `interval`, `settings`, `overrides` (what replaced values of the documents, with the value before and its place),
     `accepted` (findings that the caller accepted), `stimuli` (inputs and scenario), `choices`, `notes` (of planning, of
     the initialization and of the file), `problems` (warnings and errors that FMUs logged: how many, and the first of
-    each kind), `loops` (how each was solved), `statistics`, `versions`.
+    each kind), `loops` (how each was solved), `statistics`, `versions`,
+    `warnings` (signs that the steps are too large).
     """
     interval = plan.interval
     facts = {
@@ -388,6 +391,7 @@ def manifest(
         "loops": [loop.facts() for loop in loops],
         "statistics": statistics,
         "accuracy": asdict(accuracy),
+        "warnings": [asdict(one) for one in warnings],
         "versions": versions(),
     }
     return json_text(facts, indent=1, default=str)

@@ -12,6 +12,7 @@ from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.recording.formats import read_manifest, read_trace
 from ssptool.engine.run.accuracy import UNCHECKED, Accuracy
 from ssptool.engine.run.execution import Execution
+from ssptool.engine.run.indicators import RunWarning
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.manifest import Override, as_json, labels
 from ssptool.engine.settings import Choice, Settings
@@ -118,6 +119,8 @@ class Result:
         Settings asked for; `choices` are the resulting choices.
     accuracy
         Estimated error, if it was checked.
+    warnings
+        Signs that the steps are too large, in runs whose rows are all in memory until the end.
     """
 
     name: str
@@ -137,6 +140,7 @@ class Result:
     overrides: tuple[Override, ...] = ()
     settings: Settings = field(default_factory=Settings)
     accuracy: Accuracy = UNCHECKED
+    warnings: tuple[RunWarning, ...] = ()
 
     @property
     def trace(self) -> Trace:
@@ -378,3 +382,4 @@ def _facts(result: "Result") -> Iterator[str]:
     )
     yield f"{counted(result.statistics.steps, 'step')} in {result.statistics.seconds:.3g} s"
     yield f"accuracy: {html_text(str(result.accuracy))}"
+    yield from (html_text(f"warning {one}") for one in result.warnings)

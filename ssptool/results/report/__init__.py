@@ -175,6 +175,8 @@ def _statistics(manifest: Mapping[str, Any]) -> Iterator[Sequence[str]]:
     accuracy = manifest.get("accuracy", {})
     if isinstance(error := accuracy.get("error"), float):
         yield f"estimated error of {accuracy.get('signal') or 'all signals'}, relative to its range", f"{error:.1g}"
+    for one in manifest.get("warnings", ()):
+        yield f"warning {one['code']}", one["message"]
 
 
 def _calls(manifest: Mapping[str, Any]) -> ReportTable:
