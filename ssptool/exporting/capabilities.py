@@ -138,7 +138,7 @@ def completed_step(plan: Plan) -> bool:
 
 
 def _varies(interface: Interface) -> bool:
-    return interface.variable_step
+    return interface.any_step
 
 
 def _of_all(plan: Plan, flag: str, does: str, has: Callable[[Interface], bool]) -> ExportCapability:

@@ -12,7 +12,7 @@ from lxml import etree
 from ssptool.documents.vocabulary import double
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.stimuli.stimuli import known_units
-from ssptool.exporting.capabilities import ExportInterface, capabilities_in, completed_step
+from ssptool.exporting.capabilities import ExportInterface, able, capabilities_in, completed_step
 from ssptool.exporting.continuous import continuous_dependencies, indicator_counts
 from ssptool.exporting.interface import ContinuousRole, ExportedVariable
 from ssptool.fmu.description import Causality, InterfaceType
@@ -133,6 +133,8 @@ def _add_interface(root: Any, plan: Plan, kind: InterfaceType, fmi: int) -> None
     for one in capabilities_in(plan, fmi):
         if one.able and not (exchange and one.flag in _OF_SIMULATION):
             attributes[one.flag] = "true"
+    if not exchange and fmi == 3 and not able(plan, "canHandleVariableCommunicationStepSize"):
+        attributes["fixedInternalStepSize"] = repr(plan.interval.step)
     etree.SubElement(root, "ModelExchange" if exchange else "CoSimulation", attributes)
 
 

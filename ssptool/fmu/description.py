@@ -129,7 +129,8 @@ class Variable(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Interface:
     """One of the interface types that an FMU implements, with its capability flags. In FMI 1.0, `needs_tool`: the FMU
-    couples to a tool (CoSimulation_Tool); `rejects_steps`: it can repeat its last step.
+    couples to a tool (CoSimulation_Tool); `rejects_steps`: it can repeat its last step. `fixed_step` [s] is the
+    internal step of which communication steps are multiples (FMI 3.0); `line` is that of modelDescription.xml.
     """
 
     model_identifier: str
@@ -146,6 +147,13 @@ class Interface:
     needs_completed_step: bool = False
     adjoint_derivatives: bool = False
     rejects_steps: bool = False
+    fixed_step: float | None = None
+    line: int = 0
+
+    @property
+    def any_step(self) -> bool:
+        """Whether communication steps may have any size."""
+        return self.variable_step and self.fixed_step is None
 
 
 Dependencies: TypeAlias = Mapping[str, frozenset[str] | None]

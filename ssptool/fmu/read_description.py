@@ -200,7 +200,14 @@ def _interface(raw: Any, node: etree._Element | None, version: int) -> Interface
         needs_completed_step=_flag(node, "needsCompletedIntegratorStep")
         or (version == 2 and not _flag(node, "completedIntegratorStepNotNeeded")),
         adjoint_derivatives=_flag(node, "providesAdjointDerivatives"),
+        fixed_step=_positive(node, "fixedInternalStepSize"),
+        line=source_line(node),
     )
+
+
+def _positive(node: etree._Element | None, attribute: str) -> float | None:
+    number = None if node is None else _finite(node.get(attribute))
+    return number if number is not None and number > 0 else None
 
 
 def _flag(node: etree._Element | None, attribute: str) -> bool:

@@ -245,7 +245,7 @@ def _capabilities(fmu: FmuDescription) -> tuple[str, ...]:
         "directional derivatives": interface.directional_derivatives,
         "input derivatives": interface.input_derivatives,
         "intermediate update": interface.intermediate_update,
-        "variable steps": interface.variable_step,
+        "variable steps": interface.any_step,
     }
     return tuple(name for name, present in flags.items() if present)
 

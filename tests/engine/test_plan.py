@@ -209,8 +209,15 @@ def test_without_any_recommendation_there_are_a_thousand_steps():
     assert make_plan(replace(net, components=parts), Settings()).interval.steps == 1000
 
 
+def with_experiment(net, name, **stated):
+    """The network with another default experiment of the FMU of a component."""
+    one = net.components[name]
+    other = replace(one, description=replace(one.description, experiment=FmuExperiment(**stated)))
+    return replace(net, components=net.components | {name: other})
+
+
 def test_a_step_size_that_does_not_divide_the_interval_is_refused_with_one_that_does():
-    rigid = with_interface(oscillator(), "System2", variable_step=False)
+    rigid = with_experiment(with_interface(oscillator(), "System2", variable_step=False), "System2")
     with pytest.raises(
         ValueError, match=r"10\.0 s is not a whole number of steps of 0\.003 s.*FMU of System2"
     ) as caught:

@@ -72,7 +72,7 @@ def capabilities(
         interface.saves_state,
         interface.directional_derivatives,
         obstacles,
-        interface.variable_step,
+        interface.any_step,
         interface.adjoint_derivatives,
         offered and knows_states,
         interface.rejects_steps,

@@ -137,7 +137,8 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
     that are clocks or belong to clocks, clocks that tick at known times, or discrete inputs and outputs.
 
     FMUs that accept steps of one size only exclude event mode. A component that only has discrete variables then
-    handles its events itself, as if there were no event mode; clocks are refused.
+    handles its events itself, as if there were no event mode; clocks are refused. FMUs with a fixed internal step
+    exclude the event mode of others, unless these have clocks.
 
     Raises
     ------
@@ -150,12 +151,13 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
         for name, component in network.components.items()
         if _offers(component, implementations[name]) and (_has_clocks(component) or _has_discrete(component))
     }
+    ticking = any(map(_has_clocks, wanted.values()))
     fixed = [
         name
         for name, component in network.components.items()
         if (one := component.description.interface(implementations[name])) is not None
         and implementations[name] is InterfaceType.CO_SIMULATION
-        and not one.variable_step
+        and not (one.variable_step if ticking or list(wanted) == [name] else one.any_step)
     ]
     notes: tuple[str, ...] = ()
     if wanted and fixed:

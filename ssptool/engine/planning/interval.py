@@ -1,11 +1,26 @@
 """Start time, stop time and macro step of a run, each with the reason for its choice; resolution of times."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
+from ssptool.engine.planning.fixed_steps import (
+    CLOSE_TO_WHOLE,
+    MOST_STEPS,
+    FixedStep,
+    common_step,
+    divided,
+    exactly,
+    fitted,
+    fixed_steps,
+    nearest_stops,
+    unsized,
+    whole_number,
+)
 from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.errors import WrongValue
+from ssptool.fmu.description import InterfaceType
 from ssptool.network.network import FlatComponent, Network
 
 RESOLUTION = 4
@@ -48,9 +63,6 @@ def check_step(what: str, step: float, start: float, stop: float) -> None:
 
 DEFAULT_STEPS = 1000
 
-MOST_STEPS = 10**12
-"""Macro steps of a run: at a microsecond each, so many take 12 days."""
-
 
 class Interval(NamedTuple):
     """start + k·step, k = 0 … steps. [s]
@@ -68,17 +80,23 @@ class Interval(NamedTuple):
         return self.start + self.steps * self.step if self.end is None else self.end
 
 
-def choose_interval(
-    network: Network, settings: Settings, in_equal_steps: Callable[[], Sequence[str]]
-) -> tuple[Interval, tuple[Choice, ...]]:
-    """The times of a run. `in_equal_steps` gives the components whose FMUs do not accept a shorter last step.
+class Stretch(NamedTuple):
+    """The times of a run, the substeps of components in each macro step, and the reasons for them."""
+
+    interval: Interval
+    substeps: Mapping[str, int]
+    choices: tuple[Choice, ...]
+
+
+def choose_interval(network: Network, settings: Settings, of: Mapping[str, InterfaceType]) -> Stretch:
+    """The times of a run; `of` is the interface of each component.
 
     Raises
     ------
     WrongValue
         There is no stop time; it is before the start; the step is not positive; the step size asked for does
-        not divide the interval into whole steps, to within 1e-9 of a step, and an FMU takes no other ones; there are
-        more than `MOST_STEPS` steps.
+        not divide the interval into whole steps, to within 1e-9 of a step, and an FMU takes no other ones; FMUs take
+        no steps of this size; there are more than `MOST_STEPS` steps.
     """
     start, start_reason, start_place = start_time(network, settings)
     stop, stop_reason, stop_place = _stop(network, settings)
@@ -87,7 +105,14 @@ def choose_interval(
             raise WrongValue(f"the {what} time must be a finite number of seconds, found {time:g}")
     if stop < start:
         raise WrongValue(f"the stop time must not be before the start time, found {start:g} s … {stop:g} s")
-    interval, step_reason, step_place = _interval(network, settings, start, stop, in_equal_steps)
+    if settings.step_size is not None:
+        check_step("the step size", settings.step_size, start, stop)
+    fixed = fixed_steps(network, of)
+    interval, step_reason, step_place = (
+        _in_fixed_steps(network, settings, fixed, start, stop)
+        if fixed
+        else _interval(network, settings, start, stop, unsized(network, of))
+    )
     if interval.steps > MOST_STEPS:
         raise WrongValue(
             f"from t = {start:g} s to t = {stop:g} s there are {interval.steps:.3g} macro steps of {interval.step:g} s "
@@ -99,7 +124,8 @@ def choose_interval(
         Choice("stop_time", f"{stop:g} s", stop_reason, stop_place),
         Choice("step_size", f"{interval.step:g} s", step_reason, step_place),
     )
-    return interval, choices
+    substeps, more = _substeps(settings, fixed, interval.step)
+    return Stretch(interval, substeps, (*choices, *more))
 
 
 def start_time(network: Network, settings: Settings) -> tuple[float, str, str]:
@@ -145,13 +171,12 @@ def experiment_place(component: FlatComponent) -> str:
 
 
 def _interval(
-    network: Network, settings: Settings, start: float, stop: float, in_equal_steps: Callable[[], Sequence[str]]
+    network: Network, settings: Settings, start: float, stop: float, unsized: Sequence[str]
 ) -> tuple[Interval, str, str]:
     """The interval, why its steps are of that size, and the place that says so."""
     length = stop - start
     if settings.step_size is not None:
-        check_step("the step size", settings.step_size, start, stop)
-        return *_of_size(settings.step_size, start, stop, in_equal_steps), ""
+        return *_of_size(settings.step_size, start, stop, unsized), ""
     wish = _recommended(network)
     if wish is None:
         interval = Interval(start, length / DEFAULT_STEPS or 1.0, DEFAULT_STEPS if length else 0)
@@ -162,13 +187,49 @@ def _interval(
     return Interval(start, length / steps if steps else wish.value, steps), f"{wish.by}{fitted}", wish.place
 
 
+def _in_fixed_steps(
+    network: Network, settings: Settings, fixed: Sequence[FixedStep], start: float, stop: float
+) -> tuple[Interval, str, str]:
+    """The same where FMUs take fixed steps only: the macro step is a multiple of each."""
+    asked = None if settings.step_size is None else _Recommended(settings.step_size, ASKED, "")
+    wish = asked or _recommended(network, fixed)
+    assert wish is not None  # there are fixed steps
+    common = common_step(fixed, settings.substeps)
+    count, steps = fitted(exactly(start), exactly(stop), common, exactly(wish.value), asked is not None, fixed)
+    step = float(count * common)
+    if start + steps * step != stop:
+        step = (stop - start) / steps if steps else step
+    return Interval(start, step, steps), f"{wish.by}{_fitted(wish.value, step, common, fixed)}", wish.place
+
+
+def _fitted(wish: float, step: float, common: Fraction, fixed: Sequence[FixedStep]) -> str:
+    """Reason for another macro step than the one wished for; empty if it is that."""
+    if math.isclose(wish, step, rel_tol=CLOSE_TO_WHOLE):
+        return ""
+    if whole_number(exactly(wish) / common) is not None:
+        return ", made to fit the interval"
+    sizes = " and ".join(f"{float(one.size):g} s of {one.component}" for one in fixed)
+    return f", made a multiple of the fixed step{'s' if len(fixed) > 1 else ''} {sizes}"
+
+
+def _substeps(
+    settings: Settings, fixed: Sequence[FixedStep], step: float
+) -> tuple[Mapping[str, int], tuple[Choice, ...]]:
+    """Steps of components in a macro step [s], if they are several: those asked for, and fixed ones."""
+    own = dict(divided(exactly(step), fixed, settings.substeps))
+    reasons = [ASKED] * bool(settings.substeps) + ["fixed steps of their FMUs"] * bool(own)
+    every = {**settings.substeps, **own}
+    text = ", ".join(f"{count} of {name}" for name, count in every.items())
+    return every, (Choice("substeps", text, "; ".join(reasons)),) if every else ()
+
+
 class _Recommended(NamedTuple):
     value: float
     by: str
     place: str
 
 
-def _recommended(network: Network) -> _Recommended | None:
+def _recommended(network: Network, fixed: Sequence[FixedStep] = ()) -> _Recommended | None:
     """The step size [s] that the system states, else the smallest that is stated for a component or by its FMU."""
     annotated = network.annotated
     if annotated.step_size is not None:
@@ -183,12 +244,11 @@ def _recommended(network: Network) -> _Recommended | None:
         for one in network.components.values()
         if (step := one.description.experiment.step_size) is not None and step > 0
     ]
-    return min(of_components or of_fmus, default=None)
+    of_fixed = [_Recommended(float(one.step), f"fixed step of the FMU of {one.component}", one.place) for one in fixed]
+    return min(of_components or [*of_fixed, *of_fmus], default=None)
 
 
-def _of_size(
-    step: float, start: float, stop: float, in_equal_steps: Callable[[], Sequence[str]]
-) -> tuple[Interval, str]:
+def _of_size(step: float, start: float, stop: float, unsized: Sequence[str]) -> tuple[Interval, str]:
     """Whole steps of a size [s], or the last one is shorter."""
     length = stop - start
     exact = length / step
@@ -197,13 +257,14 @@ def _of_size(
     if abs(exact - steps) <= max(1e-9, 4 * math.ulp(exact)):
         return Interval(start, length / steps if steps else step, steps), ASKED
     whole = math.floor(exact)
-    if unable := in_equal_steps():
+    if unsized:
         nearest = [f"{length / count!r} s" for count in (whole, whole + 1) if count]
         sizes = f"sizes that fit are {' and '.join(nearest)}" if whole else f"size that fits is {nearest[0]}"
+        times = nearest_stops(exactly(start), exactly(stop), exactly(step))
         raise WrongValue(
             f"the interval of {length!r} s is not a whole number of steps of {step!r} s ({exact:.6g} steps), and the "
-            f"FMU of {unable[0]} accepts no shorter last step (canHandleVariableCommunicationStepSize is not set); "
-            f"the nearest step {sizes}"
+            f"FMU of {unsized[0]} accepts no shorter last step (canHandleVariableCommunicationStepSize is not set); "
+            f"{times}, the nearest step {sizes}"
         )
     last = stop - (start + whole * step)
     return Interval(start, step, whole + 1, stop), f"{ASKED}; the last step is {last:.6g} s"

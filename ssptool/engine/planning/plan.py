@@ -195,6 +195,8 @@ class Plan:
         Choices with reasons.
     notes
         Notes for the reader, such as on ports that are not exchanged.
+    substep_counts
+        Steps in each macro step of components that do several.
     stimuli
         Input sources and scenario.
     parameter_wires
@@ -232,6 +234,7 @@ class Plan:
     guesses: Mapping[int, Value]
     choices: tuple[Choice, ...]
     notes: tuple[str, ...]
+    substep_counts: Mapping[str, int] = field(default_factory=dict)
     stimuli: Stimuli = NO_STIMULI
     parameter_wires: tuple[Wire, ...] = ()
     event_modes: EventModes = NO_EVENT_MODES
@@ -299,7 +302,7 @@ class Plan:
         variables = one.description.variables
         continuous = {name: variables[name].variability is Variability.CONTINUOUS for name, _ in one.moving}
         return Substeps(
-            self.settings.substeps.get(one.name, 1),
+            self.substep_counts.get(one.name, 1),
             one.capabilities.follows,
             tuple(slot for name, slot in one.moving if continuous[name]),
             tuple(slot for name, slot in one.moving if not continuous[name]),

@@ -213,7 +213,7 @@ def input_mode(plan: Plan, instance: PlannedInstance, place: int, continuous: bo
     variable = instance.description.variables[instance.inputs[place].variable]
     if variable.variability is not Variability.CONTINUOUS:
         return DrivenInputMode.HELD
-    if instance.capabilities.follows or plan.settings.substeps.get(instance.name, 1) > 1:
+    if instance.capabilities.follows or plan.substep_counts.get(instance.name, 1) > 1:
         return DrivenInputMode.FOLLOWING
     return DrivenInputMode.MIDDLE
 

@@ -233,7 +233,7 @@ def _member(assembly: Assembly, index: int, place: dict[int, int], outputs: dict
 
 
 def _follows(plan: Plan, one: PlannedInstance) -> bool:
-    return one.capabilities.follows or plan.settings.substeps.get(one.name, 1) > 1
+    return one.capabilities.follows or plan.substep_counts.get(one.name, 1) > 1
 
 
 def _derivatives(

@@ -50,7 +50,6 @@ from ssptool.engine.run.methods import (
 from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, extended, notes_on_sources
 from ssptool.errors import counted
-from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
 from ssptool.network.conversion import document_units, notes_on_units
 from ssptool.network.dependencies import Stage
@@ -139,6 +138,7 @@ class _Prepared(NamedTuple):
 
     network: Network
     interval: Interval
+    substeps: Mapping[str, int]
     stimuli: Stimuli
     parameter_wires: tuple[Wire, ...]
     implementations: Implementations
@@ -154,7 +154,8 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepare
     for log in (settings.log_loops, settings.log_coupling):
         if log is not None:
             check_log_name(log)
-    interval, choices = choose_interval(network, settings, lambda: _in_equal_steps(network, settings))
+    implementations = choose_implementations(network, settings)
+    interval, substeps, choices = choose_interval(network, settings, implementations.of)
     stimuli.check_start(interval.start)
     network, parameter_wires, notes = settle_parameters(network)
     notes = (*notes, *notes_on_sources(stimuli, interval.start, interval.stop))
@@ -162,25 +163,15 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepare
     notes = (*notes, *notes_on_units(network.assumed_units))
     network = extended(network, stimuli, interval.start)
     check_settings(network, parameter_wires, (one.signal for one in stimuli.parameter_changes))
-    implementations = choose_implementations(network, settings)
     events = plan_event_modes(network, implementations.of)
     of_ode = plan_ode_events(network, implementations.of)
     if events and implementations.exchange:
         events, of_ode = shared_with_ode(network, implementations.of, events, of_ode)
     choices = (*choices, implementations.choice)
     notes = (*notes, *unfollowed(network, settings, interval.step, implementations.exchange))
-    return _Prepared(network, interval, stimuli, parameter_wires, implementations, events, of_ode, choices, notes)
-
-
-def _in_equal_steps(network: Network, settings: Settings) -> list[str]:
-    """Components whose FMUs take communication steps of one size only."""
-    of = choose_implementations(network, settings).of
-    found = ((name, one.description.interface(of[name])) for name, one in network.components.items())
-    return [
-        name
-        for name, interface in found
-        if of[name] is InterfaceType.CO_SIMULATION and interface is not None and not interface.variable_step
-    ]
+    return _Prepared(
+        network, interval, substeps, stimuli, parameter_wires, implementations, events, of_ode, choices, notes
+    )
 
 
 def _planned(
@@ -190,12 +181,14 @@ def _planned(
     initialization = schedules.initialization()
     ode = schedules.ode(prepared.of_ode)
     groups = schedules.groups() if ode is None or not ode.alone else (schedules.whole(ode),)
-    power = bonds_of(network, settings, bonds, schedules.exchange, units)
-    master, choices = _choose_master(schedules, settings, ode, events, prepared.interval, power)
+    divided = replace(settings, substeps=prepared.substeps)
+    power = bonds_of(network, divided, bonds, schedules.exchange, units)
+    master, choices = _choose_master(schedules, divided, ode, events, prepared.interval, power)
     return Plan(
         network=network,
         settings=settings,
         interval=prepared.interval,
+        substep_counts=MappingProxyType(dict(prepared.substeps)),
         master=master,
         init=settings.init,
         signals=table.signals,

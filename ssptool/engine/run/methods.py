@@ -262,7 +262,7 @@ def choose_master(
     WrongValue
         A number is out of range.
     """
-    situation, substeps = _divided(situation, settings)
+    situation = _divided(situation, settings)
     name, name_reason = _master_name(situation, settings)
     entry = master_entry(name)
     if entry.repeats_steps:
@@ -271,7 +271,7 @@ def choose_master(
     _check_inputs(settings)
     inputs, inputs_reason = _inputs(name, situation, settings)
     base, more = entry.create(inputs, settings, situation)
-    choices = [Choice("master", base.name, name_reason), Choice("input", inputs.name, inputs_reason), *more, *substeps]
+    choices = [Choice("master", base.name, name_reason), Choice("input", inputs.name, inputs_reason), *more]
     if settings.log_coupling is not None and not entry.repeats_steps:
         choices.append(Choice("log_coupling", "stays empty", f"master {base.name} iterates nothing"))
     if settings.adaptive is None:
@@ -344,7 +344,7 @@ def _adaptive(
     )
 
 
-def _divided(situation: Situation, settings: Settings) -> tuple[Situation, list[Choice]]:
+def _divided(situation: Situation, settings: Settings) -> Situation:
     """In several steps per macro step a component can follow any inputs, step by step."""
     for component, count in settings.substeps.items():
         if component not in situation.everyone:
@@ -357,8 +357,7 @@ def _divided(situation: Situation, settings: Settings) -> tuple[Situation, list[
         name: replace(can, obstacles=(), rejects_steps=False) if settings.substeps.get(name, 1) > 1 else can
         for name, can in situation.capabilities.items()
     }
-    text = ", ".join(f"{count} of {name}" for name, count in settings.substeps.items())
-    return replace(situation, capabilities=able), [Choice("substeps", text, ASKED)] if text else []
+    return replace(situation, capabilities=able)
 
 
 def _must_vary(situation: Situation) -> None:

@@ -13,6 +13,7 @@ from fmpy.fmi3 import FMU3Slave
 from tests.fmu.building import PLATFORM, build_shared, write_missing
 
 _HERE = Path(__file__).parent
+_VARIES = 'canHandleVariableCommunicationStepSize="true" '
 _SLAVES = {2: FMU2Slave, 3: FMU3Slave}
 _MEMORY = {
     2: 'canGetAndSetFMUstate="true" canSerializeFMUstate="true"',
@@ -115,13 +116,16 @@ def make_fmu(
     step: str = "rk4(s, t, h); return OK;",
     units: Mapping[str, str] = {},
     items: Mapping[str, int] = {},
+    experiment: str = "",
+    varies: bool = True,
     **functions: str,
 ) -> Path:
     """Write an FMU of these variables and functions: bodies in C, by the names of `_FUNCTIONS`.
 
     `me` and `cs` are further attributes of the interfaces, None: it is not offered. `own` are further members of the
     struct of the variables, `step` the body of a step from t to t + h of co-simulation, `units` the attributes of base
-    units by name, `items` those of the enumeration.
+    units by name, `items` those of the enumeration. `experiment` are the attributes of the default experiment.
+    `varies`: communication steps may have any size.
     """
     every, name = list(variables), path.stem
     folder = path.parent / f"{name}-{version}"
@@ -134,17 +138,16 @@ def make_fmu(
     headers = Path(fmpy.__file__).parent / "c-code"
     flags = ["-w", f"-I{folder}", f"-I{_HERE}", f"-I{headers}", "-DFMI2_OVERRIDE_FUNCTION_PREFIX"]
     library = build_shared(folder / f"{name}{fmpy.sharedLibraryExtension}", *flags, source, missing, "-lm")
-    interfaces = _interfaces(name, version, me, cs)
+    interfaces = _interfaces(name, version, me, None if cs is None else f"{_VARIES * varies}{cs}")
     with zipfile.ZipFile(path, "w") as archive:
-        description = _Description(version, [*every], units, items).text(name, interfaces)
+        description = _Description(version, [*every], units, items, experiment).text(name, interfaces)
         archive.writestr("modelDescription.xml", description)
         archive.write(library, f"binaries/{PLATFORM[version]}/{library.name}")
     return path
 
 
 def _interfaces(name: str, version: int, me: str | None, cs: str | None) -> str:
-    varies = 'canHandleVariableCommunicationStepSize="true" '
-    offered = {"ModelExchange": me, "CoSimulation": None if cs is None else varies + cs}
+    offered = {"ModelExchange": me, "CoSimulation": cs}
     return "".join(
         f'<{kind} modelIdentifier="{name}" {more} {_MEMORY[version]}/>'
         for kind, more in offered.items()
@@ -211,6 +214,7 @@ class _Description:
     variables: Sequence[Var]
     units: Mapping[str, str]
     items: Mapping[str, int]
+    experiment: str
 
     def text(self, name: str, interfaces: str) -> str:
         indicators = len([one for one in self.variables if one.kind == "indicator"])
@@ -219,7 +223,8 @@ class _Description:
             head = f'fmiVersion="3.0" instantiationToken="{name}"'
         return (
             f'<?xml version="1.0" encoding="UTF-8"?>\n<fmiModelDescription {head} modelName="{name}">{interfaces}'
-            f"{self._units()}{self._types()}<ModelVariables>{self._rows()}</ModelVariables>"
+            f"{self._units()}{self._types()}{f'<DefaultExperiment {self.experiment}/>' * bool(self.experiment)}"
+            f"<ModelVariables>{self._rows()}</ModelVariables>"
             f"<ModelStructure>{self._structure()}</ModelStructure></fmiModelDescription>"
         )
 

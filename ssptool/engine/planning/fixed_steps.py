@@ -1,0 +1,190 @@
+"""Fixed communication steps of FMUs: macro steps and substeps that fit all of them."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from ssptool.errors import WrongValue
+from ssptool.fmu.description import InterfaceType
+from ssptool.network.network import FlatComponent, Network
+
+CLOSE_TO_WHOLE = 1e-9
+"""Distance from a whole number of steps that rounding of times may cause."""
+
+MOST_STEPS = 10**12
+"""Macro steps of a run: at a microsecond each, so many take 12 days."""
+
+LARGEST_FACTOR = 1000
+"""Largest number of fixed steps of one FMU in which those of another are looked for."""
+
+
+class FixedStep(NamedTuple):
+    """Steps of a component of co-simulation whose FMU takes no others: multiples of `size` [s], best `step` [s].
+
+    `divides`: macro steps of several such steps are done as substeps.
+    """
+
+    component: str
+    size: Fraction
+    step: Fraction
+    place: str
+    divides: bool
+
+
+def fixed_steps(network: Network, of: Mapping[str, InterfaceType]) -> tuple[FixedStep, ...]:
+    """The fixed steps that FMUs state, in document order; `of` is the interface of each component."""
+    found = (_fixed_step(one) for name, one in network.components.items() if of[name] is InterfaceType.CO_SIMULATION)
+    return tuple(one for one in found if one is not None)
+
+
+def unsized(network: Network, of: Mapping[str, InterfaceType]) -> tuple[str, ...]:
+    """Components of co-simulation whose FMUs take steps of one size only, and do not say which."""
+    sized = {one.component for one in fixed_steps(network, of)}
+    return tuple(
+        name
+        for name, one in network.components.items()
+        if of[name] is InterfaceType.CO_SIMULATION
+        and (interface := one.description.interface(of[name])) is not None
+        and not interface.variable_step
+        and name not in sized
+    )
+
+
+def _fixed_step(component: FlatComponent) -> FixedStep | None:
+    """That of `fixedInternalStepSize` (FMI 3.0), else the step size of an FMU that takes steps of one size only."""
+    interface, experiment = component.description.co_simulation, component.description.experiment
+    assert interface is not None  # it is run as co-simulation
+    stated = experiment.step_size if experiment.step_size is not None and experiment.step_size > 0 else None
+    internal = interface.fixed_step
+    if internal is None and (interface.variable_step or stated is None):
+        return None
+    size = stated if internal is None else internal
+    assert size is not None
+    step = stated if stated is not None and whole_number(exactly(stated) / exactly(size)) else size
+    line = experiment.line if internal is None else interface.line
+    place = f"{component.model_description}:{line}" if line else ""
+    # In event mode, a step may end early, between substeps.
+    divides = not (interface.variable_step and interface.event_mode)
+    return FixedStep(component.name, exactly(size), exactly(step), place, divides)
+
+
+def exactly(size: float) -> Fraction:
+    """A number as it is written in decimal."""
+    return Fraction(repr(float(size)))
+
+
+def whole_number(ratio: Fraction) -> int | None:
+    """A number that is whole but for rounding, and not 0; else None."""
+    nearest = round(ratio)
+    close = abs(ratio - nearest) <= max(CLOSE_TO_WHOLE, 4 * math.ulp(float(ratio)))
+    return nearest if nearest and close else None
+
+
+def common_step(fixed: Sequence[FixedStep], substeps: Mapping[str, int]) -> Fraction:
+    """The smallest macro step [s] that is a multiple of all fixed steps, of as many as asked for in each macro step.
+
+    Raises
+    ------
+    WrongValue
+        There is none.
+    """
+    first, *others = fixed
+    common = first.size * max(1, substeps.get(first.component, 1))
+    for one in others:
+        own = one.size * max(1, substeps.get(one.component, 1))
+        ratio = (common / own).limit_denominator(LARGEST_FACTOR)
+        if not ratio or whole_number(common * ratio.denominator / own) != ratio.numerator:
+            raise WrongValue(
+                f"no macro step is a multiple of {' and of '.join(map(_own, (first, one)))}, whose FMUs take no other "
+                "steps; run them in systems of their own"
+            )
+        common = min(common * ratio.denominator, own * ratio.numerator, key=lambda each: each.denominator)
+    return common
+
+
+def divided(macro: Fraction, fixed: Sequence[FixedStep], asked: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    """Components that do several of their fixed steps in a macro step [s], and how many; without those asked for."""
+    for one in fixed:
+        count = whole_number(macro / one.step) or whole_number(macro / one.size) or 1
+        if one.component not in asked and one.divides and count > 1:
+            yield one.component, count
+
+
+def _divisors(number: int) -> tuple[int, ...]:
+    """In ascending order; of a number that is too large for a run, 1 only."""
+    if number > MOST_STEPS:
+        return (1,)
+    low = [one for one in range(1, math.isqrt(number) + 1) if number % one == 0]
+    return tuple(sorted({*low, *(number // one for one in low)}))
+
+
+def fitted(
+    start: Fraction, stop: Fraction, common: Fraction, wish: Fraction, asked: bool, fixed: Sequence[FixedStep]
+) -> tuple[int, int]:
+    """Common steps in a macro step of this size [s], or a near one unless it was `asked` for; and the number of macro
+    steps from start to stop [s].
+
+    Raises
+    ------
+    WrongValue
+        There are no such steps: with the nearest stop times and step sizes that there are.
+    """
+    whole, count = whole_number((stop - start) / common), whole_number(wish / common)
+    if stop == start:
+        return count or 1, 0
+    near = count or max(1, math.floor(wish / common))
+    if whole is None or (asked and (count is None or whole % near)):
+        size = wish if asked else near * common
+        raise WrongValue(
+            f"from {_text(start)} to {_text(stop)} there are {float((stop - start) / size):.6g} macro steps of "
+            f"{_text(size)}, but {_takes(fixed, common)}; {_remedies(start, stop, common, size)}"
+        )
+    if whole % near:
+        near = max(one for one in _divisors(whole) if one <= near)
+    return near, whole // near
+
+
+def _takes(fixed: Sequence[FixedStep], common: Fraction) -> str:
+    if len(fixed) == 1:
+        place = f" ({fixed[0].place})" if fixed[0].place else ""
+        return f"the FMU of {fixed[0].component} takes whole steps only, and only multiples of {_text(common)}{place}"
+    return (
+        f"a macro step must be a multiple of {_text(common)} for the FMUs, which take {' and '.join(map(_own, fixed))}"
+    )
+
+
+def _own(one: FixedStep) -> str:
+    return f"steps of {_text(one.size)} of {one.component}{f' ({one.place})' if one.place else ''}"
+
+
+def _remedies(start: Fraction, stop: Fraction, common: Fraction, size: Fraction) -> str:
+    """Stop times and step sizes next to these that fit [s]."""
+    whole, count = whole_number((stop - start) / common), whole_number(size / common)
+    told = []
+    if whole is None or count is not None:
+        told.append(nearest_stops(start, stop, size if count is not None else common))
+    if whole is not None:
+        sizes = [one * common for one in _divisors(whole)]
+        below, above = [one for one in sizes if one < size], [one for one in sizes if one > size]
+        told.append(_nearest("step size", [*below[-1:], *above[:1]]))
+    elif count is None:
+        told.append(_nearest("step size", [one * common for one in _around(size / common)]))
+    return ", and ".join(told)
+
+
+def nearest_stops(start: Fraction, stop: Fraction, step: Fraction) -> str:
+    """The stop times [s] next to this one that are whole steps [s] after the start."""
+    return _nearest("stop time", [start + one * step for one in _around((stop - start) / step)])
+
+
+def _around(number: Fraction) -> list[int]:
+    return [one for one in (math.floor(number), math.floor(number) + 1) if one]
+
+
+def _nearest(what: str, found: Sequence[Fraction]) -> str:
+    return f"the nearest {what}{'s are' if len(found) > 1 else ' is'} {' and '.join(map(_text, found))}"
+
+
+def _text(time: Fraction) -> str:
+    return f"{float(time):.12g} s"

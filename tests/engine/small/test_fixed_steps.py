@@ -1,0 +1,195 @@
+"""FMUs that take fixed steps only: macro steps and substeps that fit all of them, and messages where none does.
+
+Each FMU integrates y' = 3 u exactly, and refuses steps that are no multiples of its own.
+"""
+
+import re
+
+import numpy as np
+import pytest
+from pytest import approx
+
+import ssptool
+from ssptool.engine.failure import UnsupportedByFmu
+from tests.engine.small.fmus import Var, make_fmu
+from tests.engine.systems import write_system
+
+VARIABLES = [
+    Var("u", "input", start=1.5),
+    Var("y", "output", start=2.0, initial="exact", needs=[]),
+    Var("size", "output", needs=[]),
+]
+
+
+def fixed(folder, name, size, version=2, varies=False, stated=None):
+    """`stated` is the step size of its default experiment; an FMU of FMI 3.0 has its fixed internal step besides."""
+    step = (
+        f"double n = h / {size!r}; if (fabs(n - round(n)) > 1e-9 || n < 0.5) return ERROR; "
+        "v->y += 3 * v->u * h; v->size = h; v->time = t + h; return OK;"
+    )
+    experiment = 'stopTime="1"' + (f' stepSize="{stated!r}"' if stated is not None else "")
+    cs = f'fixedInternalStepSize="{size!r}"' if version == 3 else ""
+    return make_fmu(
+        folder / f"{name}.fmu",
+        VARIABLES,
+        version=version,
+        me=None,
+        cs=cs,
+        varies=varies,
+        experiment=experiment,
+        step=step,
+    )
+
+
+FMI2 = {"version": 2, "stated": 0.1}
+FMI3 = {"version": 3}
+FMI3_VARYING = {"version": 3, "varies": True}
+KINDS = pytest.mark.parametrize("kind", [FMI2, FMI3, FMI3_VARYING], ids=["2", "3", "3 varying"])
+
+
+@pytest.fixture(params=[FMI2, FMI3, FMI3_VARYING], ids=["2", "3", "3 varying"])
+def lone(request, tmp_path):
+    """An FMU that takes multiples of 0.1 s."""
+    return fixed(tmp_path, "Lone", 0.1, **request.param)
+
+
+@pytest.fixture(params=[2, 3])
+def both(request, tmp_path):
+    """Two FMUs of different steps in a loop: y' = 3 z, z' = −3 y is what they would do with small steps."""
+    for name, size in (("A", 0.1), ("B", 0.25)):
+        fixed(tmp_path, name, size, request.param, varies=request.param == 3, stated=size)
+    wires = [("A.y", "B.u"), ("B.y", "A.u")]
+    return write_system(tmp_path / "system", tmp_path, {"A": "A", "B": "B"}, wires)
+
+
+def numbers(error, what):
+    """Those that a message names as the nearest."""
+    found = re.search(rf"nearest {what}s? (?:are|is) ([^,;]+)", str(error.value))
+    assert found is not None, error.value
+    return [float(one) for one in re.findall(r"[\d.e-]+(?= s)", found[1])]
+
+
+def test_the_step_is_the_fixed_one_and_the_solution_exact(lone):
+    result = ssptool.simulate(lone, stop_time=1.1)
+    result.unwrap()
+    assert result.trace.t == approx(0.1 * np.arange(12))
+    assert result.trace["Lone.y"] == approx(2 + 3 * 1.5 * result.trace.t)
+    choice = next(one for one in ssptool.plan(lone, stop_time=1.1).choices if one.setting == "step_size")
+    assert choice.value == "0.1 s"
+    assert "fixed step of the FMU of Lone" in choice.reason
+    assert re.search(r"modelDescription\.xml:\d+$", choice.place)
+
+
+def test_a_stop_time_between_two_steps_is_refused_with_those_that_fit(lone):
+    for settings in ({}, {"step_size": 0.1}):
+        with pytest.raises(ssptool.WrongUsage, match=r"10\.5 .*0\.1 s.*Lone") as caught:
+            ssptool.simulate(lone, stop_time=1.05, **settings)
+        assert numbers(caught, "stop time") == [1.0, 1.1]
+    for stop in (1.0, 1.1):
+        assert ssptool.simulate(lone, stop_time=stop).unwrap()["Lone.y"][-1] == approx(2 + 4.5 * stop)
+
+
+@pytest.mark.parametrize(
+    ("step", "stop", "sizes", "stops"),
+    [
+        (0.15, 1.2, [0.1, 0.2], None),
+        (0.05, 1.0, [0.1], None),
+        (0.3, 1.0, [0.2, 0.5], [0.9, 1.2]),
+        (0.15, 1.05, [0.1, 0.2], [1.0, 1.1]),
+    ],
+)
+def test_a_step_size_that_is_no_multiple_is_refused_with_those_that_are(lone, step, stop, sizes, stops):
+    with pytest.raises(ssptool.WrongUsage, match="multiples") as caught:
+        ssptool.plan(lone, stop_time=stop, step_size=step)
+    assert numbers(caught, "step size") == sizes
+    assert ("stop time" in str(caught.value)) is (stops is not None)
+    for size in sizes:
+        for one in stops or [stop]:
+            if round(one / size * 1e6) % 1_000_000 == 0:
+                ssptool.plan(lone, stop_time=one, step_size=size)
+    if stops:
+        assert numbers(caught, "stop time") == stops
+
+
+def test_larger_macro_steps_are_done_in_fixed_steps(lone):
+    trace = ssptool.simulate(lone, stop_time=1.2, step_size=0.4).unwrap()
+    assert trace.t == approx([0, 0.4, 0.8, 1.2])
+    assert trace["Lone.size"][1:] == approx(0.1)
+    assert trace["Lone.y"] == approx(2 + 4.5 * trace.t)
+
+
+def test_macro_step_and_substeps_fit_all_fmus(both):
+    made = ssptool.plan(both, stop_time=3)
+    assert (made.interval.step, made.interval.steps) == (0.5, 6)
+    assert dict(made.substep_counts) == {"A": 5, "B": 2}
+    trace = ssptool.simulate(both, stop_time=3, master="jacobi", input="hold").unwrap()
+    assert trace["A.size"][1:] == approx(0.1)
+    assert trace["B.size"][1:] == approx(0.25)
+    y = z = 2.0
+    for row in range(1, 7):  # held over each macro step
+        y, z = y + 1.5 * z, z + 1.5 * y
+        assert (trace["A.y"][row], trace["B.y"][row]) == (approx(y), approx(z))
+
+
+def test_the_choices_name_the_fixed_steps_and_their_places(both):
+    step, substeps = (
+        next(one for one in ssptool.plan(both, stop_time=3).choices if one.setting == name)
+        for name in ("step_size", "substeps")
+    )
+    assert step.value == "0.5 s"
+    assert "0.1 s of A" in step.reason and "0.25 s of B" in step.reason
+    assert substeps.value == "5 of A, 2 of B"
+
+
+def test_no_stop_time_between_common_multiples(both):
+    with pytest.raises(ssptool.WrongUsage, match=r"0\.1 s of A.*0\.25 s of B") as caught:
+        ssptool.plan(both, stop_time=3.25)
+    assert numbers(caught, "stop time") == [3.0, 3.5]
+
+
+def test_substeps_that_are_asked_for_are_multiples_too(both):
+    made = ssptool.plan(both, stop_time=3, substeps={"A": 1})
+    assert (made.interval.step, dict(made.substep_counts)) == (0.5, {"A": 1, "B": 2})
+    made = ssptool.plan(both, stop_time=3, substeps={"A": 10})
+    assert (made.interval.step, dict(made.substep_counts)) == (1.0, {"A": 10, "B": 4})
+
+
+def test_steps_without_a_common_multiple_are_refused_by_name(tmp_path):
+    for name, size in (("A", 0.1), ("B", 0.1 * 2**0.5)):
+        fixed(tmp_path, name, size, stated=size)
+    system = write_system(tmp_path / "system", tmp_path, {"A": "A", "B": "B"}, [("A.y", "B.u")])
+    with pytest.raises(ssptool.WrongUsage, match=r"0\.1 s of A .*0\.141421356237 s of B"):
+        ssptool.plan(system, stop_time=3)
+
+
+def test_what_needs_other_steps_is_refused(lone):
+    with pytest.raises(UnsupportedByFmu, match="Lone: an adaptive step size"):
+        ssptool.plan(lone, stop_time=1, adaptive=1e-4)
+    with pytest.raises(UnsupportedByFmu, match=r"Lone: a jump of an input at t = 0\.25 s"):
+        ssptool.plan(lone, stop_time=1, inputs={"Lone.u": ssptool.Table((0.0, 0.25), (1.0, 2.0), "hold")})
+    trace = ssptool.simulate(
+        lone, stop_time=1, inputs={"Lone.u": ssptool.Table((0.0, 0.3), (1.0, 2.0), "hold")}
+    ).unwrap()
+    assert trace["Lone.y"][-1] == approx(2 + 3 * (0.3 * 1.0 + 0.7 * 2.0))
+
+
+def test_step_by_step_too(lone):
+    with ssptool.Simulation(lone, stop_time=1.1) as simulation:
+        simulation.step()
+        assert simulation.time == approx(0.1)
+        simulation.run_until(1.1)
+        assert simulation.get("Lone.y") == approx(2 + 4.5 * 1.1)
+    with pytest.raises(ssptool.WrongUsage, match=r"1 s and 1\.1 s"):
+        ssptool.Simulation(lone, stop_time=1.05)
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_an_exported_system_takes_its_common_step_only(both, tmp_path, fmi):
+    made = ssptool.export(both, tmp_path / "Both.fmu", fmi=fmi, stop_time=3).path
+    plan = ssptool.plan(made, stop_time=3)
+    assert (plan.interval.step, plan.interval.steps) == (0.5, 6)
+    with pytest.raises(ssptool.WrongUsage) as caught:
+        ssptool.plan(made, stop_time=3.25)
+    assert numbers(caught, "stop time") == [3.0, 3.5]
+    own, exported = ssptool.simulate(both, stop_time=3).unwrap(), ssptool.simulate(made, stop_time=3).unwrap()
+    assert exported["Both.A.y"].tolist() == own["A.y"].tolist()
