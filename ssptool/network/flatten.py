@@ -166,6 +166,7 @@ def _components(tree: Tree, wiring: Wiring) -> dict[str, FlatComponent]:
 
 
 def _component(place: ComponentPlace, ports: tuple[Port, ...]) -> FlatComponent:
+    archive = place.scope.archive
     return FlatComponent(
         name=dotted(place.path),
         source=place.source,
@@ -173,7 +174,7 @@ def _component(place: ComponentPlace, ports: tuple[Port, ...]) -> FlatComponent:
         description=place.elements,
         ports=ports,
         position=place.component.position,
-        model_description=place.scope.archive.inside(place.source, MODEL_DESCRIPTION),
+        model_description=archive.stated(archive.inside(place.source, MODEL_DESCRIPTION)),
     )
 
 

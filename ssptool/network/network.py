@@ -174,7 +174,8 @@ class Port(NamedTuple):
 class FlatComponent:
     """One FMU in its place. `name` is the full dotted name; `source` the FMU's entry in the archive.
 
-    `model_description` is the entry of its modelDescription.xml: the FMU may stand in the archive unpacked.
+    `model_description` is the entry of its modelDescription.xml, as the user knows it: the FMU may stand in the archive
+    unpacked, or alone.
     """
 
     name: str

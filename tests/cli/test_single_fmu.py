@@ -83,7 +83,7 @@ def test_messages_name_an_fmu_as_the_user_does(ssptool, tmp_path, what, process)
 
 def test_plan_names_the_line_of_the_fmu_that_states_times_and_step(ssptool):
     status, out, _ = ssptool("plan", SYSTEM1)
-    place = "resources/System1.fmu!modelDescription.xml:"
+    place = "System1.fmu!modelDescription.xml:"
     assert status == 0
     assert f"default experiment of the FMU of System1, {place}" in out
     assert f"recommended by the FMU of System1, {place}" in out
