@@ -81,7 +81,7 @@ def simulate(
     sandbox: bool = False,
     realtime: float | None = None,
     statistics: bool = False,
-    accuracy: str = AccuracyName.OFF,
+    accuracy: str | float = AccuracyName.OFF,
     progress: Callable[[float], None] | None = None,
     go_on: Callable[[], None] | None = None,
     compile: bool = False,
@@ -141,8 +141,9 @@ def simulate(
         Count and time all calls of FMUs, for `Result.statistics`.
     accuracy
         Estimate the error of the result by further runs with half and a quarter of the macro step (of model exchange
-        alone: with a stricter tolerance), for `Result.accuracy`: "check"; or "auto": only if the run took less than two
-        seconds.
+        alone and of adaptive steps: with a stricter tolerance), for `Result.accuracy`: "check"; or "auto": only if the
+        run took less than two seconds. A number such as 1e-3: choose the step (or that tolerance) so that the error is
+        at most this part of the range of each signal; `result.accuracy.met` says whether that was reached.
     progress
         Called with the fraction 0 … 1 of the interval that is done.
     go_on
@@ -198,7 +199,7 @@ def simulate(
     )
     limited = limits != Limits()
     apart = limited if isolated is None else flag("isolated", isolated)
-    wanted = word("accuracy", accuracy, AccuracyName)
+    wanted = accuracy_of("accuracy", accuracy)
     with ExitStack() as stack:
         opened = stack.enter_context(opened_plan(simulate, system, options))
         compiled = flag("compile", compile)
@@ -220,7 +221,7 @@ def simulate(
             repeats=isolated is not False,
             progress=_callable("progress", progress),
             inputs=tuple(opened.inputs()),
-            check=None if wanted == AccuracyName.OFF else AccuracyCheck(replan, wanted == AccuracyName.CHECK),
+            check=_check(wanted, replan),
             arguments=Arguments(
                 {
                     **opened.arguments.values,
@@ -368,6 +369,31 @@ def limits_of(timeout: object, step_timeout: object, memory_limit: object, sandb
         None if memory_limit is None else int(number("memory_limit", memory_limit) * MIB),
         sandbox,
     )
+
+
+def accuracy_of(name: str, value: object) -> AccuracyName | float:
+    """A check of the accuracy, or the error that is asked for, as a number or its text.
+
+    Raises
+    ------
+    WrongArgument
+        It is none of these, or not between 0 and 1.
+    """
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return word(name, value, AccuracyName)
+    wanted = number(name, value)
+    if not 0 < wanted < 1:
+        raise WrongArgument(name, value, "off, auto, check, or an error between 0 and 1, such as 1e-3")
+    return wanted
+
+
+def _check(wanted: AccuracyName | float, replan: Callable[..., Plan]) -> AccuracyCheck | None:
+    if isinstance(wanted, float):
+        return AccuracyCheck(replan, asked=True, wanted=wanted)
+    return None if wanted is AccuracyName.OFF else AccuracyCheck(replan, wanted is AccuracyName.CHECK)
 
 
 Function = TypeVar("Function", bound=Callable[..., None])

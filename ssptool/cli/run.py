@@ -116,12 +116,14 @@ StatisticsOption = Annotated[
 
 
 AccuracyOption = Annotated[
-    AccuracyName,
+    str,
     typer.Option(
         "--accuracy",
+        metavar="off|auto|check|ERROR",
         rich_help_panel=RESULTS,
-        help="Estimate the error of the results by runs with half and a quarter of the step (of model exchange alone: "
-        "with a stricter tolerance): auto (if the run takes less than two seconds), check (in any case) or off.",
+        help="Estimate the error of the results by runs with half and a quarter of the step (of model exchange alone "
+        "and of adaptive steps: with a stricter tolerance): auto (if the run takes less than two seconds), check (in "
+        "any case) or off. An error such as 1e-3 (of the range of each signal): choose the step or tolerance for it.",
     ),
 ]
 
@@ -268,7 +270,10 @@ def _loop(loop: "LoopReport") -> str:
 
 def _choices(result: "Result") -> Iterator[Entry]:
     chosen = {choice.setting: choice for choice in result.choices}
-    for setting in ("master", "input", "step_size", "substeps", "adaptive"):
+    settings = ["master", "input", "step_size", "substeps", "adaptive"]
+    if result.accuracy.wanted is not None and result.accuracy.method == "tolerance":
+        settings.append("tolerance")
+    for setting in settings:
         if setting in chosen:
             yield setting.replace("_", " "), f"{chosen[setting].value}  ({chosen[setting].reason})"
 
@@ -395,7 +400,7 @@ def run_command(
     """Initialize and simulate a system, and write its results.
 
     Everything that is not asked for is chosen from what the FMUs can do; the summary names the choices, and `ssptool
-    plan` their reasons. Exit status: 1 if the run did not complete.
+    plan` their reasons. Exit status: 1 if the run did not complete, or is not as accurate as asked for.
 
     For example `ssptool run plant`, or `ssptool run plant --stop-time 5 --set Motor.m=2 --output light.parquet`, or
     `ssptool run plant --implementation me --tolerance 1e-8 --plot plant.png`.
@@ -431,7 +436,7 @@ def run_command(
         )
     drawn = plot if plot is not None and _draw(result, plot) else None
     say(RESULT_RENDERERS[statistics](result, drawn), verbatim=statistics is StatisticsFormat.JSON)
-    raise typer.Exit(0 if result.ok and drawn == plot else 1)
+    raise typer.Exit(0 if result.ok and result.accuracy.met and drawn == plot else 1)
 
 
 def _draw(result: "Result", path: Path) -> bool:

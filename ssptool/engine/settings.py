@@ -400,6 +400,12 @@ class Settings:
         master = None if self.master == AUTO else named(self.master)
         return _unpickled, (master, {one.name: getattr(self, one.name) for one in fields(self)})
 
+    def without_logs(self, **options: Any) -> "Settings":
+        """The same settings, of which `options` are given anew, for a run that leaves the logs of another one alone."""
+        none: dict[str, Any] = {"log_loops": None, "log_coupling": None}
+        none |= {"fmu_log": None, "fmu_log_level": {}, "fmu_log_categories": {}}
+        return replace(self, **{**none, **options})
+
     @classmethod
     def of(cls, given: "Settings | Mapping[str, Any] | None", options: Mapping[str, Any]) -> "Settings":
         """Settings from an object or a mapping, and from keywords, which win.

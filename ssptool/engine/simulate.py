@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import Any
 
 from ssptool.engine.assembly.instances import Sources
-from ssptool.engine.failure import Failure
 from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.isolation.repeated_words import error_with_words, with_words
 from ssptool.engine.planning.plan import Plan
@@ -22,7 +21,7 @@ from ssptool.engine.run.execution import Execution, Job, Pace, execute
 from ssptool.engine.run.indicators import warnings_of
 from ssptool.engine.run.manifest import NO_ARGUMENTS, SHOWN, Arguments, Input, differences, made, manifest, overrides
 from ssptool.engine.run.recorder import Progress, Recorder, Recording, interrupts_deferred
-from ssptool.engine.run.refinement import AccuracyCheck
+from ssptool.engine.run.refinement import AccuracyCheck, FinerRun
 from ssptool.engine.run.result import Result, statistics_of
 from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits
@@ -54,6 +53,7 @@ def run(
     inputs: Sequence[Input] = (),
     arguments: Arguments = NO_ARGUMENTS,
     check: AccuracyCheck | None = None,
+    met: tuple[float, ...] = (),
 ) -> Result:
     """Carry out a plan with the FMUs of an archive.
 
@@ -82,7 +82,9 @@ def run(
     arguments
         Arguments with which the caller made the plan, for the manifest.
     check
-        Check of the accuracy by finer runs.
+        Check of the accuracy by finer runs; if an accuracy is asked for, with the step that it takes.
+    met
+        Times [s] at which macro steps of chosen size end, in ascending order.
 
     Returns
     -------
@@ -114,12 +116,23 @@ def run(
     if limits is not None:
         require_isolation(isolated)
     tell(NOTHING)
+    began = perf_counter()
     recording = recording or Recording(output)
     logs = plan.settings.log_loops, plan.settings.log_coupling, plan.settings.fmu_log
     check_written(recording.output, logs, (one.path for one in inputs))
     plan = select(plan, recording.signals)
-    job = Job(plan, archive, native, measured, realtime)
+    job = Job(plan, archive, native, measured, realtime, met)
     limits = (limits or Limits()) if isolated else None
+    estimate: Callable[[Trace | None, bool], Accuracy] | None = None
+    if check is not None:
+        finer = _FinerRuns(job, recording, limits, began)
+        if check.wanted is not None:
+            plan, accuracy = _searched(check, finer)
+            job, limits = replace(job, plan=select(plan, recording.signals)), finer.limits()
+            estimate = partial(_kept, accuracy)
+        else:
+            estimate = partial(_accuracy, check, finer, perf_counter())
+    plan = job.plan
     # Rows from another process are written here while that process steps, so a thread would gain nothing.
     with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(plan.recorded))) as thread:
         before = _earlier(recording.output)
@@ -132,7 +145,7 @@ def run(
             partial(_executed, limits=limits, repeats=repeats),
             partial(manifest, plan, inputs, arguments=arguments),
             before,
-            None if check is None else partial(_accuracy, check, job, recording, limits, perf_counter()),
+            estimate,
         )
 
 
@@ -153,12 +166,12 @@ def _recorded(
     carry_out: Callable[[Job, Recorder], Execution],
     describe: Callable[..., str],
     before: Mapping[str, Any],
-    check: Callable[[Trace | None], Accuracy] | None,
+    check: Callable[[Trace | None, bool], Accuracy] | None,
 ) -> Result:
     """The result of a job that is carried out, with its file complete.
 
     `describe` makes the manifest from how the run went; `before` is that of the results which the file had; `check`
-    estimates the accuracy of a run that did not fail.
+    estimates the accuracy from the trace, and whether the run failed.
     """
     plan, output = job.plan, recording.output
     try:
@@ -177,7 +190,7 @@ def _recorded(
         recorder.finish()
     accuracy = Accuracy(remark="the check was interrupted")
     try:
-        accuracy = check(recorder.trace) if check is not None and execution.failure is None else UNCHECKED
+        accuracy = UNCHECKED if check is None else check(recorder.trace, execution.failure is not None)
     finally:
         with interrupts_deferred():
             result = _result(plan, execution, recorder, recording, accuracy)
@@ -189,29 +202,63 @@ def _recorded(
     return result
 
 
-def _accuracy(
-    check: AccuracyCheck, job: Job, recording: Recording, limits: Limits | None, began: float, trace: Trace | None
-) -> Accuracy:
-    """Accuracy of a run that has taken the time since `began`. Finer runs share its limits of time."""
+class _FinerRuns:
+    """Runs of plans in place of that of a job, in the same way and within its limits, kept in memory."""
 
-    def carry_out(plan: Plan) -> tuple[Trace | None, Failure | None]:
-        left = limits
-        if limits is not None and limits.seconds is not None:
-            left = replace(limits, seconds=max(began + limits.seconds - perf_counter(), 1e-3))
+    def __init__(self, job: Job, recording: Recording, limits: Limits | None, began: float) -> None:
+        self.job = job
+        self._recording, self._limits, self._began = Recording(signals=recording.signals), limits, began
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left of the limit of time."""
+        if self._limits is None or self._limits.seconds is None:
+            return inf
+        return self._began + self._limits.seconds - perf_counter()
+
+    def limits(self, most: float = inf) -> Limits | None:
+        """The limits of a run that may take the time that is left, and at most so many seconds."""
+        seconds = min(self.left, most)
+        if self._limits is None or seconds == inf:
+            return self._limits
+        return replace(self._limits, seconds=max(seconds, 1e-3))
+
+    def __call__(self, plan: Plan, met: tuple[float, ...], most: float) -> FinerRun:
         with unheard():
             finer = run(
                 plan,
-                job.sources,
-                recording=Recording(signals=recording.signals),
-                native=job.native,
-                isolated=limits is not None,
-                limits=left,
+                self.job.sources,
+                recording=self._recording,
+                native=self.job.native,
+                isolated=self._limits is not None,
+                limits=self.limits(most),
+                met=met,
             )
-        return finer.kept, finer.failure
+        return FinerRun(finer.kept, finer.failure)
 
-    if job.realtime is not None:
-        return Accuracy(remark="the run kept pace with the clock")
-    return check.of(job.plan, trace, perf_counter() - began, carry_out)
+
+PACED = "the run kept pace with the clock"
+
+
+def _accuracy(check: AccuracyCheck, finer: _FinerRuns, began: float, trace: Trace | None, failed: bool) -> Accuracy:
+    """Accuracy of a run that has taken the time since `began`."""
+    if failed:
+        return UNCHECKED
+    if finer.job.realtime is not None:
+        return Accuracy(remark=PACED)
+    return check.of(finer.job.plan, trace, perf_counter() - began, finer, lambda: finer.left)
+
+
+def _searched(check: AccuracyCheck, finer: _FinerRuns) -> tuple[Plan, Accuracy]:
+    """The plan of the coarsest run that is as accurate as asked for, and its accuracy."""
+    if finer.job.realtime is not None:
+        return finer.job.plan, Accuracy(remark=PACED, wanted=check.wanted)
+    return check.search(finer.job.plan, finer, lambda: finer.left)
+
+
+def _kept(accuracy: Accuracy, _: Trace | None, failed: bool) -> Accuracy:
+    """Accuracy that was found before; a run that failed in spite of it has no error that is known."""
+    return replace(accuracy, error=None) if failed else accuracy
 
 
 def _earlier(output: Path | None) -> Mapping[str, Any]:

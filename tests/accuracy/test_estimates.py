@@ -74,10 +74,15 @@ def test_results_that_do_not_depend_on_the_step_say_nothing_of_errors_inside_of_
 
 
 def test_a_shifted_switch_counts_by_its_time():
-    """After 1.53 s + 2 h: seen at 1.8 s with steps of 0.1 s, and at 1.7 s with half of them; of two seconds."""
+    """After 1.53 s + 2 h: seen at 1.8 s with steps of 0.1 s, and at 1.65 s with half of them; of two seconds."""
     found = accuracy((ON, lambda t, h: t > 1.53 + 2 * h), steps=(0.1, 0.05))
     assert (found.signal, found.time, found.remark) == ("Room.on", approx(1.8), "")
-    assert found.error == approx(2 * 0.1 / 2)  # order 1 is assumed
+    assert found.error == approx(2 * 0.15 / 2)  # order 1 is assumed
+
+
+def test_a_switch_is_not_more_exact_than_the_distance_of_rows_around_it():
+    """After 1.79 s: all runs see it at 1.8 s. The finest has a row at 1.775 s before."""
+    assert accuracy((ON, lambda t, h: t > 1.79)).error == approx(0.025 / 2)
 
 
 def test_another_number_of_switches_is_a_whole_error():

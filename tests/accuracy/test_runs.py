@@ -88,7 +88,6 @@ def test_nothing_is_checked_without_being_asked_in_python():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"adaptive": 1e-3}, "controlled by an error"),
         ({"realtime": 1000.0}, "kept pace"),
         ({"stop_time": 0}, "no step"),
     ],

@@ -68,10 +68,7 @@ def _failure_again(job: Job, limits: Limits) -> Failure | None:
     seconds = MOST_SECONDS if limits.seconds is None else min(limits.seconds, MOST_SECONDS)
     with TemporaryFolder() as place:
         # A level that all have and a category that none has: FMUs log everything, and the file has errors only.
-        settings = replace(
-            job.plan.settings,
-            log_loops=None,
-            log_coupling=None,
+        settings = job.plan.settings.without_logs(
             fmu_log=Path(place) / "repeat.jsonl",
             fmu_log_level={EVERY_COMPONENT: "ok"},
             fmu_log_categories={EVERY_COMPONENT: ("none",)},

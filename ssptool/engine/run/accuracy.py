@@ -1,21 +1,21 @@
 """Accuracy of a run: its error, estimated from the differences between runs of ever finer steps."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
-from math import inf, log2
+from math import inf, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.trace import NUMBERED, Column, Floats, Trace, as_doubles, from_content
 
-LEAST_ORDER = 0.5
-"""Order below which differences do not count as falling."""
+LEAST_FALL = sqrt(2)
+"""Ratio of neighbouring differences below which they do not count as falling: order 0.5 in the step."""
 
-ASSUMED_ORDER = 1.0
-"""Order of which an error is assumed to be where none was observed: the lowest of all methods."""
+ASSUMED_FALL = 2.0
+"""Ratio that is assumed where none was observed: order 1 in the step, the lowest of all methods."""
 
 LARGE = 0.1
 """Difference, relative to the range, above which an observed order says nothing of smaller steps."""
@@ -25,6 +25,7 @@ ROUNDING = 1e-12
 
 
 TOO_LARGE = "the steps are too large for a reliable estimate"
+NOT_FALLING = "it does not fall with smaller steps"
 UNSEEN = "the results do not depend on the step, so there is no coupling error; errors inside the FMUs are not seen"
 
 
@@ -56,6 +57,8 @@ class Accuracy:
         Macro steps [s], or tolerances, of the runs that were compared; the first is that of the run.
     remark
         Reason for a missing check, or a limit of the estimate.
+    wanted
+        Error that was asked for; None: none was.
     """
 
     error: float | None = None
@@ -65,11 +68,21 @@ class Accuracy:
     method: AccuracyMethod = AccuracyMethod.NOT_CHECKED
     steps: tuple[float, ...] = ()
     remark: str = ""
+    wanted: float | None = None
 
     @property
     def asked(self) -> bool:
         """True unless nobody asked for it, or the run failed."""
         return self != UNCHECKED
+
+    @property
+    def met(self) -> bool:
+        """True if the error is at most that asked for, if one was."""
+        return self.wanted is None or self.is_at_most(self.wanted)
+
+    def is_at_most(self, error: float) -> bool:
+        """True if the estimate is not larger than this; a run that does not depend on its steps has no error."""
+        return self.remark == UNSEEN or (self.error is not None and self.error <= error)
 
     def __str__(self) -> str:
         if self.method is AccuracyMethod.NOT_CHECKED:
@@ -84,6 +97,8 @@ class Accuracy:
         yield f"{what}{_size(error)}{where} ({self._compared()})"
         if self.remark:
             yield self.remark
+        elif self.wanted is not None:
+            yield f"asked for: {self.wanted:g}"
         elif self.method is AccuracyMethod.HALVED and self.order is not None:
             times = 10 ** (1 / self.order)
             yield f"`--step-size {self.steps[0] / times:.2g}` for a tenth of it takes about {times:.0f} × longer"
@@ -123,8 +138,8 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
     Parameters
     ----------
     traces
-        Traces (at least two) with the same columns, of runs with these `steps` (or tolerances), each half of the one
-        before, or less.
+        Traces (at least two) with the same columns, of runs with these `steps` (or tolerances), each the same fraction
+        of the one before.
     spacing : [s]
         Macro step of the first run: times count as equal within a billionth of it.
 
@@ -139,36 +154,37 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
     if not compared.any():
         return Accuracy(method=method, steps=tuple(steps), remark="the runs have no time in common")
     t = base.t[compared]
-    cells = [base.cells[compared], *(one.cells[at[compared]] for one, at in zip(finer, rows, strict=True))]
+    common = [np.flatnonzero(compared), *(at[compared] for at in rows)]
     worst = Accuracy(0.0, method=method, steps=tuple(steps))
     for place, column in enumerate(base.columns):
-        values = [_numbers(column, one[:, place], trace) for one, trace in zip(cells, traces, strict=True)]
-        found = _of_signal(column, t, values)
+        values = [_numbers(column, trace.cells[:, place], trace) for trace in traces]
+        at_points = [one[at] for one, at in zip(values, common, strict=True)]
+        if column.held and not column.real:
+            found = _of_switches(t, at_points, [trace.t for trace in traces], values)
+        else:
+            found = _of_real(t, at_points, steps[0] / steps[1])
         if found.error is not None and worst.error is not None and found.error > worst.error:
-            worst = Accuracy(found.error, column.signal, found.time, found.order, method, tuple(steps), found.remark)
+            worst = replace(found, signal=column.signal, method=method, steps=tuple(steps))
     if method is AccuracyMethod.HALVED and worst.error is not None and worst.error <= ROUNDING:
         return Accuracy(method=method, steps=tuple(steps), remark=UNSEEN)
     return worst
 
 
-def _of_signal(column: Column, t: Floats, values: Sequence[Floats]) -> Accuracy:
-    """Error of a signal with these values (n,) in each run, the last being the finest."""
-    pairs = pairwise(values)
-    if column.held and not column.real:
-        first, *others = (_switches(t, *pair) for pair in pairs)
-    else:
-        scale = next(filter(None, map(_range, reversed(values))), 0.0)
-        first, *others = (_distance(t, *pair, scale) for pair in pairs)
+def _of_real(t: Floats, values: Sequence[Floats], ratio: float) -> Accuracy:
+    """Error of a signal with these values (n,) in each run, of which each has steps finer by `ratio`."""
+    scale = next(filter(None, map(_range, reversed(values))), 0.0)
+    first, *others = (_distance(t, *pair, scale) for pair in pairwise(values))
     if first.size <= ROUNDING or first.remark:
         return Accuracy(first.size, "", first.time, remark=first.remark)
-    order = log2(first.size / others[0].size) if others and 0 < others[0].size < inf > first.size else None
+    fall = first.size / others[0].size if others and 0 < others[0].size < inf > first.size else None
+    order = None if fall is None else log(fall) / log(ratio)
     if first.size > LARGE:
-        remark, falling = TOO_LARGE, min(order or ASSUMED_ORDER, ASSUMED_ORDER)
+        remark, falling = TOO_LARGE, min(fall or ASSUMED_FALL, ASSUMED_FALL)
     else:
-        remark, falling = "", ASSUMED_ORDER if order is None else order
-    if order is not None and order < LEAST_ORDER:
-        remark, falling = "it does not fall with smaller steps", LEAST_ORDER
-    return Accuracy(first.size / (1 - 2**-falling), "", first.time, order, remark=remark)
+        remark, falling = "", ASSUMED_FALL if fall is None else fall
+    if fall is not None and fall < LEAST_FALL:
+        remark, falling = NOT_FALLING, LEAST_FALL
+    return Accuracy(first.size / (1 - 1 / falling), "", first.time, order, remark=remark)
 
 
 def _range(values: Floats) -> float:
@@ -208,14 +224,33 @@ def _distance(t: Floats, one: Floats, other: Floats, scale: float) -> _Differenc
     return _Difference(float(abs(apart[worst]) / scale) if scale else 0.0, float(t[worst]))
 
 
-def _switches(t: Floats, one: Floats, other: Floats) -> _Difference:
-    """Largest shift of a switch, relative to the interval; 1 if there are other switches."""
-    before, after = (np.flatnonzero(values[1:] != values[:-1]) + 1 for values in (one, other))
-    if one[0] != other[0] or len(before) != len(after) or (one[before] != other[after]).any():
-        when = float(t[np.flatnonzero(one != other)[0]])
-        return _Difference(1.0, when, f"it switches {len(before)} times, with smaller steps {len(after)} times")
-    shifts = np.abs(t[before] - t[after])
-    if not shifts.any():
-        return _Difference(0.0, float(t[0]))
-    worst = int(np.argmax(shifts))
-    return _Difference(float(shifts[worst] / (t[-1] - t[0])), float(t[before[worst]]))
+def _of_switches(t: Floats, at_points: Sequence[Floats], times: Sequence[Floats], values: Sequence[Floats]) -> Accuracy:
+    """Error of the times of switches, relative to the interval; 1 if there are other switches at communication points.
+
+    `at_points` are the values (n,) of each run at the common times `t` (n,) [s]; `values` those at all its `times`. The
+    true time of a switch lies between two rows: nothing is more exact than their distance in the finest run.
+    """
+    base, *finer = at_points
+    before = _switches(base)
+    for other in finer:
+        after = _switches(other)
+        if base[0] != other[0] or len(before) != len(after) or (base[before] != other[after]).any():
+            when = float(t[np.flatnonzero(base != other)[0]])
+            told = f"it switches {len(before)} times, with smaller steps {len(after)} times"
+            return Accuracy(1.0, "", when, remark=told)
+    if not len(before):
+        return Accuracy(0.0)
+    found = [_switches(one) for one in values]
+    if len({len(one) for one in found}) > 1:  # between the common times more happens
+        found, times = [_switches(one) for one in at_points], [t] * len(at_points)
+    own, *others = (moments[at] for moments, at in zip(times, found, strict=True))
+    shifts = np.max([np.abs(own - one) for one in others], axis=0)
+    unresolved = times[-1][found[-1]] - times[-1][found[-1] - 1]
+    errors = np.maximum(shifts / (1 - 1 / ASSUMED_FALL), unresolved)
+    worst = int(np.argmax(errors))
+    return Accuracy(float(errors[worst] / (t[-1] - t[0])), "", float(own[worst]))
+
+
+def _switches(values: Floats) -> NDArray[np.intp]:
+    """Numbers of the rows at which a value is another one than in the row before."""
+    return np.flatnonzero(values[1:] != values[:-1]) + 1

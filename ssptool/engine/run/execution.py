@@ -1,5 +1,6 @@
 """Execution of a plan in this process: load, initialize, step; in real time if asked for."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter, sleep
@@ -13,7 +14,7 @@ from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats, Kernel
-from ssptool.engine.masters.master import CoupledSystem, StepBatch
+from ssptool.engine.masters.master import CLOSE, CoupledSystem, LimitedStepper, StepBatch
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.coupling import Evaluation, couple
@@ -93,6 +94,8 @@ class Job:
         Calls of FMUs are counted and timed.
     realtime
         Simulated seconds per second of wall time; None: as fast as possible.
+    met
+        Times [s] at which macro steps of chosen size end, in ascending order.
     """
 
     plan: Plan
@@ -100,6 +103,7 @@ class Job:
     native: bool | None = None
     measured: bool = False
     realtime: float | None = None
+    met: tuple[float, ...] = ()
 
 
 class Rows(Protocol):
@@ -258,6 +262,8 @@ def _step(
     while failure is None and not finished:
         chunk_began = perf_counter()
         space = rows.space(chunk if free else min(chunk, steps - counts.steps))
+        if job.met and isinstance(stepper, LimitedStepper):
+            stepper.limit = _next_met(job, reached)
         batch = _observed(stepper.run(counts.steps, space), space, system)
         failure = batch.failure
         counts.add(batch.steps, batch.iterations)
@@ -274,6 +280,12 @@ def _step(
             counts.latest, counts.waited = pace.latest, pace.waited
     counts.seconds = perf_counter() - began
     return failure, reached
+
+
+def _next_met(job: Job, t: float) -> float:
+    """The first time after t [s] at which a step is to end."""
+    after = bisect_right(job.met, t + CLOSE * job.plan.interval.step)
+    return job.met[after] if after < len(job.met) else job.plan.interval.stop
 
 
 def _observed(batch: StepBatch, rows: Floats, system: CoupledSystem) -> StepBatch:

@@ -1,17 +1,20 @@
-"""Finer runs of a system, from which the accuracy of a run is estimated."""
+"""Finer runs of a system: the accuracy of a run, and the coarsest run that is as accurate as asked for."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import inf
-from typing import NamedTuple
+from math import ceil, inf, log, sqrt
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ssptool.engine.failure import Failure
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod, estimated
-from ssptool.engine.settings import Settings
+from ssptool.engine.recording.decimation import TraceTooLarge
+from ssptool.engine.run.accuracy import ASSUMED_FALL, LEAST_FALL, UNSEEN, Accuracy, AccuracyMethod, estimated
 from ssptool.engine.stimuli.time_signals import Function, Overridden, TimeSignal
-from ssptool.engine.trace import Trace
+from ssptool.engine.trace import Floats, Trace
 from ssptool.errors import WrongValue
 from ssptool.fmu.instance import FmiError
 from ssptool.work_in_progress import NOTHING, tell
@@ -19,22 +22,181 @@ from ssptool.work_in_progress import NOTHING, tell
 AUTO_SECONDS = 4.0
 """Largest expected time of finer runs that nobody asked for [s]: one at half the step if the run takes two seconds."""
 
-STRICTER = 100.0
-"""Ratio of the integrator's tolerance to that of the finer run."""
-
 STRICTEST = 1e-12
 """Smallest relative tolerance of an integrator that rounding allows."""
 
+MOST_MET = 200
+"""Communication points of adaptive runs that are compared."""
 
-class _Finer(NamedTuple):
-    """A finer run: its macro step [s] or tolerance, in words too, its settings, and its time as a multiple of that of
-    the run.
+MOST_LEVELS = 10
+"""Steps (or tolerances) whose error is estimated before a search ends."""
+
+SEARCH_SECONDS, SEARCH_RUNS = 60.0, 30
+"""Time of a search without a limit of time: so many seconds, or so many times that of the first run if that is more."""
+
+LARGEST_JUMP = 5
+"""RefinedRuns that a search goes at once: predictions from far away are not trusted."""
+
+FEWEST_STEPS = 100
+"""Macro steps that a run is left with if coarser ones suffice."""
+
+LOOSEST = 1e-2
+"""Tolerance of an integrator or of adaptive steps that a search does not exceed."""
+
+MOST_CELLS = 5e7
+"""Numbers in the trace of a finer run, which is kept in memory: 400 MB."""
+
+OVERDUE, LEAST_SECONDS = 3.0, 10.0
+"""A finer run of a search is ended after so many times its expected time, if that is more than so many seconds."""
+
+MOST_FALL = 64.0
+"""Largest ratio of the errors of neighbouring levels that a prediction counts on."""
+
+MOST_FAILED = 3
+"""RefinedRuns without an estimate after which a search ends."""
+
+MARGIN = 0.7
+"""Part of the error asked for at which a search aims."""
+
+
+class FinerRun(NamedTuple):
+    """A finer run: its trace, and its failure if it has one."""
+
+    trace: Trace | None
+    failure: Failure | None
+
+
+CarryOut = Callable[[Plan, tuple[float, ...], float], FinerRun]
+"""Carries out a plan, with adaptive steps that end at some times [s], and within a number of seconds if that can be
+enforced. An FMU may refuse: FmiError.
+"""
+
+
+class RefinedRuns:
+    """Runs of a system, each finer than the one before by the same factor; level 0 is as in the plan.
+
+    Parameters
+    ----------
+    replan
+        Makes the plan of the same run with other `settings`, a keyword.
+    left
+        Seconds of wall time that are left.
+    bounded
+        End runs that take far longer than expected.
+
+    Attributes
+    ----------
+    setting
+        Name of the setting that is refined: the step size, the error of adaptive steps, or where all components are
+        integrated as one ODE, so that macro steps are only a grid of its results, the tolerance.
     """
 
-    step: float
-    words: str
-    settings: Settings
-    times: float
+    def __init__(
+        self,
+        plan: Plan,
+        replan: Callable[..., Plan],
+        carry_out: CarryOut,
+        left: Callable[[], float],
+        *,
+        bounded: bool = False,
+    ) -> None:
+        self.bounded = bounded
+        self.plan, self._replan, self._carry_out, self._left = plan, replan, carry_out, left
+        self.traces: dict[int, Trace] = {}
+        self.seconds: dict[int, float] = {}
+        self.adaptive = plan.settings.adaptive is not None
+        self.ratio, self._times = (10.0, 10 ** (1 / 4)) if plan.ode is not None and plan.ode.alone else (2.0, 2.0)
+        self.setting, self._own = "step_size", plan.interval.step
+        if self.adaptive:
+            self.setting, self._own = "adaptive", plan.settings.adaptive or 0.0
+            self.ratio, self._times = 10.0, sqrt(10)  # of order 1, where the error of a step falls with its square
+        elif self.ratio == 10.0 and isinstance(plan.master, Integrator):
+            self.setting, self._own = "tolerance", plan.master.rtol
+        self.method = AccuracyMethod.HALVED if self.setting == "step_size" else AccuracyMethod.TOLERANCE
+
+    def value(self, level: int) -> float:
+        """Step size [s] or tolerance of a level."""
+        return self._own / self.ratio**level
+
+    def words(self, level: int) -> str:
+        unit = " s" if self.setting == "step_size" else ""
+        return f"{'steps' if unit else 'tolerances'} of {self.value(level):.4g}{unit}"
+
+    def planned(self, level: int, *, logs: bool = False) -> Plan:
+        """The plan of a level, with the logs of the run or without. Raises WrongValue."""
+        changed: dict[str, Any] = {self.setting: self.value(level)}
+        settings = self.plan.settings
+        return self._replan(settings=replace(settings, **changed) if logs else settings.without_logs(**changed))
+
+    def expected(self, level: int) -> float:
+        """Seconds that the run of a level is expected to take."""
+        known = max(self.seconds, default=None)
+        return 0.0 if known is None else self.seconds[known] * self._times ** (level - known)
+
+    def accuracy(self, level: int, finer: int = 2, reserve: int = 0) -> Accuracy:
+        """The error of the run of a level, from one finer run, and from the next (up to `finer`) if there is time.
+
+        `reserve`: so many runs of this level still have to be made.
+        """
+        base = self._trace(level)
+        if isinstance(base, str):
+            return Accuracy(remark=base)
+        traces, left = [base], reserve * self.expected(level)
+        for more in range(level + 1, level + 1 + finer):
+            found = self._trace(more, left, _met(base.t) if self.adaptive else ())
+            if isinstance(found, str):
+                if len(traces) == 1:
+                    return Accuracy(remark=found)
+                break
+            traces.append(found)
+        steps = [self.value(level + each) for each in range(len(traces))]
+        return estimated(traces, self.method, steps, self.plan.interval.step)
+
+    def _trace(self, level: int, reserve: float = 0.0, met: tuple[float, ...] = ()) -> Trace | str:
+        """The trace of a level, or why there is none. `reserve` [s] is to be left afterwards."""
+        if level in self.traces and not met:
+            return self.traces[level]
+        if self.setting != "step_size" and self.value(level) < STRICTEST:
+            return f"{self.words(level)} are close to rounding"
+        cells = self._cells(level)
+        if level > 0 and cells > MOST_CELLS:
+            return f"{self.words(level)} give {cells:.1g} numbers, more than are kept in memory; record fewer signals"
+        if self.expected(level) + reserve > self._left():
+            return f"{self.words(level)} take about {_rounded(self.expected(level))} s, more than is left"
+        tell(f"checking the accuracy: {self.words(level)}")
+        began = perf_counter()
+        try:
+            trace, failure = self._carry_out(self.planned(level), met, self._most(level))
+        except (WrongValue, TraceTooLarge, FmiError) as error:  # an FMU may refuse to be instantiated again
+            return f"{self.words(level)} are not possible: {error}"
+        finally:
+            tell(NOTHING)
+        done = 1.0
+        if failure is not None:
+            interval = self.plan.interval
+            reached = interval.start if trace is None or not len(trace.t) else float(trace.t[-1])
+            done = max((reached - interval.start) / (interval.stop - interval.start), 1e-3)
+        self.seconds[level] = (perf_counter() - began) / done
+        if failure is not None or trace is None:
+            return f"the run with {self.words(level)} failed" + ("" if failure is None else f": {failure.message}")
+        if not met:
+            self.traces[level] = trace
+        return trace
+
+    def _cells(self, level: int) -> float:
+        """Numbers in the trace of a level; as many as in the first one where the step is not what is refined."""
+        finer = self.ratio**level if self.setting == "step_size" else 1.0
+        return finer * self.plan.interval.steps * (1 + len(self.plan.recorded))
+
+    def _most(self, level: int) -> float:
+        """Seconds after which the run of a level is ended."""
+        return max(OVERDUE * self.expected(level), LEAST_SECONDS) if self.bounded and self.seconds else inf
+
+
+def _met(t: Floats) -> tuple[float, ...]:
+    """Some of these ascending times [s], evenly chosen: all if they are few."""
+    rows = np.unique(np.linspace(0, len(t) - 1, MOST_MET).round().astype(int))
+    return tuple(np.unique(t[rows]).tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,96 +209,169 @@ class AccuracyCheck:
         Makes the plan of the same run with other `settings`, a keyword.
     asked
         The check was asked for: it takes the time that it needs.
+    wanted
+        Error that was asked for, relative to the range of each signal; None: none was.
     """
 
     replan: Callable[..., Plan]
     asked: bool = False
+    wanted: float | None = None
 
     def of(
-        self,
-        plan: Plan,
-        trace: Trace | None,
-        seconds: float,
-        carry_out: Callable[[Plan], tuple[Trace | None, Failure | None]],
+        self, plan: Plan, trace: Trace | None, seconds: float, carry_out: CarryOut, left: Callable[[], float]
     ) -> Accuracy:
-        """The accuracy of a run that took this long [s] and gave this trace.
-
-        `carry_out` gives the trace of another plan, and its failure if it has one.
-        """
-        if reason := _unrepeatable(plan):
+        """The accuracy of a run that took this long [s] and gave this trace; `left` are the seconds that remain."""
+        if reason := unrepeatable(plan):
             return Accuracy(remark=reason)
-        finer = list(_finer(plan))
-        whole = seconds * sum(one.times for one in finer)
-        if trace is None or (not self.asked and seconds * finer[0].times > AUTO_SECONDS):
-            return Accuracy(remark=f"`--accuracy check` takes about {whole:.2g} s")
-        traces, steps, left = [trace], [_own_step(plan)], inf if self.asked else AUTO_SECONDS
-        for one in finer:
-            left -= seconds * one.times
-            if left < 0:
-                break
-            found, reason = self._carried_out(one, carry_out)
-            if found is None:
-                return Accuracy(remark=reason)
-            traces, steps = [*traces, found], [*steps, one.step]
-        method = AccuracyMethod.TOLERANCE if _alone(plan) else AccuracyMethod.HALVED
-        return estimated(traces, method, steps, plan.interval.step)
+        end = perf_counter() + (inf if self.asked else AUTO_SECONDS)
+        levels = RefinedRuns(plan, self.replan, carry_out, lambda: min(left(), end - perf_counter()))
+        levels.seconds[0] = seconds
+        whole = levels.expected(1) + levels.expected(2)
+        if trace is None or (not self.asked and levels.expected(1) > AUTO_SECONDS):
+            return Accuracy(remark=f"`--accuracy check` takes about {_rounded(whole)} s")
+        levels.traces[0] = trace
+        return levels.accuracy(0)
 
-    def _carried_out(
-        self, finer: _Finer, carry_out: Callable[[Plan], tuple[Trace | None, Failure | None]]
-    ) -> tuple[Trace | None, str]:
-        """The trace of a finer run, or why there is none."""
-        tell("checking the accuracy")
-        try:
-            trace, failure = carry_out(self.replan(settings=finer.settings))
-        except (WrongValue, FmiError) as error:  # an FMU may refuse to be instantiated again
-            return None, f"{finer.words} are not possible: {error}"
-        finally:
-            tell(NOTHING)
-        if failure is not None:
-            return None, f"the run with {finer.words} failed: {failure.message}"
-        return trace, ""
+    def search(self, plan: Plan, carry_out: CarryOut, left: Callable[[], float]) -> tuple[Plan, Accuracy]:
+        """The plan of the coarsest run whose error is at most the one asked for, or if none is found of the best one;
+        with its accuracy.
+        """
+        assert self.wanted is not None
+        if reason := unrepeatable(plan):
+            return plan, Accuracy(remark=reason, wanted=self.wanted)
+        search = _Search(RefinedRuns(plan, self.replan, carry_out, left, bounded=left() == inf), self.wanted, left)
+        level, accuracy = search.result()
+        found = search.levels.planned(level, logs=True)
+        setting, value = search.levels.setting, search.levels.value(level)
+        reason = f"chosen for an accuracy of {self.wanted:g}{'' if accuracy.met else ', which is not reached'}"
+        choices = (
+            replace(one, value=_exact(one.value, value), reason=reason, place="") if one.setting == setting else one
+            for one in found.choices
+        )
+        return replace(found, choices=tuple(choices)), accuracy
 
 
-def _unrepeatable(plan: Plan) -> str:
+def _exact(words: str, value: float) -> str:
+    """The words of a choice, with the number as it is to be typed again."""
+    return words.replace(f"{value:g}", f"{value:.12g}")
+
+
+class _Search:
+    """Search for the coarsest level at which the error is at most `wanted`."""
+
+    def __init__(self, levels: RefinedRuns, wanted: float, left: Callable[[], float]) -> None:
+        self.levels, self.wanted, self._left = levels, wanted, left
+        self.found: dict[int, Accuracy] = {}
+
+    def result(self) -> tuple[int, Accuracy]:
+        """The level, and the accuracy of its run."""
+        began, level, reason = perf_counter(), 0, ""
+        following: int | None = 0
+        while following is not None:
+            level = following
+            self.found[level] = self.levels.accuracy(level, 2 if self._fall is None else 1, reserve=1)
+            following, reason = self._next(perf_counter() - began)
+        if self._good:
+            best = min(self._good)
+            return best, replace(self.found[best], wanted=self.wanted)
+        best = min(self.found, key=self._error)
+        parts = (self.found[best].remark, f"more than the {self.wanted:g} that was asked for", reason)
+        return best, replace(self.found[best], remark="; ".join(filter(None, parts)), wanted=self.wanted)
+
+    @property
+    def _good(self) -> list[int]:
+        return [level for level, one in self.found.items() if one.is_at_most(self.wanted)]
+
+    def _error(self, level: int) -> float:
+        error = self.found[level].error
+        return inf if error is None else error
+
+    def _next(self, spent: float) -> tuple[int | None, str]:
+        """The level to look at after these seconds; or None, and why if the error is too large everywhere."""
+        level = self._coarser() if self._good else self._finer()
+        if level is None or len(self.found) >= MOST_LEVELS:
+            return None, "" if level is None else f"{MOST_LEVELS} steps or tolerances were tried"
+        left = self._left()
+        unlimited = left == inf
+        if unlimited:
+            left = max(SEARCH_SECONDS, SEARCH_RUNS * self.levels.seconds.get(0, 0.0)) - spent
+        lowest = level - 1 if self._good else max(self.found)
+        for one in range(level, lowest, -1):
+            if self._cost(one) <= left:
+                return one, ""
+        some = lowest + 1
+        told = f"{self.levels.words(some)} take about {_rounded(self._cost(some))} s to check"
+        more = (
+            f"; `--timeout {_rounded(2 * (spent + self._cost(some)))}` allows it"
+            if unlimited
+            else ", more than is left"
+        )
+        return None, told + more
+
+    def _cost(self, level: int) -> float:
+        """Seconds for a level: its run, a finer one, and the run of the result."""
+        levels = self.levels
+        finer = 0.0 if level + 1 in levels.traces and not levels.adaptive else levels.expected(level + 1)
+        return finer + levels.expected(level) * (1 if level in levels.traces else 2)
+
+    @property
+    def _fall(self) -> float | None:
+        """Ratio of the errors of neighbouring levels, if it was observed."""
+        known = [(level, one) for level, one in sorted(self.found.items()) if one.error and one.remark == ""]
+        if not known:
+            return None
+        if len(known) > 1:
+            (coarse, before), (fine, after) = known[-2:]
+            fall = float(((before.error or 0.0) / (after.error or inf)) ** (1 / (fine - coarse)))
+        else:
+            order = known[0][1].order
+            fall = ASSUMED_FALL if order is None else self.levels.ratio**order
+        return min(max(fall, LEAST_FALL), MOST_FALL)
+
+    def _finer(self) -> int | None:
+        """The level at which the error is expected to be as asked for; None where finer runs lead nowhere."""
+        finest = max(self.found)
+        error = self._error(finest)
+        if error == inf or self._fall is None:
+            without = sum(self._error(level) == inf for level in self.found)
+            return finest + 2 if without <= MOST_FAILED else None
+        jump = ceil(log(error / (MARGIN * self.wanted)) / log(self._fall))
+        return finest + min(max(jump, 1), LARGEST_JUMP)
+
+    def _coarser(self) -> int | None:
+        """The coarsest level at which the error is expected to be as asked for; None if there is no other."""
+        best = min(self._good)
+        error = self._error(best)
+        if self.found[best].remark == UNSEEN:
+            return None
+        spare = log(MARGIN * self.wanted / max(error, STRICTEST)) / log(self._fall or ASSUMED_FALL)
+        below = max((level for level in self.found if level < best), default=-inf)
+        level = int(max(best - max(int(spare), 0), below + 1, self._coarsest))
+        return level if level < best else None
+
+    @property
+    def _coarsest(self) -> int:
+        """The coarsest level that is looked at."""
+        levels = self.levels
+        if levels.setting == "step_size":
+            return ceil(-log(max(levels.plan.interval.steps / FEWEST_STEPS, 1.0), 2))
+        return ceil(-log(max(LOOSEST / levels.value(0), 1.0), levels.ratio))
+
+
+def _rounded(seconds: float) -> str:
+    return f"{float(f'{seconds:.2g}'):g}"
+
+
+def unrepeatable(plan: Plan) -> str:
     """Reason why the run cannot be checked by finer ones; empty if it can be."""
     if not plan.interval.steps:
         return "the run has no step"
-    if plan.settings.adaptive is not None:
-        return "the size of the macro steps is controlled by an error of each step"
     if tools := [one.name for one in plan.instances if one.used_interface.needs_tool]:
         return f"the FMU of {tools[0]} runs in its tool"
     if any(_is_function(one.time_signal) for one in plan.stimuli.sources):
         return "an input is a function, which would be called again"
-    if _alone(plan) and _own_step(plan) < STRICTEST * STRICTER:
-        return "the tolerance of the integrator is close to rounding"
     return ""
 
 
 def _is_function(signal: TimeSignal) -> bool:
     return isinstance(signal, Function) or (isinstance(signal, Overridden) and _is_function(signal.base))
-
-
-def _alone(plan: Plan) -> bool:
-    """True if all components are integrated as one ODE, so that macro steps are only a grid of its results."""
-    return plan.ode is not None and plan.ode.alone
-
-
-def _own_step(plan: Plan) -> float:
-    """The macro step of a run [s], or the tolerance of its integrator."""
-    if isinstance(plan.master, Integrator):
-        return plan.master.rtol
-    return plan.interval.step
-
-
-def _finer(plan: Plan) -> Iterator[_Finer]:
-    """Finer runs, in the order in which they are made."""
-    silent = replace(
-        plan.settings, log_loops=None, log_coupling=None, fmu_log=None, fmu_log_level={}, fmu_log_categories={}
-    )
-    own = _own_step(plan)
-    if _alone(plan):
-        stricter = own / STRICTER
-        yield _Finer(stricter, f"tolerances of {stricter:.4g}", replace(silent, tolerance=stricter), 3.0)
-        return
-    for part in (2, 4):
-        yield _Finer(own / part, f"steps of {own / part:.4g} s", replace(silent, step_size=own / part), part)
