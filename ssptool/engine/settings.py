@@ -120,7 +120,8 @@ class Settings:
         metadata=about(
             Kind.TIME,
             "Macro step in seconds, or with a unit: 1ms, 500us; else the one that the system states for other tools "
-            "(osp:, oms:), the smallest that the FMUs recommend, or a thousandth of the interval.",
+            "(osp:, oms:), the smallest that the FMUs recommend, a thousandth of the default experiment of the system "
+            "(else of the shortest of its FMUs), or 1 ms. It does not depend on --stop-time.",
             "H",
         ),
     )

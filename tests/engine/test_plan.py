@@ -184,6 +184,13 @@ def test_an_unknown_name_is_refused_with_those_known():
 # -- times ---------------------------------------------------------------------------------------------------
 
 
+def with_experiment(net, name, **stated):
+    """The network with another default experiment of the FMU of a component."""
+    one = net.components[name]
+    other = replace(one, description=replace(one.description, experiment=FmuExperiment(**stated)))
+    return replace(net, components=net.components | {name: other})
+
+
 def test_the_smallest_recommended_step_size_is_taken():
     net = oscillator()
     one = net.components["System2"]
@@ -193,27 +200,57 @@ def test_the_smallest_recommended_step_size_is_taken():
     assert choice(plan, "step_size") == ("0.0005 s", "recommended by the FMU of System2")
 
 
-def test_a_recommended_step_size_is_made_to_fit():
-    plan = make_plan(oscillator(), Settings(stop_time=0.0105))
-    assert plan.interval.steps == 11
-    assert plan.interval.stop == approx(0.0105, rel=1e-15)
-    assert "made to fit the interval" in choice(plan, "step_size")[1]
+@pytest.mark.parametrize("stop", [0.0105, 1.0, 20.0, 50.0])
+def test_a_recommended_step_size_is_kept_whatever_the_stop_time(stop):
+    plan = make_plan(oscillator(), Settings(stop_time=stop))
+    assert (plan.interval.step, plan.interval.stop) == (approx(1e-3, rel=1e-12), approx(stop, rel=1e-15))
+    reason = choice(plan, "step_size")[1]
+    assert ("the last step is 0.0005 s" in reason) is (stop == 0.0105)
+
+
+def test_a_recommended_step_size_is_made_to_fit_where_an_fmu_takes_steps_of_one_size_only():
+    net = with_experiment(with_interface(oscillator(), "System2", variable_step=False), "System2")
+    plan = make_plan(net, Settings(stop_time=0.0105))
+    assert (plan.interval.steps, plan.interval.end) == (11, None)
+    assert "made to fit the interval, since the FMU of System2" in choice(plan, "step_size")[1]
+
+
+def silent(**stated):
+    """A system whose FMUs state nothing but this, in System2; nor does the system."""
+    net = replace(oscillator(), experiment=Experiment(None, None))
+    return with_experiment(with_experiment(net, "System1"), "System2", **stated)
+
+
+@pytest.mark.parametrize("stop", [0.5, 10.0, 1e3])
+@pytest.mark.parametrize(
+    ("net", "step", "reason"),
+    [
+        (
+            replace(silent(), experiment=Experiment(2.0, 22.0)),
+            0.02,
+            "thousandth of the default experiment of the system",
+        ),
+        (silent(stop=5.0), 0.005, "thousandth of the default experiment of the FMU of System2"),
+        (with_experiment(silent(stop=5.0), "System1", start=1.0, stop=3.0), 0.002, "FMU of System1, the shortest"),
+        (silent(), 0.001, "a guess: neither the system nor its FMUs"),
+    ],
+)
+def test_the_default_step_does_not_follow_the_stop_time_that_is_asked_for(net, step, reason, stop):
+    plan = make_plan(net, Settings(start_time=0.25, stop_time=0.25 + stop))
+    assert plan.interval.step == approx(step, rel=1e-12)
+    assert reason in choice(plan, "step_size")[1]
+    assert any("is a guess" in note for note in plan.notes) is (step == 0.001)
+
+
+def test_rows_of_model_exchange_alone_divide_the_interval_where_nothing_is_stated():
+    plan = make_plan(silent(), Settings(stop_time=500.0, implementation="me"))
+    assert (plan.interval.step, plan.interval.steps) == (0.5, 1000)
+    assert not any("guess" in note for note in plan.notes)
 
 
 def test_without_any_recommendation_there_are_a_thousand_steps():
-    net = oscillator()
-    parts = {
-        name: replace(one, description=replace(one.description, experiment=FmuExperiment()))
-        for name, one in net.components.items()
-    }
-    assert make_plan(replace(net, components=parts), Settings()).interval.steps == 1000
-
-
-def with_experiment(net, name, **stated):
-    """The network with another default experiment of the FMU of a component."""
-    one = net.components[name]
-    other = replace(one, description=replace(one.description, experiment=FmuExperiment(**stated)))
-    return replace(net, components=net.components | {name: other})
+    net = replace(silent(), experiment=oscillator().experiment)
+    assert make_plan(net, Settings()).interval.steps == 1000
 
 
 def test_a_step_size_that_does_not_divide_the_interval_is_refused_with_one_that_does():

@@ -1,7 +1,7 @@
 """Start time, stop time and macro step of a run, each with the reason for its choice; resolution of times."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -62,6 +62,13 @@ def check_step(what: str, step: float, start: float, stop: float) -> None:
 
 
 DEFAULT_STEPS = 1000
+"""Macro steps of a default experiment, if nothing else gives their size."""
+
+GUESS = 1e-3
+"""Macro step where nothing is stated that would tell its size [s]."""
+
+GUESSED = "a guess: neither the system nor its FMUs state a step size or a stop time"
+OF_ROWS = "a thousandth of the interval; it is the distance of rows only, the integrator chooses its own steps"
 
 
 class Interval(NamedTuple):
@@ -81,11 +88,12 @@ class Interval(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """The times of a run, the substeps of components in each macro step, and the reasons for them."""
+    """The times of a run, the substeps of components in each macro step, the reasons for them, and notes."""
 
     interval: Interval
     substeps: Mapping[str, int]
     choices: tuple[Choice, ...]
+    notes: tuple[str, ...]
 
 
 def choose_interval(network: Network, settings: Settings, of: Mapping[str, InterfaceType]) -> Stretch:
@@ -111,7 +119,7 @@ def choose_interval(network: Network, settings: Settings, of: Mapping[str, Inter
     interval, step_reason, step_place = (
         _in_fixed_steps(network, settings, fixed, start, stop)
         if fixed
-        else _interval(network, settings, start, stop, unsized(network, of))
+        else _interval(network, settings, of, start, stop)
     )
     if interval.steps > MOST_STEPS:
         raise WrongValue(
@@ -125,7 +133,12 @@ def choose_interval(network: Network, settings: Settings, of: Mapping[str, Inter
         Choice("step_size", f"{interval.step:g} s", step_reason, step_place),
     )
     substeps, more = _substeps(settings, fixed, interval.step)
-    return Stretch(interval, substeps, (*choices, *more))
+    return Stretch(interval, substeps, (*choices, *more), tuple(_notes(interval.step, step_reason)))
+
+
+def _notes(step: float, reason: str) -> Iterator[str]:
+    if reason.startswith(GUESSED):
+        yield f"the step size of {step:g} s is a guess; compare the results with those of --step-size {step / 2:g}"
 
 
 def start_time(network: Network, settings: Settings) -> tuple[float, str, str]:
@@ -171,20 +184,22 @@ def experiment_place(component: FlatComponent) -> str:
 
 
 def _interval(
-    network: Network, settings: Settings, start: float, stop: float, unsized: Sequence[str]
+    network: Network, settings: Settings, of: Mapping[str, InterfaceType], start: float, stop: float
 ) -> tuple[Interval, str, str]:
     """The interval, why its steps are of that size, and the place that says so."""
-    length = stop - start
+    rigid = unsized(network, of)
     if settings.step_size is not None:
-        return *_of_size(settings.step_size, start, stop, unsized), ""
-    wish = _recommended(network)
-    if wish is None:
-        interval = Interval(start, length / DEFAULT_STEPS or 1.0, DEFAULT_STEPS if length else 0)
-        return interval, "a thousandth of the interval", ""
-    steps = math.ceil(length / wish.value * (1 - 1e-9))
-    fits = not steps or math.isclose(length / steps, wish.value, rel_tol=1e-9)
-    fitted = "" if fits else ", made to fit the interval"
-    return Interval(start, length / steps if steps else wish.value, steps), f"{wish.by}{fitted}", wish.place
+        return *_of_size(settings.step_size, start, stop, ASKED, rigid), ""
+    wish = _recommended(network) or _of_experiments(network)
+    if wish is None and InterfaceType.CO_SIMULATION not in of.values():
+        return Interval(start, (stop - start) / DEFAULT_STEPS or 1.0, DEFAULT_STEPS * (stop > start)), OF_ROWS, ""
+    wish = wish or _Recommended(GUESS, GUESSED, "")
+    check_step("the step size", wish.value, start, stop)
+    steps = math.ceil((stop - start) / wish.value * (1 - 1e-9))
+    if rigid and steps and not math.isclose((stop - start) / steps, wish.value, rel_tol=1e-9):
+        reason = f"{wish.by}, made to fit the interval, since the FMU of {rigid[0]} accepts no shorter last step"
+        return Interval(start, (stop - start) / steps, steps), reason, wish.place
+    return *_of_size(wish.value, start, stop, wish.by, ()), wish.place
 
 
 def _in_fixed_steps(
@@ -248,14 +263,33 @@ def _recommended(network: Network, fixed: Sequence[FixedStep] = ()) -> _Recommen
     return min(of_components or [*of_fixed, *of_fmus], default=None)
 
 
-def _of_size(step: float, start: float, stop: float, unsized: Sequence[str]) -> tuple[Interval, str]:
-    """Whole steps of a size [s], or the last one is shorter."""
+def _of_experiments(network: Network) -> _Recommended | None:
+    """A thousandth of the experiment that the system states, else of the shortest that an FMU states. Neither depends
+    on the stop time that is asked for.
+    """
+    start, _, _ = start_time(network, Settings())
+    stop = network.experiment.stop
+    if stop is not None and stop > start:
+        by, place = _of_system(network)
+        return _Recommended((stop - start) / DEFAULT_STEPS, f"a thousandth of the {by}", place)
+    stated = ((one, one.description.experiment) for one in network.components.values())
+    lengths = [(own.stop - (own.start or 0.0), one) for one, own in stated if own.stop is not None]
+    found = [(length, one) for length, one in lengths if length > 0]
+    if not found:
+        return None
+    length, component = min(found, key=lambda each: each[0])
+    by, place = _of_fmu(component, "the shortest" if len({length for length, _ in found}) > 1 else "")
+    return _Recommended(length / DEFAULT_STEPS, f"a thousandth of the {by}", place)
+
+
+def _of_size(step: float, start: float, stop: float, why: str, unsized: Sequence[str]) -> tuple[Interval, str]:
+    """Whole steps of a size [s], or the last one is shorter; and the reason, which begins with `why`."""
     length = stop - start
     exact = length / step
     steps = round(exact)
     # The quotient itself is exact to half a unit in the last place only.
     if abs(exact - steps) <= max(1e-9, 4 * math.ulp(exact)):
-        return Interval(start, length / steps if steps else step, steps), ASKED
+        return Interval(start, length / steps if steps else step, steps), why
     whole = math.floor(exact)
     if unsized:
         nearest = [f"{length / count!r} s" for count in (whole, whole + 1) if count]
@@ -267,4 +301,4 @@ def _of_size(step: float, start: float, stop: float, unsized: Sequence[str]) -> 
             f"{times}, the nearest step {sizes}"
         )
     last = stop - (start + whole * step)
-    return Interval(start, step, whole + 1, stop), f"{ASKED}; the last step is {last:.6g} s"
+    return Interval(start, step, whole + 1, stop), f"{why}; the last step is {last:.6g} s"

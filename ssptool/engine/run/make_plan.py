@@ -155,10 +155,10 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepare
         if log is not None:
             check_log_name(log)
     implementations = choose_implementations(network, settings)
-    interval, substeps, choices = choose_interval(network, settings, implementations.of)
+    interval, substeps, choices, guesses = choose_interval(network, settings, implementations.of)
     stimuli.check_start(interval.start)
     network, parameter_wires, notes = settle_parameters(network)
-    notes = (*notes, *notes_on_sources(stimuli, interval.start, interval.stop))
+    notes = (*guesses, *notes, *notes_on_sources(stimuli, interval.start, interval.stop))
     notes = (*notes, *notes_on_inputs(network, {one.signal for one in stimuli.sources}))
     notes = (*notes, *notes_on_units(network.assumed_units))
     network = extended(network, stimuli, interval.start)
