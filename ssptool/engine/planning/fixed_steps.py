@@ -103,12 +103,20 @@ def common_step(fixed: Sequence[FixedStep], substeps: Mapping[str, int]) -> Frac
     return common
 
 
-def divided(macro: Fraction, fixed: Sequence[FixedStep], asked: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """Components that do several of their fixed steps in a macro step [s], and how many; without those asked for."""
+def divided(macro: Fraction, fixed: Sequence[FixedStep]) -> Iterator[tuple[str, int]]:
+    """Components and the number of their fixed steps in a macro step [s]."""
     for one in fixed:
-        count = whole_number(macro / one.step) or whole_number(macro / one.size) or 1
-        if one.component not in asked and one.divides and count > 1:
-            yield one.component, count
+        if one.divides:
+            yield one.component, whole_number(macro / one.step) or whole_number(macro / one.size) or 1
+
+
+def finer(network: Network, of: Mapping[str, InterfaceType], macro: float) -> Iterator[tuple[str, int]]:
+    """Components, and the steps of at most the size that their FMUs recommend in a macro step [s]."""
+    for name, one in network.components.items():
+        interface, step = one.description.interface(of[name]), one.description.experiment.step_size
+        simulated = of[name] is InterfaceType.CO_SIMULATION and interface is not None and not interface.event_mode
+        if simulated and step is not None and step > 0:
+            yield name, math.ceil(macro / step * (1 - CLOSE_TO_WHOLE))
 
 
 def _divisors(number: int) -> tuple[int, ...]:

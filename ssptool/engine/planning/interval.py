@@ -12,6 +12,7 @@ from ssptool.engine.planning.fixed_steps import (
     common_step,
     divided,
     exactly,
+    finer,
     fitted,
     fixed_steps,
     nearest_stops,
@@ -132,7 +133,7 @@ def choose_interval(network: Network, settings: Settings, of: Mapping[str, Inter
         Choice("stop_time", f"{stop:g} s", stop_reason, stop_place),
         Choice("step_size", f"{interval.step:g} s", step_reason, step_place),
     )
-    substeps, more = _substeps(settings, fixed, interval.step)
+    substeps, more = _substeps(network, settings, of, fixed, interval.step)
     return Stretch(interval, substeps, (*choices, *more), tuple(_notes(interval.step, step_reason)))
 
 
@@ -228,14 +229,18 @@ def _fitted(wish: float, step: float, common: Fraction, fixed: Sequence[FixedSte
 
 
 def _substeps(
-    settings: Settings, fixed: Sequence[FixedStep], step: float
+    network: Network, settings: Settings, of: Mapping[str, InterfaceType], fixed: Sequence[FixedStep], step: float
 ) -> tuple[Mapping[str, int], tuple[Choice, ...]]:
-    """Steps of components in a macro step [s], if they are several: those asked for, and fixed ones."""
-    own = dict(divided(exactly(step), fixed, settings.substeps))
-    reasons = [ASKED] * bool(settings.substeps) + ["fixed steps of their FMUs"] * bool(own)
-    every = {**settings.substeps, **own}
-    text = ", ".join(f"{count} of {name}" for name, count in every.items())
-    return every, (Choice("substeps", text, "; ".join(reasons)),) if every else ()
+    """Steps of components in a macro step [s], if they are several: those asked for, and those that FMUs state."""
+    asked, annotated = settings.substeps, network.annotated
+    own = dict(divided(exactly(step), fixed))
+    if fixed and settings.step_size is None and not (annotated.step_size or annotated.step_sizes):
+        own = {**dict(finer(network, of, step)), **own}
+    every = {**own, **asked}
+    several = {name: count for name, count in every.items() if name in asked or count > 1}
+    reasons = [ASKED] * bool(asked) + ["steps that FMUs state"] * (len(several) > len(asked))
+    text = ", ".join(f"{count} of {name}" for name, count in several.items())
+    return several, (Choice("substeps", text, "; ".join(reasons)),) if several else ()
 
 
 class _Recommended(NamedTuple):

@@ -44,7 +44,6 @@ def fixed(folder, name, size, version=2, varies=False, stated=None):
 FMI2 = {"version": 2, "stated": 0.1}
 FMI3 = {"version": 3}
 FMI3_VARYING = {"version": 3, "varies": True}
-KINDS = pytest.mark.parametrize("kind", [FMI2, FMI3, FMI3_VARYING], ids=["2", "3", "3 varying"])
 
 
 @pytest.fixture(params=[FMI2, FMI3, FMI3_VARYING], ids=["2", "3", "3 varying"])
@@ -145,6 +144,19 @@ def test_no_stop_time_between_common_multiples(both):
     with pytest.raises(ssptool.WrongUsage, match=r"0\.1 s of A.*0\.25 s of B") as caught:
         ssptool.plan(both, stop_time=3.25)
     assert numbers(caught, "stop time") == [3.0, 3.5]
+
+
+def test_an_fmu_beside_steps_by_no_more_than_it_recommends(tmp_path):
+    """That is 0.03 s; the macro step is a multiple of 0.1 s."""
+    fixed(tmp_path, "A", 0.1, stated=0.1)
+    fixed(tmp_path, "B", 0.001, varies=True, stated=0.03)
+    system = write_system(tmp_path / "system", tmp_path, {"A": "A", "B": "B"}, [("A.y", "B.u")])
+    made = ssptool.plan(system)
+    assert (made.interval.step, dict(made.substep_counts)) == (0.1, {"B": 4})
+    assert "made a multiple of the fixed step 0.1 s of A" in next(
+        one.reason for one in made.choices if one.setting == "step_size"
+    )
+    assert dict(ssptool.plan(system, step_size=0.2).substep_counts) == {"A": 2}
 
 
 def test_substeps_that_are_asked_for_are_multiples_too(both):
