@@ -35,7 +35,7 @@ SEARCH_SECONDS, SEARCH_RUNS = 60.0, 30
 """Time of a search without a limit of time: so many seconds, or so many times that of the first run if that is more."""
 
 LARGEST_JUMP = 5
-"""RefinedRuns that a search goes at once: predictions from far away are not trusted."""
+"""Levels that a search goes at once: predictions from far away are not trusted."""
 
 FEWEST_STEPS = 100
 """Macro steps that a run is left with if coarser ones suffice."""
@@ -53,7 +53,7 @@ MOST_FALL = 64.0
 """Largest ratio of the errors of neighbouring levels that a prediction counts on."""
 
 MOST_FAILED = 3
-"""RefinedRuns without an estimate after which a search ends."""
+"""Levels without an estimate after which a search ends."""
 
 MARGIN = 0.7
 """Part of the error asked for at which a search aims."""
