@@ -22,6 +22,7 @@ LARGEST_FACTOR = 1000
 class FixedStep(NamedTuple):
     """Steps of a component of co-simulation whose FMU takes no others: multiples of `size` [s], best `step` [s].
 
+    `internal`: the FMU computes in steps of this size; otherwise it wants steps of one size, and states this one.
     `divides`: macro steps of several such steps are done as substeps.
     """
 
@@ -29,25 +30,31 @@ class FixedStep(NamedTuple):
     size: Fraction
     step: Fraction
     place: str
+    internal: bool
     divides: bool
 
 
-def fixed_steps(network: Network, of: Mapping[str, InterfaceType]) -> tuple[FixedStep, ...]:
-    """The fixed steps that FMUs state, in document order; `of` is the interface of each component."""
+def fixed_steps(network: Network, of: Mapping[str, InterfaceType], asked: float | None) -> tuple[FixedStep, ...]:
+    """The fixed steps that FMUs state, in document order; `of` is the interface of each component.
+
+    A macro step that is `asked` for [s] may be of another size than the one that an FMU states, if all are alike.
+    """
     found = (_fixed_step(one) for name, one in network.components.items() if of[name] is InterfaceType.CO_SIMULATION)
-    return tuple(one for one in found if one is not None)
+    return tuple(one for one in found if one is not None and (one.internal or _is_multiple(asked, one.size)))
 
 
-def unsized(network: Network, of: Mapping[str, InterfaceType]) -> tuple[str, ...]:
-    """Components of co-simulation whose FMUs take steps of one size only, and do not say which."""
-    sized = {one.component for one in fixed_steps(network, of)}
+def _is_multiple(asked: float | None, size: Fraction) -> bool:
+    return asked is None or not math.isfinite(asked) or whole_number(exactly(asked) / size) is not None
+
+
+def of_one_size(network: Network, of: Mapping[str, InterfaceType]) -> tuple[str, ...]:
+    """Components of co-simulation whose FMUs take steps of one size only."""
     return tuple(
         name
         for name, one in network.components.items()
         if of[name] is InterfaceType.CO_SIMULATION
         and (interface := one.description.interface(of[name])) is not None
         and not interface.variable_step
-        and name not in sized
     )
 
 
@@ -66,7 +73,7 @@ def _fixed_step(component: FlatComponent) -> FixedStep | None:
     place = f"{component.model_description}:{line}" if line else ""
     # In event mode, a step may end early, between substeps.
     divides = not (interface.variable_step and interface.event_mode)
-    return FixedStep(component.name, exactly(size), exactly(step), place, divides)
+    return FixedStep(component.name, exactly(size), exactly(step), place, internal is not None, divides)
 
 
 def exactly(size: float) -> Fraction:

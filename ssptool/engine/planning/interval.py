@@ -16,7 +16,7 @@ from ssptool.engine.planning.fixed_steps import (
     fitted,
     fixed_steps,
     nearest_stops,
-    unsized,
+    of_one_size,
     whole_number,
 )
 from ssptool.engine.settings import ASKED, Choice, Settings
@@ -116,7 +116,7 @@ def choose_interval(network: Network, settings: Settings, of: Mapping[str, Inter
         raise WrongValue(f"the stop time must not be before the start time, found {start:g} s … {stop:g} s")
     if settings.step_size is not None:
         check_step("the step size", settings.step_size, start, stop)
-    fixed = fixed_steps(network, of)
+    fixed = fixed_steps(network, of, settings.step_size)
     interval, step_reason, step_place = (
         _in_fixed_steps(network, settings, fixed, start, stop)
         if fixed
@@ -188,7 +188,7 @@ def _interval(
     network: Network, settings: Settings, of: Mapping[str, InterfaceType], start: float, stop: float
 ) -> tuple[Interval, str, str]:
     """The interval, why its steps are of that size, and the place that says so."""
-    rigid = unsized(network, of)
+    rigid = of_one_size(network, of)
     if settings.step_size is not None:
         return *_of_size(settings.step_size, start, stop, ASKED, rigid), ""
     wish = _recommended(network) or _of_experiments(network)
@@ -287,7 +287,7 @@ def _of_experiments(network: Network) -> _Recommended | None:
     return _Recommended(length / DEFAULT_STEPS, f"a thousandth of the {by}", place)
 
 
-def _of_size(step: float, start: float, stop: float, why: str, unsized: Sequence[str]) -> tuple[Interval, str]:
+def _of_size(step: float, start: float, stop: float, why: str, rigid: Sequence[str]) -> tuple[Interval, str]:
     """Whole steps of a size [s], or the last one is shorter; and the reason, which begins with `why`."""
     length = stop - start
     exact = length / step
@@ -296,13 +296,13 @@ def _of_size(step: float, start: float, stop: float, why: str, unsized: Sequence
     if abs(exact - steps) <= max(1e-9, 4 * math.ulp(exact)):
         return Interval(start, length / steps if steps else step, steps), why
     whole = math.floor(exact)
-    if unsized:
+    if rigid:
         nearest = [f"{length / count!r} s" for count in (whole, whole + 1) if count]
         sizes = f"sizes that fit are {' and '.join(nearest)}" if whole else f"size that fits is {nearest[0]}"
         times = nearest_stops(exactly(start), exactly(stop), exactly(step))
         raise WrongValue(
             f"the interval of {length!r} s is not a whole number of steps of {step!r} s ({exact:.6g} steps), and the "
-            f"FMU of {unsized[0]} accepts no shorter last step (canHandleVariableCommunicationStepSize is not set); "
+            f"FMU of {rigid[0]} accepts no shorter last step (canHandleVariableCommunicationStepSize is not set); "
             f"{times}, the nearest step {sizes}"
         )
     last = stop - (start + whole * step)

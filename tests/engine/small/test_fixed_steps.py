@@ -97,7 +97,9 @@ def test_a_stop_time_between_two_steps_is_refused_with_those_that_fit(lone):
         (0.15, 1.05, [0.1, 0.2], [1.0, 1.1]),
     ],
 )
-def test_a_step_size_that_is_no_multiple_is_refused_with_those_that_are(lone, step, stop, sizes, stops):
+@pytest.mark.parametrize("varies", [False, True])
+def test_a_step_size_that_is_no_multiple_is_refused_with_those_that_are(tmp_path, varies, step, stop, sizes, stops):
+    lone = fixed(tmp_path, "Lone", 0.1, 3, varies)
     with pytest.raises(ssptool.WrongUsage, match="multiples") as caught:
         ssptool.plan(lone, stop_time=stop, step_size=step)
     assert numbers(caught, "step size") == sizes
@@ -108,6 +110,18 @@ def test_a_step_size_that_is_no_multiple_is_refused_with_those_that_are(lone, st
                 ssptool.plan(lone, stop_time=one, step_size=size)
     if stops:
         assert numbers(caught, "stop time") == stops
+
+
+def test_an_fmu_that_only_wants_steps_of_one_size_gets_the_one_that_is_asked_for(tmp_path):
+    """It is right in steps of 0.05 s, although it states 0.1 s."""
+    lone = fixed(tmp_path, "Lone", 0.05, stated=0.1)
+    trace = ssptool.simulate(lone, stop_time=1.05, step_size=0.05).unwrap()
+    assert trace["Lone.size"][1:] == approx(0.05)
+    assert trace["Lone.y"] == approx(2 + 4.5 * trace.t)
+    assert ssptool.simulate(lone, stop_time=1.0, accuracy="check").accuracy.steps == approx((0.1, 0.05))
+    with pytest.raises(ssptool.WrongUsage) as caught:
+        ssptool.plan(lone, stop_time=1.02, step_size=0.05)
+    assert numbers(caught, "stop time") == [1.0, 1.05]
 
 
 def test_larger_macro_steps_are_done_in_fixed_steps(lone):
