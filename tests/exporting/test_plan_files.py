@@ -71,10 +71,10 @@ def test_names_with_any_letters(rewritten, tmp_path):
         (lambda text: '{"version":1-2}', "line 1, column "),
         (lambda text: '{"version":1e999}', "number overflow parsing '1e999'"),
         (lambda text: "[" * 300, "there are too many levels"),
-        (lambda text: "[]", "a value is not an object"),
-        (lambda text: "{}", "there is no version"),
-        (lambda text: '{"version":true}', "a value is not an integer"),
-        (lambda text: text.replace('"wires":[', '"wires":[1,', 1), "a value is not an object"),
+        (lambda text: "[]", "the whole is an array, must be an object"),
+        (lambda text: "{}", "the whole has no version"),
+        (lambda text: '{"version":true}', "version is true, must be an integer"),
+        (lambda text: text.replace('"wires":[', '"wires":[1,', 1), "wires[0] is 1, must be an object"),
     ],
 )
 def test_what_is_no_plan(write, message, rewritten, tmp_path):

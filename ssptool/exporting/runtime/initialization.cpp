@@ -7,14 +7,6 @@
 
 namespace ssptool::runtime {
 
-LoopMethod method_of(const std::string& name) {
-  const std::map<std::string, LoopMethod> known{
-      {"auto", LoopMethod::automatic},    {"newton", LoopMethod::newton},     {"aitken", LoopMethod::aitken},
-      {"anderson", LoopMethod::anderson}, {"homotopy", LoopMethod::homotopy}, {"fixed-point", LoopMethod::fixed_point},
-  };
-  return known.at(name);
-}
-
 namespace {
 
 const char* word(SolutionStatus status) noexcept {
@@ -148,7 +140,7 @@ void System::solve(Index number, Index loop, LoopMethod method, Kernel& kernel) 
 void System::make_consistent() {
   propagate();
   if (beginnings_.empty())
-    walk(initialization_, method_of(plan_.init));
+    walk(initialization_, plan_.init);
   else
     settle_without_mode();
   kernel_->wires.copy_outer();

@@ -1,7 +1,9 @@
 #include "json.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -9,6 +11,8 @@
 
 #define JSON_NO_IO
 #include <nlohmann/json.hpp>
+
+#include "../../engine/kernel/core/digits.hpp"
 
 namespace ssptool::runtime {
 
@@ -53,7 +57,9 @@ class TreeBuilder {
   }
 
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) {
-    throw JsonError(error.what());
+    std::string message = error.what();  // which may end within a letter of several bytes
+    std::ranges::replace_if(message, [](char c) { return static_cast<unsigned char>(c) >= 0x80U; }, '?');
+    throw JsonError(message);
   }
 
   JsonNode whole;
@@ -76,12 +82,53 @@ class TreeBuilder {
   std::vector<JsonNode*> open_;
 };
 
-[[noreturn]] void refuse_type(const char* wanted) { throw JsonError(std::string("a value is not ") + wanted); }
+// A value that is not as it must be.
+struct WrongValue : JsonError {
+  WrongValue(const JsonNode& node, const std::string& why) : JsonError(why), at(&node) {}
+  const JsonNode* at;
+};
+
+constexpr std::size_t longest_shown = 60;
+
+// Of whole letters, which have several bytes in UTF-8.
+std::string beginning(const std::string& text) {
+  std::size_t size = std::min(text.size(), longest_shown);
+  while (size < text.size() && size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
+  return text.substr(0, size);
+}
+
+std::string shown(const JsonNode& node) {
+  if (const auto* text = std::get_if<std::string>(&node.content)) return '"' + beginning(*text) + '"';
+  if (const auto* truth = std::get_if<bool>(&node.content)) return *truth ? "true" : "false";
+  if (const auto* number = std::get_if<std::int64_t>(&node.content)) return std::to_string(*number);
+  if (const auto* number = std::get_if<std::uint64_t>(&node.content)) return std::to_string(*number);
+  if (const auto* number = std::get_if<double>(&node.content)) return digits(*number, 17);
+  if (std::holds_alternative<JsonNode::Array>(node.content)) return "an array";
+  return std::holds_alternative<JsonNode::Object>(node.content) ? "an object" : "null";
+}
+
+[[noreturn]] void refuse_value(const JsonNode& node, const std::string& wanted) {
+  throw WrongValue(node, " is " + shown(node) + ", must be " + wanted);
+}
+
+// Where in the tree a value is, if it is in it.
+bool find(const JsonNode& tree, const JsonNode& wanted, std::string& place) {
+  if (&tree == &wanted) return true;
+  const auto inside = [&](const JsonNode::Array& values, const auto& name) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (find(values[i], wanted, place)) return place.insert(0, name(i)), true;
+    return false;
+  };
+  if (const auto* array = std::get_if<JsonNode::Array>(&tree.content))
+    return inside(*array, [](std::size_t i) { return '[' + std::to_string(i) + ']'; });
+  const auto* object = std::get_if<JsonNode::Object>(&tree.content);
+  return object != nullptr && inside(object->values, [&](std::size_t i) { return '.' + object->names[i]; });
+}
 
 template <class T>
 const T& content_as(const JsonNode& node, const char* wanted) {
   if (const T* found = std::get_if<T>(&node.content)) return *found;
-  refuse_type(wanted);
+  refuse_value(node, wanted);
 }
 
 const JsonNode* member(const JsonNode& node, const char* name) {
@@ -104,9 +151,13 @@ double real_number(const JsonNode& node) {
 }
 
 // A negative one as its complement.
-std::uint64_t whole_number(const JsonNode& node) {
-  if (const auto* number = std::get_if<std::int64_t>(&node.content)) return static_cast<std::uint64_t>(*number);
-  return content_as<std::uint64_t>(node, "an integer");
+std::uint64_t whole_number(const JsonNode& node, std::int64_t least, std::uint64_t most) {
+  const auto* const number = std::get_if<std::int64_t>(&node.content);
+  const auto* const natural = std::get_if<std::uint64_t>(&node.content);
+  if (number != nullptr && *number >= least && std::cmp_less_equal(*number, most))
+    return static_cast<std::uint64_t>(*number);
+  if (natural != nullptr && *natural <= most && std::cmp_less_equal(least, *natural)) return *natural;
+  refuse_value(node, "an integer from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
 template <class T>
@@ -115,7 +166,8 @@ struct Read {
     if constexpr (std::is_same_v<T, bool>)
       return content_as<bool>(node, "true or false");
     else if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(whole_number(node));
+      return static_cast<T>(whole_number(node, static_cast<std::int64_t>(std::numeric_limits<T>::min()),
+                                         static_cast<std::uint64_t>(std::numeric_limits<T>::max())));
     else if constexpr (std::is_same_v<T, double>)
       return real_number(node);
     else
@@ -123,25 +175,24 @@ struct Read {
   }
 };
 
+const JsonNode::Array& array_of(const JsonNode& node) { return content_as<JsonNode::Array>(node, "an array"); }
+
+[[noreturn]] void refuse_size(const JsonNode& node, std::size_t found, const std::string& wanted) {
+  throw WrongValue(node, " has " + std::to_string(found) + " values, must have " + wanted);
+}
+
 const JsonNode& element(const JsonNode& node, std::size_t place) {
-  const auto& array = content_as<JsonNode::Array>(node, "an array");
+  const auto& array = array_of(node);
   if (place < array.size()) return array[place];
-  throw JsonError("an array has only " + std::to_string(array.size()) + " values");
+  refuse_size(node, array.size(), "more");
 }
 
 template <class T>
 struct Read<std::vector<T>> {
   static std::vector<T> from(const JsonNode& node) {
     std::vector<T> found;
-    for (const JsonNode& item : content_as<JsonNode::Array>(node, "an array")) found.push_back(Read<T>::from(item));
+    for (const JsonNode& item : array_of(node)) found.push_back(Read<T>::from(item));
     return found;
-  }
-};
-
-template <class A, class B>
-struct Read<std::pair<A, B>> {
-  static std::pair<A, B> from(const JsonNode& node) {
-    return {Read<A>::from(element(node, 0)), Read<B>::from(element(node, 1))};
   }
 };
 
@@ -151,13 +202,45 @@ bool Json::contains(const char* name) const { return member(*value_, name) != nu
 
 Json Json::at(const char* name) const {
   if (const JsonNode* found = member(*value_, name)) return Json(*found);
-  throw JsonError(std::string("there is no ") + name);
+  throw WrongValue(*value_, std::string(" has no ") + name);
 }
 
-std::size_t Json::size() const noexcept {
-  const auto* const array = std::get_if<JsonNode::Array>(&value_->content);
-  return array != nullptr ? array->size() : 0;
+std::size_t Json::size() const { return array_of(*value_).size(); }
+
+Json Json::sized(std::size_t count) const {
+  if (size() != count) refuse_size(*value_, size(), std::to_string(count));
+  return *this;
 }
+
+Json Json::at_least(std::size_t count) const {
+  if (size() < count) refuse_size(*value_, size(), "at least " + std::to_string(count));
+  return *this;
+}
+
+std::size_t Json::below(std::size_t limit) const {
+  if (limit == 0) refuse("left out, because there is nothing that it counts");
+  return static_cast<std::size_t>(whole_number(*value_, 0, limit - 1));
+}
+
+std::int64_t Json::between(std::int64_t least, std::int64_t most) const {
+  return static_cast<std::int64_t>(whole_number(*value_, least, static_cast<std::uint64_t>(most)));
+}
+
+std::size_t Json::one_of(std::initializer_list<std::string_view> words) const {
+  const auto& found = content_as<std::string>(*value_, "a text");
+  const auto* const known = std::find(words.begin(), words.end(), found);
+  if (known != words.end()) return static_cast<std::size_t>(known - words.begin());
+  std::string all;
+  for (const std::string_view word : words) (all += all.empty() ? "" : ", ") += word;
+  refuse("one of " + all);
+}
+
+// Not inlined, because plans are read with many of them.
+[[gnu::noinline]] void Json::require(bool right, const char* wanted) const {
+  if (!right) refuse(wanted);
+}
+
+void Json::refuse(const std::string& wanted) const { refuse_value(*value_, wanted); }
 
 Json Json::operator[](std::size_t place) const { return Json(element(*value_, place)); }
 
@@ -168,6 +251,11 @@ bool Json::is_boolean() const noexcept { return std::holds_alternative<bool>(val
 bool Json::is_integer() const noexcept {
   return std::holds_alternative<std::int64_t>(value_->content) ||
          std::holds_alternative<std::uint64_t>(value_->content);
+}
+
+bool Json::is_negative() const noexcept {
+  const auto* const number = std::get_if<std::int64_t>(&value_->content);
+  return number != nullptr && *number < 0;
 }
 
 template <class T>
@@ -183,18 +271,19 @@ template std::size_t Json::get() const;
 template double Json::get() const;
 template std::string Json::get() const;
 template std::vector<std::uint32_t> Json::get() const;
-template std::vector<std::size_t> Json::get() const;
 template std::vector<double> Json::get() const;
 template std::vector<std::string> Json::get() const;
-template std::vector<std::vector<std::size_t>> Json::get() const;
-template std::vector<std::vector<double>> Json::get() const;
-template std::vector<std::pair<std::size_t, std::size_t>> Json::get() const;
-template std::vector<std::pair<double, double>> Json::get() const;
 
 void read_json(const std::string& text, const std::function<void(Json)>& function) {
   TreeBuilder builder;
   nlohmann::json::sax_parse(text, &builder);
-  function(Json(builder.whole));
+  try {
+    function(Json(builder.whole));
+  } catch (const WrongValue& wrong) {
+    std::string place;
+    find(builder.whole, *wrong.at, place);
+    throw JsonError((place.empty() ? "the whole" : place.substr(place[0] == '.')) + wrong.what());
+  }
 }
 
 }  // namespace ssptool::runtime

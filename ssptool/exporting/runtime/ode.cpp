@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <map>
 #include <utility>
 
 namespace ssptool::runtime {
@@ -41,14 +40,6 @@ void check_sizes(const std::vector<std::unique_ptr<Part>>& parts, const PlannedO
   }
 }
 
-SolverKind solver_kind(const std::string& name) {
-  const std::map<std::string, SolverKind> known{{"dormand-prince", SolverKind::dormand_prince},
-                                                {"rosenbrock", SolverKind::rosenbrock}};
-  const auto found = known.find(name);
-  if (found == known.end()) throw std::runtime_error("the plan has the integrator " + name + ", which is not known");
-  return found->second;
-}
-
 }  // namespace
 
 RunningOde::RunningOde(Kernel& kernel, const std::vector<std::unique_ptr<Part>>& parts, const Plan& plan,
@@ -68,7 +59,7 @@ void RunningOde::be_continuous() {
 
 void RunningOde::be_integrated(const PlannedOde& plan, const IntegrationSettings& settings) {
   if (plan.jacobian) system.jacobian_of = &jacobian.emplace(system, *plan.jacobian);
-  auto solver = make_solver(solver_kind(plan.solver), system, {system.size(), system.indicator_count()}, settings.rtol);
+  auto solver = make_solver(plan.solver, system, {system.size(), system.indicator_count()}, settings.rtol);
   integration = std::make_unique<Integration>(system, events, std::move(solver), settings);
 }
 

@@ -13,6 +13,7 @@
 #include "../../engine/kernel/core/events.hpp"
 #include "../../engine/kernel/core/kernel.hpp"
 #include "../../engine/kernel/core/ode_jacobian.hpp"
+#include "../../engine/kernel/core/ode_solvers.hpp"
 
 namespace ssptool::runtime {
 
@@ -163,7 +164,7 @@ struct PlannedOde {
   std::optional<PlannedEventSteps> events;
   std::vector<Slot> event_signals, event_sources;
   double rtol = 1e-6;
-  std::string solver;
+  SolverKind solver = SolverKind::dormand_prince;
   bool retreats = false;  // another solver may replace it
   std::optional<PlannedOdeJacobian> jacobian;
 };
@@ -196,7 +197,7 @@ struct Plan {
   PlannedTables tables;
   std::vector<SlotValue> constants, guesses;
   std::vector<Slot> cut;
-  std::string init;
+  LoopMethod init = LoopMethod::automatic;
   std::vector<PlannedLoop> loops;
   Schedule initialization;
   std::vector<Schedule> first_point;
@@ -219,7 +220,9 @@ struct Plan {
 // The version of the file that this runtime reads.
 inline constexpr int plan_version = 2;
 
-// Throws std::runtime_error, which names what is wrong, for a file that is none or of another version.
+// Throws std::runtime_error, which names the file, the place in it, what is there and what must be, for a file that is
+// none, of another version, or wrong in itself. What it returns can be used without a check: each index leads to
+// something, lists that belong together are of one length, and values are of the types of their variables.
 Plan read_plan(const std::string& file);
 
 }  // namespace ssptool::runtime

@@ -16,9 +16,6 @@
 
 namespace ssptool::runtime {
 
-// A method of initialization by its name in the plan.
-LoopMethod method_of(const std::string& name);
-
 // `exchange` is after initialization, for an importer that integrates.
 enum class Phase : std::uint8_t { instantiated, initialization, stepping, exchange };
 

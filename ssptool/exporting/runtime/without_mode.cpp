@@ -27,7 +27,7 @@ std::vector<Call> calls_of(const ScheduleStep& step, const std::vector<PlannedLo
 }  // namespace
 
 void System::settle_without_mode() {
-  const LoopMethod method = method_of(plan_.init);
+  const LoopMethod method = plan_.init;
   if (std::ranges::all_of(beginnings_, [](const auto& one) { return one.second.begun; }))
     walk(initialization_, method);
   else
