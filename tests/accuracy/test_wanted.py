@@ -132,3 +132,19 @@ def test_a_run_that_cannot_be_repeated_is_made_once_and_not_as_accurate_as_asked
     result = ssptool.simulate(part, inputs={"System1.F": lambda t: calls.append(t) or 2 * t}, **settings)
     assert result.ok and not result.accuracy.met and "function" in result.accuracy.remark
     assert calls == sorted(calls)
+
+
+EXAMPLES = ("mass_spring_damper", "one_dof_oscillator", "rotational_spring_mass_damper", "flyball_governor")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_systems_are_as_accurate_as_asked_for(name):
+    """Against one ODE that is integrated far more exactly than asked for."""
+    result = ssptool.simulate(SYSTEMS / name, accuracy=1e-4, stop_time=1)
+    exact = {"implementation": "me", "tolerance": 1e-11, "stop_time": 1, "step_size": result.t[1]}
+    reference = ssptool.simulate(SYSTEMS / name, **exact)
+    rows = np.searchsorted(reference.t, result.t - 1e-12)
+    assert result.accuracy.met
+    for signal in result:
+        if (span := np.ptp(reference[signal])) > 1e-9:
+            assert np.max(np.abs(reference[signal][rows] - result[signal])) <= 3e-4 * span, signal
