@@ -51,7 +51,7 @@ class RuleChoice:
 
     The longest match counts, and `ignore` wins over an equal `select`; with a selection all other rules are off.
     `tools` are names in `TOOLS` whose limits are checked, `allow_outside` folders in which a zip may read files outside
-    it, `file` the settings file.
+    it, `accuracy` the check of the accuracy of runs where none is asked for, `file` the settings file.
     """
 
     select: tuple[str, ...] = ()
@@ -59,6 +59,7 @@ class RuleChoice:
     strict: bool | None = None
     tools: tuple[str, ...] = ()
     allow_outside: tuple[Path, ...] = ()
+    accuracy: str | float | None = None
     file: Path | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -116,6 +117,11 @@ class Switches:
     def outside(self) -> tuple[Path, ...]:
         """Folders in which a zip may read files outside it."""
         return tuple(folder for choice in self.choices for folder in choice.allow_outside)
+
+    @property
+    def accuracy(self) -> str | float | None:
+        """The check of the accuracy of runs, as the first selection states it; None if none does."""
+        return next((choice.accuracy for choice in self.choices if choice.accuracy is not None), None)
 
     @property
     def with_unused(self) -> "Switches":
@@ -209,7 +215,8 @@ def _raised(diagnostic: Diagnostic) -> Diagnostic:
 
 
 OWN_FILE, PROJECT_FILE = SETTINGS_FILE, "pyproject.toml"
-KEYS = ("select", "ignore", "strict", "for", "allow-outside")
+KEYS = ("select", "ignore", "strict", "for", "allow-outside", "accuracy")
+_ACCURACIES = ("off", "auto", "check")
 _EXAMPLES = {"for": ("tools", "fmpy"), "allow-outside": ("folders", "../fmus")}
 
 
@@ -327,7 +334,11 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> RuleChoice:
             raise InvalidSettings(path, line, f"there is no setting {key!r}", near(key, KEYS))
         if key == "strict" and not isinstance(value, bool):
             raise InvalidSettings(path, line, f"strict is {value!r}", "it is true or false")
-        if key != "strict" and not _is_list_of_texts(value):
+        if key == "accuracy" and not _is_accuracy(value):
+            raise InvalidSettings(
+                path, line, f"accuracy is {value!r}", "it is off, auto, check, or an error such as 1e-3"
+            )
+        if key not in ("strict", "accuracy") and not _is_list_of_texts(value):
             items, example = _EXAMPLES.get(key, ("codes", "SSD-GEO"))
             advice = f'it is a list of {items}, such as {key} = ["{example}"]'
             raise InvalidSettings(path, line, f"{key} is {value!r}", advice)
@@ -343,7 +354,11 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> RuleChoice:
             raise InvalidSettings(path, line, message, problem.advice) from None
     select, ignore, tools = (tuple(content.get(key, ())) for key in ("select", "ignore", "for"))
     folders = tuple(path.parent / folder for folder in content.get("allow-outside", ()))
-    return RuleChoice(select, ignore, content.get("strict"), tools, folders, path)
+    return RuleChoice(select, ignore, content.get("strict"), tools, folders, content.get("accuracy"), path)
+
+
+def _is_accuracy(value: object) -> bool:
+    return value in _ACCURACIES or (isinstance(value, float) and 0 < value < 1)
 
 
 def _is_list_of_texts(value: object) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ssptool
+from tests.safety.command_line import typed
 from tests.systems.exact_dual_mass import DualMass
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
@@ -134,3 +135,28 @@ def test_the_trace_is_kept_only_if_asked_for(isolated, tmp_path):
     )
     assert result.kept is None and result.accuracy.error is not None
     assert ssptool.read_manifest(tmp_path / "r.parquet")["accuracy"]["error"] == result.accuracy.error
+
+
+@pytest.mark.parametrize(
+    ("stated", "arguments", "told"),
+    [
+        ("", (), "order 2.0"),
+        ('accuracy = "off"', (), None),
+        ('accuracy = "off"', ("--accuracy", "check"), "order 2.0"),
+        ("accuracy = 1e-4", (), "asked for: 0.0001"),
+        ('accuracy = "off"', ("--no-settings",), "order 2.0"),
+    ],
+)
+def test_the_settings_file_states_the_check_of_runs(tmp_path, monkeypatch, stated, arguments, told):
+    (tmp_path / "ssptool.toml").write_text(stated)
+    monkeypatch.chdir(tmp_path)
+    shown = typed("run", OSCILLATOR, "--stop-time", "1", *arguments).out
+    lines = [line for line in shown.splitlines() if line.startswith("accuracy")]
+    assert lines == [] if told is None else told in lines[0]
+
+
+def test_a_check_that_there_is_not_is_refused_with_its_line(tmp_path, monkeypatch):
+    (tmp_path / "ssptool.toml").write_text('strict = true\naccuracy = "always"\n')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ssptool.InvalidSettings, match=r"ssptool\.toml:2: accuracy is 'always'.*off, auto, check"):
+        ssptool.validate(OSCILLATOR)

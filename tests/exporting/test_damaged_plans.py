@@ -24,7 +24,7 @@ from tests.exporting.fmus import SYSTEMS, exported
 from tests.exporting.test_exchange_beside_simulation import mixed
 
 ROOT = Path(__file__).parents[2]
-COUNT = 80
+COUNT = 60
 """Faults of each system; all take some seconds."""
 OSCILLATOR = SYSTEMS / "dual_mass_oscillator"
 STEP = {"step_size": 0.01, "stop_time": 0.1}
