@@ -30,25 +30,29 @@ static double *real(Model *m, unsigned reference)
 
 int fmi2GetReal(void *m, const unsigned *references, size_t n, double *values)
 {
-    for (size_t k = 0; k < n; k++) values[k] = *real(m, references[k]);
+    for (size_t k = 0; k < n; k++)
+        values[k] = *real(m, references[k]);
     return 0;
 }
 
 int fmi2SetReal(void *m, const unsigned *references, size_t n, const double *values)
 {
-    for (size_t k = 0; k < n; k++) *real(m, references[k]) = values[k];
+    for (size_t k = 0; k < n; k++)
+        *real(m, references[k]) = values[k];
     return 0;
 }
 
 int fmi2GetBoolean(void *m, const unsigned *references, size_t n, int *values)
 {
-    for (size_t k = 0; k < n; k++) values[k] = ((Model *)m)->on;
+    for (size_t k = 0; k < n; k++)
+        values[k] = ((Model *)m)->on;
     return 0;
 }
 
 int fmi2SetBoolean(void *m, const unsigned *references, size_t n, const int *values)
 {
-    for (size_t k = 0; k < n; k++) ((Model *)m)->on = values[k];
+    for (size_t k = 0; k < n; k++)
+        ((Model *)m)->on = values[k];
     return 0;
 }
 
@@ -59,8 +63,10 @@ int fmi2DoStep(void *model, double t, double h, int no_return)
     double end = m->on ? 35 : 5;
     m->T = end + (m->T - end) * exp(-h / 100);
 #else
-    if (m->T <= m->low) m->on = 1;
-    if (m->T >= m->high) m->on = 0;
+    if (m->T <= m->low)
+        m->on = 1;
+    if (m->T >= m->high)
+        m->on = 0;
 #endif
     return 0;
 }
