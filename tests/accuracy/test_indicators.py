@@ -73,3 +73,8 @@ def test_switches_that_lie_close_together_are_told():
 def test_values_that_are_not_finite_or_do_not_change_have_no_signs():
     assert signs(REAL, np.where(T > 5, np.nan, np.sin(T * 100))) == []
     assert signs(REAL, np.full(1001, 7.0)) == []
+
+
+def test_a_run_without_a_row_has_none():
+    result = ssptool.simulate(OSCILLATOR, start_values={"System1.m1": 0.0}, stop_time=1, isolated=False)
+    assert (result.ok, result.rows, result.warnings) == (False, 0, ())

@@ -63,7 +63,7 @@ def warnings_of(plan: Plan, trace: Trace | None, steps: int) -> tuple[RunWarning
     Only outputs that feed inputs are looked at: of them the coupling knows no more than their values at its points.
     None where components are one ODE, whose steps are those of its integrator, or where not each step is recorded.
     """
-    if trace is None or (plan.ode is not None and plan.ode.alone):
+    if trace is None or not len(trace.t) or (plan.ode is not None and plan.ode.alone):
         return ()
     last = np.append(trace.t[1:] > trace.t[:-1], True)
     t = trace.t[last]
