@@ -72,7 +72,7 @@ def _fixed_step(component: FlatComponent) -> FixedStep | None:
     line = experiment.line if internal is None else interface.line
     place = f"{component.model_description}:{line}" if line else ""
     # In event mode, a step may end early, between substeps.
-    divides = not (interface.variable_step and interface.event_mode)
+    divides = stated is not None and not (interface.variable_step and interface.event_mode)
     return FixedStep(component.name, exactly(size), exactly(step), place, internal is not None, divides)
 
 

@@ -233,9 +233,10 @@ def _substeps(
 ) -> tuple[Mapping[str, int], tuple[Choice, ...]]:
     """Steps of components in a macro step [s], if they are several: those asked for, and those that FMUs state."""
     asked, annotated = settings.substeps, network.annotated
-    own = dict(divided(exactly(step), fixed))
-    if fixed and settings.step_size is None and not (annotated.step_size or annotated.step_sizes):
-        own = {**dict(finer(network, of, step)), **own}
+    own: dict[str, int] = {}
+    if fixed and settings.step_size is None:  # steps that are asked for are those of all components
+        beside = {} if annotated.step_size or annotated.step_sizes else dict(finer(network, of, step))
+        own = {**beside, **dict(divided(exactly(step), fixed))}
     every = {**own, **asked}
     several = {name: count for name, count in every.items() if name in asked or count > 1}
     reasons = [ASKED] * bool(asked) + ["steps that FMUs state"] * (len(several) > len(asked))
