@@ -32,6 +32,14 @@ _MOST_SHOWN = 60
 """Letters of a value that a message repeats."""
 
 
+class AccuracyName(StrEnum):
+    """Check of the error of a run by finer runs: none, one for runs of less than two seconds, or one in any case."""
+
+    OFF = "off"
+    AUTO = "auto"
+    CHECK = "check"
+
+
 class WrongArgument(WrongUsage, ValueError):
     """An argument that cannot be: its `name`, the value `found`, and what is `expected`."""
 

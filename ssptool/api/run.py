@@ -13,13 +13,23 @@ from types import TracebackType
 from typing import Any, NamedTuple, TypeVar, Unpack
 
 from ssptool.api.check import DEFAULTS, Codes, SystemOptions, parameter_files, refuse_unknown, shows, valid
-from ssptool.arguments import WrongArgument, count, flag, number, path, seconds, start_value_texts, texts, word
+from ssptool.arguments import (
+    AccuracyName,
+    WrongArgument,
+    count,
+    flag,
+    number,
+    path,
+    seconds,
+    start_value_texts,
+    texts,
+    word,
+)
 from ssptool.child_processes import passing
 from ssptool.documents.archive import Archive
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP
-from ssptool.engine.assembly.instances import with_libraries
-from ssptool.engine.method_names import AccuracyName
+from ssptool.engine.assembly.instances import Sources, with_libraries
 from ssptool.engine.planning.plan import Plan as Plan
 from ssptool.engine.recording.formats import read_manifest as read_manifest
 from ssptool.engine.recording.formats import read_trace as read_trace
@@ -202,14 +212,8 @@ def simulate(
     wanted = accuracy_of("accuracy", accuracy)
     with ExitStack() as stack:
         opened = stack.enter_context(opened_plan(simulate, system, options))
-        compiled = flag("compile", compile)
-        made, sources = with_libraries(opened.plan, opened.archive) if compiled else (opened.plan, opened.archive)
+        made, sources, replan = opened.built(flag("compile", compile))
         stack.enter_context(passing(texts("env", env, "the name of an environment variable")))
-
-        def replan(settings: Settings) -> Plan:
-            again = opened.replan(settings=settings)
-            return with_libraries(again, opened.archive)[0] if compiled else again
-
         return run(
             made,
             sources,
@@ -222,15 +226,8 @@ def simulate(
             progress=_callable("progress", progress),
             inputs=tuple(opened.inputs()),
             check=_check(wanted, replan),
-            arguments=Arguments(
-                {
-                    **opened.arguments.values,
-                    "record": recording.signals,
-                    "every": every,
-                    "output_step": recording.output_step,
-                    "compile": compile,
-                },
-                opened.arguments.unstated,
+            arguments=opened.arguments.beside(
+                record=recording.signals, every=every, output_step=recording.output_step, compile=compile
             ),
         )
 
@@ -246,6 +243,18 @@ class _OpenedPlan(NamedTuple):
     documents: tuple[str, ...]
     parameters: tuple[Path, ...]
     replan: Callable[..., Plan]
+
+    def built(self, compiled: bool) -> tuple[Plan, Sources, Callable[..., Plan]]:
+        """The plan, the sources of its FMUs, and what makes it with other settings; `compiled`: of FMUs without a
+        library their C sources are compiled.
+        """
+        if not compiled:
+            return self.plan, self.archive, self.replan
+
+        def replan(settings: Settings) -> Plan:
+            return with_libraries(self.replan(settings=settings), self.archive)[0]
+
+        return (*with_libraries(self.plan, self.archive), replan)
 
     def inputs(self) -> Iterator[Input]:
         """Every file that the run uses: documents, FMUs and tables of the system, and those that were given.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import ssptool
+from ssptool.arguments import AccuracyName
 from ssptool.cli.app import complain, say, sentence
 from ssptool.cli.options import (
     PROCESS,
@@ -35,7 +36,6 @@ from ssptool.cli.options import (
 from ssptool.cli.settings_options import LOGS, PLANNED, settings_options
 from ssptool.cli.terminal import busy, progress_bar
 from ssptool.documents.foreign_files import own_output
-from ssptool.engine.method_names import AccuracyName
 from ssptool.engine.settings import INSIGHT
 from ssptool.errors import MissingExtra, abbreviated, counted
 from ssptool.foreign_text import indented, joined_lines, json_text

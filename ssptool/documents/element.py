@@ -557,9 +557,7 @@ def siblings_counted_once() -> Iterator[None]:
 def _numbers(parent: etree._Element, tag: str) -> dict[etree._Element, int]:
     """The numbers, from 1, of the children that have a tag."""
     known = _counted.get()
-    if known is not None and (parent, tag) in known:
-        return known[parent, tag]
-    numbers = {child: number for number, child in enumerate(parent.iterchildren(tag), 1)}
-    if known is not None:
-        known[parent, tag] = numbers
-    return numbers
+    known = {} if known is None else known
+    if (parent, tag) not in known:
+        known[parent, tag] = {child: number for number, child in enumerate(parent.iterchildren(tag), 1)}
+    return known[parent, tag]

@@ -85,14 +85,6 @@ def help_on_masters() -> str:
     return f"{', '.join((AUTO, *others))} or {last}."
 
 
-class AccuracyName(StrEnum):
-    """Check of the error of a run by finer runs: none, one for runs of less than two seconds, or one in any case."""
-
-    OFF = "off"
-    AUTO = "auto"
-    CHECK = "check"
-
-
 class ExchangeName(StrEnum):
     """Exchange of outputs that depend on an input at the same instant: consistent with it at each communication point,
     or late, as their FMU delivered them at the end of its own step.

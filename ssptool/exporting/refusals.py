@@ -71,7 +71,7 @@ def _of_settings(plan: Plan) -> Iterator[Unsupported]:
         yield Unsupported(
             subject, "substeps, with components in event mode, are not supported in an exported FMU", "leave them out"
         )
-    if not (plan.ode is not None and plan.ode.alone) and not isinstance(master, ProgrammedMaster | Iterated):
+    if not plan.is_one_ode and not isinstance(master, ProgrammedMaster | Iterated):
         yield Unsupported(
             subject,
             f"master {master.name} is not supported in an exported FMU",

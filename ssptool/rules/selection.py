@@ -11,6 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from ssptool.arguments import AccuracyName
 from ssptool.confinement import is_outside
 from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
@@ -216,7 +217,6 @@ def _raised(diagnostic: Diagnostic) -> Diagnostic:
 
 OWN_FILE, PROJECT_FILE = SETTINGS_FILE, "pyproject.toml"
 KEYS = ("select", "ignore", "strict", "for", "allow-outside", "accuracy")
-_ACCURACIES = ("off", "auto", "check")
 _EXAMPLES = {"for": ("tools", "fmpy"), "allow-outside": ("folders", "../fmus")}
 
 
@@ -358,7 +358,7 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> RuleChoice:
 
 
 def _is_accuracy(value: object) -> bool:
-    return value in _ACCURACIES or (isinstance(value, float) and 0 < value < 1)
+    return value in tuple(AccuracyName) or (isinstance(value, float) and 0 < value < 1)
 
 
 def _is_list_of_texts(value: object) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -130,11 +130,12 @@ def inline_schema_valid(file: File) -> Iterator[Finding]:
 
     Fix: as the message says; the root of inline content needs all its attributes, `version` included.
     """
+    came_with_2 = _CameWith2()
     for found in _violations(file, "XML-005"):
         inline = found.place
         if isinstance(inline, ssc.TopLevel) and "version" not in inline.attrib and "'version'" in found.message:
             found = replace(found, fix=rewritten(inline, "version", file.version))
-        elif isinstance(inline, Element) and _came_with_2(inline, found.attribute):
+        elif isinstance(inline, Element) and came_with_2(inline, found.attribute):
             document = container(inline)
             older = [root for root in (document, _root(file)) if root.get("version") == "1.0"]
             where = " and ".join(f"<{local_name(root.tag)}>" for root in older)
@@ -143,12 +144,22 @@ def inline_schema_valid(file: File) -> Iterator[Finding]:
         yield found
 
 
-def _came_with_2(element: Element, attribute: str) -> bool:
-    """Whether the inline document of an element declares 1.0, and 2.0 would allow what 1.0 does not."""
-    inline = container(element)
-    if inline.getparent() is None or inline.get("version") != "1.0":
-        return False
-    return (element, attribute) not in violated_places(inline, "2.0")
+class _CameWith2:
+    """Whether the inline document of an element declares 1.0, and 2.0 would allow what 1.0 does not.
+
+    Each inline document is read once as 2.0, whatever the number of its findings.
+    """
+
+    def __init__(self) -> None:
+        self._still: dict[Element, Set[tuple[Element, str]]] = {}
+
+    def __call__(self, element: Element, attribute: str) -> bool:
+        inline = container(element)
+        if inline.getparent() is None or inline.get("version") != "1.0":
+            return False
+        if inline not in self._still:
+            self._still[inline] = violated_places(inline, "2.0")
+        return (element, attribute) not in self._still[inline]
 
 
 @FILES.rule(

@@ -10,7 +10,10 @@ from ssptool import REPORT_RENDERERS, Report
 from ssptool.documents import ssd
 from ssptool.documents.archive import UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
+from ssptool.documents.schema import violated_places
+from ssptool.documents.vocabulary import NSMAP
 from ssptool.rules import report as report_module
+from ssptool.rules import xml
 from ssptool.rules.catalogue import ERROR, INFO, MUST, RULES, WARNING, Chapter, Finding, near, rules_over
 from ssptool.rules.report import Skipped, SourceLine, excerpt
 from ssptool.rules.report_text import render_text
@@ -257,3 +260,24 @@ def test_of_a_code_a_hundred_are_shown_unless_all_are_wanted():
     shown, whole = (render_text(Report("a.ssd", many), colour=False, each=each) for each in (False, True))
     assert (shown.count("error XML-004"), whole.count("error XML-004")) == (100, 130)
     assert "30 more of XML-004" in shown and "130 errors" in shown
+
+
+def test_an_inline_document_of_1_0_is_read_once_as_2_0_for_all_its_findings(tmp_path: Path, monkeypatch):
+    wrong = "".join(f'<ssv:Parameter name="p{n}" x="1"><ssv:Real value="1"/></ssv:Parameter>' for n in range(5))
+    names = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in NSMAP.items())
+    (tmp_path / "a.ssd").write_text(
+        f'<ssd:SystemStructureDescription {names} version="1.0" name="d"><ssd:System name="s"><ssd:ParameterBindings>'
+        '<ssd:ParameterBinding><ssd:ParameterValues><ssv:ParameterSet version="1.0" name="p"><ssv:Parameters>'
+        f"{wrong}</ssv:Parameters></ssv:ParameterSet></ssd:ParameterValues></ssd:ParameterBinding>"
+        "</ssd:ParameterBindings></ssd:System></ssd:SystemStructureDescription>"
+    )
+    read = []
+
+    def counting(root, version):
+        read.append((root.tag.rpartition("}")[2], version))
+        return violated_places(root, version)
+
+    monkeypatch.setattr(xml, "violated_places", counting)
+    found = check_path(tmp_path / "a.ssd")
+    assert [one.code for one in found.diagnostics].count("XML-005") == 5
+    assert read.count(("ParameterSet", "2.0")) == 1

@@ -262,6 +262,11 @@ class Plan:
         return () if self.ode is None else tuple(self.instances[index] for index in self.ode.instances)
 
     @property
+    def is_one_ode(self) -> bool:
+        """True if all components are integrated as one ODE, so that macro steps are only a grid of its results."""
+        return self.ode is not None and self.ode.alone
+
+    @property
     def coupled_ode(self) -> PlannedOde | None:
         """The ODE, if it is stepped beside components of co-simulation."""
         return None if self.ode is None or self.ode.alone else self.ode

@@ -271,7 +271,7 @@ def _ways(plan: Plan) -> Iterator[tuple[Signal, tuple[str, ...]]]:
     for one in slot_sources(plan):
         slots = [slot for slot in destinations[one.slot] if slot in running]
         ends = ((plan.signals[slot], _MODES[running[slot]]) for slot in slots)
-        alone = plan.ode is not None and plan.ode.alone
+        alone = plan.is_one_ode
         lines = (
             f"{end}: {'has its value at every instant' if alone and end in integrated else how}" for end, how in ends
         )

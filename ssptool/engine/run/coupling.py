@@ -125,9 +125,7 @@ def couple(
         groups=groups,
         evaluate=evaluation,
         explain=evaluation.explain,
-        integration=_begin_alone(assembly, evaluation, loops, everything, afresh)
-        if plan.ode is not None and plan.ode.alone
-        else None,
+        integration=_begin_alone(assembly, evaluation, loops, everything, afresh) if plan.is_one_ode else None,
         ode=ode,
         stepwise=assembly.loop_log is not None or _asks_functions(assembly),
         stop=plan.interval.stop,

@@ -1,5 +1,6 @@
 """Signs in the results of a run that its steps are too large: they cost nothing, where finer runs would."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -63,27 +64,26 @@ def warnings_of(plan: Plan, trace: Trace | None, steps: int) -> tuple[RunWarning
     Only outputs that feed inputs are looked at: of them the coupling knows no more than their values at its points.
     None where components are one ODE, whose steps are those of its integrator, or where not each step is recorded.
     """
-    if trace is None or not len(trace.t) or (plan.ode is not None and plan.ode.alone):
+    if trace is None or not len(trace.t) or plan.is_one_ode:
         return ()
     last = np.append(trace.t[1:] > trace.t[:-1], True)
     t = trace.t[last]
     if len(t) <= max(steps, ALTERNATIONS):
         return ()
     sources = {wire.source for wire in plan.wires}
-    worst: dict[str, RunWarning] = {}
+    found: dict[str, list[RunWarning]] = defaultdict(list)
     for place, (slot, column) in enumerate(zip(plan.recorded, trace.columns, strict=True)):
         if slot not in sources or column.type in NUMBERED:
             continue
-        values = as_doubles(np.ascontiguousarray(trace.cells[last][:, place : place + 1]), [column.type])[:, 0]
-        for found in _of_signal(column, t, values):
-            if found.code not in worst or found.size * _worse(found.code) > worst[found.code].size * _worse(found.code):
-                worst[found.code] = found
-    return tuple(worst[code] for code in sorted(worst))
+        values = as_doubles(np.ascontiguousarray(trace.cells[last, place][:, None]), [column.type])[:, 0]
+        for one in _of_signal(column, t, values):
+            found[one.code].append(one)
+    return tuple(max(found[code], key=_badness) for code in sorted(found))
 
 
-def _worse(code: str) -> int:
-    """Sign of the size: fewer steps per period are worse."""
-    return -1 if code == "RUN-102" else 1
+def _badness(warning: RunWarning) -> float:
+    """Fewer steps per period are worse, and more of all else."""
+    return -warning.size if warning.code == "RUN-102" else warning.size
 
 
 def _of_signal(column: Column, t: Floats, values: Floats) -> Iterator[RunWarning]:

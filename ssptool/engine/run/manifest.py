@@ -273,6 +273,10 @@ class Arguments:
     values: Mapping[str, Any]
     unstated: tuple[str, ...] = ()
 
+    def beside(self, **more: Any) -> "Arguments":
+        """These and more."""
+        return Arguments({**self.values, **more}, self.unstated)
+
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "Arguments":
         """Arguments of the caller."""

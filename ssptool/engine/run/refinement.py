@@ -105,7 +105,7 @@ class RefinedRuns:
         self.traces: dict[int, Trace] = {}
         self.seconds: dict[int, float] = {}
         self.adaptive = plan.settings.adaptive is not None
-        self.ratio, self._times = (10.0, 10 ** (1 / 4)) if plan.ode is not None and plan.ode.alone else (2.0, 2.0)
+        self.ratio, self._times = (10.0, 10 ** (1 / 4)) if plan.is_one_ode else (2.0, 2.0)
         self.setting, self._own = "step_size", plan.interval.step
         if self.adaptive:
             self.setting, self._own = "adaptive", plan.settings.adaptive or 0.0
