@@ -34,6 +34,7 @@ function show() {
 function remember() {
   clearTimeout(later);
   later = setTimeout(() => {
+    if (addressed()[0] !== shown) return;  // the address leads elsewhere already: its event is on the way
     const state = new URLSearchParams({view: box().map(v => +v.toFixed(3)).join(' ')});
     if (traced && traced.dataset.of) state.set('at', traced.dataset.of);
     if (inside) state.set('inside', inside.checked ? '1' : '0');
