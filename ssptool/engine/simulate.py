@@ -21,7 +21,7 @@ from ssptool.engine.run.execution import Execution, Job, Pace, execute
 from ssptool.engine.run.indicators import warnings_of
 from ssptool.engine.run.manifest import NO_ARGUMENTS, SHOWN, Arguments, Input, differences, made, manifest, overrides
 from ssptool.engine.run.recorder import Progress, Recorder, Recording, interrupts_deferred
-from ssptool.engine.run.refinement import AccuracyCheck, FinerRun
+from ssptool.engine.run.refinement import AccuracyCheck, FinerRun, TookTooLong
 from ssptool.engine.run.result import Result, statistics_of
 from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits
@@ -224,6 +224,12 @@ class _FinerRuns:
         return replace(self._limits, seconds=max(seconds, 1e-3))
 
     def __call__(self, plan: Plan, met: tuple[float, ...], most: float) -> FinerRun:
+        end = perf_counter() + most
+
+        def in_time(_: float) -> None:
+            if perf_counter() > end:
+                raise TookTooLong
+
         with unheard():
             finer = run(
                 plan,
@@ -233,6 +239,7 @@ class _FinerRuns:
                 isolated=self._limits is not None,
                 limits=self.limits(most),
                 met=met,
+                progress=in_time,
             )
         return FinerRun(finer.kept, finer.failure)
 

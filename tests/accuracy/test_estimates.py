@@ -120,3 +120,43 @@ def test_runs_without_a_common_time_say_so():
     traces = [Trace.of(t, [(SPEED, [1.0, 2.0])]) for t in ([0.0, 1.0], [0.3, 1.3])]
     found = estimated(traces, AccuracyMethod.HALVED, (1.0, 0.5), 1.0)
     assert found.error is None and "no time in common" in found.remark
+
+
+def step_at(when):
+    """A ramp that begins at the first communication point after this time, as a held input makes it."""
+    return lambda t, h: np.maximum(t - (0.5 + h * np.ceil((when - 0.5) / h)), 0)
+
+
+def test_a_jump_that_two_runs_see_at_the_same_time_is_seen_by_the_third():
+    """It happens at 1.56 s: both 0.1 and 0.05 s see it at 1.6 s, 0.025 s at 1.575 s; the true end is off by 0.04 s."""
+    found = accuracy((SPEED, step_at(1.56)))
+    assert found.remark == "it does not fall with smaller steps"
+    assert found.error * (2.5 - 1.575) >= 0.04
+
+
+def compared(base, exact, column=SPEED):
+    """Of two runs with rows (times, values) each, of which the second counts as exact."""
+    traces = [
+        Trace.of(np.array(t), [(column, np.array(values, dtype=int if column is ON else float))])
+        for t, values in (base, exact)
+    ]
+    return estimated(traces, AccuracyMethod.MODEL_EXCHANGE, (0.1, 1e-9), 0.1)
+
+
+def test_the_whole_difference_to_model_exchange_is_error():
+    found = compared(([0, 0.1, 0.2], [3, 4, 5.5]), ([0, 0.1, 0.2], [3, 4, 5]))
+    assert found.error == approx(0.25) and found.time == approx(0.2) and found.order is None
+
+
+def test_at_an_event_the_value_before_it_is_as_right_as_the_one_after_it():
+    exact = ([0, 0.1, 0.1, 0.2], [3, 4, 9, 9])
+    assert compared(([0, 0.1, 0.2], [3, 4, 9]), exact).error == 0
+    assert compared(([0, 0.1, 0.2], [3, 9, 9]), exact).error == 0
+    assert compared(([0, 0.1, 0.2], [3, 9.6, 9]), exact).error == approx(0.1)
+
+
+def test_a_switch_is_as_wrong_as_its_distance_to_that_of_model_exchange():
+    times = [0, 0.1, 0.2, 0.3, 0.4]
+    exact = ([0, 0.1, 0.18, 0.18, 0.2, 0.3, 0.4], [0, 0, 0, 1, 1, 1, 1])
+    assert compared((times, [0, 0, 0, 1, 1]), exact, ON).error == approx(0.12 / 0.4)
+    assert compared((times, [0, 0, 0, 0, 0]), exact, ON).error == 1

@@ -11,7 +11,11 @@ _SSC = "http://ssp-standard.org/SSP1/SystemStructureCommon"
 
 
 def write_system(
-    folder: Path, fmus: Path, components: Mapping[str, str], connections: Iterable[tuple[str, str]]
+    folder: Path,
+    fmus: Path,
+    components: Mapping[str, str],
+    connections: Iterable[tuple[str, str]],
+    stop: float = 1.0,
 ) -> Path:
     """A folder with components (name → FMU in `fmus`, without extension) and connections ("A.y", "B.u")."""
     resources = folder / "resources"
@@ -24,7 +28,7 @@ def write_system(
         f'<?xml version="1.0" encoding="UTF-8"?>\n<ssd:SystemStructureDescription xmlns:ssd="{_SSD}" '
         f'xmlns:ssc="{_SSC}" version="1.0" name="test">\n<ssd:System name="test">\n<ssd:Elements>{elements}'
         f"</ssd:Elements>\n{f'<ssd:Connections>{connected}</ssd:Connections>' if connected else ''}\n"
-        f'</ssd:System>\n<ssd:DefaultExperiment startTime="0" stopTime="1"/></ssd:SystemStructureDescription>\n',
+        f'</ssd:System>\n<ssd:DefaultExperiment startTime="0" stopTime="{stop!r}"/></ssd:SystemStructureDescription>\n',
         encoding="utf-8",
     )
     return folder
@@ -32,7 +36,8 @@ def write_system(
 
 def _component(name: str, fmu: Path) -> str:
     connectors = "".join(
-        f'<ssd:Connector name="{variable.name}" kind="{variable.causality}"><ssc:Real/></ssd:Connector>'
+        f'<ssd:Connector name="{variable.name}" kind="{variable.causality}">'
+        f"<ssc:{'Boolean' if variable.type == 'Boolean' else 'Real'}/></ssd:Connector>"
         for variable in read_description(fmu).variables.values()
         if variable.causality in ("input", "output")
     )

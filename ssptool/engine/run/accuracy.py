@@ -20,10 +20,14 @@ ASSUMED_FALL = 2.0
 LARGE = 0.1
 """Difference, relative to the range, above which an observed order says nothing of smaller steps."""
 
+AT_ONCE = 1e-6
+"""Fraction of a macro step within which an event of one run may be at a communication point of another."""
+
 ROUNDING = 1e-12
 """Range relative to the size of a signal, and difference relative to its range, that rounding may cause."""
 
 
+INSIDE = "more than smaller steps show: it is inside the FMUs; `--implementation me` has none of it"
 TOO_LARGE = "the steps are too large for a reliable estimate"
 NOT_FALLING = "it does not fall with smaller steps"
 UNSEEN = "the results do not depend on the step, so there is no coupling error; errors inside the FMUs are not seen"
@@ -33,6 +37,7 @@ class AccuracyMethod(StrEnum):
     """Origin of the estimated error of a run."""
 
     HALVED = "halved"
+    MODEL_EXCHANGE = "model exchange"
     TOLERANCE = "tolerance"
     NOT_CHECKED = "not checked"
 
@@ -52,7 +57,8 @@ class Accuracy:
     order
         Observed order of convergence of this signal; None: not observed.
     method
-        Origin of the estimate: `halved` (macro steps), `tolerance` (of the ODE integrator) or `not checked`.
+        Origin of the estimate: `halved` (macro steps), `model exchange` (all components integrated as one ODE, which
+        also shows errors inside FMUs), `tolerance` (of the ODE integrator) or `not checked`.
     steps
         Macro steps [s], or tolerances, of the runs that were compared; the first is that of the run.
     remark
@@ -105,6 +111,8 @@ class Accuracy:
 
     def _compared(self) -> str:
         """Steps or tolerances that were compared, and the observed order."""
+        if self.method is AccuracyMethod.MODEL_EXCHANGE:
+            return f"steps of {self.steps[0]:.4g} s and model exchange, tolerance {self.steps[1]:.4g}"
         *others, last = (f"{step:.4g}" for step in self.steps)
         order = "" if self.order is None else f"; order {self.order:.1f}"
         if self.method is AccuracyMethod.TOLERANCE:
@@ -139,7 +147,7 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
     ----------
     traces
         Traces (at least two) with the same columns, of runs with these `steps` (or tolerances), each the same fraction
-        of the one before.
+        of the one before; for model exchange two, the second of which counts as exact.
     spacing : [s]
         Macro step of the first run: times count as equal within a billionth of it.
 
@@ -156,11 +164,15 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
     t = base.t[compared]
     common = [np.flatnonzero(compared), *(at[compared] for at in rows)]
     worst = Accuracy(0.0, method=method, steps=tuple(steps))
+    exact = method is AccuracyMethod.MODEL_EXCHANGE
     for place, column in enumerate(base.columns):
         values = [_numbers(column, trace.cells[:, place], trace) for trace in traces]
         at_points = [one[at] for one, at in zip(values, common, strict=True)]
         if column.held and not column.real:
-            found = _of_switches(t, at_points, [trace.t for trace in traces], values)
+            found = _of_switches(t, at_points, [trace.t for trace in traces], values, inf if exact else ASSUMED_FALL)
+        elif exact:
+            scale = _range(values[1]) or _range(values[0])
+            found = _of_exact(t, at_points[0], *_around(t, traces[1].t, values[1], spacing), scale)
         else:
             found = _of_real(t, at_points, steps[0] / steps[1])
         if found.error is not None and worst.error is not None and found.error > worst.error:
@@ -170,14 +182,36 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
     return worst
 
 
+def _of_exact(t: Floats, values: Floats, least: Floats, most: Floats, scale: float) -> Accuracy:
+    """Error, relative to `scale`, of values (n,) of which the exact ones lie between others: at an event, both count."""
+    with np.errstate(invalid="ignore"):
+        nearest = np.where(np.isfinite(values), np.clip(values, least, most), least)
+    found = _distance(t, values, nearest, scale)
+    return Accuracy(found.size, "", found.time, remark=found.remark)
+
+
+def _around(t: Floats, times: Floats, values: Floats, spacing: float) -> tuple[Floats, Floats]:
+    """The smallest and the largest of the values (n,) of a run at `times` (n,) that belong to each of the times `t`."""
+    near = AT_ONCE * spacing
+    begin = np.searchsorted(times, t - near, side="left")
+    end = np.maximum(np.searchsorted(times, t + near, side="right"), begin + 1)
+    edges = np.minimum(np.column_stack([begin, end]).ravel(), len(times))
+    padded = np.append(values, values[-1:])  # an edge may be behind the last value
+    least, most = (of.reduceat(padded, edges)[::2] for of in (np.minimum, np.maximum))
+    return least, most
+
+
 def _of_real(t: Floats, values: Sequence[Floats], ratio: float) -> Accuracy:
     """Error of a signal with these values (n,) in each run, of which each has steps finer by `ratio`."""
     scale = next(filter(None, map(_range, reversed(values))), 0.0)
-    first, *others = (_distance(t, *pair, scale) for pair in pairwise(values))
-    if first.size <= ROUNDING or first.remark:
+    first, *others = found = [_distance(t, *pair, scale) for pair in pairwise(values)]
+    worst = max(found, key=lambda one: one.size)
+    if worst.size <= ROUNDING or first.remark:
         return Accuracy(first.size, "", first.time, remark=first.remark)
-    fall = first.size / others[0].size if others and 0 < others[0].size < inf > first.size else None
+    fall = first.size / others[0].size if others and 0 < others[0].size < inf > first.size > 0 else None
     order = None if fall is None else log(fall) / log(ratio)
+    if first.size < worst.size:  # such as a jump that two runs see at the same time, and a finer one earlier
+        return Accuracy(worst.size / (1 - 1 / LEAST_FALL), "", worst.time, order, remark=worst.remark or NOT_FALLING)
     if first.size > LARGE:
         remark, falling = TOO_LARGE, min(fall or ASSUMED_FALL, ASSUMED_FALL)
     else:
@@ -224,11 +258,14 @@ def _distance(t: Floats, one: Floats, other: Floats, scale: float) -> _Differenc
     return _Difference(float(abs(apart[worst]) / scale) if scale else 0.0, float(t[worst]))
 
 
-def _of_switches(t: Floats, at_points: Sequence[Floats], times: Sequence[Floats], values: Sequence[Floats]) -> Accuracy:
+def _of_switches(
+    t: Floats, at_points: Sequence[Floats], times: Sequence[Floats], values: Sequence[Floats], fall: float
+) -> Accuracy:
     """Error of the times of switches, relative to the interval; 1 if there are other switches at communication points.
 
     `at_points` are the values (n,) of each run at the common times `t` (n,) [s]; `values` those at all its `times`. The
-    true time of a switch lies between two rows: nothing is more exact than their distance in the finest run.
+    true time of a switch lies between two rows: nothing is more exact than their distance in the finest run. Errors
+    fall from run to run by the ratio `fall`; if that is infinite, the last one is exact.
     """
     base, *finer = at_points
     before = _switches(base)
@@ -236,7 +273,8 @@ def _of_switches(t: Floats, at_points: Sequence[Floats], times: Sequence[Floats]
         after = _switches(other)
         if base[0] != other[0] or len(before) != len(after) or (base[before] != other[after]).any():
             when = float(t[np.flatnonzero(base != other)[0]])
-            told = f"it switches {len(before)} times, with smaller steps {len(after)} times"
+            otherwise = "as model exchange" if fall == inf else "with smaller steps"
+            told = f"it switches {len(before)} times, {otherwise} {len(after)} times"
             return Accuracy(1.0, "", when, remark=told)
     if not len(before):
         return Accuracy(0.0)
@@ -246,7 +284,7 @@ def _of_switches(t: Floats, at_points: Sequence[Floats], times: Sequence[Floats]
     own, *others = (moments[at] for moments, at in zip(times, found, strict=True))
     shifts = np.max([np.abs(own - one) for one in others], axis=0)
     unresolved = times[-1][found[-1]] - times[-1][found[-1] - 1]
-    errors = np.maximum(shifts / (1 - 1 / ASSUMED_FALL), unresolved)
+    errors = np.maximum(shifts / (1 - 1 / fall), unresolved)
     worst = int(np.argmax(errors))
     return Accuracy(float(errors[worst] / (t[-1] - t[0])), "", float(own[worst]))
 

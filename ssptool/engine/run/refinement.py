@@ -8,11 +8,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ssptool.engine.failure import Failure
+from ssptool.engine.failure import Failure, Unsupported
+from ssptool.engine.method_names import ImplementationName
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import TraceTooLarge
-from ssptool.engine.run.accuracy import ASSUMED_FALL, LEAST_FALL, UNSEEN, Accuracy, AccuracyMethod, estimated
+from ssptool.engine.run.accuracy import (
+    ASSUMED_FALL,
+    INSIDE,
+    LEAST_FALL,
+    NOT_FALLING,
+    UNSEEN,
+    Accuracy,
+    AccuracyMethod,
+    estimated,
+)
+from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.time_signals import Function, Overridden, TimeSignal
 from ssptool.engine.trace import Floats, Trace
 from ssptool.errors import WrongValue
@@ -49,6 +60,15 @@ MOST_CELLS = 5e7
 OVERDUE, LEAST_SECONDS = 3.0, 10.0
 """A finer run of a search is ended after so many times its expected time, if that is more than so many seconds."""
 
+EXCHANGE_TOLERANCE = 1e-9
+"""Tolerance of the integrator where all components are integrated as one ODE for comparison."""
+
+SURPRISING = 8.0
+"""Ratio of the error that coarser levels lead to and a smaller one from which on it is not believed at once."""
+
+AS_LARGE = 1.5
+"""Ratio to the error that finer steps show from which on the one that model exchange shows is another one."""
+
 MOST_FALL = 64.0
 """Largest ratio of the errors of neighbouring levels that a prediction counts on."""
 
@@ -66,9 +86,13 @@ class FinerRun(NamedTuple):
     failure: Failure | None
 
 
+class TookTooLong(Exception):
+    """A finer run did not end within its time."""
+
+
 CarryOut = Callable[[Plan, tuple[float, ...], float], FinerRun]
-"""Carries out a plan, with adaptive steps that end at some times [s], and within a number of seconds if that can be
-enforced. An FMU may refuse: FmiError.
+"""Carries out a plan, with adaptive steps that end at some times [s], and within a number of seconds: TookTooLong. An
+FMU may refuse: FmiError.
 """
 
 
@@ -152,6 +176,43 @@ class RefinedRuns:
         steps = [self.value(level + each) for each in range(len(traces))]
         return estimated(traces, self.method, steps, self.plan.interval.step)
 
+    def inside(self, level: int, found: Accuracy) -> Accuracy:
+        """The error of a level, of which this was `found` from finer ones: that of all components integrated as one ODE
+        counts if it is larger, as errors inside FMUs do not depend on the macro step.
+        """
+        if self.setting == "tolerance" or any(one.description.model_exchange is None for one in self.plan.instances):
+            return found
+        base = self.traces.get(level)
+        twin = None if base is None else self._exchanged(level)
+        if base is None or twin is None or base.columns != twin.columns:
+            return found
+        steps = (self.plan.interval.step if self.adaptive else self.value(level), EXCHANGE_TOLERANCE)
+        other = estimated([base, twin], AccuracyMethod.MODEL_EXCHANGE, steps, self.plan.interval.step)
+        if other.error is None or (found.error is not None and other.error <= AS_LARGE * found.error):
+            return found
+        return other if other.remark else replace(other, remark=INSIDE)
+
+    def _exchanged(self, level: int) -> Trace | None:
+        """The trace of all components as one ODE, with the rows of a level; None if there is no such run."""
+        own, interval = self.plan.settings, self.plan.interval
+        settings = Settings(
+            start_time=interval.start,
+            stop_time=interval.stop,
+            step_size=interval.step if self.adaptive else self.value(level),
+            init=own.init,
+            implementation=ImplementationName.ME,
+            tolerance=EXCHANGE_TOLERANCE,
+        )
+        tell("checking the accuracy: model exchange")
+        most = min(max(OVERDUE * self.expected(level + 2), LEAST_SECONDS), self._left())
+        try:
+            trace, failure = self._carry_out(self._replan(settings=settings), (), most)
+        except (WrongValue, Unsupported, TraceTooLarge, FmiError, TookTooLong):  # then the other estimate stands
+            return None
+        finally:
+            tell(NOTHING)
+        return None if failure is not None else trace
+
     def _trace(self, level: int, reserve: float = 0.0, met: tuple[float, ...] = ()) -> Trace | str:
         """The trace of a level, or why there is none. `reserve` [s] is to be left afterwards."""
         if level in self.traces and not met:
@@ -169,6 +230,8 @@ class RefinedRuns:
             trace, failure = self._carry_out(self.planned(level), met, self._most(level))
         except (WrongValue, TraceTooLarge, FmiError) as error:  # an FMU may refuse to be instantiated again
             return f"{self.words(level)} are not possible: {error}"
+        except TookTooLong:
+            return f"the run with {self.words(level)} took much longer than expected and was ended"
         finally:
             tell(NOTHING)
         done = 1.0
@@ -230,7 +293,7 @@ class AccuracyCheck:
         if trace is None or (not self.asked and levels.expected(1) > AUTO_SECONDS):
             return Accuracy(remark=f"`--accuracy check` takes about {_rounded(whole)} s")
         levels.traces[0] = trace
-        return levels.accuracy(0)
+        return levels.inside(0, levels.accuracy(0))
 
     def search(self, plan: Plan, carry_out: CarryOut, left: Callable[[], float]) -> tuple[Plan, Accuracy]:
         """The plan of the coarsest run whose error is at most the one asked for, or if none is found of the best one;
@@ -241,6 +304,7 @@ class AccuracyCheck:
             return plan, Accuracy(remark=reason, wanted=self.wanted)
         search = _Search(RefinedRuns(plan, self.replan, carry_out, left, bounded=left() == inf), self.wanted, left)
         level, accuracy = search.result()
+        accuracy = replace(search.levels.inside(level, accuracy), wanted=self.wanted)
         found = search.levels.planned(level, logs=True)
         setting, value = search.levels.setting, search.levels.value(level)
         reason = f"chosen for an accuracy of {self.wanted:g}{'' if accuracy.met else ', which is not reached'}"
@@ -269,7 +333,7 @@ class _Search:
         following: int | None = 0
         while following is not None:
             level = following
-            self.found[level] = self.levels.accuracy(level, 2 if self._fall is None else 1, reserve=1)
+            self.found[level] = self._believed(level)
             following, reason = self._next(perf_counter() - began)
         if self._good:
             best = min(self._good)
@@ -277,6 +341,23 @@ class _Search:
         best = min(self.found, key=self._error)
         parts = (self.found[best].remark, f"more than the {self.wanted:g} that was asked for", reason)
         return best, replace(self.found[best], remark="; ".join(filter(None, parts)), wanted=self.wanted)
+
+    def _believed(self, level: int) -> Accuracy:
+        """The accuracy of a level. An error far below what coarser levels lead to is believed if a further run shows it
+        to fall on: two runs may see a jump at the same time, which is not the right one.
+        """
+        accuracy = self.levels.accuracy(level, 2 if self._fall is None else 1, reserve=1)
+        coarser = [one for one in self.found if one < level and self.found[one].error]
+        if not coarser or (accuracy.error is None and accuracy.remark != UNSEEN):
+            return accuracy
+        nearest = max(coarser)
+        expected = self._error(nearest) / (self._fall or ASSUMED_FALL) ** (level - nearest)
+        if (accuracy.error or 0.0) >= expected / SURPRISING:
+            return accuracy
+        again = self.levels.accuracy(level, 2, reserve=1)
+        if again.order is not None and not again.remark:
+            return again
+        return replace(again, error=expected, signal=again.signal or self.found[nearest].signal, remark=NOT_FALLING)
 
     @property
     def _good(self) -> list[int]:

@@ -118,6 +118,7 @@ def make_fmu(
     items: Mapping[str, int] = {},
     experiment: str = "",
     varies: bool = True,
+    saves: bool = True,
     **functions: str,
 ) -> Path:
     """Write an FMU of these variables and functions: bodies in C, by the names of `_FUNCTIONS`.
@@ -125,7 +126,7 @@ def make_fmu(
     `me` and `cs` are further attributes of the interfaces, None: it is not offered. `own` are further members of the
     struct of the variables, `step` the body of a step from t to t + h of co-simulation, `units` the attributes of base
     units by name, `items` those of the enumeration. `experiment` are the attributes of the default experiment.
-    `varies`: communication steps may have any size.
+    `varies`: communication steps may have any size. `saves`: the state can be saved.
     """
     every, name = list(variables), path.stem
     folder = path.parent / f"{name}-{version}"
@@ -138,7 +139,8 @@ def make_fmu(
     headers = Path(fmpy.__file__).parent / "c-code"
     flags = ["-w", f"-I{folder}", f"-I{_HERE}", f"-I{headers}", "-DFMI2_OVERRIDE_FUNCTION_PREFIX"]
     library = build_shared(folder / f"{name}{fmpy.sharedLibraryExtension}", *flags, source, missing, "-lm")
-    interfaces = _interfaces(name, version, me, None if cs is None else f"{_VARIES * varies}{cs}")
+    memory = _MEMORY[version] * saves
+    interfaces = _interfaces(name, memory, me, None if cs is None else f"{_VARIES * varies}{cs}")
     with zipfile.ZipFile(path, "w") as archive:
         description = _Description(version, [*every], units, items, experiment).text(name, interfaces)
         archive.writestr("modelDescription.xml", description)
@@ -146,12 +148,10 @@ def make_fmu(
     return path
 
 
-def _interfaces(name: str, version: int, me: str | None, cs: str | None) -> str:
+def _interfaces(name: str, memory: str, me: str | None, cs: str | None) -> str:
     offered = {"ModelExchange": me, "CoSimulation": cs}
     return "".join(
-        f'<{kind} modelIdentifier="{name}" {more} {_MEMORY[version]}/>'
-        for kind, more in offered.items()
-        if more is not None
+        f'<{kind} modelIdentifier="{name}" {more} {memory}/>' for kind, more in offered.items() if more is not None
     )
 
 

@@ -1,0 +1,37 @@
+"""No run is silently wrong: true errors of runs of many kinds are within the stated ones, or the runs tell."""
+
+import pytest
+
+from tests.accuracy.measured import carried_out, silence, true_error, written
+from tests.accuracy.systems import SYSTEMS
+
+pytestmark = pytest.mark.parametrize("name", SYSTEMS)
+
+WANTED = 1e-4
+
+
+@pytest.fixture
+def system(name):
+    return SYSTEMS[name]
+
+
+@pytest.fixture
+def folder(system, tmp_path):
+    return written(system, tmp_path)
+
+
+def test_a_run_states_its_error_warns_or_fails(system, folder):
+    result = carried_out(system, folder, accuracy="auto")
+    assert silence(system, result) == ""
+    assert not result.ok or result.accuracy.steps
+
+
+@pytest.mark.slow
+def test_an_error_that_is_asked_for_is_reached_or_missed_with_words(system, folder):
+    result = carried_out(system, folder, accuracy=WANTED, timeout=6)
+    if result.ok and result.accuracy.met and not result.accuracy.remark:
+        assert true_error(system, result)[0] <= 3 * WANTED
+    elif result.ok and result.accuracy.met:
+        assert system.blind or true_error(system, result)[0] <= 3 * WANTED
+    else:
+        assert result.failure is not None or result.accuracy.remark
