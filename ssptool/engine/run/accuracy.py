@@ -183,7 +183,7 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
 
 
 def _of_exact(t: Floats, values: Floats, least: Floats, most: Floats, scale: float) -> Accuracy:
-    """Error, relative to `scale`, of values (n,), of which the exact ones lie between others: of an event, both count."""
+    """Error, relative to `scale`, of values (n,) whose exact ones lie between two others: at an event, both count."""
     with np.errstate(invalid="ignore"):
         nearest = np.where(np.isfinite(values), np.clip(values, least, most), least)
     found = _distance(t, values, nearest, scale)
