@@ -77,6 +77,14 @@ def test_adaptive_steps_are_checked_by_their_tolerance():
         assert true / 3 <= result.accuracy.error <= 30 * true
 
 
+def test_adaptive_steps_through_jumps_of_inputs_are_checked_too():
+    """The accuracy is that of both sides of the jump; the finer runs meet the times of the rows."""
+    part = OSCILLATOR / "resources" / "System1.fmu"
+    force = ssptool.Table((0.0, 0.33, 0.33, 1.0), (1.0, 2.0, 4.0, 4.0))
+    result = ssptool.simulate(part, inputs={"System1.F": force}, stop_time=1, adaptive=1e-4, accuracy="check")
+    assert result.accuracy.method == "tolerance" and result.accuracy.error < 1e-4
+
+
 def test_switches_are_as_exact_as_asked_for(heating):
     result = ssptool.simulate(heating, accuracy=1e-3, stop_time=200, record=["Room.T", "Thermostat.on"])
     exact = thermostat.switching_times(200)

@@ -235,7 +235,7 @@ class _Stretches:
     Attributes
     ----------
     limit : [s]
-        No step of chosen size goes beyond.
+        No step goes beyond.
     """
 
     def __init__(self, master: WithEvents, system: CoupledSystem) -> None:
@@ -269,10 +269,10 @@ class _Stretches:
 
     @property
     def _limit(self) -> float:
-        """Until when nothing is known to happen, and steps of chosen size may lead [s]."""
-        limit = min(self.events.next_time, self.system.stop)
-        limit = limit if isinstance(self.steps, EqualSteps) else min(limit, self.limit)
-        return limit if self.system.stimuli is None else min(limit, self.system.stimuli.end)
+        """Until when nothing is known to happen, and steps may lead [s]."""
+        end = min(self.events.next_time, self.system.stop)
+        end = end if self.system.stimuli is None else min(end, self.system.stimuli.end)
+        return self.system.cut(end, self.limit) if isinstance(self.steps, EqualSteps) else min(end, self.limit)
 
     def run(self, first: int, rows: Floats) -> StepBatch:
         filled = events = rejected = 0
@@ -282,6 +282,8 @@ class _Stretches:
                 if self._event_due and not self.steps.waiting:
                     done = self._event(rows[filled])
                     events += done
+                elif not self.steps.waiting and self.t >= self.limit - self._close:
+                    break
                 else:
                     batch = self.steps.next(self.t, self._limit, rows[filled:])
                     self.failure, done = batch.failure, batch.steps

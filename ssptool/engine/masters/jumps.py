@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ssptool.engine.masters.master import (
     CoupledSystem,
     CouplingMaster,
     LimitedStepper,
+    Master,
     OneStepper,
     SavableStepper,
     StepBatch,
@@ -33,8 +34,8 @@ from ssptool.engine.masters.protocols import (
 
 @dataclass(frozen=True, slots=True)
 class WithShortStep:
-    """The macro steps of another master, which are all of one size, and one that leads from the last of their ends to
-    the stop time.
+    """The macro steps of another master, all of one size except those that are cut at the stop time, or where
+    a program asks for it; the next one then leads to the next point of the grid.
     """
 
     base: CouplingMaster
@@ -47,46 +48,21 @@ class WithShortStep:
     def chooses_steps(self) -> bool:
         return False
 
-    def start(self, system: CoupledSystem) -> OneStepper:
-        return _ToTheStop(self.base.start(system), system)
+    def start(self, system: CoupledSystem) -> LimitedStepper:
+        return _Stretches(self.base, system)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         return self.base.outline(groups)
 
 
-class _ToTheStop:
-    """Whole steps as the stepper does them, and the rest."""
-
-    def __init__(self, stepper: OneStepper, system: CoupledSystem) -> None:
-        self.stepper, self.system = stepper, system
-
-    def run(self, first: int, rows: Floats) -> StepBatch:
-        system = self.system
-        whole = min(system.whole_steps(first, system.stop), len(rows))
-        done = self.stepper.run(first, rows[:whole]) if whole > 0 else StepBatch(0)
-        if done.failure is not None or done.interrupted or not done.steps == whole < len(rows):
-            return done
-        t = system.time(first + whole)
-        h, end = system.next_step(t, system.stop)
-        if system.stimuli is not None:
-            system.stimuli.begin(h, end)
-        iterations = self.stepper.step(t, h, end)
-        if isinstance(iterations, Failure):
-            return StepBatch(whole, iterations, done.iterations)
-        system.finish_at(end, rows[whole])
-        return StepBatch(whole + 1, None, (*done.iterations, iterations))
-
-    def step(self, t: float, h: float, end: float) -> int | Failure:
-        return self.stepper.step(t, h, end)
-
-    def save_state(self) -> SavedState:
-        if not isinstance(self.stepper, SavableStepper):
-            raise TypeError("this master does not remember")
-        return self.stepper.save_state()
-
-    def restore_state(self, state: SavedState) -> None:
-        if isinstance(self.stepper, SavableStepper):
-            self.stepper.restore_state(state)
+def start_limited(master: Master, system: CoupledSystem) -> LimitedStepper:
+    """Start a master so that its steps end where they are asked to."""
+    if not master.chooses_steps and not isinstance(master, WithShortStep):
+        master = WithShortStep(cast("CouplingMaster", master))
+    stepper = master.start(system)
+    if not isinstance(stepper, LimitedStepper):
+        raise TypeError(f"master {master.name} chooses its steps, but its stepper has no limit")
+    return stepper
 
 
 FEW_STEPS = 16
@@ -184,7 +160,7 @@ class StepsToInputJumps:
         return True
 
     def start(self, system: CoupledSystem) -> Stepper:
-        return _Stretches(self, system)
+        return _Stretches(self.base, system)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         return (
@@ -254,28 +230,21 @@ def _restore_state(stepper: Stepper, state: SavedState) -> None:
         stepper.restore_state(state)
 
 
-def _applied_stimuli(system: CoupledSystem) -> StimuliProtocol:
-    if system.stimuli is None:
-        raise ValueError("nothing acts on this system from outside")
-    return system.stimuli
-
-
 class _Stretches:
     """Segment after segment between jumps, row by row.
 
     Attributes
     ----------
     limit : [s]
-        No step of chosen size goes beyond.
+        No step goes beyond.
     """
 
-    def __init__(self, master: StepsToInputJumps, system: CoupledSystem) -> None:
-        self.system = system
-        self.stimuli = _applied_stimuli(system)
-        self.base = master.base
+    def __init__(self, base: CouplingMaster | StepSizeControl, system: CoupledSystem) -> None:
+        self.system, self.stimuli, self.base = system, system.stimuli, base
         self.t, self.limit = system.start, system.stop
         self.counts: list[int] = []
         self.rejected = 0
+        self.waiting = False  # the next row is made already
         self.steps = self._steps()
 
     @property
@@ -285,12 +254,13 @@ class _Stretches:
 
     @property
     def _at_jump(self) -> bool:
-        return self.t >= self.stimuli.end
+        return self.stimuli is not None and self.t >= self.stimuli.end
 
     @property
     def _end(self) -> float:
         """End of the present segment, or of the run."""
-        return min(self.stimuli.end, self.system.stop)
+        stop = self.system.stop
+        return stop if self.stimuli is None else min(self.stimuli.end, stop)
 
     def _steps(self) -> "_Equal | _Varying":
         if isinstance(self.base, StepSizeControl):
@@ -300,14 +270,14 @@ class _Stretches:
 
     def run(self, first: int, rows: Floats) -> StepBatch:
         self.counts, self.rejected = [], 0
-        filled = 0
-        waiting = False
-        failure: Failure | None = None
+        filled, failure = 0, None
         while filled < len(rows) and not self.finished and failure is None:
             if self._at_jump:
                 failure = self._jump(rows[filled])
                 filled += failure is None
                 continue
+            if not self.waiting and self.t >= self.limit - CLOSE * self.system.step:
+                break
             try:
                 taken = self.steps.next(self.t, self._end, self.limit, rows[filled:])
             except BadInputs as error:
@@ -316,23 +286,26 @@ class _Stretches:
             self.counts += taken.iterations
             self.rejected += taken.rejected
             filled += taken.steps
-            failure, waiting = taken.failure, taken.waiting
+            failure, self.waiting = taken.failure, taken.waiting
             if taken.steps:
                 self.t = float(rows[filled - 1, 0])
         counts = tuple(self.counts)
-        return StepBatch(filled, failure, counts, self.rejected, self.finished, waiting=waiting)
+        return StepBatch(filled, failure, counts, self.rejected, self.finished, waiting=self.waiting)
 
     def restart(self) -> None:
         if isinstance(self.steps.stepper, LimitedStepper):
             self.steps.stepper.restart()
 
     def save_state(self) -> SavedState:
-        own = {"t": np.array(self.t), "stretch": np.array(self.stimuli.segment)}
+        own = {"t": np.array(self.t)}
+        if self.stimuli is not None:
+            own["stretch"] = np.array(self.stimuli.segment)
         return {**own, **under("base", _save_state(self.steps.stepper))}
 
     def restore_state(self, state: SavedState) -> None:
         self.t = float(state["t"])
-        self.stimuli.go_to(int(state["stretch"]))
+        if self.stimuli is not None:
+            self.stimuli.go_to(int(state["stretch"]))
         self.steps = self._steps()
         _restore_state(self.steps.stepper, part_of(state, "base"))
 
@@ -351,20 +324,21 @@ class _Stretches:
 
 @dataclass(slots=True)
 class _Equal:
-    """Macro steps from point to point of the grid, cut at the end of a segment: as many at once as are whole, where
-    nothing changes from one to the next.
+    """Macro steps from point to point of the grid, cut at the end of a segment and at the limit: as many at once as are
+    whole, where nothing changes from one to the next.
     """
 
     stepper: OneStepper
     follower: OneStepper
     system: CoupledSystem
 
-    def next(self, t: float, end: float, _limit: float, rows: Floats) -> StepBatch:
-        """Step from t to some next points, none after `end` [s]."""
+    def next(self, t: float, end: float, limit: float, rows: Floats) -> StepBatch:
+        """Step from t to some next points, none after `end` or `limit` [s]."""
         system, number = self.system, self.system.passed(t)
+        end = system.cut(end, limit)
         on_grid = not system.stepwise and t == system.time(number)
         count = system.whole_steps(number, end) if on_grid else 0
-        if count < FEW_STEPS and len(rows) > 1 and goes_through(self.stepper, system):
+        if count < FEW_STEPS and len(rows) > 1 and limit >= system.stop and goes_through(self.stepper, system):
             return through_jumps(self.stepper, t, rows)
         if count:
             return self.stepper.run(number, rows[:count])

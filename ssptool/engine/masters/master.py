@@ -236,6 +236,14 @@ class CoupledSystem:
             whole, point = whole and point == limit, limit
         return (h if whole else point - t), point
 
+    def cut(self, end: float, limit: float) -> float:
+        """The end [s] of steps on the grid that lead to `end` or to an earlier `limit`, for which a communication point
+        at it, but for rounding, stands.
+        """
+        point = self.time(self.passed(limit))
+        limit = point if abs(point - limit) <= CLOSE * self.step else limit
+        return limit if limit < end - CLOSE * self.step else end
+
     @property
     def saving(self) -> tuple[Instruction, ...]:
         """Instructions that save states at the start of each macro step that may be rolled back."""
@@ -426,12 +434,12 @@ def run_step_by_step(stepper: OneStepper, system: "CoupledSystem", first: int, r
 
 @runtime_checkable
 class LimitedStepper(Stepper, Protocol):
-    """A stepper that chooses its steps, or whose base may do so.
+    """A stepper whose steps end where they are asked to.
 
     Attributes
     ----------
     limit : [s]
-        No step of chosen size goes beyond.
+        No step goes beyond; none is done where it is reached.
     """
 
     limit: float

@@ -16,7 +16,7 @@ from ssptool.engine.event_mode.iteration import SETTLED
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import FLOAT, Floats, Kernel, copy_slots
 from ssptool.engine.kernel.ode import Effort, OdeExchangeCalls
-from ssptool.engine.masters.master import StepBatch, tolerance_of_times
+from ssptool.engine.masters.master import CLOSE, StepBatch, tolerance_of_times
 from ssptool.engine.masters.protocols import SavedState, Updated, part_of, under
 from ssptool.engine.ode.event_rows import EventRow, EventRows, all_points, restore_contents, saved_component, saved_rows
 from ssptool.engine.ode.events import IntegrationState, Updates
@@ -344,12 +344,19 @@ class OdeComponent:
 
 
 class OdeAlone:
-    """Steps an integration to the end of the run. What has gone wrong before comes out of the first `run`."""
+    """Steps an integration to the end of the run. What has gone wrong before comes out of the first `run`.
+
+    Attributes
+    ----------
+    limit : [s]
+        No row is made beyond; there is one at it.
+    """
 
     def __init__(self, integration: AnyIntegration, interval: Interval) -> None:
         self.integration = integration
         self._interval = interval
         self._tally = Tally(integration)
+        self.limit = interval.stop
         self._point = 1  # the next communication point
         self._at_point = True  # the last row that was made is that of a communication point
         self._reached = interval.start  # by rows that were handed out
@@ -394,16 +401,31 @@ class OdeAlone:
         try:
             if self._point == 1 and self._failure is None:
                 integration.cross_at_start()
-            while not integration.rows and self._failure is None and self._point <= self._interval.steps:
-                point = min(self._interval.start + float(self._point) * self._interval.step, self._interval.stop)
+            while not integration.rows and self._failure is None and not self._stands:
+                point, limited = self._next_end()
                 self._at_point = integration.advance(point, self._interval.stop)
-                self._point += self._at_point
+                self._point += self._at_point and not limited
         except IntegrationStopped as stopped:
             self._failure = stopped.failure
             self._end_there()
         except FmiError as error:
             self._failure = integration.system.refused(error, integration.time).failure
         return bool(integration.rows)
+
+    @property
+    def _stands(self) -> bool:
+        """True at the end of the run, and at the limit."""
+        at_limit = self._at_point and self._reached >= self.limit - CLOSE * self._interval.step
+        return self._point > self._interval.steps or at_limit
+
+    def _next_end(self) -> tuple[float, bool]:
+        """The next communication point [s], or the limit if that comes before; and whether it does."""
+        point = min(self._interval.start + float(self._point) * self._interval.step, self._interval.stop)
+        limited = self.limit < point - CLOSE * self._interval.step
+        return (self.limit if limited else point), limited
+
+    def restart(self) -> None:
+        """Nothing: `intervene` restarts the integrator."""
 
     def _end_there(self) -> None:
         """A row where a component has ended the simulation, which need be no communication point."""

@@ -14,6 +14,7 @@ from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, endless
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel import is_native
 from ssptool.engine.kernel.interface import Floats, copy_slots
+from ssptool.engine.masters.jumps import start_limited
 from ssptool.engine.masters.master import CoupledSystem, LimitedStepper, Master, SavableStepper, StepBatch, Stepper
 from ssptool.engine.masters.protocols import Participants, SavedState, SteppedOde, StimuliProtocol, part_of, under
 from ssptool.engine.ode.component import AnyIntegration, OdeAlone, OdeComponent
@@ -48,7 +49,7 @@ class OdeInCoSimulation:
     def start(self, system: CoupledSystem) -> Stepper:
         if system.ode is None:
             raise ValueError("there are no components of model exchange in this system")
-        return _WithEvents(self.base.start(system), system, system.ode, self.base.chooses_steps)
+        return _WithEvents(start_limited(self.base, system), system, system.ode)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         return (*self.base.outline(groups), *self.integrator.as_component())
@@ -71,18 +72,16 @@ class _WithEvents:
     Attributes
     ----------
     limit : [s]
-        No step of chosen size goes beyond.
+        No step goes beyond.
     """
 
-    def __init__(self, base: Stepper, system: CoupledSystem, ode: SteppedOde, chooses_steps: bool) -> None:
-        self.base, self.system, self.ode, self.chooses_steps = base, system, ode, chooses_steps
-        self.steps = system.macro_steps
-        self.point = 0  # communication points since the start
+    def __init__(self, base: LimitedStepper, system: CoupledSystem, ode: SteppedOde) -> None:
+        self.base, self.system, self.ode = base, system, ode
         self.rows: deque[Row] = deque()  # not handed out yet
         self.last = np.empty(1 + len(system.recorded))
         system.record(system.start, self.last)
         self.failure: Failure | None = None
-        self.done = self.steps == 0
+        self.done = system.macro_steps == 0
         self.waiting = False  # the next row of the base is made already
         self.limit = system.stop
 
@@ -95,16 +94,16 @@ class _WithEvents:
             if not self.waiting and self.ode.event_pending():
                 filled += self._react(rows[filled], points[filled : filled + 1])
                 continue
-            count = len(rows) - filled if self.chooses_steps else min(len(rows) - filled, self.steps - self.point)
-            count = 1 if self.ode.takes_event_signals else count
-            if isinstance(self.base, LimitedStepper):
-                self.base.limit = self.limit
+            count = 1 if self.ode.takes_event_signals else len(rows) - filled
+            self.base.limit = self.limit
             # Write rows to their final place if there are no events, so that each step is visible at once.
-            batch = self.base.run(self.point, rows[filled : filled + count])
+            batch = self.base.run(0, rows[filled : filled + count])
             iterations += batch.iterations
             rejected += batch.rejected
             events += batch.events
             filled = self._take(batch, rows, points, filled)
+            if not batch.steps and not self.done:
+                break  # at the limit
         failure = None if self.rows else self.failure
         own, evaluations = self.ode.new_counts()
         waiting = self.waiting or bool(self.rows)
@@ -121,8 +120,7 @@ class _WithEvents:
         )
 
     def restart(self) -> None:
-        if isinstance(self.base, LimitedStepper):
-            self.base.restart()
+        self.base.restart()
 
     @property
     def finished(self) -> bool:
@@ -133,18 +131,16 @@ class _WithEvents:
         if not isinstance(self.base, SavableStepper):
             raise TypeError("this master does not remember")
         return {
-            "point": np.array(self.point),
             "last": self.last,
             **under("base", self.base.save_state()),
             **under("ode", self.ode.save_state()),
         }
 
     def restore_state(self, state: SavedState) -> None:
-        self.point, self.last = int(state["point"]), state["last"]
+        self.last = state["last"]
         if isinstance(self.base, SavableStepper):
             self.base.restore_state(part_of(state, "base"))
-        nothing = np.empty((0, len(self.last)))
-        self.done = self.base.run(self.point, nothing).finished if self.chooses_steps else self.point == self.steps
+        self.done = self.base.run(0, np.empty((0, len(self.last)))).finished
         self.ode.restore_state(part_of(state, "ode"))
 
     def _react(self, row: Floats, point: NDArray[np.bool_]) -> int:
@@ -169,9 +165,8 @@ class _WithEvents:
 
     def _take(self, batch: StepBatch, rows: Floats, points: NDArray[np.bool_], filled: int) -> int:
         """Put rows of events between those of a segment; what finds no room waits. Returns how many are filled now."""
-        self.point += batch.steps
         self.failure, self.waiting = batch.failure, batch.waiting
-        self.done = batch.finished if self.chooses_steps else self.point == self.steps
+        self.done = batch.finished
         if not batch.steps:
             return filled
         found = rows[filled : filled + batch.steps]

@@ -24,7 +24,7 @@ from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.instance import FmiError
 from ssptool.foreign_text import json_content, strict_json
 
-_FORMAT = 7
+_FORMAT = 8
 _FACTS, _MEMORY, _CHECKSUM = "facts", "master", "sha256"
 
 

@@ -18,7 +18,8 @@ from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import CoupledSystem, LimitedStepper, SavableStepper, StepBatch, Stepper
+from ssptool.engine.masters.jumps import start_limited
+from ssptool.engine.masters.master import CoupledSystem, LimitedStepper, SavableStepper, StepBatch
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import InitializationReport, initialize
@@ -43,6 +44,7 @@ from ssptool.engine.stepping.values import (
     SimulationChanges,
     SimulationRows,
     SimulationValues,
+    check_end,
     check_settable,
 )
 from ssptool.engine.trace import Trace
@@ -128,7 +130,7 @@ class SteppedRun:
         self._assembly: Assembly
         self._system: CoupledSystem
         self._loops: dict[int, RunningLoop]
-        self._stepper: Stepper
+        self._stepper: LimitedStepper
         self._values: SimulationValues
         self._rows = SimulationRows(len(plan.signals), plan.recorded)
         self._sets: list[Override] = []
@@ -150,7 +152,8 @@ class SteppedRun:
             self._values = SimulationValues(self.plan, self._assembly)
             if self._saved is None:
                 self._initialize()
-                self._stepper = self.plan.master.start(self._system)
+                self._stepper = start_limited(self.plan.master, self._system)
+                self._finished = self.plan.interval.steps == 0 and not self.plan.master.chooses_steps
             else:
                 self._go_on(SavedSimulation.read(self._saved, self.plan))
             self._stack = stack.pop_all()
@@ -193,9 +196,7 @@ class SteppedRun:
     @property
     def finished(self) -> bool:
         """True if the stop time of the plan is reached, or a component has ended the simulation before."""
-        if self._terminated:
-            return True
-        return self._finished if self.plan.master.chooses_steps else self._steps >= self.plan.interval.steps
+        return self._terminated or self._finished
 
     @one_at_a_time
     def step(self, count: int = 1) -> float:
@@ -215,7 +216,7 @@ class SteppedRun:
             raise PastTheEnd(self.time + count * self.plan.interval.step, self.time, ended=True)
         if count < 1:
             raise WrongValue(f"the number of steps must be at least 1, found {count}")
-        if not self.plan.master.chooses_steps and count > self.plan.interval.steps - self._steps:
+        if not self.plan.master.chooses_steps and count > self._left:
             raise PastTheEnd(self.time + count * self.plan.interval.step, self.plan.interval.stop)
         while count > 0 and not self._terminated:
             if self.finished:
@@ -226,14 +227,17 @@ class SteppedRun:
 
     @one_at_a_time
     def run_until(self, time: float | str) -> float:
-        """Step to the first communication point that is not before `time` [s]; gives that point [s].
+        """Step to `time` [s]; gives that time, or the communication point at it but for rounding.
 
-        Adaptive steps end at `time` itself.
+        A step of fixed size is cut there, and the next one leads to the next point of the grid. A time that has passed
+        changes nothing. Where a component ends the simulation, so does this.
 
         Raises
         ------
         PastTheEnd
-            The time is after the stop time.
+            The time is after the stop time, or a component has ended the simulation in an earlier call.
+        BetweenSteps
+            A step would have to be cut there, and an FMU takes none of that size. Nothing has moved.
         """
         self._check_running()
         time = seconds("time", time)
@@ -242,12 +246,14 @@ class SteppedRun:
         interval = self.plan.interval
         if time > interval.stop + TOLERANCE * interval.step:
             raise PastTheEnd(time, interval.stop)
-        if self.plan.master.chooses_steps:
-            self._run_to(interval.stop if self._same(time, interval.stop) else time)
-            self._to_other_side()
-            return self.time
-        wanted = int(np.ceil((time - interval.start) / interval.step - TOLERANCE))
-        return self.step(wanted - self._steps) if wanted > self._steps else self.time
+        if self._terminated and time > self.time:
+            raise PastTheEnd(time, self.time, ended=True)
+        time = interval.stop if self._same(time, interval.stop) else time
+        if time > self.time and not self._same(time, self.time):
+            check_end(self.plan, time, self.time)
+        self._run_to(time)
+        self._to_other_side()
+        return self.time
 
     def observe(self, observer: Observer) -> Callable[[], None]:
         """Call `observer` at every communication point from now on; gives a function that ends that.
@@ -283,22 +289,28 @@ class SteppedRun:
         while self.plan.master.chooses_steps and not self.finished and self._same(self.time, interval.stop):
             self._run(1)
 
+    @property
+    def _left(self) -> int:
+        """Steps of fixed size until the stop time."""
+        return 0 if self._finished else self._system.macro_steps - self._system.passed(self.time)
+
     def _same(self, one: float, other: float) -> bool:
         return abs(one - other) <= TOLERANCE * self.plan.interval.step
 
     def _run_to(self, time: float) -> None:
-        """Step until `time` [s] or the first communication point after it; steps of chosen size end there."""
-        stepper = self._stepper
+        """Step until `time` [s], where a step ends."""
+        stepper, count = self._stepper, 1 if self._observers or self.plan.master.chooses_steps else _CHUNK
+        rows = -1
         try:
-            while not self.finished and (
-                not self._rows.at_point or (self.time < time and not self._same(self.time, time))
+            while (
+                not self.finished
+                and self._rows.count > rows
+                and (not self._rows.at_point or (self.time < time and not self._same(self.time, time)))
             ):
-                if isinstance(stepper, LimitedStepper):
-                    stepper.limit = time
-                self._run(1)
+                stepper.limit, rows = time, self._rows.count
+                self._run(count)
         finally:
-            if isinstance(stepper, LimitedStepper):
-                stepper.limit = self.plan.interval.stop
+            stepper.limit = self.plan.interval.stop
 
     def _run(self, count: int) -> int:
         """Do steps for about this number of rows, until all FMUs are at the last row; returns the number of steps,
@@ -394,8 +406,7 @@ class SteppedRun:
             raise
         self._sets.append(Override(OverrideKind.SET, name, before, value, by="Simulation.set", time=self.time))
         self._rows.replace_last(self._row(self.time)[1:])
-        if isinstance(self._stepper, LimitedStepper):
-            self._stepper.restart()
+        self._stepper.restart()
 
     @property
     def overrides(self) -> tuple[Override, ...]:
@@ -469,14 +480,13 @@ class SteppedRun:
         self._couple(restored(self.plan, self._assembly, saved), afresh=False)
         recall_refusals(kernel, saved)
         accept_points(kernel, saved)
-        self._stepper = self.plan.master.start(self._system)
+        self._stepper = start_limited(self.plan.master, self._system)
         if isinstance(self._stepper, SavableStepper):
             self._stepper.restore_state(saved.state)
         set_values(kernel, saved)
         self._steps = saved.steps
         self._rows.go_on(saved.history, saved.last)
-        if self.plan.master.chooses_steps:  # and knows whether there is more to be done
-            self._finished = self._stepper.run(self._steps, np.empty((0, len(saved.last)))).finished
+        self._finished = self._stepper.run(self._steps, np.empty((0, len(saved.last)))).finished
 
     def _couple(self, loops: dict[int, RunningLoop], *, afresh: bool = True) -> None:
         self._loops = loops

@@ -1,6 +1,7 @@
 """Values of a stepped simulation by name: read, set, and recorded."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ssptool.engine.failure import Failure, IntegrationStopped, RunError
 from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats, read_slot, write_slot
 from ssptool.engine.masters.master import CoupledSystem
 from ssptool.engine.planning.events import CLOCK
+from ssptool.engine.planning.fixed_steps import common_step, exactly, fixed_steps, of_one_size, whole_number
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.patterns import near_names
 from ssptool.engine.run.selection import Inside
@@ -69,6 +71,46 @@ class PastTheEnd(ValueError):
         super().__init__(end)
         self.time = time
         self.stop = stop
+
+
+class BetweenSteps(ValueError):
+    """A macro step cannot end at this time, since an FMU takes no step of that size; `nearest` are times at which one
+    can end [s].
+    """
+
+    def __init__(self, time: float, component: str, why: str, nearest: Sequence[float]) -> None:
+        near = (
+            f"the nearest time{'s are' if len(nearest) > 1 else ' is'} {' and '.join(f'{t:.12g} s' for t in nearest)}"
+        )
+        super().__init__(f"no step can end at t = {time!r} s: the FMU of {component} {why}; {near}")
+        self.time = time
+        self.component = component
+        self.nearest = tuple(nearest)
+
+
+def check_end(plan: Plan, time: float, now: float) -> None:
+    """Check that FMUs can take the step that ends at `time` [s], which is after `now` [s] and not after the stop time.
+
+    Raises
+    ------
+    BetweenSteps
+    """
+    interval, of = plan.interval, {one.name: one.interface for one in plan.instances}
+    rigid = of_one_size(plan.network, of)
+    internal = [one for one in fixed_steps(plan.network, of, plan.settings.step_size) if one.internal]
+    if time == interval.stop or not (rigid or internal):
+        return
+    start, spacing = exactly(interval.start), exactly(interval.step)
+    if rigid:
+        name, why = rigid[0], "takes steps of one size only (canHandleVariableCommunicationStepSize is not set)"
+    else:
+        name, why = internal[0].component, f"takes multiples of {float(internal[0].size):g} s only"
+        undivided = all(plan.substep_counts.get(one.component, 1) == 1 for one in internal)
+        spacing = common_step(internal, {}) if undivided else spacing
+    number = (exactly(time) - start) / spacing
+    if whole_number(number) is None:
+        near = (float(start + one * spacing) for one in (floor(number), floor(number) + 1))
+        raise BetweenSteps(time, name, why, [one for one in near if now < one <= interval.stop])
 
 
 class SimulationValues:

@@ -17,6 +17,7 @@ from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.selection import select
 from ssptool.engine.stepping.simulation import SteppedRun
+from ssptool.engine.stepping.values import PastTheEnd
 from tests.engine.dual_mass import Folder, network, oscillator
 from tests.engine.event_mode.systems import write_system
 from tests.engine.event_mode.test_adaptive_steps import COUPLED, PAIR, VALUES
@@ -120,7 +121,7 @@ def test_what_is_saved_goes_on_with_the_same_values(folder, monkeypatch, tmp_pat
     with started() as simulation:
         simulation.set("A.u", 1.0)
         saved = simulation.run_until(until)
-        assert saved == until or ("adaptive" not in settings and until <= saved < until + STEP)
+        assert saved == until
         for name in ("A", "B"):
             assert simulation.get(f"{name}.own") == approx(saved, abs=1e-9)
         simulation.set("A.u", 3.0)
@@ -136,6 +137,58 @@ def test_what_is_saved_goes_on_with_the_same_values(folder, monkeypatch, tmp_pat
     half = ((1 - np.exp(-0.2 * trace.t)) + 2 * (1 - np.exp(-0.2 * past))) / 0.4
     assert trace["A.y"] == approx(mean + half, abs=2e-3)
     assert trace["B.y"] == approx(mean - half, abs=2e-3)
+
+
+@EVERY
+@pytest.mark.parametrize("native", [True, False])
+def test_running_until_a_time_between_points_ends_there(folder, monkeypatch, tmp_path, settings, native):
+    """A.u = 1 from the start: half of A.y − B.y goes to 2.5."""
+    ends = (0.0123, 0.1234, 0.1299, 0.26, 0.4999)
+    with rooms(folder, settings, monkeypatch, tmp_path)(native=native) as simulation:
+        simulation.set("A.u", 1.0)
+        seen = watched(simulation)
+        for until in ends:
+            assert simulation.run_until(until) == simulation.time == until
+            check_point(simulation, seen, ("A.y", "B.y"))
+            assert [simulation.run_until(earlier) for earlier in (until, until - 0.01, -1.0)] == [until] * 3
+        with pytest.raises(PastTheEnd):
+            simulation.run_until(STOP + 1e-3)
+        assert not simulation.finished
+        assert simulation.run_until(STOP) == STOP and simulation.finished
+        trace = simulation.trace
+    assert set(ends) <= set(trace.t.tolist())
+    half = (1 - np.exp(-0.2 * trace.t)) / 0.4
+    assert trace["A.y"] == approx(trace.t / 2 + half, abs=1e-3)
+    assert trace["B.y"] == approx(trace.t / 2 - half, abs=1e-3)
+
+
+@pytest.mark.parametrize("settings", [*FIXED, *INTEGRATED, *BESIDE[:2]], ids=str)
+@pytest.mark.parametrize("observed", [True, False])
+def test_after_a_cut_step_the_grid_goes_on(folder, monkeypatch, tmp_path, settings, observed):
+    with rooms(folder, settings, monkeypatch, tmp_path)() as simulation:
+        if observed:
+            watched(simulation)
+        simulation.run_until(0.13)
+        assert simulation.step() == 7 * STEP
+        assert simulation.step(3) == 10 * STEP
+        simulation.run_until(0.49)
+        assert simulation.step() == STOP and simulation.finished
+        with pytest.raises(PastTheEnd):
+            simulation.step()
+        times = simulation.trace.t
+    assert times.tolist() == sorted([*(STEP * k for k in range(25)), 0.13, 0.49, STOP])
+
+
+@EVERY
+def test_running_until_a_point_of_the_grid_is_a_run_of_whole_steps(folder, monkeypatch, tmp_path, settings):
+    """The clock of the caller is another sum: 0.06 is not 3 · 0.02."""
+    started = rooms(folder, settings, monkeypatch, tmp_path)
+    with started() as one, started() as other:
+        list(one)
+        for k in range(1, 26):
+            assert other.run_until(k / 50) == approx(k * STEP, abs=1e-15)
+        if "adaptive" not in settings:
+            assert np.array_equal(one.trace.cells, other.trace.cells)
 
 
 @pytest.mark.parametrize("settings", ADAPTIVE, ids=str)
@@ -178,8 +231,7 @@ def test_inputs_that_jump_are_those_of_the_side_that_is_reached(folder, settings
     options = Settings(stop_time=STOP, step_size=STEP, **settings)
     with ssptool.Simulation(system, settings=options, inputs=INPUTS) as simulation:
         seen = watched(simulation)
-        if "adaptive" in settings:
-            assert simulation.run_until(0.1234) == 0.1234
+        assert [simulation.run_until(t) for t in (0.1234, 0.19, 0.2, 0.2345)] == [0.1234, 0.19, 0.2, 0.2345]
         for time in simulation:
             check_point(simulation, seen, simulation.trace.signals)
             assert simulation.get("A.own") == approx(time, abs=1e-9)
@@ -202,10 +254,10 @@ def test_events_and_ticks_are_read_at_the_side_that_is_reached(engine_models, tm
             check_point(simulation, seen, simulation.trace.signals)
             assert simulation.get("Mass.z") == approx(swing([time])[0], abs=6e-4)
         assert simulation.time == 0.5
-        if "adaptive" not in settings:
-            return
     with ssptool.Simulation(system, settings=options, start_values=VALUES) as simulation:
-        assert [simulation.run_until(t) for t in (0.0123, 0.1, 0.17, 0.4999)] == [0.0123, 0.1, 0.17, 0.4999]
+        for time in (0.01234, 0.1, 0.17, 0.23456, 0.49999):
+            assert simulation.run_until(time) == simulation.trace.t[-1] == time
+            assert simulation.get("Mass.z") == approx(swing([time])[0], abs=6e-4)
 
 
 @pytest.mark.parametrize("exchange", [("Ball",), ("Ball", "Lag")], ids=len)
@@ -220,6 +272,7 @@ def test_events_of_an_ode_between_points_are_no_places_to_stop(test_models, exch
     )
     with SteppedRun(plan, Folder(test_models)) as simulation:
         seen = watched(simulation)
+        assert simulation.run_until(0.1) == simulation.trace.t[-1] == 0.1
         for time in simulation:
             check_point(simulation, seen, simulation.trace.signals)
             if time < 0.45:
