@@ -103,3 +103,39 @@ def test_a_run_of_retreats_is_not_completed(line):
     result = simulate(line, 1e6)
     assert not result.ok and result.failure.time < 1.0
     assert all(name in result.failure.message for name in ("A", "L1", "B")) and "10 of 10" in result.failure.message
+
+
+RING = np.array([400.0, 300.0, 350.0, 280.0])
+
+
+@pytest.fixture
+def ring(fmus, tmp_path):
+    parts = {f"B{i}": "Body" for i in range(4)} | {f"L{i}": "Link" for i in range(4)}
+    wires = []
+    for i in range(4):
+        after = (i + 1) % 4
+        wires += [(f"B{i}.T", f"L{i}.Ta"), (f"B{after}.T", f"L{i}.Tb")]
+        wires += [(f"L{i}.qa", f"B{i}.q"), (f"L{i}.qb", f"B{after}.q2")]
+    return write_system(tmp_path / "ring", fmus, parts, wires)
+
+
+@pytest.mark.parametrize("acceleration", [None, "newton"])
+@pytest.mark.parametrize("k", [1e4, 1e5, 1e6])
+def test_a_step_that_does_not_converge_is_solved_by_newton_before_inputs_are_extrapolated(ring, k, acceleration):
+    """Fewer steps than end a run: inputs that run linearly make of C T' = −k L T the trapezoidal rule, and only
+    agreement at the end of each step does.
+    """
+    steps, h, capacity = 9, 0.01, 2.0
+    values = {f"B{i}.C": str(capacity) for i in range(4)} | {f"L{i}.k": str(k) for i in range(4)}
+    values |= {f"B{i}.T": str(T) for i, T in enumerate(RING)}
+    settings = ssptool.Settings(stop_time=steps * h, step_size=h, acceleration=acceleration)
+    result = ssptool.simulate(ring, start_values=values, settings=settings, isolated=False, output=None)
+    found = np.column_stack([result.unwrap()[f"B{i}.T"] for i in range(4)])
+    laplacian = 2 * np.eye(4) - np.roll(np.eye(4), 1, axis=0) - np.roll(np.eye(4), -1, axis=0)
+    half = h / 2 * k / capacity * laplacian
+    rule = np.linalg.solve(np.eye(4) + half, np.eye(4) - half)
+    expected = [np.linalg.matrix_power(rule, n) @ RING for n in range(steps + 1)]
+    assert found == pytest.approx(np.array(expected), abs=1e-3)
+    assert not any("extrapolated" in note for note in result.notes)
+    if acceleration is None and k == 1e6:
+        assert any("Newton's method" in note for note in result.notes)
