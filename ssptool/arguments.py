@@ -8,10 +8,11 @@ import math
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from ssptool.errors import WrongUsage, similar_names
 from ssptool.foreign_text import number_name
@@ -38,6 +39,13 @@ class AccuracyName(StrEnum):
     OFF = "off"
     AUTO = "auto"
     CHECK = "check"
+
+
+WantedAccuracy: TypeAlias = AccuracyName | float
+"""A check of the accuracy, or the error that is asked for, relative to the range of each signal."""
+
+ACCURACY_VARIABLE = "SSPTOOL_ACCURACY"
+"""Environment variable with the check of runs for which neither the caller nor a settings file states one."""
 
 
 class WrongArgument(WrongUsage, ValueError):
@@ -153,6 +161,42 @@ def flag(name: str, value: object) -> bool:
 def word(name: str, value: object, words: type[Word]) -> Word:
     """A member of an enumeration, or its text."""
     return words(one_of(name, value, list(words)))
+
+
+ACCURACIES = "off, auto, check, or an error between 0 and 1, such as 1e-3"
+
+
+def accuracy_of(name: str, value: object) -> WantedAccuracy:
+    """A check of the accuracy, or the error that is asked for, as a number or its text.
+
+    Raises
+    ------
+    WrongArgument
+        It is none of these, or not between 0 and 1.
+    """
+    found = value
+    if isinstance(value, str):
+        if value in tuple(AccuracyName):
+            return AccuracyName(value)
+        with suppress(ValueError):
+            found = float(value)
+    wanted = _number(found)
+    if wanted is None or not 0 < wanted < 1:
+        raise WrongArgument(name, value, ACCURACIES)
+    return wanted
+
+
+def accuracy_by_default(stated: WantedAccuracy | None) -> WantedAccuracy:
+    """The check of the accuracy that a settings file states, else that of the environment, else auto.
+
+    Raises
+    ------
+    WrongArgument
+        The environment variable has another value.
+    """
+    if stated is not None:
+        return stated
+    return accuracy_of(ACCURACY_VARIABLE, os.environ.get(ACCURACY_VARIABLE) or AccuracyName.AUTO)
 
 
 def one_of(name: str, value: object, words: Collection[str]) -> str:

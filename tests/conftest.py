@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import os
 import signal
 import sys
 
@@ -8,6 +9,9 @@ from hypothesis import HealthCheck, settings
 # Examples are whole documents, systems and runs: a machine that is busy takes longer over them than hypothesis expects.
 settings.register_profile("whole documents", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("whole documents")
+
+# Thousands of tests simulate, and most of them are about something else: those about accuracy ask for it.
+os.environ["SSPTOOL_ACCURACY"] = "off"
 
 # Shells let what they run in the background ignore interrupts, and so would every process that a test starts and
 # interrupts.

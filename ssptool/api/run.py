@@ -15,7 +15,9 @@ from typing import Any, NamedTuple, TypeVar, Unpack
 from ssptool.api.check import DEFAULTS, Codes, SystemOptions, parameter_files, refuse_unknown, shows, valid
 from ssptool.arguments import (
     AccuracyName,
+    WantedAccuracy,
     WrongArgument,
+    accuracy_of,
     count,
     flag,
     number,
@@ -23,7 +25,6 @@ from ssptool.arguments import (
     seconds,
     start_value_texts,
     texts,
-    word,
 )
 from ssptool.child_processes import passing
 from ssptool.documents.archive import Archive
@@ -380,26 +381,7 @@ def limits_of(timeout: object, step_timeout: object, memory_limit: object, sandb
     )
 
 
-def accuracy_of(name: str, value: object) -> AccuracyName | float:
-    """A check of the accuracy, or the error that is asked for, as a number or its text.
-
-    Raises
-    ------
-    WrongArgument
-        It is none of these, or not between 0 and 1.
-    """
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return word(name, value, AccuracyName)
-    wanted = number(name, value)
-    if not 0 < wanted < 1:
-        raise WrongArgument(name, value, "off, auto, check, or an error between 0 and 1, such as 1e-3")
-    return wanted
-
-
-def _check(wanted: AccuracyName | float, replan: Callable[..., Plan]) -> AccuracyCheck | None:
+def _check(wanted: WantedAccuracy, replan: Callable[..., Plan]) -> AccuracyCheck | None:
     if isinstance(wanted, float):
         return AccuracyCheck(replan, asked=True, wanted=wanted)
     return None if wanted is AccuracyName.OFF else AccuracyCheck(replan, wanted is AccuracyName.CHECK)

@@ -196,12 +196,15 @@ def study_calibrate(
         **judged,
     )
     say(str(fit))
-    raise typer.Exit(0 if fit.converged else 1)
+    met = fit.verification is None or fit.verification.met
+    raise typer.Exit(0 if fit.converged and met else 1)
 
 
 def _announce(forecast: "Forecast") -> None:
     done = forecast.runs - forecast.left
     say(f"{done} of {counted(forecast.runs, 'run')} already done" if done else counted(forecast.runs, "run"))
+    if forecast.checks:
+        say(f"{counted(forecast.checks, 'run')} at most repeated with half the step, to check the accuracy")
     if forecast.duration is not None and forecast.seconds is not None:
         took = f"one takes {_duration(forecast.seconds)}"
         say(f"about {_duration(forecast.duration)} ({took}, {forecast.workers} at a time)")
@@ -231,6 +234,9 @@ def _finish(results: "StudyResults") -> None:
     best = results.optimum()
     if best is not None:
         say(joined_lines(best.lines([*results.factors, *results.results])))
+    accuracy = results.accuracy
+    if accuracy.checked:
+        say(joined_lines(accuracy.lines()))
     say(f"results: {results.runs}")
     done = results.status.ok if best is None else results.status.left == 0 and bool(best.front)
-    raise typer.Exit(0 if done else 1)
+    raise typer.Exit(0 if done and accuracy.met else 1)

@@ -211,6 +211,7 @@ _STUDY_KEYS: Mapping[str, str] = {
     "settings": "Settings of each run, as the options of `ssptool run`.",
     "units": "Units that results and factors use.",
     "accept": "Codes of rules whose errors are accepted.",
+    "accuracy": "Check of some runs by finer ones: off, auto, check, or the error that they may have, such as 1e-3.",
     "factors": "What differs between runs: values, ranges, distributions or expressions.",
     "design": "How the factors are combined to runs.",
     "results": "Expressions that are calculated for each run.",

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from ssptool.arguments import AccuracyName
+from ssptool.arguments import ACCURACIES, WantedAccuracy, WrongArgument, accuracy_of
 from ssptool.confinement import is_outside
 from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
@@ -60,7 +60,7 @@ class RuleChoice:
     strict: bool | None = None
     tools: tuple[str, ...] = ()
     allow_outside: tuple[Path, ...] = ()
-    accuracy: str | float | None = None
+    accuracy: WantedAccuracy | None = None
     file: Path | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
@@ -120,7 +120,7 @@ class Switches:
         return tuple(folder for choice in self.choices for folder in choice.allow_outside)
 
     @property
-    def accuracy(self) -> str | float | None:
+    def accuracy(self) -> WantedAccuracy | None:
         """The check of the accuracy of runs, as the first selection states it; None if none does."""
         return next((choice.accuracy for choice in self.choices if choice.accuracy is not None), None)
 
@@ -334,10 +334,6 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> RuleChoice:
             raise InvalidSettings(path, line, f"there is no setting {key!r}", near(key, KEYS))
         if key == "strict" and not isinstance(value, bool):
             raise InvalidSettings(path, line, f"strict is {value!r}", "it is true or false")
-        if key == "accuracy" and not _is_accuracy(value):
-            raise InvalidSettings(
-                path, line, f"accuracy is {value!r}", "it is off, auto, check, or an error such as 1e-3"
-            )
         if key not in ("strict", "accuracy") and not _is_list_of_texts(value):
             items, example = _EXAMPLES.get(key, ("codes", "SSD-GEO"))
             advice = f'it is a list of {items}, such as {key} = ["{example}"]'
@@ -347,6 +343,10 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> RuleChoice:
                 RuleChoice(tools=tuple(value))
             elif key in ("select", "ignore"):
                 RuleChoice(select=tuple(value))
+            elif key == "accuracy":
+                content = {**content, key: accuracy_of(key, value)}
+        except WrongArgument:
+            raise InvalidSettings(path, line, f"accuracy is {value!r}", f"it is {ACCURACIES}") from None
         except UnknownRule as problem:
             raise InvalidSettings(path, line, f"no rule has the code {problem.code!r}", problem.advice) from None
         except UnknownTool as problem:
@@ -355,10 +355,6 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> RuleChoice:
     select, ignore, tools = (tuple(content.get(key, ())) for key in ("select", "ignore", "for"))
     folders = tuple(path.parent / folder for folder in content.get("allow-outside", ()))
     return RuleChoice(select, ignore, content.get("strict"), tools, folders, content.get("accuracy"), path)
-
-
-def _is_accuracy(value: object) -> bool:
-    return value in tuple(AccuracyName) or (isinstance(value, float) and 0 < value < 1)
 
 
 def _is_list_of_texts(value: object) -> bool:

@@ -17,7 +17,7 @@ difference is used.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -31,6 +31,7 @@ from ssptool.engine.run.selection import Inside
 from ssptool.engine.trace import Column, Floats, Trace
 from ssptool.errors import counted, similar_names, studies_need
 from ssptool.foreign_text import joined_lines, json_content, json_text
+from ssptool.studies.accuracy import is_checked, wanted_accuracy
 from ssptool.studies.dataset import intact
 from ssptool.studies.definition import Factor, FactorRole, RunOutcome, RunStatus, Samples, Study, Task, computed_order
 from ssptool.studies.designs import Computed, FactorValue, Range
@@ -64,6 +65,52 @@ class FittedTrace:
 
 
 @dataclass(frozen=True, slots=True)
+class Verification:
+    """Check of a solution by a run with half the step.
+
+    Attributes
+    ----------
+    error
+        Estimated error of the signals that the calibration looks at, relative to the range of each; None: not known.
+    remark
+        The check in words.
+    before, after
+        Root of the mean square of the residuals, or the result that was minimized: of the solution, and of the same
+        point with half the step; nan where there is none.
+    moves : (p,)
+        Distance of each estimate from the one that runs with half the step would give, by one Gauss-Newton step;
+        without residuals there are none.
+    wanted
+        Error that the study states; None: it states none.
+    """
+
+    error: float | None
+    remark: str
+    before: float = float("nan")
+    after: float = float("nan")
+    moves: tuple[float, ...] = ()
+    wanted: float | None = None
+
+    @property
+    def met(self) -> bool:
+        """True unless the study states an error that is not known to be kept."""
+        return self.wanted is None or (self.error is not None and self.error <= self.wanted)
+
+    def lines(self, estimates: Sequence[Estimate]) -> Iterator[str]:
+        """The check in words."""
+        missed = "" if self.met else f"; not within the stated {self.wanted:g}"
+        yield f"accuracy: {self.remark}{missed}"
+        if not np.isfinite(self.after):
+            return
+        moves = zip(estimates, self.moves, strict=False)
+        parts = [f"{each.name} by {move:+.2g}{f' {each.unit}' if each.unit else ''}" for each, move in moves]
+        if parts:
+            yield f"with half the step the estimates move: {', '.join(parts)}"
+        what = "the root mean square of the residuals" if parts else "the result"
+        yield f"with half the step {what} at this point is {self.after:.6g} instead of {self.before:.6g}"
+
+
+@dataclass(frozen=True, slots=True)
 class Fit:
     """What was found.
 
@@ -84,6 +131,8 @@ class Fit:
         nan where the run was of no use.
     fitted
         The fit beside the measurement; None without one.
+    verification
+        Check of the solution by a run with half the step; None if it was not made.
     """
 
     estimates: tuple[Estimate, ...]
@@ -96,6 +145,7 @@ class Fit:
     confidence: float | None = None
     history: tuple[float, ...] = ()
     fitted: FittedTrace | None = None
+    verification: Verification | None = None
 
     def __getitem__(self, name: str) -> Estimate:
         return next(each for each in self.estimates if each.name == name)
@@ -106,7 +156,8 @@ class Fit:
         lines.append(
             f"{'converged' if self.converged else 'not converged'} after {counted(self.runs, 'run')}: {self.message}"
         )
-        return joined_lines([*lines, *(f"note: {note}" for note in self.notes)])
+        checks = () if self.verification is None else self.verification.lines(self.estimates)
+        return joined_lines([*lines, *checks, *(f"note: {note}" for note in self.notes)])
 
 
 def _line(each: Estimate, width: int) -> str:
@@ -180,7 +231,14 @@ def read_fit(folder: Path) -> Fit | None:
             tuple(content["notes"]),
             content["confidence"],
             tuple(float("nan") if one is None else one for one in content.get("history", ())),
+            verification=_verification(content.get("verification")),
         )
+
+
+def _verification(content: Mapping[str, Any] | None) -> Verification | None:
+    if content is None:
+        return None
+    return Verification(**{**content, **_numbers(content, "before", "after"), "moves": tuple(content["moves"])})
 
 
 def _numbers(content: Mapping[str, Any], *names: str) -> dict[str, float]:
@@ -306,7 +364,12 @@ def minimize_result(trials: "Trials", result: str) -> Fit:
     estimates = trials.estimates(found.x, np.full(len(found.x), np.nan))
     converged, message = bool(found.success), str(found.message)
     history = tuple(trials.history)
-    return Fit(estimates, converged, message, float("nan"), nothing, trials.runs, trials.notes(), history=history)
+    fit = Fit(estimates, converged, message, float("nan"), nothing, trials.runs, trials.notes(), history=history)
+
+    def compared(finer: RunOutcome) -> dict[str, Any]:
+        return {"before": float(found.fun), "after": _value_of(finer, result)}
+
+    return replace(fit, verification=trials.verified(found.x, None, compared))
 
 
 @contextmanager
@@ -381,6 +444,22 @@ class Trials:
 
         return at
 
+    def verified(
+        self, u: Floats, samples: Samples | None, compared: Callable[[RunOutcome], dict[str, Any]]
+    ) -> Verification | None:
+        """The check of a solution, with what is `compared` with a run of half the step; None if it is not wanted."""
+        wanted = wanted_accuracy(self.about.study)
+        if not is_checked(wanted, self._evaluations.seconds):
+            return None
+        outcome = self._evaluations.check(self.about.point(u), samples)
+        stated = wanted if isinstance(wanted, float) else None
+        if outcome.status is RunStatus.FAILED:
+            return Verification(None, outcome.message, wanted=stated)
+        found = Verification(outcome.accuracy, outcome.accuracy_remark, wanted=stated)
+        with suppress(NoResidual):
+            found = replace(found, **compared(outcome))
+        return found
+
     def least_squares(
         self, residuals: Residuals, samples: Samples | None, confidence: float | None
     ) -> tuple[Fit, Floats]:
@@ -412,7 +491,14 @@ class Trials:
         every = (*notes, *self.notes())
         ending, history = _ENDINGS[found.status], tuple(self.history)
         fit = Fit(estimates, converged, ending, rms, correlation, self.runs, every, stated, history)
-        return fit, np.asarray(found.fun)
+
+        def compared(finer: RunOutcome) -> dict[str, Any]:
+            left = residuals(finer)
+            there = self.estimates(_moved(found, left), half)
+            moves = tuple(one.value - each.value for one, each in zip(there, estimates, strict=True))
+            return {"before": rms, "after": float(np.sqrt(np.mean(left**2))), "moves": moves}
+
+        return replace(fit, verification=self.verified(found.x, samples, compared)), np.asarray(found.fun)
 
     def _jacobian(self, u: Floats, base: Floats, residuals: Residuals, samples: Samples | None) -> Floats:
         """By central differences, all at the same time; on a bound, or beside a run that failed, by one-sided ones."""
@@ -460,6 +546,14 @@ class Trials:
             Estimate(name, _value(source, x), _value(source, x - h), _value(source, x + h), units.get(name))
             for (name, source), x, h in zip(self.ranges.items(), u, half, strict=True)
         )
+
+
+def _moved(found: Any, left: Floats) -> Floats:
+    """The solution of least squares if its residuals were these, by one Gauss-Newton step; bounds stay."""
+    free = np.flatnonzero(found.active_mask == 0)
+    u = np.array(found.x)
+    u[free] += np.linalg.lstsq(found.jac[:, free], found.fun - left, rcond=None)[0]
+    return np.asarray(np.clip(u, 0.0, 1.0))
 
 
 def _uncertainty(found: Any, confidence: float | None) -> tuple[Floats, Floats, list[tuple[int, str]]]:

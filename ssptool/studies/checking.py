@@ -22,6 +22,7 @@ from ssptool.network.conversion import InvalidValue
 from ssptool.rules.catalogue import UnknownRule
 from ssptool.rules.runner import check as check_rules
 from ssptool.rules.selection import Unacceptable, acceptable, accepted_codes, judge, unused_acceptance
+from ssptool.studies.accuracy import ACCURACY, REMARK
 from ssptool.studies.definition import Factor, FactorRole, Points, Study, cycle, make_points
 from ssptool.studies.designs import Computed, FactorValue, Levels, Range, TableDesign
 from ssptool.studies.entries import Findings
@@ -31,7 +32,7 @@ from ssptool.studies.prepared import Configuration, PreparedSystem, Setter, conf
 
 _TABLES = (("file",), ("files",), ("rows",))
 
-RESERVED = ("run", "number", "status", "message", "seconds", "attempts")
+RESERVED = ("run", "number", "status", "message", "seconds", "attempts", ACCURACY, REMARK)
 """Columns of every study."""
 
 

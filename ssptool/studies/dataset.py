@@ -17,7 +17,7 @@ from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from time import monotonic
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import IO, Any
 from uuid import uuid4
 
@@ -56,6 +56,8 @@ _CONTENT = {
     "files": {"*": str},
     "fixed?": {"variant?": (str, NoneType)},
     "ended?": str,
+    "accuracy?": (str, float),
+    "verified?": str,
 }
 """What those who read a definition rely on."""
 
@@ -182,7 +184,8 @@ class Dataset:
         if not tables:
             raise NotResults(self.folder, "no run has finished yet")
         with intact(self.folder, self.runs):
-            return arrow.concat_tables(tables).sort_by("number")
+            # A part that an earlier version wrote has no accuracy.
+            return arrow.concat_tables(tables, promote_options="default").sort_by("number")
 
     def finished(self) -> set[str]:
         """The runs that are there."""
@@ -251,20 +254,38 @@ class Dataset:
             _write_table(self.runs / name, arrow.Table.from_pylist(rows, schema=self._schema))
             self._pending = []
 
-    def gather(self) -> None:
-        """Put all parts into one file: readers see either the one or the others. Traces into one for 1 000 runs."""
+    def gather(self, checks: Mapping[str, RunOutcome] = MappingProxyType({})) -> None:
+        """Put all parts into one file: readers see either the one or the others. Traces into one for 1 000 runs.
+
+        `checks` are outcomes of checked runs, by their name, of which the rows get the accuracy.
+        """
         self.traces.gather()
-        if len(self.parts) < 2:
+        if len(self.parts) < 2 and not checks:
             return
         new, old = self.folder / _NEW, self.folder / _OLD
         for folder in (new, old):
             shutil.rmtree(folder, ignore_errors=True)
-        table = self.table()
+        table = _with_checks(self.table(), checks)
         new.mkdir()
         _write_table(new / "part-00000000-all.parquet", table)
         self.runs.rename(old)
         new.rename(self.runs)
         shutil.rmtree(old)
+
+
+def _with_checks(table: Any, checks: Mapping[str, RunOutcome]) -> Any:
+    """The table of runs with the accuracy of these."""
+    arrow = studies_need("pyarrow")
+    runs = table["run"].to_pylist()
+    for field in _accuracy_fields(arrow):
+        known = table[field.name].to_pylist() if field.name in table.column_names else [None] * len(runs)
+        values = [
+            getattr(checks[run], field.name) if run in checks else value for run, value in zip(runs, known, strict=True)
+        ]
+        column = arrow.array(values, field.type)
+        place = table.schema.get_field_index(field.name)
+        table = table.append_column(field, column) if place < 0 else table.set_column(place, field, column)
+    return table
 
 
 RUNS_OF_FILE = 1_000
@@ -492,6 +513,8 @@ def row_of(outcome: RunOutcome) -> dict[str, Any]:
         "message": outcome.message,
         "seconds": outcome.seconds,
         "attempts": outcome.attempts,
+        "accuracy": outcome.accuracy,
+        "accuracy_remark": outcome.accuracy_remark,
     }
 
 
@@ -503,7 +526,12 @@ def _schema(points: Points, results: Sequence[str], units: Mapping[str, str | No
         unit = units.get(name)
         fields.append(arrow.field(name, kind, metadata={"unit": unit} if unit else None))
     fields += [arrow.field("status", arrow.string()), arrow.field("message", arrow.string())]
-    return arrow.schema([*fields, arrow.field("seconds", arrow.float64()), arrow.field("attempts", arrow.int32())])
+    fields += [arrow.field("seconds", arrow.float64()), arrow.field("attempts", arrow.int32())]
+    return arrow.schema([*fields, *_accuracy_fields(arrow)])
+
+
+def _accuracy_fields(arrow: Any) -> list[Any]:
+    return [arrow.field("accuracy", arrow.float64()), arrow.field("accuracy_remark", arrow.string())]
 
 
 def _type(arrow: Any, column: Sequence[FactorValue]) -> Any:

@@ -8,6 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TypeAlias
 
+from ssptool.arguments import WantedAccuracy
 from ssptool.engine.settings import Settings
 from ssptool.foreign_text import strict_json
 from ssptool.rules.selection import EVERYTHING, Switches
@@ -34,7 +35,8 @@ class Samples:
 class Task:
     """One run: its name, its place in the study, and its point.
 
-    A `witness` of every bit that was recorded, and `samples` of it, are in the outcome if they are wanted.
+    A `witness` of every bit that was recorded, and `samples` of it, are in the outcome if they are wanted. To `check`
+    it, the run is repeated with half the step (or a stricter tolerance), of which results and samples then are.
     """
 
     run: str
@@ -42,6 +44,7 @@ class Task:
     point: Mapping[str, FactorValue]
     witness: bool = False
     samples: Samples | None = None
+    check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,9 @@ class RunOutcome:
         The recorded signals, as the bytes of a Parquet file.
     samples : (n, signals)
         As the task wants them; nan at times that the run does not have.
+    accuracy, accuracy_remark
+        Of a run that was checked: its estimated error, relative to the range of each recorded signal, None where it is
+        not known; and the check in words.
     """
 
     task: Task
@@ -72,6 +78,8 @@ class RunOutcome:
     trace: bytes | None = None
     witness: str = ""
     samples: Floats | None = None
+    accuracy: float | None = None
+    accuracy_remark: str = ""
 
 
 def failed(task: Task, message: str, seconds: float = 0.0, attempts: int = 1) -> RunOutcome:
@@ -164,6 +172,9 @@ class Study:
         More units than the system defines: name → exponents, factor and offset, as in SSP.
     accept
         Codes of rules in spite of whose findings the system is run, as of `ssptool.simulate`.
+    accuracy
+        Check of some runs by finer ones: off, auto, check, or the error that they may have; None: as the caller's
+        settings file says, else auto.
     compile
         Compile FMUs that bring sources and no library, as of `ssptool.simulate`. Who starts the study allows it: no
         file states it, and it is no part of what the study is.
@@ -189,6 +200,7 @@ class Study:
     units: DefinedUnits = field(default_factory=dict)
     effort: RunEffort = field(default_factory=RunEffort)
     accept: tuple[str, ...] = ()
+    accuracy: WantedAccuracy | None = None
     compile: bool = False
     switches: Switches = EVERYTHING
     name: str = ""

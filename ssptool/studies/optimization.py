@@ -10,7 +10,7 @@ the design and from the results of earlier runs alone: a search that was interru
 results of the runs that it had already done in the folder.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -20,20 +20,24 @@ from typing import Any
 import numpy as np
 
 from ssptool.errors import counted, studies_need
+from ssptool.studies.accuracy import MOST_NAMED
 from ssptool.studies.bundle import pack
 from ssptool.studies.checking import CheckedStudy
-from ssptool.studies.dataset import Dataset, open_dataset, row_of
+from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset, row_of
 from ssptool.studies.definition import RunOutcome, RunStatus, Task, rows_of_columns
 from ssptool.studies.designs import Computed, Floats, Range
 from ssptool.studies.expressions import BadExpression
-from ssptool.studies.optimum import Optimize, Row, optimum, values_at
+from ssptool.studies.optimum import MET, Optimize, Row, cell_text, optimum, values_at
 from ssptool.studies.run import (
     Evaluations,
     Forecast,
     Interrupted,
     StudyStatus,
+    checks_of,
     definition_of,
+    most_checks,
     open_evaluations,
+    runs_due,
     study_status,
 )
 
@@ -74,6 +78,7 @@ def optimize_study(
     definition = definition_of(checked, pack(study, checked.points, checked.signals))
     definition |= {"runs": study.design.size({})}
     with open_dataset(output) as dataset, ExitStack() as stack:
+        verified = dataset.definition().get("verified", "") if (output / DEFINITION).exists() else ""
         dataset.begin(definition, checked.points, tuple(study.results))
         if retry_failed:
             dataset.forget_failed()
@@ -88,12 +93,14 @@ def optimize_study(
         runs = _SearchRuns(checked, dataset, start, known, announce, progress)
         try:
             ended = runs.search()
+            checks = runs.check()
         except KeyboardInterrupt:
             dataset.flush()
             raise Interrupted(study_status(output)) from None
         dataset.flush()
-        dataset.gather()
-        dataset.describe({**definition, "runs": len(runs.rows), "ended": ended})
+        dataset.gather(checks)
+        verified = runs.verdict(checks) or verified
+        dataset.describe({**definition, "runs": len(runs.rows), "ended": ended, "verified": verified})
     return replace(study_status(output), notes=checked.notes)
 
 
@@ -143,6 +150,34 @@ class _SearchRuns:
             return self._descend(self.places[best["run"]])
         except _LimitReached:
             return limited
+
+    def _best(self) -> list[Row]:
+        """The best run; with two objectives, both ends of the front."""
+        front = optimum(self.design, self._reached(), {}).front
+        return [front[0], front[-1]] if front else []
+
+    def check(self) -> dict[str, RunOutcome]:
+        """Checks of the first run, of the best ones, and of the extremes of each factor, as far as they are due."""
+        self.dataset.flush()
+        due = runs_due(self.checked, self.dataset, [row["number"] for row in self._best()])
+        if due and self.evaluations is None:
+            self.evaluations = self.start(replace(due[0], check=False))
+        if not due or self.evaluations is None:
+            return {}
+        return checks_of(outcome for outcomes in self.evaluations.run_tasks(due) for outcome in outcomes)
+
+    def verdict(self, checks: Mapping[str, RunOutcome]) -> str:
+        """How far objectives and constraints of the best run move with half the step; empty if it was not checked."""
+        best = self._best()
+        check = checks.get(best[0]["run"]) if best and len(self.design.objectives) == 1 else None
+        if check is None or check.status is RunStatus.FAILED:
+            return ""
+        names = dict.fromkeys([self.design.objectives[0].result, *check.results])
+        parts = [f"{name} is {cell_text(check.results[name])} instead of {cell_text(best[0][name])}" for name in names]
+        finer = {**best[0], **check.results}
+        missed = [one.text for one in self.design.constraints if not one.violation(finer) <= MET]
+        told = f"with half the step {', '.join(parts[:MOST_NAMED])}"
+        return f"{told}; not met then: {', '.join(missed)}" if missed else told
 
     def _evolve(self, factors: int) -> str:
         algorithms = "pymoo.algorithms"
@@ -257,7 +292,8 @@ class _SearchRuns:
             notes += [] if completed else [f"the first run failed: {first.message}"]
             left = self.design.runs - len(self.rows) + 1
             seconds = evaluations.seconds if completed else None
-            self.announce(Forecast(self.design.runs, left, seconds, evaluations.workers, tuple(notes)))
+            checks = most_checks(self.checked, seconds)
+            self.announce(Forecast(self.design.runs, left, seconds, evaluations.workers, tuple(notes), checks))
 
     def _tell(self) -> None:
         if self.progress is not None:

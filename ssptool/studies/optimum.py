@@ -158,6 +158,8 @@ class Optimum:
         Runs that completed and meet all constraints, in the order of their numbers; `of` so many.
     message
         Why the search ended; empty while it has not.
+    verified
+        How far the best run moves with half the step; empty if it was not checked.
     """
 
     objectives: tuple[Objective, ...]
@@ -167,6 +169,7 @@ class Optimum:
     of: int
     message: str = ""
     units: Mapping[str, str | None] = field(default_factory=dict)
+    verified: str = ""
 
     @property
     def best(self) -> Row | None:
@@ -179,6 +182,7 @@ class Optimum:
         if (best := self.best) is not None:
             width = max(map(len, names))
             lines += [f"  {name.ljust(width)} = {self._shown(best, name)}" for name in names]
+            lines += [self.verified] if self.verified else []
         elif self.front:
             lines += aligned(self.table([*(one.result for one in self.objectives), *names]))
         return lines

@@ -318,6 +318,12 @@ class PreparedSystem:
         other._plans = {}
         return other
 
+    def with_fixed(self, settings: Settings) -> Self:
+        """The same, open system with all of these settings and no other; `close` of the original closes it."""
+        other = self.with_settings(())
+        other.study = replace(self.study, settings=settings)
+        return other
+
     def variables(self) -> Collection[str]:
         """The names that factors and start values may have."""
         return self._targets.names()

@@ -1,6 +1,6 @@
 """Carry out a study: try a run, do the others, keep their outcomes; or evaluate points chosen on the way."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
@@ -8,7 +8,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
+from ssptool.arguments import AccuracyName
 from ssptool.errors import WrongUsage, counted, studies_need
+from ssptool.studies.accuracy import CHECK_RUNS, REMARK, is_checked, runs_to_check, wanted_accuracy
 from ssptool.studies.bundle import Bundle, pack, unpack
 from ssptool.studies.checking import CheckedStudy
 from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset
@@ -44,6 +46,8 @@ class Forecast:
         Of the pilot run; None if it failed.
     workers
         Threads of workers.
+    checks
+        Runs that are repeated with half the step in the end, at most.
     """
 
     runs: int
@@ -51,11 +55,12 @@ class Forecast:
     seconds: float | None
     workers: int
     notes: tuple[str, ...]
+    checks: int = 0
 
     @property
     def duration(self) -> float | None:
         """About how long it will take [s]."""
-        return None if self.seconds is None else self.left * self.seconds / self.workers
+        return None if self.seconds is None else (self.left + CHECK_RUNS * self.checks) * self.seconds / self.workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +134,11 @@ def run_study(
             dataset.forget_failed()
         done = dataset.finished()
         left = [number for number, run in enumerate(checked.points.ids) if run not in done]
-        if left:
-            _StudyRun(checked, bundle, dataset, left, workers, scheduler, announce, progress).out()
+        due = runs_due(checked, dataset)
+        study_run = _StudyRun(checked, bundle, dataset, left, due, workers, scheduler, announce, progress)
+        checks = study_run.out() if left or due else {}
         dataset.flush()
-        dataset.gather()
+        dataset.gather(checks)
         status = study_status(output)
     return replace(status, notes=checked.notes)
 
@@ -154,20 +160,63 @@ def study_status(folder: Path) -> StudyStatus:
     return StudyStatus(folder, definition["name"], definition["runs"], completed, failed)
 
 
+def runs_due(checked: CheckedStudy, dataset: Dataset, best: Sequence[int] = ()) -> list[Task]:
+    """Checks of finished runs that are still to be done; `best` are numbers of runs."""
+    wanted = wanted_accuracy(checked.study)
+    if wanted == AccuracyName.OFF or not dataset.parts:
+        return []
+    names = ("run", "number", "status", "seconds", REMARK, *(factor.name for factor in checked.study.factors))
+    table = dataset.table()
+    columns = {name: table[name].to_pylist() for name in names if name in table.column_names}
+    completed = [row for row, status in enumerate(columns["status"]) if status == RunStatus.COMPLETED]
+    if not completed or not is_checked(wanted, min(columns["seconds"][row] for row in completed)):
+        return []
+    rows = runs_to_check(checked.study, columns, completed, [columns["number"].index(number) for number in best])
+    remarks = columns.get(REMARK, [None] * len(table))
+    points = ({f.name: columns[f.name][row] for f in checked.study.factors} for row in rows)
+    return [
+        Task(columns["run"][row], columns["number"][row], point, check=True)
+        for row, point in zip(rows, points, strict=True)
+        if not remarks[row]
+    ]
+
+
+def most_checks(checked: CheckedStudy, seconds: float | None) -> int:
+    """Runs of these points that are checked, if one takes so many seconds; None: that is not known."""
+    points = checked.points
+    if not is_checked(wanted_accuracy(checked.study), seconds):
+        return 0
+    return len(runs_to_check(checked.study, points.columns, range(len(points))))
+
+
+def checks_of(outcomes: Iterable[RunOutcome]) -> dict[str, RunOutcome]:
+    """Outcomes of checks by the name of their run; a check that failed says so in place of an error."""
+    return {
+        one.task.run: one if one.status is RunStatus.COMPLETED else replace(one, accuracy_remark=one.message)
+        for one in outcomes
+    }
+
+
+_CarryOut = Callable[[Iterator[Task], int], Iterator[list[RunOutcome]]]
+"""Carries out tasks, so many of them; outcomes come in any order."""
+
+
 @dataclass(slots=True)
 class _StudyRun:
-    """One process's part in a study."""
+    """One process's part in a study. `due` are checks of runs that finished before."""
 
     checked: CheckedStudy
     bundle: Bundle
     dataset: Dataset
     left: list[int]
+    due: list[Task]
     workers: int | None
     scheduler: str | Any | None
     announce: Callable[[Forecast], None] | None
     progress: Callable[[float], None] | None
 
-    def out(self) -> None:
+    def out(self) -> dict[str, RunOutcome]:
+        """Do what is left, then the checks, which are the result."""
         self._tell(0)
         try:
             with ExitStack() as stack:
@@ -175,41 +224,56 @@ class _StudyRun:
                 done = self._add(pilot.outcomes)
                 left = self.left[done:]
                 self._tell(done)
-                if pilot.seconds is not None and len(left) * pilot.seconds < SHORT_SECONDS:
-                    self._say(pilot, 1)
-                    for outcome in pilot.runner.run(list(self._tasks(left))):
-                        done += self._add([outcome])
-                        self._tell(done)
-                    return
-                pilot.runner.close()
-                for outcomes in stack.enter_context(self._on_workers(pilot, left)):
+                carry_out = stack.enter_context(self._carrier(pilot, len(left)))
+                for outcomes in carry_out(self._tasks(left), len(left)):
                     done += self._add(outcomes)
                     self._tell(done)
+                self.dataset.flush()
+                due = runs_due(self.checked, self.dataset)
+                return checks_of(outcome for outcomes in carry_out(iter(due), len(due)) for outcome in outcomes)
         except KeyboardInterrupt:
             self.dataset.flush()
             raise Interrupted(study_status(self.dataset.folder)) from None
 
+    def _checks(self, seconds: float | None) -> int:
+        """Runs that are checked at the end, at most, if one takes so many seconds."""
+        return most_checks(self.checked, seconds) if self.left else len(self.due)
+
     @contextmanager
-    def _on_workers(self, pilot: "_Pilot", left: list[int]) -> Iterator[Iterator[list[RunOutcome]]]:
-        """Outcomes as they come from processes here, or from the workers of a scheduler."""
+    def _carrier(self, pilot: "_Pilot", left: int) -> Iterator[_CarryOut]:
+        """Carries out tasks, so many of them that are left, by the process of the pilot if that is soon done."""
+        if (
+            pilot.seconds is not None
+            and (left + CHECK_RUNS * self._checks(pilot.seconds)) * pilot.seconds < SHORT_SECONDS
+        ):
+            self._say(pilot, 1)
+            yield lambda tasks, _: ([outcome] for outcome in pilot.runner.run(list(tasks)))
+            return
+        pilot.runner.close()
+        with self._on_workers(pilot) as carry_out:
+            yield carry_out
+
+    @contextmanager
+    def _on_workers(self, pilot: "_Pilot") -> Iterator[_CarryOut]:
+        """Carries out tasks in processes here, or on the workers of a scheduler; outcomes come as they finish."""
         effort = self.checked.study.effort
         bounds = Bounds(pilot.timeout, effort.memory, effort.retries)
         seconds = pilot.seconds or 1.0
         if self.scheduler is None:
             with LocalWorkers(pilot.study, self.checked.signals, bounds, pilot.reuse, self.workers) as here:
                 self._say(pilot, here.count)
-                yield here.run(self._tasks(left), len(left), seconds)
+                yield lambda tasks, count: here.run(tasks, count, seconds)
             return
         cluster = import_module("ssptool.studies.cluster")
         with cluster.open_client(self.scheduler) as client:
             plugin = cluster.StudyPlugin(self.bundle.digest, self.bundle.content, bounds, pilot.reuse)
             self._say(pilot, max(1, sum(client.nthreads().values())))
-            yield cluster.Batches(client, plugin, seconds).run(self._tasks(left), len(left))
+            yield cluster.Batches(client, plugin, seconds).run
 
     def _tell(self, done: int) -> None:
         """How far the study is, with all that was done before."""
         if self.progress is not None:
-            total = len(self.checked.points)
+            total = max(1, len(self.checked.points))
             self.progress((total - len(self.left) + done) / total)
 
     def _add(self, outcomes: list[RunOutcome]) -> int:
@@ -223,7 +287,8 @@ class _StudyRun:
     def _say(self, pilot: "_Pilot", workers: int) -> None:
         if self.announce is not None:
             notes = (*self.checked.notes, *pilot.notes)
-            self.announce(Forecast(len(self.checked.points), len(self.left), pilot.seconds, workers, notes))
+            points, left = len(self.checked.points), len(self.left)
+            self.announce(Forecast(points, left, pilot.seconds, workers, notes, self._checks(pilot.seconds)))
 
     @contextmanager
     def _pilot(self) -> "Iterator[_Pilot]":
@@ -236,7 +301,12 @@ class _StudyRun:
                 yield self._tried(runner, study)
 
     def _tried(self, runner: Runner, unpacked: Study) -> "_Pilot":
-        tasks = [replace(task, witness=True) for task in self._tasks(self.left[:2])]
+        """`outcomes` are those of the first runs that are left; none if only checks are."""
+        pilots = list(self._tasks(self.left[:2])) or [replace(one, check=False) for one in self.due[:1]]
+        pilot = self._first(runner, unpacked, [replace(task, witness=True) for task in pilots])
+        return pilot if self.left else replace(pilot, outcomes=[])
+
+    def _first(self, runner: Runner, unpacked: Study, tasks: list[Task]) -> "_Pilot":
         first = next(runner.run(tasks[:1]))
         timeout = timeout_of(self.checked.study, first)
         if first.status is RunStatus.FAILED:
@@ -308,6 +378,7 @@ def definition_of(checked: CheckedStudy, bundle: Bundle) -> dict[str, Any]:
         },
         "files": bundle.files,
         "units": {name: checked.units.get(name) for name in (*checked.points.columns, *study.results)},
+        "accuracy": wanted_accuracy(study),
         "nominal": checked.points.at(0) if study.design.word == "one-at-a-time" else None,
         "version": __version__,
     }
@@ -343,6 +414,12 @@ class Evaluations:
         found = self.run_tasks(tasks) if tasks else ()
         by_number = {outcome.task.number: outcome for outcomes in found for outcome in outcomes}
         return [by_number[task.number] for task in tasks]
+
+    def check(self, point: Point, samples: Samples | None = None) -> RunOutcome:
+        """The run at a point with half the step, and the accuracy of the run itself; `runs` does not count it."""
+        task = Task("", next(self._numbers), point, samples=samples, check=True)
+        ((outcome,),) = self.run_tasks([task])
+        return outcome
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from ssptool.arguments import WantedAccuracy, WrongArgument, accuracy_of
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.documents.foreign_files import SpecialFile, read_text
 from ssptool.engine.settings import Settings
@@ -66,6 +67,7 @@ def study_table(study: Study) -> dict[str, Any]:
         "traces": None if study.traces is None else _traces_table(study.traces),
         "effort": _effort_table(study.effort),
         "accept": list(study.accept),
+        "accuracy": _plain(study.accuracy),
     }
     return {key: value for key, value in table.items() if value not in (None, [], {})}
 
@@ -192,6 +194,7 @@ def _key_parts(nested: Mapping[str, Any]) -> Iterator[str]:
 
 _KEYS = (
     *("name", "system", "variant", "parameters", "inputs", "scenario", "start_values", "settings", "units", "accept"),
+    "accuracy",
     *("factors", "design", "results", "traces", "effort", "calibration"),
 )
 _TRACES = ("signals", "output_step", "every")
@@ -317,6 +320,7 @@ def _study(entries: StudyEntries, source: str) -> Study:
         units=_units(entries.table("units")),
         effort=_effort(entries.table("effort")),
         accept=entries.texts("accept"),
+        accuracy=_accuracy(entries),
         name=entries.text("name") or (Path(source).stem if source else "study"),
         source=source,
     )
@@ -358,6 +362,15 @@ def _effort(entries: StudyEntries) -> RunEffort:
     )
     entries.rest("key of effort", _EFFORT)
     return effort
+
+
+def _accuracy(entries: StudyEntries) -> WantedAccuracy | None:
+    value = entries.take("accuracy")
+    try:
+        return None if value is None else accuracy_of("accuracy", value)
+    except WrongArgument as wrong:
+        entries.find("accuracy", f"found {value!r}, expected {wrong.expected}")
+        return None
 
 
 def _start_values(entries: StudyEntries) -> dict[str, str]:

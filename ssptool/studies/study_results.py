@@ -1,7 +1,8 @@
 """Results of a study so far, read from its folder."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from ssptool.engine.recording.formats import check_output, open_writer
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue, counted, studies_need
 from ssptool.foreign_text import joined_lines, json_text
+from ssptool.studies.accuracy import ACCURACY, REMARK, StudyAccuracy
 from ssptool.studies.dataset import Dataset, NotResults
 from ssptool.studies.definition import RunStatus, rows_of_design
 from ssptool.studies.designs import Computed
@@ -130,7 +132,18 @@ class StudyResults:
             return None
         design = study_from(definition["study"]).design
         assert isinstance(design, Optimize)
-        return optimum(design, self.rows(), self.units, definition.get("ended", ""))
+        found = optimum(design, self.rows(), self.units, definition.get("ended", ""))
+        return replace(found, verified=definition.get("verified", ""))
+
+    @property
+    def accuracy(self) -> StudyAccuracy:
+        """What checks of runs by finer ones say; see `accuracy` and `accuracy_remark` of their rows."""
+        return self._accuracy(self.rows())
+
+    def _accuracy(self, rows: Sequence[Mapping[str, Any]]) -> StudyAccuracy:
+        wanted = self.definition.get("accuracy")
+        checked = tuple(row for row in rows if row.get(REMARK))
+        return StudyAccuracy(checked, len(rows), wanted if isinstance(wanted, float) else None)
 
     def write_trace(self, number: int, path: Path) -> None:
         """Write the signals of a run over time, by its number, into a file of results: CSV, Parquet or MAT.
@@ -171,13 +184,19 @@ class StudyResults:
     def text(self, rows: int) -> str:
         """The first runs as a table, and why others failed."""
         table = self.table()
-        shown = table.slice(0, rows).to_pylist()
+        every = table.to_pylist()
+        accuracy = self._accuracy(every)
         names = ["number", *self.factors, *self.results, "status"]
-        lines = aligned([names, *([cell_text(row[name]) for name in names] for row in shown)])
+        cells = [names, *([cell_text(row[name]) for name in names] for row in every[:rows])]
+        if accuracy.checked:
+            marks = [ACCURACY, *map(accuracy.mark, every[:rows])]
+            cells = [[*line, mark] for line, mark in zip(cells, marks, strict=True)]
+        lines = aligned(cells)
         if len(table) > rows:
             lines.append(f"… and {len(table) - rows} more")
-        failures = Counter(row["message"] for row in table.to_pylist() if row["status"] != "completed")
+        failures = Counter(row["message"] for row in every if row["status"] != "completed")
         lines += [f"{count} failed: {message}" for message, count in failures.most_common(SHOWN)]
+        lines += accuracy.lines()
         if (best := self.optimum()) is not None:
             lines += ["", *best.lines([*self.factors, *self.results])]
         for one in self.sensitivity():

@@ -48,13 +48,16 @@ from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import decimated, machine_memory
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.patterns import fits_any
-from ssptool.engine.run.execution import Job, execute
+from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod
+from ssptool.engine.run.execution import Execution, Job, execute
 from ssptool.engine.run.manifest import manifest
 from ssptool.engine.run.recorder import Recorder, Recording
+from ssptool.engine.run.refinement import FinerRun, RefinedRuns, unrepeatable
 from ssptool.engine.run.selection import select
-from ssptool.engine.settings import Limits
+from ssptool.engine.settings import Limits, Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Floats, Trace
+from ssptool.studies.accuracy import CHECK_RUNS
 from ssptool.studies.definition import RunOutcome, RunStatus, Samples, Study, Task, failed
 from ssptool.studies.designs import FactorValue
 from ssptool.studies.expressions import BadExpression, NoValue, functions_of
@@ -99,7 +102,7 @@ class StudyWorker:
         """One run. Whatever goes wrong is in the outcome, unless it takes the process along."""
         began = perf_counter()
         try:
-            outcome = self._run(task)
+            outcome = self._checked(task) if task.check else self._run(task)
         except Exception as error:
             outcome = failed(task, f"{type(error).__name__}: {error}")
         return replace(outcome, seconds=perf_counter() - began)
@@ -119,15 +122,44 @@ class StudyWorker:
     def _run(self, task: Task) -> RunOutcome:
         prepared, pool = self._prepared(task)
         plan = self._plan(prepared, task)
-        recorder = Recorder(plan, keep=True)
-        execution = execute(Job(plan, prepared.sources(plan)), recorder, pool=pool)
-        recorder.finish()
-        assert recorder.trace is not None
-        outcome = self._outcome(task, plan, execution.failure, recorder.trace)
+        execution, trace = _executed(Job(plan, prepared.sources(plan)), pool)
+        outcome = self._outcome(task, plan, execution.failure, trace)
         return replace(
             outcome,
             own_seconds=execution.counts.seconds + execution.initialization.seconds,
-            witness=blake2b(recorder.trace.cells.tobytes()).hexdigest() if task.witness else "",
+            witness=blake2b(trace.cells.tobytes()).hexdigest() if task.witness else "",
+        )
+
+    def _checked(self, task: Task) -> RunOutcome:
+        """The outcome of a finer run, with the accuracy of the run itself; failed if there is no estimate."""
+        prepared, pool = self._prepared(task)
+        plan = self._plan(prepared, task)
+        plan = replace(plan, settings=plan.settings.without_logs())
+        traces: list[Trace] = []
+
+        def carry_out(plan: Plan, met: tuple[float, ...], _: float) -> FinerRun:
+            execution, trace = _executed(Job(plan, prepared.sources(plan), met=met), pool)
+            traces.append(trace)
+            return FinerRun(trace, execution.failure)
+
+        def replan(settings: Settings) -> Plan:
+            return self._plan(prepared.with_fixed(settings), task)
+
+        found = Accuracy(remark=unrepeatable(plan) or ("" if plan.recorded else "no result depends on a signal"))
+        if not found.remark:
+            found = RefinedRuns(plan, replan, carry_out, lambda: math.inf).accuracy(0, finer=1)
+        if found.method is AccuracyMethod.NOT_CHECKED:
+            return failed(task, str(found))
+        results, message = self.results(traces[-1], task.point)
+        samples = None if task.samples is None else _sampled(traces[-1], task.samples)
+        return RunOutcome(
+            task,
+            RunStatus.COMPLETED,
+            results,
+            message,
+            samples=samples,
+            accuracy=found.error,
+            accuracy_remark=str(found),
         )
 
     def _plan(self, prepared: PreparedSystem, task: Task) -> Plan:
@@ -202,6 +234,15 @@ class StudyWorker:
         prepared.close()
 
 
+def _executed(job: Job, pool: Pool) -> tuple[Execution, Trace]:
+    """How a run went, and all its rows."""
+    recorder = Recorder(job.plan, keep=True)
+    execution = execute(job, recorder, pool=pool)
+    recorder.finish()
+    assert recorder.trace is not None
+    return execution, recorder.trace
+
+
 def _sampled(trace: Trace, wanted: Samples) -> Floats:
     """Between two rows a signal is a straight line."""
     columns = [
@@ -249,6 +290,8 @@ class _SentOutcome(NamedTuple):
     trace: bytes | None
     witness: str
     samples: Floats | None
+    accuracy: float | None
+    accuracy_remark: str
 
 
 def _sent(outcome: RunOutcome) -> _SentOutcome:
@@ -351,7 +394,7 @@ class Runner:
     def _again(self, task: Task, message: str, seconds: float) -> RunOutcome:
         """A run whose process was lost, each time in one of its own; the last answer counts."""
         outcome = failed(task, message, seconds)
-        for attempt in range(0 if self._stopped else self.bounds.retries):
+        for attempt in range(0 if self._stopped or task.check else self.bounds.retries):
             if self._apart is None:
                 self._apart = StudyWorker(self._orders.study, self._orders.signals)
             outcome = self._apart.run_apart(task, self.bounds.limits)
@@ -481,12 +524,13 @@ class _Process:
             return self._ended()
 
     def _next(self, bounds: Bounds, task: Task) -> RunOutcome | str:
-        deadline = None if bounds.seconds is None else monotonic() + bounds.seconds
+        seconds = bounds.seconds if bounds.seconds is None or not task.check else CHECK_RUNS * bounds.seconds
+        deadline = None if seconds is None else monotonic() + seconds
         look = self._memory_look(bounds)
         while not self._connection.poll(_patience(deadline, look is not None)):
             if deadline is not None and monotonic() >= deadline:
                 self.end()
-                return f"the run has taken {bounds.seconds:g} s, which is all that it may take"
+                return f"the run has taken {seconds:g} s, which is all that it may take"
             if look is not None and (problem := look()):
                 self.end()
                 return problem

@@ -15,9 +15,10 @@ from ssptool.documents.vocabulary import rounded_text
 from ssptool.errors import counted
 from ssptool.foreign_text import json_text
 from ssptool.results.report.content import ReportPicture, ReportTable
+from ssptool.studies.accuracy import REMARK
 from ssptool.studies.calibration import Fit
 from ssptool.studies.definition import RunStatus
-from ssptool.studies.optimum import Optimum
+from ssptool.studies.optimum import Optimum, cell_text
 from ssptool.studies.report.by_factor import statistics_by_factor
 from ssptool.studies.run import StudyStatus
 from ssptool.studies.sensitivity import Sensitivity, headings_of, rows_of
@@ -47,6 +48,7 @@ class OptimumContent:
 
     ok: bool
     verdict: str
+    verified: str
     runs: ReportTable
 
 
@@ -68,6 +70,8 @@ class StudyReportContent:
     optimum: OptimumContent | None
     plots: Sequence[ReportPicture]
     notes: Sequence[str]
+    accuracy: Sequence[str]
+    checked: ReportTable
     calibration: CalibrationContent | None
     diagrams: Sequence[ReportPicture]
     absent: str
@@ -114,6 +118,8 @@ def study_report_content(
         sensitivities=list(map(_sensitivity, results.sensitivity())) if rows else (),
         plots=plots,
         notes=notes,
+        accuracy=list(results.accuracy.lines()),
+        checked=_checked(results),
         calibration=calibration,
         diagrams=diagrams,
         absent=absent,
@@ -123,6 +129,16 @@ def study_report_content(
         definition=json_text(definition, indent=1),
         tool=f"Study of ssptool {definition.get('version', '')}".rstrip(),
     )
+
+
+def _checked(results: StudyResults) -> ReportTable:
+    """The runs that were checked by finer ones."""
+    accuracy = results.accuracy
+    rows = [
+        (str(row["number"]), *(cell_text(row[name]) for name in results.factors), accuracy.mark(row), row[REMARK])
+        for row in accuracy.checked
+    ]
+    return ReportTable("Checked runs", ("number", *results.factors, "error", "check"), rows, frozenset({0}))
 
 
 def _verdict(status: StudyStatus) -> str:
@@ -194,7 +210,7 @@ def _optimum(best: Optimum, names: Sequence[str]) -> OptimumContent:
     headings, *rows = best.table([*(one.result for one in best.objectives), *names])
     wanted = ", ".join([*map(str, best.objectives), *(one.text for one in best.constraints)])
     table = ReportTable(wanted, headings, rows, frozenset(range(len(headings))))
-    return OptimumContent(bool(best.front), best.verdict, table)
+    return OptimumContent(bool(best.front), best.verdict, best.verified, table)
 
 
 def calibration_content(fit: Fit) -> CalibrationContent:
@@ -221,7 +237,7 @@ def calibration_content(fit: Fit) -> CalibrationContent:
             f"Estimates, with {percent}intervals" if percent else "Estimates", headings, shown, frozenset({1, 2, 3})
         ),
         ReportTable("Correlation of the estimates", ("", *names), pairs, frozenset(range(1, len(names) + 1))),
-        fit.notes,
+        [*(() if fit.verification is None else fit.verification.lines(fit.estimates)), *fit.notes],
     )
 
 

@@ -1,0 +1,110 @@
+"""Accuracy of a study: the runs that are checked by finer ones, and what the checks say."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ssptool.arguments import AccuracyName, WantedAccuracy, accuracy_by_default
+from ssptool.documents.vocabulary import rounded_text
+from ssptool.errors import counted
+from ssptool.studies.definition import Study
+from ssptool.studies.designs import Computed, FactorValue
+
+AUTO_SECONDS = 2.0
+"""Runs that take longer [s] are not checked unless that is asked for."""
+
+CHECK_RUNS = 3
+"""Runs that a check costs: the run again, and one with half the step, which has twice the steps."""
+
+MOST_CHECKED = 20
+"""Runs that are checked where nobody asked for it."""
+
+MOST_NAMED = 5
+"""Runs, or results, that a line names."""
+
+ACCURACY, REMARK = "accuracy", "accuracy_remark"
+"""Columns of the table of runs: the estimated error, null where there is none; and all that the check says."""
+
+
+def wanted_accuracy(study: Study) -> WantedAccuracy:
+    """The check that a study states, else that of the caller's settings file or of the environment."""
+    return accuracy_by_default(study.switches.accuracy) if study.accuracy is None else study.accuracy
+
+
+def is_checked(wanted: WantedAccuracy, seconds: float | None) -> bool:
+    """True if runs that take so many seconds are checked; None: they are not known to complete."""
+    if wanted == AccuracyName.AUTO:
+        return seconds is not None and seconds < AUTO_SECONDS
+    return wanted != AccuracyName.OFF
+
+
+def runs_to_check(
+    study: Study, columns: Mapping[str, Sequence[Any]], rows: Sequence[int], best: Sequence[int] = ()
+) -> list[int]:
+    """Rows to check, of these rows of a table: the first one, the best ones, and the extremes of each factor."""
+    if not rows:
+        return []
+    found = [rows[0], *best]
+    for factor in study.factors:
+        if not isinstance(factor.source, Computed):
+            found += _extremes(rows, columns[factor.name])
+    found = list(dict.fromkeys(found))
+    return found[:MOST_CHECKED] if wanted_accuracy(study) == AccuracyName.AUTO else found
+
+
+def _extremes(rows: Sequence[int], values: Sequence[FactorValue]) -> list[int]:
+    """Of these rows those with the smallest and the largest number; or the first with each text or truth value."""
+    if all(isinstance(values[row], int | float) and not isinstance(values[row], bool) for row in rows):
+        return [min(rows, key=values.__getitem__), max(rows, key=values.__getitem__)]
+    return list({values[row]: row for row in reversed(rows)}.values())
+
+
+@dataclass(frozen=True, slots=True)
+class StudyAccuracy:
+    """What the checks of a study say.
+
+    Attributes
+    ----------
+    checked
+        Rows of the table of runs that were checked, in their order.
+    runs
+        Number of all runs so far.
+    wanted
+        Error that the study states; None: it states none.
+    """
+
+    checked: tuple[Mapping[str, Any], ...]
+    runs: int
+    wanted: float | None = None
+
+    @property
+    def missed(self) -> tuple[Mapping[str, Any], ...]:
+        """Checked rows that are not known to be as accurate as stated."""
+        if self.wanted is None:
+            return ()
+        return tuple(row for row in self.checked if not (row[ACCURACY] is not None and row[ACCURACY] <= self.wanted))
+
+    @property
+    def met(self) -> bool:
+        return not self.missed
+
+    def mark(self, row: Mapping[str, Any]) -> str:
+        """The error of a run, for a table; with an exclamation mark where it is larger than stated."""
+        if not row.get(REMARK):
+            return ""
+        error = "not known" if row[ACCURACY] is None else rounded_text(row[ACCURACY], 1)
+        return f"{error} !" if any(row["number"] == one["number"] for one in self.missed) else error
+
+    def lines(self) -> Iterator[str]:
+        """The checks in words: the largest error, and runs that miss what is stated."""
+        if not self.checked:
+            return
+        known = [row for row in self.checked if row[ACCURACY] is not None]
+        worst = max(known, key=lambda row: float(row[ACCURACY])) if known else self.checked[0]
+        which = "largest error in " if known else ""
+        checked = f"{len(self.checked)} of {counted(self.runs, 'run')} checked"
+        yield f"accuracy: {checked}; {which}run {worst['number']}: {worst[REMARK]}"
+        if self.wanted is not None and self.missed:
+            numbers = [str(row["number"]) for row in self.missed]
+            named = ", ".join(numbers[:MOST_NAMED]) + (", …" if len(numbers) > MOST_NAMED else "")
+            yield f"accuracy: {counted(len(numbers), 'checked run')} not within the stated {self.wanted:g}: {named}"
