@@ -187,16 +187,20 @@ def test_both_kernels_give_the_same_bits(fmus):
     assert np.array_equal(one.t, other.t) and np.array_equal(one.y, other.y)
 
 
-def test_what_is_set_is_an_event_of_all(fmus):
-    """x is 0.5 where u becomes 4: it is 1 after 0.125 s, and every 0.25 s from there."""
+@pytest.mark.parametrize("at", [0.5, 0.4567])
+def test_what_is_set_is_an_event_of_all(fmus, at):
+    """x = t until u becomes 4, at a point of the grid or between two: a quarter of the rest later it is 1, and every
+    0.25 s from there.
+    """
     files = {"Tank": "Cistern.fmu", "Counter": "Counter.fmu"}
     net = beside(network(files, [("Tank.full", "Counter.tick")], folder=fmus), "Tank")
     with SteppedRun(make_plan(net, Settings(stop_time=1.0, step_size=0.1, tolerance=1e-9)), Folder(fmus)) as simulation:
-        simulation.run_until(0.5)
+        assert simulation.run_until(at) == simulation.trace.t[-1] == at
         simulation.set("Tank.u", 4.0)
         simulation.run_until(1.0)
         trace = simulation.trace
-    assert changes(trace, "Counter.count")[0] == approx([0.625, 0.875], abs=1e-8)
+    full = at + (1 - at) / 4
+    assert changes(trace, "Counter.count")[0] == approx([full, full + 0.25], abs=1e-8)
     assert trace["Tank.fills"][-1] == 2
 
 
