@@ -153,7 +153,7 @@ class SteppedRun:
             if self._saved is None:
                 self._initialize()
                 self._stepper = start_limited(self.plan.master, self._system)
-                self._finished = self.plan.interval.steps == 0 and not self.plan.master.chooses_steps
+                self._finished = self.plan.interval.steps == 0
             else:
                 self._go_on(SavedSimulation.read(self._saved, self.plan))
             self._stack = stack.pop_all()

@@ -144,6 +144,15 @@ def test_there_is_no_step_beyond_the_stop_time_that_the_fmus_know():
             simulation.step()
 
 
+@pytest.mark.parametrize("settings", [{}, {"adaptive": 1e-3}, {"implementation": "me"}], ids=str)
+def test_a_simulation_without_time_is_finished_at_its_start(settings):
+    with SteppedRun(plan(stop_time=0.0, **settings), Folder()) as simulation:
+        assert simulation.finished and list(simulation) == [] and simulation.run_until(0.0) == 0.0
+        with pytest.raises(PastTheEnd):
+            simulation.step()
+        assert len(simulation.trace.t) == 1
+
+
 def test_observers_see_every_step_until_they_are_removed():
     seen = []
     with SteppedRun(plan(), Folder()) as simulation:
