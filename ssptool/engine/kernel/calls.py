@@ -369,7 +369,7 @@ class DrivenInputMode(IntEnum):
 
     HELD = 0  # at its value at the start
     FOLLOWING = 1  # on the line from one to the other
-    MIDDLE = 2  # held at their mean
+    MIDDLE = 2  # held at their mean, or at that of its table where rows lie inside the step
 
 
 class TableColumn(NamedTuple):

@@ -244,6 +244,22 @@ def test_whole_stretches_run_as_the_course_does(make_kernel, mocks, running, are
         assert bool(mock.calls[SET_RATES]) == (running is DrivenInputMode.FOLLOWING)
 
 
+@pytest.mark.parametrize("coupling", [Op.HOLD, Op.EXTRAPOLATE, Op.INTERPOLATE])
+def test_middles_of_steps_with_rows_inside_are_means(make_kernel, mocks, coupling):
+    """∫ 2 y + 1 of a table with three rows in the first step, none in the second, and one in the third."""
+    rows = [(0.0, 3.0), (0.1, 0.0), (0.15, 8.0), (0.2, -1.0), (0.5, 2.0), (0.6, 2.5), (3.0, 2.5)]
+    kernel, _, group = pushed(make_kernel, mocks, rows, DrivenInputMode.MIDDLE)
+    found = np.zeros((4, 4))
+    assert kernel.run(program(group, Instruction(coupling, group, 1)), 0.0, 0.25, 0, found).ok
+    t, y = array([t for t, _ in rows]), array([y for _, y in rows])
+    fine = np.union1d(t, found[:, 0])
+    heights = np.interp(fine, t, y)
+    areas = np.concatenate([[0.0], np.cumsum(0.5 * (heights[1:] + heights[:-1]) * np.diff(fine))])
+    exact = 2 * areas[np.searchsorted(fine, found[:, 0])] + found[:, 0]
+    assert found[:, 3] == pytest.approx(exact, rel=1e-14)
+    assert found[:, 1] == pytest.approx(np.interp(found[:, 0], t, y), rel=1e-14)
+
+
 @shared
 @given(rows=tables, running=st.sampled_from(DrivenInputMode), linear=st.booleans())
 def test_both_kernels_run_stretches_with_the_same_bits(mocks, rows, running, linear):

@@ -67,7 +67,8 @@ void TimeTables::write(double t, double* values) noexcept {
   const double time = from_left ? end_ : std::max(t, begin_);
   for (Axis& axis : axes_) seek(axis, time, from_left);
   for (const TableColumn& column : columns_) {
-    const double value = at(column, axes_[column.axis], time);
+    const Axis& axis = axes_[column.axis];
+    const double value = at(column, axis, axis.row, time);
     values[column.slot] =
         column.integer ? as_double(column.applied.of_integer(as_integer(value))) : column.applied.of_double(value);
   }
@@ -90,8 +91,7 @@ void TimeTables::seek(Axis& axis, double t, bool from_left) noexcept {
 }
 
 // At both ends of a line, and where it is level, the very number that is there: so a zero keeps its sign.
-double TimeTables::at(const TableColumn& column, const Axis& axis, double t) noexcept {
-  const std::size_t row = axis.row;
+double TimeTables::at(const TableColumn& column, const Axis& axis, std::size_t row, double t) noexcept {
   if (row == 0) return column.values[0];
   const double first = column.values[row - 1];
   if (!column.linear || row == axis.times.size()) return first;
@@ -99,6 +99,40 @@ double TimeTables::at(const TableColumn& column, const Axis& axis, double t) noe
   const double share = (t - before) / (axis.times[row] - before);
   if (share == 0.0 || first == second) return first;
   return share == 1.0 ? second : first + share * (second - first);
+}
+
+bool TimeTables::beyond_ends(double t, double h, double* found) const noexcept {
+  const double begin = std::max(t - h, begin_), end = std::min(t, end_);
+  bool any = false;
+  for (const TableColumn& column : columns_) {
+    if (!column.linear) continue;
+    const bool replaced = column.applied.kind == SlotOverride::Kind::override_;
+    const double beyond = replaced ? 0.0 : beyond_chord(column, axes_[column.axis], begin, end);
+    found[column.slot] = beyond;
+    any |= beyond != 0.0;
+  }
+  return any;
+}
+
+// From the chord between both ends, so that it is zero where all rows in between are on a level line.
+double TimeTables::beyond_chord(const TableColumn& column, const Axis& axis, double begin, double end) noexcept {
+  const auto& times = axis.times;
+  std::size_t high = axis.row;
+  while (high > 0 && times[high - 1] >= end) --high;
+  std::size_t low = high;
+  while (low > 0 && times[low - 1] > begin) --low;
+  if (low == high) return 0.0;
+  const double first = at(column, axis, low, begin), last = at(column, axis, high, end);
+  const double slope = (last - first) / (end - begin);
+  double area = 0.0, before = begin, height = 0.0;
+  for (std::size_t row = low; row < high; ++row) {
+    const double above = column.values[row] - (first + slope * (times[row] - begin));
+    area += 0.5 * (height + above) * (times[row] - before);
+    before = times[row];
+    height = above;
+  }
+  area += 0.5 * height * (end - before);
+  return area / (end - begin);
 }
 
 void DrivenInputs::state(std::vector<std::vector<double>> axes, std::vector<TableColumn> columns,
@@ -117,6 +151,8 @@ void DrivenInputs::state(std::vector<std::vector<double>> axes, std::vector<Tabl
   tables_ = TimeTables(std::move(axes), std::move(columns));
   for (const Slot slot : slots) drives_[slot] = true;
   inputs_ = std::move(inputs);
+  averages_ =
+      std::any_of(inputs_.begin(), inputs_.end(), [](const auto& one) { return one.run == DrivenInput::Run::middle; });
   into_inputs_ = wires_.set(slots);
 }
 
@@ -146,6 +182,8 @@ void DrivenInputs::drive(double t, double h) noexcept {
   for (DrivenInput& input : inputs_) input.start = slot_values_.values[input.slot];
   write(t);
   wires_.copy(into_inputs_);
+  const bool beyond = averages_ && tables_.beyond_ends(t, h, beyond_.data());
+  if (beyond) wires_.copy_tangents(into_inputs_, beyond_.data());
   for (const DrivenInput& input : inputs_) {
     const double start = input.start, end = slot_values_.values[input.slot], second = curvatures_[input.slot];
     switch (input.run) {
@@ -153,9 +191,11 @@ void DrivenInputs::drive(double t, double h) noexcept {
       case DrivenInput::Run::following:
         slot_values_.move(input.slot, start, (end - start) / h - 0.5 * h * second, second);
         break;
-      case DrivenInput::Run::middle:
-        slot_values_.move(input.slot, start == end ? start : 0.5 * (start + end), 0.0, 0.0);
+      case DrivenInput::Run::middle: {
+        const double middle = start == end ? start : 0.5 * (start + end);
+        slot_values_.move(input.slot, beyond ? middle + beyond_[input.slot] : middle, 0.0, 0.0);
         break;
+      }
     }
   }
 }

@@ -22,7 +22,7 @@ struct TableColumn {
 
 // An input that time tables lead to, and how it runs over a step.
 struct DrivenInput {
-  enum class Run { held, following, middle };
+  enum class Run { held, following, middle };  // middle: held at the mean of what leads to it
 
   Slot slot;
   Run run;
@@ -53,6 +53,9 @@ class TimeTables {
   void between(double begin, double end) noexcept;
   // Every column's slot gets its value at t.
   void write(double t, double* values) noexcept;
+  // After it: for each line through rows the mean of the last h before t, less that of its two ends. Whether there is
+  // one that is not zero.
+  bool beyond_ends(double t, double h, double* found) const noexcept;
 
  private:
   struct Axis {
@@ -62,7 +65,8 @@ class TimeTables {
 
   TableColumn& checked(std::size_t column);
   void seek(Axis&, double t, bool from_left) noexcept;
-  [[nodiscard]] static double at(const TableColumn&, const Axis&, double t) noexcept;
+  [[nodiscard]] static double at(const TableColumn&, const Axis&, std::size_t row, double t) noexcept;
+  [[nodiscard]] static double beyond_chord(const TableColumn&, const Axis&, double begin, double end) noexcept;
 
   std::vector<Axis> axes_;
   std::vector<TableColumn> columns_;
@@ -74,7 +78,11 @@ class TimeTables {
 class DrivenInputs {
  public:
   DrivenInputs(SlotValues& slot_values, Wires& wires)
-      : slot_values_(slot_values), wires_(wires), drives_(slot_values.size()), curvatures_(slot_values.size()) {}
+      : slot_values_(slot_values),
+        wires_(wires),
+        drives_(slot_values.size()),
+        curvatures_(slot_values.size()),
+        beyond_(slot_values.size()) {}
 
   // Throws if they cannot be right.
   void state(std::vector<std::vector<double>> axes, std::vector<TableColumn>, std::vector<DrivenInput>);
@@ -98,6 +106,8 @@ class DrivenInputs {
   std::vector<DrivenInput> inputs_;
   std::vector<SlotPolynomial> polynomials_;
   std::vector<double> curvatures_;  // second derivatives of all slots
+  std::vector<double> beyond_;      // means over a step, less those of its ends, of all slots
+  bool averages_ = false;           // whether there are inputs that are held at means
   Wires::Set into_inputs_ = Wires::empty_set;
 };
 

@@ -12,6 +12,7 @@ from ssptool.engine.kernel.interface import (
     Floats,
     Integers,
     SlotOverride,
+    SlotOverrideKind,
     SlotPolynomial,
     TableColumn,
     TimeTables,
@@ -64,6 +65,34 @@ class TwinTimeTables:
                 value = _at(found, self._times[column.axis], row, time, column.linear)
                 values[column.slot] = overridden_double(value, override)
 
+    def beyond_ends(self, t: float, h: float, found: Floats) -> bool:
+        """After `write(t)`: put into `found`, by slot, for each line through rows the mean of the last h [s] before t,
+        less that of its two ends; returns whether one is not zero.
+        """
+        begin, end = max(t - h, self._begin), min(t, self._end)
+        every = [entry for entry in zip(self._columns, self._values, self._overrides, strict=True) if entry[0].linear]
+        for column, values, override in every:
+            replaced = override.kind == SlotOverrideKind.OVERRIDE
+            times = self._times[column.axis]
+            found[column.slot] = 0.0 if replaced else _beyond_chord(values, times, begin, end)
+        return any(found[column.slot] != 0.0 for column, _, _ in every)
+
+
+def _beyond_chord(values: Floats, times: Sequence[float], begin: float, end: float) -> float:
+    """Mean height of a line through rows above the chord between both ends, which is zero if all is level."""
+    low, high = bisect_right(times, begin), bisect_left(times, end)
+    if low >= high:
+        return 0.0
+    first, last = _at(values, times, low, begin, True), _at(values, times, high, end, True)
+    slope = (last - first) / (end - begin)
+    area, before, height = 0.0, begin, 0.0
+    for time, value in zip(times[low:high], values[low:high].tolist(), strict=True):
+        above = value - (first + slope * (time - begin))
+        area += 0.5 * (height + above) * (time - before)
+        before, height = time, above
+    area += 0.5 * height * (end - before)
+    return area / (end - begin)
+
 
 def _at(values: Floats, times: Sequence[float], row: int, t: float, linear: bool) -> float:
     """Interpolate a column. At both ends of a line, and where it is level, return the stored number itself, so a zero
@@ -109,6 +138,7 @@ class DrivenInputs:
         self._inputs: dict[int, DrivenInput] = {}  # by slot
         self._polynomials: tuple[SlotPolynomial, ...] = ()
         self._curvatures = np.zeros(len(slot_values.values))  # second derivatives of all slots
+        self._beyond = np.zeros(len(slot_values.values))  # means over a step, less those of its ends, of all slots
 
     def state(self, tables: TimeTables) -> None:
         for slot in (*(one.slot for one in tables.columns), *(one.slot for one in tables.inputs)):
@@ -143,6 +173,10 @@ class DrivenInputs:
         bits = self._slot_values.integers[slots]
         self.write(t)
         self._wires.copy(self._wires.into(slots))
+        averages = any(one.running == DrivenInputMode.MIDDLE for one in self._inputs.values())
+        beyond = averages and self.tables.beyond_ends(t, h, self._beyond)
+        if beyond:
+            self._wires.copy_tangents(self._wires.into(slots), self._beyond)
         self._slot_values.input_value.view(np.int64)[slots] = bits  # bits that need not be those of a number
         for (slot, one), start in zip(self._inputs.items(), bits.view(np.float64), strict=True):
             end, second = self._slot_values.values[slot], self._curvatures[slot]
@@ -152,4 +186,5 @@ class DrivenInputs:
                 case DrivenInputMode.FOLLOWING:
                     move(slot, start, (end - start) / h - 0.5 * h * second, second)
                 case DrivenInputMode.MIDDLE:
-                    move(slot, start if start == end else 0.5 * (start + end), 0.0, 0.0)
+                    middle = start if start == end else 0.5 * (start + end)
+                    move(slot, middle + self._beyond[slot] if beyond else middle, 0.0, 0.0)
