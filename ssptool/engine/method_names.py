@@ -125,6 +125,13 @@ class InitName(StrEnum):
     HOMOTOPY = "homotopy"
 
 
+class WarningsName(StrEnum):
+    """Whether a run looks for signs that its results are not right."""
+
+    ON = "on"
+    OFF = "off"
+
+
 class ImplementationName(StrEnum):
     """Interface that runs components: model exchange or co-simulation; `auto` follows the system, and takes
     co-simulation where the system states nothing and the FMU offers it.

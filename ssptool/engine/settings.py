@@ -22,6 +22,7 @@ from ssptool.engine.method_names import (
     InputName,
     IntegratorName,
     NamedMaster,
+    WarningsName,
     help_on_masters,
     named,
     register,
@@ -328,6 +329,17 @@ class Settings:
             "depend on it.",
         ),
     )
+    warnings: str = field(
+        default="on",
+        metadata=about(
+            Kind.WORD,
+            "Signs that the results are not right (RUN-101 and higher), and the probe of FMUs for undeclared "
+            "feedthrough: on or off.",
+            "NAME",
+            INSIGHT,
+            WarningsName,
+        ),
+    )
     log_loops: Path | None = field(
         default=None,
         metadata=about(Kind.FILE, "Every iterate of every algebraic loop, as .csv or .jsonl.", "FILE", INSIGHT),
@@ -584,6 +596,7 @@ class SettingsOptions(TypedDict, total=False):
     integrator: str | None
     threads: int | None
     processes: str | int | None
+    warnings: str | None
     log_loops: Path | str | None
     log_coupling: Path | str | None
     fmu_log: Path | str | None

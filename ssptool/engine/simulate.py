@@ -17,7 +17,7 @@ from ssptool.engine.recording.decimation import check_memory
 from ssptool.engine.recording.formats import check_output, check_written, open_writer, read_manifest
 from ssptool.engine.recording.writer import UnreadableTrace, Writer, WritingThread, blocks_at_once
 from ssptool.engine.run.accuracy import UNCHECKED, Accuracy
-from ssptool.engine.run.execution import Execution, Job, Pace, execute
+from ssptool.engine.run.execution import Execution, Job, Pace, execute, planned_and_executed
 from ssptool.engine.run.indicators import warnings_of
 from ssptool.engine.run.manifest import NO_ARGUMENTS, SHOWN, Arguments, Input, differences, made, manifest, overrides
 from ssptool.engine.run.recorder import Progress, Recorder, Recording, interrupts_deferred
@@ -143,7 +143,7 @@ def run(
             recorder,
             recording,
             partial(_executed, limits=limits, repeats=repeats),
-            partial(manifest, plan, inputs, arguments=arguments),
+            partial(manifest, inputs=inputs, arguments=arguments),
             before,
             estimate,
         )
@@ -170,19 +170,20 @@ def _recorded(
 ) -> Result:
     """The result of a job that is carried out, with its file complete.
 
-    `describe` makes the manifest from how the run went; `before` is that of the results which the file had; `check`
-    estimates the accuracy from the trace, and whether the run failed.
+    `describe` makes the manifest from the plan and from how the run went; `before` is that of the results which the
+    file had; `check` estimates the accuracy from the trace, and whether the run failed.
     """
     plan, output = job.plan, recording.output
     try:
-        execution = carry_out(job, recorder)
+        job, execution = planned_and_executed(job, lambda again: carry_out(again, recorder))
+        plan = job.plan
     except BaseException as error:
         # Such as a keyboard interrupt: keep the recorded rows.
         if recorder.seen:
             with interrupts_deferred():
                 recorder.finish()
                 notes = (*plan.notes, *recorder.notes)
-                recorder.close(lambda: describe(None, "interrupted", {}, notes=notes))
+                recorder.close(lambda: describe(plan, None, "interrupted", {}, notes=notes))
         if not isinstance(error, Exception):
             error.add_note(_until(recorder, output))
         raise
@@ -198,7 +199,7 @@ def _recorded(
             statistics, loops = asdict(result.statistics), result.initialization.loops
             told = result.notes, result.problems
             signs = {"accuracy": accuracy, "warnings": result.warnings}
-            recorder.close(lambda: describe(result.failure, result.status, statistics, loops, *told, **signs))
+            recorder.close(lambda: describe(plan, result.failure, result.status, statistics, loops, *told, **signs))
     return result
 
 

@@ -49,7 +49,7 @@ from ssptool.engine.recording.decimation import decimated, machine_memory
 from ssptool.engine.recording.formats import open_writer
 from ssptool.engine.recording.patterns import fits_any
 from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod
-from ssptool.engine.run.execution import Execution, Job, execute
+from ssptool.engine.run.execution import Execution, Job, execute, planned_and_executed
 from ssptool.engine.run.manifest import manifest
 from ssptool.engine.run.recorder import Recorder, Recording
 from ssptool.engine.run.refinement import FinerRun, RefinedRuns, unrepeatable
@@ -216,7 +216,7 @@ class StudyWorker:
                 writer.write(block)
             status = "completed" if failure is None else "failed"
             factors = self._prepared(task)[0].overrides(task.point)
-            writer.close(manifest(plan, (), failure, status, {}, notes=plan.notes, factors=factors))
+            writer.close(manifest(plan, failure, status, {}, notes=plan.notes, factors=factors))
             return path.read_bytes()
 
     def _prepared(self, task: Task) -> tuple[PreparedSystem, Pool]:
@@ -237,7 +237,7 @@ class StudyWorker:
 def _executed(job: Job, pool: Pool) -> tuple[Execution, Trace]:
     """How a run went, and all its rows."""
     recorder = Recorder(job.plan, keep=True)
-    execution = execute(job, recorder, pool=pool)
+    _, execution = planned_and_executed(job, lambda again: execute(again, recorder, pool=pool))
     recorder.finish()
     assert recorder.trace is not None
     return execution, recorder.trace

@@ -9,6 +9,8 @@ import pytest
 import ssptool
 from ssptool.engine.run.indicators import RunWarning, _of_signal
 from ssptool.engine.trace import Column
+from tests.engine.event_mode.systems import write_system
+from tests.engine.small.fmus import Var, make_fmu
 from tests.engine.small.test_stiff_links import fmus, line, simulate  # noqa: F401
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
@@ -17,8 +19,8 @@ REAL, BOOLEAN = Column("A.x"), Column("A.on", type="Boolean")
 T = np.arange(1001) * 0.01
 
 
-def signs(column, values):
-    return [(one.code, one.time) for one in _of_signal(column, T, np.asarray(values, dtype=float))]
+def signs(column, values, **more):
+    return [(one.code, one.time) for one in _of_signal(column, T, np.asarray(values, dtype=float), **more)]
 
 
 def test_a_stiff_link_rings_until_the_steps_are_small_or_the_link_is_soft(line):  # noqa: F811
@@ -68,6 +70,68 @@ def test_switches_that_lie_close_together_are_told():
     assert signs(BOOLEAN, on) == []
     on[500:502] = 1 - on[500:502]
     assert signs(BOOLEAN, on) == [("RUN-103", 5.0)]
+
+
+def test_large_steps_of_held_inputs_in_a_row_are_told():
+    """A ramp over eight steps from 5 s on, and one over three; one jump, two, and the first step are none."""
+    ramp = np.clip((np.arange(1001) - 500) / 8, 0, 1)
+    assert signs(REAL, 3 - 2 * ramp, held=True) == [("RUN-106", 5.0)]
+    assert signs(REAL, ramp) == []
+    assert [code for code, _ in signs(REAL, np.clip((np.arange(1001) - 500) / 3, 0, 1), held=True)] == ["RUN-106"]
+    assert signs(REAL, np.clip((np.arange(1001) - 500) / 2, 0, 1), held=True) == []
+    assert signs(REAL, T > 5, held=True) == []
+    assert signs(REAL, np.exp(-T / 0.012), held=True) == []
+    assert signs(REAL, np.clip((np.arange(1001) - 500) / 20, 0, 1), held=True) == []
+
+
+def test_a_fast_controller_is_told_only_with_large_steps(tmp_path):
+    """v' = (1 − v)/τ by a drive that holds the voltage of its controller, with a time constant of 20 ms."""
+    make_fmu(tmp_path / "C.fmu", (Var("v", "input", start=0.0), Var("u", "output", needs=[])), me=None, **CONTROLLER)
+    make_fmu(tmp_path / "D.fmu", (Var("u", "input", start=0.0), Var("v", "output", needs=[])), me=None, **DRIVE)
+    system = write_system(tmp_path / "s", tmp_path, {"C": "C", "D": "D"}, [("C.u", "D.u"), ("D.v", "C.v")])
+    coarse = ssptool.simulate(system, step_size=0.01, stop_time=1.0, isolated=False).warnings
+    assert "RUN-106" in [one.code for one in coarse]
+    assert ssptool.simulate(system, step_size=0.0005, stop_time=1.0, isolated=False).warnings == ()
+
+
+CONTROLLER = {"own": "double z;", "step": "v->z += h * (1 - v->v) / 0.02; v->u = v->z; return OK;"}
+DRIVE = {"step": "v->v += (v->u - v->v) * (1 - exp(-h / 0.01)); return OK;"}
+UNITS = {"N": 'kg="1" m="1" s="-2"', "kN": 'kg="1" m="1" s="-2" factor="1000"', "m/s": 'm="1" s="-1"'}
+
+
+def oscillator(folder):
+    """A mass of 2 kg on a spring of 50 N/m, whose force is in kN; both hold their inputs, and step exactly."""
+    mass = (
+        Var("F", "input", start=0.0, unit="N"),
+        Var("v", "output", start=3.0, initial="exact", needs=[], unit="m/s"),
+    )
+    spring = (
+        Var("v", "input", start=0.0, unit="m/s"),
+        Var("F", "output", start=0.0, initial="exact", needs=[], unit="kN"),
+    )
+    make_fmu(folder / "M.fmu", mass, me=None, units=UNITS, step="v->v += h * v->F / 2; return OK;")
+    make_fmu(folder / "S.fmu", spring, me=None, units=UNITS, step="v->F -= 0.05 * h * v->v; return OK;")
+    return write_system(folder / "s", folder, {"M": "M", "S": "S"}, [("M.v", "S.v"), ("S.F", "M.F")])
+
+
+def test_energy_that_held_inputs_create_is_told(tmp_path):
+    """It is what mass and spring have more at the end: m v²/2 and F²/(2 k)."""
+    system = oscillator(tmp_path)
+    result = ssptool.simulate(system, step_size=0.01, stop_time=5.0, isolated=False, keep=True)
+    v, force = result.trace["M.v"], 1000 * result.trace["S.F"]
+    energy = v**2 + force**2 / 100
+    assert energy[-1] > 3 * energy[0]
+    flowed = np.cumsum(0.01 * 0.25 * (v[1:] + v[:-1]) * (force[1:] + force[:-1]))
+    (warning,) = result.warnings
+    assert (warning.code, warning.signal) == ("RUN-107", "M.v")
+    assert warning.size == pytest.approx((energy[-1] - energy[0]) / np.ptp(np.append(0.0, flowed)), rel=1e-9)
+
+
+def test_little_energy_is_not_told(tmp_path):
+    system = oscillator(tmp_path)
+    assert ssptool.simulate(system, step_size=0.0002, stop_time=1.0, isolated=False).warnings == ()
+    off = ssptool.simulate(system, step_size=0.01, stop_time=5.0, isolated=False, warnings="off")
+    assert off.warnings == ()
 
 
 def test_values_that_are_not_finite_or_do_not_change_have_no_signs():

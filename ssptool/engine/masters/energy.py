@@ -1,7 +1,7 @@
 """Power bonds, and macro steps sized by the energy that coupling creates or destroys at them; no step is repeated."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -102,6 +102,27 @@ def bonds_of_terminals(
                 and _of_one({out.destination.variable, back.source.variable}, groups[other])
                 for bond in _if_power(network, out, back, units)
             ]
+    return tuple(found)
+
+
+def bonds_of_units(network: Network, units: Units = NO_UNITS) -> tuple[PowerBond, ...]:
+    """Those of which nothing else between their two components could be a part: outputs that these exchange, and whose
+    product has the unit of a power with no other one.
+    """
+    between: dict[tuple[str, str], list[Wire]] = defaultdict(list)
+    for wire in network.wires:
+        if wire.source.component and wire.destination.component:
+            between[wire.source.component, wire.destination.component].append(wire)
+    found: list[PowerBond] = []
+    for (one, other), there in between.items():
+        if one < other and (other, one) in between:  # each pair once
+            pairs = [
+                bond
+                for out, back in product(there, between[other, one])
+                for bond in _if_power(network, out, back, units)
+            ]
+            ends = Counter(end for bond in pairs for end in (bond.first, bond.second))
+            found += [bond for bond in pairs if ends[bond.first] == ends[bond.second] == 1]
     return tuple(found)
 
 

@@ -24,6 +24,14 @@ from ssptool.network.dependencies import Stage
 from ssptool.network.network import Conversion, Network, Signal, Wire
 
 
+class Feedthrough(NamedTuple):
+    """An output of a component that moves with an input at the same instant; names of variables of its FMU."""
+
+    component: str
+    input: str
+    output: str
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedInstance:
     """An FMU to instantiate. Slots are those of `Plan.signals`; references the FMU's, in the same order.
@@ -212,6 +220,8 @@ class Plan:
         Findings of the rules in spite of which the system is run.
     variant, default
         The SSD of a variant that was asked for, and the one that runs otherwise; "" where it is that one.
+    undeclared
+        Feedthrough that FMUs were found to have although they deny it; the schedules count with it.
     """
 
     network: Network
@@ -243,6 +253,7 @@ class Plan:
     shown_wires: tuple[PlannedWire, ...] = ()
     variant: str = ""
     default: str = ""
+    undeclared: tuple[Feedthrough, ...] = ()
 
     @property
     def name(self) -> str:

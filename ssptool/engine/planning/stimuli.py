@@ -207,7 +207,7 @@ def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
 
 
 def input_mode(plan: Plan, instance: PlannedInstance, place: int, continuous: bool) -> DrivenInputMode:
-    """How an input runs over a step: on its signal if possible, else held at the middle of a step if continuous."""
+    """How an input runs over a step: on its signal if possible, else held at its mean over a step if continuous."""
     if not continuous or instance.input_types[place] != FLOAT or plan.settings.input is InputName.HOLD:
         return DrivenInputMode.HELD
     variable = instance.description.variables[instance.inputs[place].variable]
@@ -221,7 +221,7 @@ def input_mode(plan: Plan, instance: PlannedInstance, place: int, continuous: bo
 _MODES = {
     DrivenInputMode.HELD: "held from the start of each step",
     DrivenInputMode.FOLLOWING: "follows it over each step",
-    DrivenInputMode.MIDDLE: "held at its value in the middle of each step, since the FMU follows no inputs",
+    DrivenInputMode.MIDDLE: "held at its mean over each step, since the FMU follows no inputs",
 }
 
 

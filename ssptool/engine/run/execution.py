@@ -1,8 +1,8 @@
 """Execution of a plan in this process: load, initialize, step; in real time if asked for."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from time import perf_counter, sleep
 from typing import NamedTuple, Protocol
 
@@ -16,10 +16,11 @@ from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats, Kernel
 from ssptool.engine.masters.master import CLOSE, CoupledSystem, LimitedStepper, StepBatch
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
-from ssptool.engine.planning.plan import Plan
+from ssptool.engine.planning.plan import Feedthrough, Plan
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import InitializationReport, initialize
 from ssptool.engine.run.loops import LoopWork
+from ssptool.engine.run.make_plan import with_feedthrough
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries
 from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 from ssptool.errors import WrongValue
@@ -169,6 +170,7 @@ class Execution(NamedTuple):
 
     `costs` and `slowest` say where the time of stepping went, if it was measured.
     `end` is `TERMINATED` where a component ended the simulation before the stop time, which is no failure.
+    With `undeclared` feedthrough nothing was stepped: the run has to be planned with it.
     """
 
     kernel: str
@@ -181,6 +183,7 @@ class Execution(NamedTuple):
     costs: tuple[Cost, ...] = ()
     slowest: SlowestStep | None = None
     end: Ending = Ending.COMPLETED
+    undeclared: tuple[Feedthrough, ...] = ()
 
 
 def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None = None) -> Execution:
@@ -197,6 +200,9 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
     with assemble(job.plan, job.sources, job.native, watch, pool) as assembly:
         initialized = initialize(assembly)
         report, kernel = initialized.report, assembly.kernel.name
+        if report.ok and initialized.undeclared:
+            assembly.terminate(job.plan.interval.start)
+            return Execution(kernel, report, None, counts, undeclared=initialized.undeclared)
         rows.initialized(kernel, report)
         if report.failure is not None:
             assembly.abandon(report.failure)
@@ -224,6 +230,15 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         said = _said(assembly)
     end = Ending.TERMINATED if terminated else Ending.COMPLETED
     return Execution(kernel, report, failure, counts, _calls(watch), *said, shares, slowest, end)
+
+
+def planned_and_executed(job: Job, carry_out: Callable[[Job], Execution]) -> tuple[Job, Execution]:
+    """Carry out a job; anew as long as FMUs are found to have feedthrough that they deny, with a plan that has it."""
+    execution = carry_out(job)
+    while execution.undeclared:
+        job = replace(job, plan=with_feedthrough(job.plan, execution.undeclared))
+        execution = carry_out(job)
+    return job, execution
 
 
 def _calls(watch: Watch | None) -> tuple[CallCount, ...]:

@@ -1,14 +1,19 @@
-"""Signs in the results of a run that its steps are too large: they cost nothing, where finer runs would."""
+"""Signs that the results of a run are not right: they cost nothing, where finer runs would."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.engine.kernel.interface import DrivenInputMode
+from ssptool.engine.method_names import InputName, WarningsName
 from ssptool.engine.planning.plan import Plan
+from ssptool.engine.planning.rows_inside import rows_inside
+from ssptool.engine.run.created_energy import created_energy
 from ssptool.engine.trace import NUMBERED, Column, Floats, Trace, as_doubles
+from ssptool.errors import abbreviated, counted
+from ssptool.fmu.description import InterfaceType
 
 FEWEST_STEPS = 20
 """Steps per period of a signal below which its course is not resolved."""
@@ -28,6 +33,15 @@ ALTERNATIONS = 12
 ALIKE = 4.0
 """Largest ratio of one change of a ringing signal to the next; that of noise is larger now and then."""
 
+JUMP = 0.1
+"""Change per step, relative to the range of a signal, from which on an input that is held is off by half of it."""
+
+JUMPS = 3
+"""Such steps in a row, in one direction, before it is said: one alone may be a step of the signal itself."""
+
+CREATED = 0.2
+"""Energy created or destroyed at a power bond, relative to what flows through it, from which on it is said."""
+
 CLOSE_SWITCHES = 3
 """Steps between two switches of a signal below which they are not resolved."""
 
@@ -39,11 +53,14 @@ class RunWarning:
     Attributes
     ----------
     code
-        `RUN-101` (ringing), `RUN-102` (few steps per period) or `RUN-103` (switches close together).
+        `RUN-101` (ringing), `RUN-102` (few steps per period), `RUN-103` (switches close together), `RUN-104` (lost
+        rows of an input table), `RUN-105` (undeclared feedthrough), `RUN-106` (jumps of held inputs) or `RUN-107`
+        (energy created at a power bond).
     signal, time
-        The signal, and when it shows first [s].
+        The signal, and when it shows first, or most [s].
     size
-        Steps in a row; steps per period; or number of such switches.
+        Steps in a row; steps per period; number of such switches, rows, or pairs of output and input; change per step,
+        relative to the range of the signal; energy created, relative to what flows through the bond.
     message
         Signal, time and size in words, with a remedy.
     """
@@ -59,34 +76,109 @@ class RunWarning:
 
 
 def warnings_of(plan: Plan, trace: Trace | None, steps: int) -> tuple[RunWarning, ...]:
-    """Warnings on a run with this number of macro steps, one of each code: of the signal where it is worst.
+    """Warnings on a run with this number of macro steps, one of each code: of the signal where it is worst."""
+    if plan.settings.warnings is WarningsName.OFF:
+        return ()
+    found = [*_in_trace(plan, trace, steps), *_lost_rows(plan), *_undeclared(plan)]
+    worst: dict[str, RunWarning] = {}
+    for one in found:
+        if one.code not in worst or _badness(one) > _badness(worst[one.code]):
+            worst[one.code] = one
+    return tuple(worst[code] for code in sorted(worst))
+
+
+def _lost_rows(plan: Plan) -> Iterator[RunWarning]:
+    """Rows of input tables inside macro steps, of which the input of a component has no part."""
+    for one in rows_inside(plan):
+        if one.running is DrivenInputMode.MIDDLE or one.departure < NOTABLE:
+            continue
+        held = "is held from the start of each step" if one.running is DrivenInputMode.HELD else "follows its ends only"
+        yield RunWarning(
+            "RUN-104",
+            one.input,
+            one.time,
+            one.number,
+            f"{one.number} of {counted(one.rows, 'row')} of the table of {one.source} lie inside macro steps, and "
+            f"{one.input} {held}: at {one.time:.6g} s, {one.departure:.1%} of the table's range are lost; use "
+            f"--step-size {one.spacing:g}",
+        )
+
+
+def _undeclared(plan: Plan) -> Iterator[RunWarning]:
+    """Feedthrough that FMUs deny."""
+    pairs = [(f"{name}.{output}", f"{name}.{variable}") for name, variable, output in plan.undeclared]
+    if not pairs:
+        return
+    told = [f"{output} with {variable}" for output, variable in pairs]
+    yield RunWarning(
+        "RUN-105",
+        pairs[0][0],
+        plan.interval.start,
+        len(pairs),
+        f"outputs change with inputs at the same instant, which the model descriptions deny: {abbreviated(told)}; the "
+        "run counts with it; correct the dependencies in ModelStructure",
+    )
+
+
+def _in_trace(plan: Plan, trace: Trace | None, steps: int) -> Iterator[RunWarning]:
+    """Signs in the recorded rows.
 
     Only outputs that feed inputs are looked at: of them the coupling knows no more than their values at its points.
     None where components are one ODE, whose steps are those of its integrator, or where not each step is recorded.
     """
     if trace is None or not len(trace.t) or plan.is_one_ode:
-        return ()
+        return
     last = np.append(trace.t[1:] > trace.t[:-1], True)
     t = trace.t[last]
     if len(t) <= max(steps, ALTERNATIONS):
-        return ()
-    sources = {wire.source for wire in plan.wires}
-    found: dict[str, list[RunWarning]] = defaultdict(list)
+        return
+    sources, held = {wire.source for wire in plan.wires}, _held_sources(plan)
     for place, (slot, column) in enumerate(zip(plan.recorded, trace.columns, strict=True)):
         if slot not in sources or column.type in NUMBERED:
             continue
         values = as_doubles(np.ascontiguousarray(trace.cells[last, place][:, None]), [column.type])[:, 0]
-        for one in _of_signal(column, t, values):
-            found[one.code].append(one)
-    return tuple(max(found[code], key=_badness) for code in sorted(found))
+        yield from _of_signal(column, t, values, held=slot in held)
+    if held and _chosen(plan, "master") == "jacobi":
+        yield from _energy(plan, trace, last)
+
+
+def _chosen(plan: Plan, setting: str) -> str:
+    return next((one.value for one in plan.choices if one.setting == setting), "")
+
+
+def _energy(plan: Plan, trace: Trace, rows: NDArray[np.bool_]) -> Iterator[RunWarning]:
+    for bond, share, time in created_energy(plan, trace, rows):
+        if abs(share) > CREATED:
+            yield RunWarning(
+                "RUN-107",
+                str(bond.first),
+                time,
+                share,
+                f"the coupling of {bond.first} and {bond.second} {'creates' if share > 0 else 'destroys'} "
+                f"{abs(share):.0%} of the energy that flows through it, as inputs hold their values over each step, "
+                f"most at {time:.6g} s: use a smaller --step-size",
+            )
+
+
+def _held_sources(plan: Plan) -> set[int]:
+    """Slots of outputs whose values at the start of a step are held over it by continuous inputs."""
+    if _chosen(plan, "input") != InputName.HOLD:
+        return set()
+    inputs: set[int] = set()
+    for one in plan.instances:
+        if one.interface is InterfaceType.CO_SIMULATION and plan.substeps(one).count == 1:
+            slots = zip(one.inputs, one.input_slots, strict=True)
+            variables = one.description.variables
+            inputs |= {slot for signal, slot in slots if not variables[signal.variable].is_held}
+    return {wire.source for wire in plan.wires if wire.destination in inputs}
 
 
 def _badness(warning: RunWarning) -> float:
-    """Fewer steps per period are worse, and more of all else."""
-    return -warning.size if warning.code == "RUN-102" else warning.size
+    """Fewer steps per period are worse, and more of all else, whatever its sign."""
+    return -warning.size if warning.code == "RUN-102" else abs(warning.size)
 
 
-def _of_signal(column: Column, t: Floats, values: Floats) -> Iterator[RunWarning]:
+def _of_signal(column: Column, t: Floats, values: Floats, *, held: bool = False) -> Iterator[RunWarning]:
     finite = values[np.isfinite(values)]
     scale = float(np.ptp(finite)) if len(finite) == len(values) > 0 else 0.0
     if scale == 0.0:
@@ -95,8 +187,10 @@ def _of_signal(column: Column, t: Floats, values: Floats) -> Iterator[RunWarning
         yield from _close_switches(column.signal, t, values)
     elif ringing := _ringing(column.signal, t, np.diff(values) / scale):
         yield ringing
-    else:
-        yield from _few_steps(column.signal, t, values / scale)
+    elif few := _few_steps(column.signal, t, values / scale):
+        yield few
+    elif held:
+        yield from _held_jumps(column.signal, t, np.diff(values) / scale)
 
 
 def _close_switches(signal: str, t: Floats, values: Floats) -> Iterator[RunWarning]:
@@ -144,20 +238,39 @@ def _longest(true: NDArray[np.bool_]) -> tuple[int, int]:
     return int(begins[longest]), int((ends - begins)[longest])
 
 
-def _few_steps(signal: str, t: Floats, values: Floats) -> Iterator[RunWarning]:
+def _held_jumps(signal: str, t: Floats, changes: Floats) -> Iterator[RunWarning]:
+    """The longest stretch of steps behind the first one over which changes (n,) are large and of one sign."""
+    large = np.abs(changes) > JUMP
+    large[:1] = False
+    alike = large[1:] & large[:-1] & (changes[1:] * changes[:-1] > 0)
+    begin, length = _longest(alike)
+    if length < JUMPS - 1:
+        return
+    size = float(np.max(np.abs(changes[begin : begin + length + 1])))
+    yield RunWarning(
+        "RUN-106",
+        signal,
+        float(t[begin]),
+        size,
+        f"{signal} changes by up to {size:.0%} of its range in one step, in {length + 1} steps in a row from "
+        f"{t[begin]:.6g} s on, while inputs hold its value from the start of each step: use a smaller --step-size",
+    )
+
+
+def _few_steps(signal: str, t: Floats, values: Floats) -> RunWarning | None:
     """Oscillations of values (n,), relative to their range, of which a period has too few steps."""
     moving = np.flatnonzero(np.diff(values))
     if len(moving) < 2:
-        return
+        return None
     up = values[moving + 1] > values[moving]
     extrema = moving[1:][up[1:] != up[:-1]]
     halves = np.diff(extrema)
     short = (np.abs(np.diff(values[extrema])) > NOTABLE) & (2 * halves < FEWEST_STEPS)
     begin, length = _longest(short)
     if length < 2 * MOST_PERIODS:
-        return
+        return None
     number, when = 2 * float(np.mean(halves[begin : begin + length])), float(t[extrema[begin]])
-    yield RunWarning(
+    return RunWarning(
         "RUN-102",
         signal,
         when,

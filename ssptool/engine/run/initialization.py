@@ -18,9 +18,10 @@ from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.event_members import OutOfRange, WithoutInterval, without_interval
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import Call, SolveLoop, copy_slots, read_slot, write_slot
-from ssptool.engine.method_names import InitName
-from ssptool.engine.planning.plan import PlannedInstance
+from ssptool.engine.method_names import InitName, WarningsName
+from ssptool.engine.planning.plan import Feedthrough, PlannedInstance
 from ssptool.engine.planning.schedule import LOOP_CONVERGENCE
+from ssptool.engine.run.feedthrough import undeclared_feedthrough
 from ssptool.engine.run.loops import ComponentFailed, LoopReport, RunningLoop
 from ssptool.fmu.description import Causality, Value, Variable
 from ssptool.fmu.instance import FmiError, FmuInstance
@@ -236,10 +237,14 @@ class InitializationReport(NamedTuple):
 
 
 class InitializedSystem(NamedTuple):
-    """A system at the start time; `loops` by their number in the plan, ready for the kernel's schedules."""
+    """A system at the start time; `loops` by their number in the plan, ready for the kernel's schedules.
+
+    `undeclared` feedthrough is in no schedule: the system has to be planned with it, and initialized again.
+    """
 
     loops: dict[int, RunningLoop]
     report: InitializationReport
+    undeclared: tuple[Feedthrough, ...] = ()
 
 
 def initialize(assembly: Assembly) -> InitializedSystem:
@@ -261,9 +266,8 @@ def initialize(assembly: Assembly) -> InitializedSystem:
     except ComponentFailed as error:
         failure = assembly.explain(error.outcome, start)
     seconds = perf_counter() - began
-    return InitializedSystem(
-        run.kernel_loops, InitializationReport(tuple(run.reports), failure, seconds, tuple(run.notes))
-    )
+    report = InitializationReport(tuple(run.reports), failure, seconds, tuple(run.notes))
+    return InitializedSystem(run.kernel_loops, report, run.undeclared)
 
 
 class _Initialization:
@@ -276,6 +280,7 @@ class _Initialization:
         self.reports: list[LoopReport] = []
         self.notes: list[str] = []
         self.kernel_loops: dict[int, RunningLoop] = {}
+        self.undeclared: tuple[Feedthrough, ...] = ()
         self.second_guesses: dict[int, float] = {}
         self.beginnings = Fmi1Initialization(assembly)
         self.at_events = [] if assembly.events is None else [assembly.events]
@@ -293,6 +298,8 @@ class _Initialization:
         for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
             self.notes += overridden_starts(planned, instance)
         self._first_point()
+        if self.plan.settings.warnings is WarningsName.ON:
+            self.undeclared = undeclared_feedthrough(self.assembly)
 
     def _enter(self) -> None:
         interval = self.plan.interval

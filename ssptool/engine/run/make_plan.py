@@ -3,6 +3,8 @@
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,9 +31,10 @@ from ssptool.engine.masters.master import CLOSE, CouplingMaster, Master, StepSiz
 from ssptool.engine.masters.registry import VARIES_STEP, Capabilities, Situation
 from ssptool.engine.method_names import InitName
 from ssptool.engine.planning.checks import refuse, settle_parameters, with_connected_locals
-from ssptool.engine.planning.events import EventModes, plan_event_modes, plan_ode_events
+from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes, plan_event_modes, plan_ode_events
 from ssptool.engine.planning.interval import Interval, choose_interval
-from ssptool.engine.planning.plan import Plan, PlannedLoop, PlannedOde
+from ssptool.engine.planning.plan import Feedthrough, Plan, PlannedLoop, PlannedOde
+from ssptool.engine.planning.rows_inside import notes_on_rows
 from ssptool.engine.planning.schedule import Schedules
 from ssptool.engine.planning.slots import SlotTable
 from ssptool.engine.planning.stimuli import resolve
@@ -52,7 +55,7 @@ from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, exte
 from ssptool.errors import counted
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
 from ssptool.network.conversion import document_units, notes_on_units
-from ssptool.network.dependencies import Stage
+from ssptool.network.dependencies import Stage, needs
 from ssptool.network.explanation import notes_on_inputs
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Network, Wire
@@ -130,7 +133,40 @@ def make_plan(
     instances = tuple(replace(one, process=number) if number else one for one, number in numbered)
     choices, notes = (*prepared.choices, *distribution.choices), (*prepared.notes, *distribution.notes)
     prepared = prepared._replace(choices=choices, notes=notes)
-    return _planned(prepared, settings, Schedules(table, instances, implementations.exchange), bonds, units)
+    plan = _planned(prepared, settings, Schedules(table, instances, implementations.exchange), bonds, units)
+    return replace(plan, notes=(*plan.notes, *notes_on_rows(plan))) if stimuli.sources else plan
+
+
+def with_feedthrough(plan: Plan, found: Sequence[Feedthrough]) -> Plan:
+    """The plan with the evaluation order, and the loops, of a system with this feedthrough as well."""
+    components = dict(plan.network.components)
+    for name, pairs in groupby(sorted(found), key=attrgetter("component")):
+        description = components[name].description
+        outputs, at_start = dict(description.outputs), dict(description.initial_unknowns)
+        for _, variable, output in pairs:
+            known = needs(components[name], output, Stage.COMMUNICATION) or frozenset()
+            outputs[output] = (outputs.get(output) or known) | {variable}
+            if (before := at_start.get(output)) is not None:
+                at_start[output] = before | {variable}
+        corrected = replace(description, outputs=outputs, initial_unknowns=at_start)
+        components[name] = replace(components[name], description=corrected)
+    network = replace(plan.network, components=components)
+    of_ode = NO_EVENT_MODES if plan.ode is None else plan.ode.events
+    interfaces = {one.name: one.interface for one in plan.instances}
+    table = SlotTable(network, interfaces, plan.stimuli, plan.event_modes.beside(of_ode))
+    schedules = Schedules(table, plan.instances, tuple(one.name for one in plan.integrated))
+    initialization, ode = schedules.initialization(), schedules.ode(of_ode)
+    init = _init_choice(plan.settings, schedules.loops)
+    return replace(
+        plan,
+        network=network,
+        initialization=initialization,
+        ode=ode,
+        groups=schedules.groups() if ode is None or not ode.alone else (schedules.whole(ode),),
+        loops=tuple(schedules.loops),
+        choices=tuple(init if one.setting == init.setting else one for one in plan.choices),
+        undeclared=(*plan.undeclared, *found),
+    )
 
 
 class _Prepared(NamedTuple):

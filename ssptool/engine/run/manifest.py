@@ -348,13 +348,14 @@ NO_ARGUMENTS = Arguments({})
 
 def manifest(
     plan: Plan,
-    inputs: Sequence[Input],
     failure: Failure | None,
     status: str,
     statistics: Mapping[str, Any],
     loops: Sequence[LoopReport] = (),
     notes: Sequence[str] = (),
     problems: Sequence[LoggedProblems] = (),
+    *,
+    inputs: Sequence[Input] = (),
     arguments: Arguments = NO_ARGUMENTS,
     factors: Sequence[Override] = (),
     accuracy: Accuracy = UNCHECKED,
@@ -369,7 +370,7 @@ def manifest(
     `accepted` (findings that the caller accepted), `stimuli` (inputs and scenario), `choices`, `notes` (of planning, of
     the initialization and of the file), `problems` (warnings and errors that FMUs logged: how many, and the first of
     each kind), `loops` (how each was solved), `statistics`, `versions`,
-    `warnings` (signs that the steps are too large).
+    `warnings` (signs that the results are not right).
     """
     interval = plan.interval
     facts = {

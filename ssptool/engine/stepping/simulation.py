@@ -20,10 +20,11 @@ from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.jumps import start_limited
 from ssptool.engine.masters.master import CoupledSystem, LimitedStepper, SavableStepper, StepBatch
-from ssptool.engine.planning.plan import Plan
+from ssptool.engine.planning.plan import Feedthrough, Plan
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import InitializationReport, initialize
 from ssptool.engine.run.loops import RunningLoop
+from ssptool.engine.run.make_plan import with_feedthrough
 from ssptool.engine.run.manifest import Override, OverrideKind, overrides
 from ssptool.engine.stepping.saved import (
     SavedSimulation,
@@ -147,16 +148,9 @@ class SteppedRun:
     def __enter__(self) -> Self:
         if self._running or self._ended:
             raise NotRunning(ended=True)
-        with ExitStack() as stack, kept_working_directory():
-            self._assembly = stack.enter_context(assemble(self._whole, self._sources, self._native))
-            self._values = SimulationValues(self.plan, self._assembly)
-            if self._saved is None:
-                self._initialize()
-                self._stepper = start_limited(self.plan.master, self._system)
-                self._finished = self.plan.interval.steps == 0
-            else:
-                self._go_on(SavedSimulation.read(self._saved, self.plan))
-            self._stack = stack.pop_all()
+        with kept_working_directory():
+            while undeclared := self._begin():
+                self.plan, self._whole = (with_feedthrough(one, undeclared) for one in (self.plan, self._whole))
         self._running = True
         return self
 
@@ -449,19 +443,39 @@ class SteppedRun:
     def _savable(self) -> SavableStepper:
         if self._failure is not None:
             raise NotSavable(f"it has failed: {self._failure}")
+        if self.plan.undeclared:
+            raise NotSavable(f"{self.plan.undeclared[0].component} has feedthrough that its description denies")
         if not isinstance(self._stepper, SavableStepper):
             raise NotSavable(f"master {self.plan.master.name} cannot store its state")
         check_savable(self.plan)
         return self._stepper
 
-    def _initialize(self) -> None:
+    def _begin(self) -> tuple[Feedthrough, ...]:
+        """Load and initialize, or go on; with feedthrough that the plan does not have, only that is returned."""
+        with ExitStack() as stack:
+            self._assembly = stack.enter_context(assemble(self._whole, self._sources, self._native))
+            self._values = SimulationValues(self.plan, self._assembly)
+            if self._saved is not None:
+                self._go_on(SavedSimulation.read(self._saved, self.plan))
+            elif undeclared := self._initialize():
+                self._assembly.terminate(self.plan.interval.start)
+                return undeclared
+            else:
+                self._stepper = start_limited(self.plan.master, self._system)
+                self._finished = self.plan.interval.steps == 0
+            self._stack = stack.pop_all()
+        return ()
+
+    def _initialize(self) -> tuple[Feedthrough, ...]:
         initialized = initialize(self._assembly)
         self.initialization = initialized.report
         if initialized.report.failure is not None:
             self._assembly.abandon(initialized.report.failure)
             raise RunError(initialized.report.failure)
-        self._couple(initialized.loops)
-        self._rows.add(self._row(self.plan.interval.start)[None])
+        if not initialized.undeclared:
+            self._couple(initialized.loops)
+            self._rows.add(self._row(self.plan.interval.start)[None])
+        return initialized.undeclared
 
     def _row(self, time: float) -> Floats:
         """(1 + slots,) As everything is at this time [s]. Raises RunError."""
