@@ -44,10 +44,10 @@ def created_energy(plan: Plan, trace: Trace, rows: NDArray[np.bool_]) -> Iterato
 
 def _created(bond: PowerBond, t: Floats, one: Floats, other: Floats) -> Iterator[CreatedEnergy]:
     factor, h = bond.first_factor * bond.first_scale, np.diff(t)
-    mean_one, mean_other = (0.5 * (y[1:] + y[:-1]) for y in (one, other))
-    created = factor * h * (mean_one * other[:-1] - mean_other * one[:-1])
-    flowed = np.cumsum(factor * h * mean_one * mean_other)
-    scale = float(np.ptp(np.concatenate(([0.0], flowed)))) if len(flowed) else 0.0
-    total = float(np.sum(created))
-    if scale > 0.0 and np.isfinite(total / scale):
+    with np.errstate(over="ignore", invalid="ignore"):  # of a run that grows without bound nothing is told
+        mean_one, mean_other = (0.5 * (y[1:] + y[:-1]) for y in (one, other))
+        created = factor * h * (mean_one * other[:-1] - mean_other * one[:-1])
+        flowed = np.cumsum(factor * h * mean_one * mean_other)
+    total, scale = float(np.sum(created)), float(np.max(flowed, initial=0.0) - np.min(flowed, initial=0.0))
+    if np.isfinite(total) and 0.0 < scale < np.inf:
         yield CreatedEnergy(bond, total / scale, float(t[np.argmax(np.abs(created))]))
