@@ -3,7 +3,7 @@
 `simulate` makes a `Plan`, which `plan` returns without loading a binary, carries it out, and returns a `Result`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -12,11 +12,21 @@ from posixpath import normpath
 from types import TracebackType
 from typing import Any, NamedTuple, TypeVar, Unpack
 
-from ssptool.api.check import DEFAULTS, Codes, SystemOptions, parameter_files, refuse_unknown, shows, valid
+from ssptool.api.check import (
+    DEFAULTS,
+    Codes,
+    SystemOptions,
+    parameter_files,
+    refuse_unknown,
+    shows,
+    switches_of,
+    valid,
+)
 from ssptool.arguments import (
     AccuracyName,
     WantedAccuracy,
     WrongArgument,
+    accuracy_by_default,
     accuracy_of,
     count,
     flag,
@@ -34,6 +44,7 @@ from ssptool.engine.assembly.instances import Sources, with_libraries
 from ssptool.engine.planning.plan import Plan as Plan
 from ssptool.engine.recording.formats import read_manifest as read_manifest
 from ssptool.engine.recording.formats import read_trace as read_trace
+from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod
 from ssptool.engine.run.make_plan import planned
 from ssptool.engine.run.manifest import Arguments, Input
 from ssptool.engine.run.recorder import Recording
@@ -92,7 +103,7 @@ def simulate(
     sandbox: bool = False,
     realtime: float | None = None,
     statistics: bool = False,
-    accuracy: str | float = AccuracyName.OFF,
+    accuracy: str | float | None = None,
     progress: Callable[[float], None] | None = None,
     go_on: Callable[[], None] | None = None,
     compile: bool = False,
@@ -153,8 +164,11 @@ def simulate(
     accuracy
         Estimate the error of the result by further runs with half and a quarter of the macro step (of model exchange
         alone and of adaptive steps: with a stricter tolerance), for `Result.accuracy`: "check"; or "auto": only if the
-        run took less than two seconds. A number such as 1e-3: choose the step (or that tolerance) so that the error is
-        at most this part of the range of each signal; `result.accuracy.met` says whether that was reached.
+        run took less than two seconds, and of all runs of a system with the same settings in this process, whatever
+        their start values, the first one only. "off": not at all. A number such as 1e-3: choose the step (or that
+        tolerance) so that the error is at most this part of the range of each signal; `result.accuracy.met` says
+        whether that was reached. Default: `accuracy` of ssptool.toml, else the environment variable SSPTOOL_ACCURACY,
+        else "auto".
     progress
         Called with the fraction 0 … 1 of the interval that is done.
     go_on
@@ -210,12 +224,19 @@ def simulate(
     )
     limited = limits != Limits()
     apart = limited if isolated is None else flag("isolated", isolated)
-    wanted = accuracy_of("accuracy", accuracy)
+    if accuracy is None:
+        switches = switches_of(path("system", system), settings_file=options.get("settings_file", True))
+        wanted = accuracy_by_default(switches.accuracy)
+    else:
+        wanted = accuracy_of("accuracy", accuracy)
     with ExitStack() as stack:
         opened = stack.enter_context(opened_plan(simulate, system, options))
         made, sources, replan = opened.built(flag("compile", compile))
         stack.enter_context(passing(texts("env", env, "the name of an environment variable")))
-        return run(
+        inputs = tuple(opened.inputs())
+        identity = opened.identity(absolute(path("system", system)), inputs, recording.signals)
+        checks = _Checks(wanted, identity)
+        result = run(
             made,
             sources,
             recording=recording,
@@ -225,12 +246,14 @@ def simulate(
             realtime=None if realtime is None else number("realtime", realtime),
             repeats=isolated is not False,
             progress=_callable("progress", progress),
-            inputs=tuple(opened.inputs()),
-            check=_check(wanted, replan),
+            inputs=inputs,
+            check=checks.next(replan),
             arguments=opened.arguments.beside(
                 record=recording.signals, every=every, output_step=recording.output_step, compile=compile
             ),
         )
+        checks.keep(result.accuracy)
+        return result
 
 
 class _OpenedPlan(NamedTuple):
@@ -271,6 +294,17 @@ class _OpenedPlan(NamedTuple):
                 inside = normpath(f"{name}/{file.relative_to(path).as_posix()}")
                 yield Input(str(file) if name.startswith(UP) else inside, file)
         yield from (Input(str(file), absolute(file)) for file in (*self.parameters, *plan.stimuli.files))
+
+    def identity(self, system: Path, inputs: Sequence[Input], signals: Sequence[str]) -> Hashable:
+        """What the accuracy of a run depends on: the system and its files, the settings, and what is recorded.
+
+        Values of parameters and start values are no part of it.
+        """
+        values = {absolute(one) for one in self.parameters}
+        packed = system.is_file() and system.suffix.lower() != ".ssd"
+        files = [system] if packed else [one.path for one in inputs if one.path not in values]
+        states = ((str(one), one.stat().st_mtime_ns, one.stat().st_size) for one in files)
+        return (str(system), self.documents, repr(self.plan.settings), *signals, *states)
 
 
 @contextmanager
@@ -381,10 +415,31 @@ def limits_of(timeout: object, step_timeout: object, memory_limit: object, sandb
     )
 
 
-def _check(wanted: WantedAccuracy, replan: Callable[..., Plan]) -> AccuracyCheck | None:
-    if isinstance(wanted, float):
-        return AccuracyCheck(replan, asked=True, wanted=wanted)
-    return None if wanted is AccuracyName.OFF else AccuracyCheck(replan, wanted is AccuracyName.CHECK)
+class _Checks(NamedTuple):
+    """The check of a run, and those of earlier runs in this process.
+
+    Unless checks are asked for, one suffices for all runs with the same `identity`.
+    """
+
+    wanted: WantedAccuracy
+    identity: Hashable
+
+    def next(self, replan: Callable[..., Plan]) -> AccuracyCheck | None:
+        """The check of the next run."""
+        if isinstance(self.wanted, float):
+            return AccuracyCheck(replan, asked=True, wanted=self.wanted)
+        if self.wanted is AccuracyName.AUTO:
+            return AccuracyCheck(replan, earlier=_CHECKED.get(self.identity))
+        return AccuracyCheck(replan, asked=True) if self.wanted is AccuracyName.CHECK else None
+
+    def keep(self, accuracy: Accuracy) -> None:
+        """Keep what was found for later runs."""
+        if accuracy.method is not AccuracyMethod.NOT_CHECKED:
+            _CHECKED[self.identity] = accuracy
+
+
+_CHECKED: dict[Hashable, Accuracy] = {}
+"""Accuracy of the last run that was checked in this process, by what it depends on."""
 
 
 Function = TypeVar("Function", bound=Callable[..., None])

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import ssptool
-from ssptool.arguments import AccuracyName
 from ssptool.cli.app import complain, say, sentence
 from ssptool.cli.options import (
     PROCESS,
@@ -124,7 +123,7 @@ AccuracyOption = Annotated[
         help="Estimate the error of the results by runs with half and a quarter of the step (of model exchange alone "
         "and of adaptive steps: with a stricter tolerance): auto (if the run takes less than two seconds), check (in "
         "any case) or off. An error such as 1e-3 (of the range of each signal): choose the step or tolerance for it. "
-        "Without it: `accuracy` of ssptool.toml, or auto.",
+        "(default: `accuracy` of ssptool.toml, else SSPTOOL_ACCURACY in the environment, else auto).",
         show_default=False,
     ),
 ]
@@ -427,7 +426,7 @@ def run_command(
             memory_limit=memory_limit,
             sandbox=sandbox,
             statistics=statistics is not None,
-            accuracy=accuracy or _stated_accuracy(system, changes["settings_file"]),
+            accuracy=accuracy,
             realtime=realtime,
             progress=progress,
             accept=codes(accept),
@@ -439,14 +438,6 @@ def run_command(
     drawn = plot if plot is not None and _draw(result, plot) else None
     say(RESULT_RENDERERS[statistics](result, drawn), verbatim=statistics is StatisticsFormat.JSON)
     raise typer.Exit(0 if result.ok and result.accuracy.met and drawn == plot else 1)
-
-
-def _stated_accuracy(system: Path, settings_file: Path | bool) -> str | float:
-    """The check of the accuracy that the user's settings file states."""
-    from ssptool.api.check import switches_of
-
-    stated = switches_of(system, settings_file=settings_file).accuracy
-    return AccuracyName.AUTO if stated is None else stated
 
 
 def _draw(result: "Result", path: Path) -> bool:

@@ -37,6 +37,10 @@ MOST_CHECKED = 2e7
 """Cells of a trace that are kept in memory for a check of the accuracy that nobody asked for."""
 
 
+_Estimate = Callable[[Trace | None, bool], Accuracy]
+"""Estimates the accuracy of a run from its trace, and whether it failed."""
+
+
 def run(
     plan: Plan,
     archive: Sources,
@@ -53,7 +57,6 @@ def run(
     inputs: Sequence[Input] = (),
     arguments: Arguments = NO_ARGUMENTS,
     check: AccuracyCheck | None = None,
-    met: tuple[float, ...] = (),
 ) -> Result:
     """Carry out a plan with the FMUs of an archive.
 
@@ -83,8 +86,6 @@ def run(
         Arguments with which the caller made the plan, for the manifest.
     check
         Check of the accuracy by finer runs; if an accuracy is asked for, with the step that it takes.
-    met
-        Times [s] at which macro steps of chosen size end, in ascending order.
 
     Returns
     -------
@@ -120,24 +121,14 @@ def run(
     recording = recording or Recording(output)
     logs = plan.settings.log_loops, plan.settings.log_coupling, plan.settings.fmu_log
     check_written(recording.output, logs, (one.path for one in inputs))
-    plan = select(plan, recording.signals)
-    job = Job(plan, archive, native, measured, realtime, met)
+    job = Job(select(plan, recording.signals), archive, native, measured, realtime)
     limits = (limits or Limits()) if isolated else None
-    estimate: Callable[[Trace | None, bool], Accuracy] | None = None
-    if check is not None:
-        finer = _FinerRuns(job, recording, limits, began)
-        if check.wanted is not None:
-            plan, accuracy = _searched(check, finer)
-            job, limits = replace(job, plan=select(plan, recording.signals)), finer.limits()
-            estimate = partial(_kept, accuracy)
-        else:
-            estimate = partial(_accuracy, check, finer, perf_counter())
-    plan = job.plan
+    job, limits, estimate = _checked(check, _FinerRuns(job, recording, limits, began))
     # Rows from another process are written here while that process steps, so a thread would gain nothing.
-    with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(plan.recorded))) as thread:
+    with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded))) as thread:
         before = _earlier(recording.output)
         earlier = _worth_keeping(recording.output, before)
-        recorder = _recorder(plan, recording, progress, thread, earlier, check)
+        recorder = _recorder(job.plan, recording, progress, thread, earlier, check)
         return _recorded(
             job,
             recorder,
@@ -166,7 +157,7 @@ def _recorded(
     carry_out: Callable[[Job, Recorder], Execution],
     describe: Callable[..., str],
     before: Mapping[str, Any],
-    check: Callable[[Trace | None, bool], Accuracy] | None,
+    check: _Estimate | None,
 ) -> Result:
     """The result of a job that is carried out, with its file complete.
 
@@ -208,21 +199,22 @@ class _FinerRuns:
 
     def __init__(self, job: Job, recording: Recording, limits: Limits | None, began: float) -> None:
         self.job = job
-        self._recording, self._limits, self._began = Recording(signals=recording.signals), limits, began
+        self.signals = recording.signals
+        self._recording, self.whole, self._began = Recording(signals=recording.signals), limits, began
 
     @property
     def left(self) -> float:
         """Seconds that are left of the limit of time."""
-        if self._limits is None or self._limits.seconds is None:
+        if self.whole is None or self.whole.seconds is None:
             return inf
-        return self._began + self._limits.seconds - perf_counter()
+        return self._began + self.whole.seconds - perf_counter()
 
     def limits(self, most: float = inf) -> Limits | None:
         """The limits of a run that may take the time that is left, and at most so many seconds."""
         seconds = min(self.left, most)
-        if self._limits is None or seconds == inf:
-            return self._limits
-        return replace(self._limits, seconds=max(seconds, 1e-3))
+        if self.whole is None or seconds == inf:
+            return self.whole
+        return replace(self.whole, seconds=max(seconds, 1e-3))
 
     def __call__(self, plan: Plan, met: tuple[float, ...], most: float) -> FinerRun:
         end = perf_counter() + most
@@ -231,21 +223,28 @@ class _FinerRuns:
             if perf_counter() > end:
                 raise TookTooLong
 
+        plan = select(plan, self._recording.signals)
+        job = Job(plan, self.job.sources, self.job.native, met=met)
+        recorder = _recorder(plan, self._recording, in_time, None, False, None)
         with unheard():
-            finer = run(
-                plan,
-                self.job.sources,
-                recording=self._recording,
-                native=self.job.native,
-                isolated=self._limits is not None,
-                limits=self.limits(most),
-                met=met,
-                progress=in_time,
+            _, execution = planned_and_executed(
+                job, lambda again: _executed(again, recorder, self.limits(most), repeats=False)
             )
-        return FinerRun(finer.kept, finer.failure)
+        recorder.finish()
+        return FinerRun(recorder.trace, execution.failure)
 
 
 PACED = "the run kept pace with the clock"
+
+
+def _checked(check: AccuracyCheck | None, finer: _FinerRuns) -> tuple[Job, Limits | None, _Estimate | None]:
+    """The job, with the step that an accuracy takes; its limits; and what estimates its accuracy."""
+    if check is None:
+        return finer.job, finer.whole, None
+    if check.wanted is None:
+        return finer.job, finer.whole, partial(_accuracy, check, finer, perf_counter())
+    plan, accuracy = _searched(check, finer)
+    return replace(finer.job, plan=select(plan, finer.signals)), finer.limits(), partial(_kept, accuracy)
 
 
 def _accuracy(check: AccuracyCheck, finer: _FinerRuns, began: float, trace: Trace | None, failed: bool) -> Accuracy:

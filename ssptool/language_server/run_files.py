@@ -198,7 +198,7 @@ _SETTINGS_KEYS: Mapping[str, str] = {
     "strict": "Whether warnings count as errors.",
     "for": f"Also check limits of these tools: {', '.join(TOOLS)}.",
     "allow-outside": "Folders in which systems may read files around them.",
-    "accuracy": "Check of accuracy by `ssptool run` without --accuracy: off, auto, check, or an error such as 1e-3.",
+    "accuracy": "Check of accuracy of runs and studies that state none: off, auto, check, or an error such as 1e-3.",
 }
 _STUDY_KEYS: Mapping[str, str] = {
     "name": "Name of the study; default: that of the file.",

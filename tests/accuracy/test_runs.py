@@ -140,16 +140,17 @@ def test_the_trace_is_kept_only_if_asked_for(isolated, tmp_path):
 @pytest.mark.parametrize(
     ("stated", "arguments", "told"),
     [
-        ("", (), "order 2.0"),
+        ("", (), "coupling error"),
         ('accuracy = "off"', (), None),
         ('accuracy = "off"', ("--accuracy", "check"), "order 2.0"),
         ("accuracy = 1e-4", (), "asked for: 0.0001"),
-        ('accuracy = "off"', ("--no-settings",), "order 2.0"),
+        ('accuracy = "off"', ("--no-settings",), "coupling error"),
     ],
 )
 def test_the_settings_file_states_the_check_of_runs(tmp_path, monkeypatch, stated, arguments, told):
     (tmp_path / "ssptool.toml").write_text(stated)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SSPTOOL_ACCURACY")
     shown = typed("run", OSCILLATOR, "--stop-time", "1", *arguments).out
     lines = [line for line in shown.splitlines() if line.startswith("accuracy")]
     assert lines == [] if told is None else told in lines[0]

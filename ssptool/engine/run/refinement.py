@@ -274,11 +274,14 @@ class AccuracyCheck:
         The check was asked for: it takes the time that it needs.
     wanted
         Error that was asked for, relative to the range of each signal; None: none was.
+    earlier
+        Accuracy of an earlier run with these settings, where that suffices; None: there is none.
     """
 
     replan: Callable[..., Plan]
     asked: bool = False
     wanted: float | None = None
+    earlier: Accuracy | None = None
 
     def of(
         self, plan: Plan, trace: Trace | None, seconds: float, carry_out: CarryOut, left: Callable[[], float]
@@ -286,6 +289,8 @@ class AccuracyCheck:
         """The accuracy of a run that took this long [s] and gave this trace; `left` are the seconds that remain."""
         if reason := unrepeatable(plan):
             return Accuracy(remark=reason)
+        if self.earlier is not None:
+            return Accuracy(remark=f"a run with these settings was checked: {self.earlier}")
         end = perf_counter() + (inf if self.asked else AUTO_SECONDS)
         levels = RefinedRuns(plan, self.replan, carry_out, lambda: min(left(), end - perf_counter()))
         levels.seconds[0] = seconds
