@@ -6,6 +6,7 @@ from typing import Any
 
 from ssptool.arguments import AccuracyName, WantedAccuracy, accuracy_by_default
 from ssptool.documents.vocabulary import rounded_text
+from ssptool.engine.run.accuracy import UNSEEN
 from ssptool.errors import counted
 from ssptool.studies.definition import Study
 from ssptool.studies.designs import Computed, FactorValue
@@ -59,6 +60,11 @@ def _extremes(rows: Sequence[int], values: Sequence[FactorValue]) -> list[int]:
     return list({values[row]: row for row in reversed(rows)}.values())
 
 
+def keeps(wanted: float | None, error: float | None, remark: str) -> bool:
+    """True if a checked run has at most the error that is stated, or none is; one that no step changes has none."""
+    return wanted is None or UNSEEN in remark or (error is not None and error <= wanted)
+
+
 @dataclass(frozen=True, slots=True)
 class StudyAccuracy:
     """What the checks of a study say.
@@ -80,9 +86,7 @@ class StudyAccuracy:
     @property
     def missed(self) -> tuple[Mapping[str, Any], ...]:
         """Checked rows that are not known to be as accurate as stated."""
-        if self.wanted is None:
-            return ()
-        return tuple(row for row in self.checked if not (row[ACCURACY] is not None and row[ACCURACY] <= self.wanted))
+        return tuple(row for row in self.checked if not keeps(self.wanted, row[ACCURACY], row[REMARK]))
 
     @property
     def met(self) -> bool:
@@ -100,11 +104,15 @@ class StudyAccuracy:
         if not self.checked:
             return
         known = [row for row in self.checked if row[ACCURACY] is not None]
-        worst = max(known, key=lambda row: float(row[ACCURACY])) if known else self.checked[0]
-        which = "largest error in " if known else ""
-        checked = f"{len(self.checked)} of {counted(self.runs, 'run')} checked"
-        yield f"accuracy: {checked}; {which}run {worst['number']}: {worst[REMARK]}"
-        if self.wanted is not None and self.missed:
+        if known:
+            worst = max(known, key=lambda row: float(row[ACCURACY]))
+            checked = f"{len(known)} of {counted(self.runs, 'run')} checked"
+            yield f"accuracy: {checked}; largest error in run {worst['number']}: {worst[REMARK]}"
+        if len(known) < len(self.checked):
+            first = next(row for row in self.checked if row[ACCURACY] is None)
+            unknown = counted(len(self.checked) - len(known), "run")
+            yield f"accuracy: not known for {unknown}, the first is run {first['number']}: {first[REMARK]}"
+        if self.missed:
             numbers = [str(row["number"]) for row in self.missed]
             named = ", ".join(numbers[:MOST_NAMED]) + (", …" if len(numbers) > MOST_NAMED else "")
-            yield f"accuracy: {counted(len(numbers), 'checked run')} not within the stated {self.wanted:g}: {named}"
+            yield f"accuracy: {counted(len(numbers), 'checked run')} not within the stated {self.wanted}: {named}"

@@ -31,7 +31,7 @@ from ssptool.engine.run.selection import Inside
 from ssptool.engine.trace import Column, Floats, Trace
 from ssptool.errors import counted, similar_names, studies_need
 from ssptool.foreign_text import joined_lines, json_content, json_text
-from ssptool.studies.accuracy import is_checked, wanted_accuracy
+from ssptool.studies.accuracy import is_checked, keeps, wanted_accuracy
 from ssptool.studies.dataset import intact
 from ssptool.studies.definition import Factor, FactorRole, RunOutcome, RunStatus, Samples, Study, Task, computed_order
 from ssptool.studies.designs import Computed, FactorValue, Range
@@ -94,7 +94,7 @@ class Verification:
     @property
     def met(self) -> bool:
         """True unless the study states an error that is not known to be kept."""
-        return self.wanted is None or (self.error is not None and self.error <= self.wanted)
+        return keeps(self.wanted, self.error, self.remark)
 
     def lines(self, estimates: Sequence[Estimate]) -> Iterator[str]:
         """The check in words."""

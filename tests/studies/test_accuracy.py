@@ -174,3 +174,18 @@ def test_the_command_line_tells_by_its_exit_status(tmp_path):
     (tmp_path / "s.toml").write_text(text.replace("1e-9", "2"))
     wrong = run()
     assert wrong.returncode == 1 and "s.toml:2" in wrong.stderr
+
+
+def test_runs_that_no_step_changes_keep_every_error(tmp_path):
+    """One FMU alone, which has no coupling error: a mass that falls."""
+    mass = OSCILLATOR.parent / "one_dof_oscillator" / "resources" / "Mass.fmu"
+    study = {
+        "system": str(mass),
+        "settings": {"stop_time": 1, "step_size": 0.1},
+        "factors": {"free": {"free": True, "values": [1, 2]}},
+        "results": {"z": 'final("Mass.z")'},
+        "accuracy": 1e-6,
+    }
+    results = ssptool.study(study, tmp_path / "out")
+    assert results.accuracy.met and len(results.accuracy.checked) == 2
+    assert all(row["accuracy"] is None for row in results.rows())
