@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ssptool.arguments import path, texts
 from ssptool.drawing.plot_model import PICTURES, check_plot_name
+from ssptool.engine.run.accuracy import stated_error
 from ssptool.engine.run.manifest import differences
 from ssptool.engine.run.result import Result, made_by, trace_of
 from ssptool.engine.trace import Trace
@@ -28,6 +29,8 @@ def compare(
     drop_prefix: str = "",
 ) -> TraceComparison:
     """Compare a trace with a reference: does every signal stay inside the tube around its reference?
+
+    Errors that the runs state decide nothing; the comparison says which signals differ by more (`beyond`).
 
     Parameters
     ----------
@@ -60,7 +63,8 @@ def compare(
     given = {"trace": trace, "reference": reference}
     found, expected = (without_prefix(trace_of(name, one), drop_prefix) for name, one in given.items())
     patterns = texts("signals", signals, "a pattern such as '*.x1'")
-    comparison = compare_traces(found, expected, patterns=patterns, tolerance=tolerance, special=special)
+    errors = stated_error(made_by(trace)), stated_error(made_by(reference))
+    comparison = compare_traces(found, expected, patterns=patterns, tolerance=tolerance, special=special, errors=errors)
     comparison = replace(comparison, runs=tuple(_between(trace, reference)))
     if picture is not None:
         draw_comparison(comparison, found, expected, picture)

@@ -18,6 +18,7 @@ from ssptool.drawing.page_picture import page_picture
 from ssptool.drawing.plot import plot_figure
 from ssptool.drawing.plot_model import Curve, check_plot_name, panels, thinned
 from ssptool.engine.recording.formats import read_manifest, read_trace
+from ssptool.engine.run.accuracy import band_words, stated_error
 from ssptool.engine.run.plots import curves_of
 from ssptool.errors import WrongValue, counted
 from ssptool.fmu.description import UnreadableFmu
@@ -74,14 +75,15 @@ def report(
     if variant is None:
         variant = _variant_that_ran(system, manifest)
     _check_system(system, variant, manifest, results)
-    curves = [thinned(curve) for curve in curves_of({"": trace}, patterns)]
+    error = stated_error(manifest)
+    curves = [thinned(curve) for curve in curves_of({"": trace}, patterns, {} if error is None else {"": error})]
     diagrams, diagnostics = diagrams_and_findings(system, variant, manifest, allow_outside)
     with Archive.open(system, outside=switches_of(system, allow_outside).outside) as archive:
         content = run_report_content(
             manifest,
             diagrams=diagrams,
             findings=diagnostics,
-            plots=_plots(curves, Path(results).name, len(trace)),
+            plots=_plots(curves, Path(results).name, len(trace), error),
             locate=lambda name: _located(archive, name),
         )
     page = ReportPage(report_page(content))
@@ -112,13 +114,14 @@ def _check_system(system: Path | str, variant: str | None, manifest: Mapping[str
         )
 
 
-def _plots(curves: Sequence[Curve], name: str, rows: int) -> ReportPicture:
+def _plots(curves: Sequence[Curve], name: str, rows: int, error: float | None) -> ReportPicture:
     if not curves or not rows:
         numbers = counted(len(curves), "signal")
         return ReportPicture(
             f"There is nothing to plot: {name} has {counted(rows, 'row')}, and {numbers} of numbers.", ""
         )
-    title = f"{counted(len(curves), 'signal')} of {name}"
+    band = f"; band: {band_words(error)}" if error else ""
+    title = f"{counted(len(curves), 'signal')} of {name}{band}"
     return ReportPicture(title, page_picture(plot_figure(panels(curves), ""), "run", title))
 
 

@@ -13,6 +13,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ssptool.documents.saving import save_file
 from ssptool.drawing.plot_model import FORMATS, PAGES, PICTURES, Curve, Panel, Size, Styled, check_plot_name, panels
 from ssptool.errors import MissingExtra, WrongValue
@@ -204,6 +206,16 @@ def _draw_panel(axis: Any, panel: Panel, runs: _Runs) -> None:
             drawstyle="steps-post" if one.curve.held else "default",
             label=one.curve.name,
         )
+        if one.curve.error:
+            axis.fill_between(
+                one.curve.t,
+                one.curve.y - one.curve.error,
+                one.curve.y + one.curve.error,
+                color=f"C{one.colour % 10}",
+                alpha=0.2,
+                linewidth=0,
+                step="post" if one.curve.held else None,
+            )
     axis.set_ylabel(panel.axis_label)
     # Numbers as they are; the power of ten that large and small ones share stands where no legend is.
     axis.ticklabel_format(axis="y", useOffset=False)
@@ -349,6 +361,8 @@ def page_figure(panels: Sequence[Panel]) -> Any:
         for one in panel.curves:
             entry = {"legend": _legend(row), "showlegend": True} if above else {"legendgrouptitle_text": label}
             figure.add_scatter(row=row, col=1, **_line(one), legendgroup=str(row), **entry)
+            if one.curve.error:
+                figure.add_scatter(row=row, col=1, **_band(one), legendgroup=str(row))
         figure.update_yaxes(title_text=label, row=row, col=1)
         if above:
             top = next(figure.select_yaxes(row=row, col=1)).domain[1]
@@ -398,6 +412,24 @@ def _line(one: Styled) -> dict[str, Any]:
             "width": 1.5,
             "simplify": False,  # plotly's own simplification would show corners; curves are thinned already
         },
+    }
+
+
+def _band(one: Styled) -> dict[str, Any]:
+    """The outline of the band of a curve's error, filled: there above the curve, and back below it."""
+    known = np.isfinite(one.curve.y)
+    t, y = one.curve.t[known], one.curve.y[known]
+    if one.curve.held:
+        t, y = np.repeat(t, 2)[1:], np.repeat(y, 2)[:-1]
+    return {
+        "x": np.concatenate([t, t[::-1]]),
+        "y": np.concatenate([y + one.curve.error, (y - one.curve.error)[::-1]]),
+        "fill": "toself",
+        "fillcolor": _COLOURS[one.colour % len(_COLOURS)],
+        "opacity": 0.2,
+        "mode": "none",
+        "hoverinfo": "skip",
+        "showlegend": False,
     }
 
 

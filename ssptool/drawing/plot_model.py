@@ -31,6 +31,8 @@ class Curve:
         Name of the run.
     net
         Signals with the same one are connected: their values are the same, unless time passes in between.
+    error
+        Half-width of the band of the estimated error, in the unit of the values; 0: there is no band.
     """
 
     label: str
@@ -40,6 +42,7 @@ class Curve:
     held: bool = False
     run: str = ""
     net: str = ""
+    error: float = 0.0
 
     @property
     def name(self) -> str:

@@ -4,7 +4,7 @@ Traces are first aligned in names, units and types as far as possible. Values th
 large integers) are replaced by codes. A signal agrees if it is inside the tube of its tolerance around the reference.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.recording.patterns import check_patterns, fits_any
+from ssptool.engine.run.accuracy import ROUNDING, extent
 from ssptool.engine.trace import NUMBERED, Column, Trace, machine_type
 from ssptool.errors import counted, similar_names
 from ssptool.fmu.units import unit_of_name
@@ -215,6 +216,8 @@ class SignalComparison:
         Time at which it first leaves the tube; None: never.
     half_width
         Half-width of the tube in the direction of the values, in the unit of the signal.
+    stated
+        Sum of the errors that the runs state and of rounding, in the unit of the signal; nan if none states one.
     """
 
     signal: str
@@ -227,6 +230,7 @@ class SignalComparison:
     first_outside: float | None = None
     half_width: float = float("nan")
     remark: str = ""
+    stated: float = float("nan")
 
     @property
     def compared(self) -> bool:
@@ -238,6 +242,10 @@ class SignalComparison:
         """The verdict as text."""
         since = f", outside since {self.first_outside:g} s" if self.first_outside is not None else ""
         return self.verdict.value + since
+
+
+SAFETY = 1.25
+"""Factor by which estimated errors may be too small (Roache 1998, §5.6: of estimates from three steps)."""
 
 
 class RunDifference(NamedTuple):
@@ -267,6 +275,8 @@ class TraceComparison:
         Overrides and settings that differ between the runs, as far as manifests state them.
     assumptions
         What was assumed in reading the files, as in `Trace.assumptions`.
+    errors
+        Errors that trace and reference state, relative to the range of each signal; None: it states none.
     """
 
     signals: tuple[SignalComparison, ...]
@@ -274,6 +284,12 @@ class TraceComparison:
     remarks: tuple[str, ...]
     runs: tuple["RunDifference", ...] = ()
     assumptions: tuple[str, ...] = ()
+    errors: tuple[float | None, float | None] = (None, None)
+
+    @property
+    def beyond(self) -> tuple[SignalComparison, ...]:
+        """Signals that deviate by more than `SAFETY` times the stated errors."""
+        return tuple(one for one in self.signals if one.deviation > SAFETY * one.stated)
 
     @property
     def agrees(self) -> bool:
@@ -306,6 +322,7 @@ def compare_traces(
     patterns: Sequence[str] = (),
     tolerance: Tolerance | None = None,
     special: Sequence[ToleranceFor] = (),
+    errors: tuple[float | None, float | None] = (None, None),
 ) -> TraceComparison:
     """Compare every signal of the reference with the one of the same name in the trace.
 
@@ -321,6 +338,8 @@ def compare_traces(
         Of continuous signals.
     special
         Tolerances of single signals or patterns; the last that fits counts.
+    errors
+        Errors that trace and reference state, relative to the range of each signal; they decide nothing.
 
     Raises
     ------
@@ -345,12 +364,29 @@ def compare_traces(
         for column in chosen
     ]
     results = [replace(one, remark=alignment.remarks.get(one.signal, one.remark)) for one in results]
+    if errors != (None, None):
+        real = {column.signal for column in chosen if column.real}
+        results = [_with_stated(one, trace, reference, errors) if one.signal in real else one for one in results]
     known = set(reference.signals)
     return TraceComparison(
         signals=tuple(sorted(results, key=_rank)),
         assumptions=(*trace.assumptions, *reference.assumptions),
         extra=tuple(name for name in trace.signals if name not in known),
         remarks=tuple(_ends(trace, reference, default.time)),
+        errors=errors,
+    )
+
+
+def _with_stated(
+    one: SignalComparison, trace: Trace, reference: Trace, errors: tuple[float | None, float | None]
+) -> SignalComparison:
+    if not one.compared:
+        return one
+    values = reference[one.signal]
+    stated = ROUNDING * float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    runs = zip((trace, reference), errors, strict=True)
+    return replace(
+        one, stated=stated + sum(error * extent(run[one.signal]) for run, error in runs if error is not None)
     )
 
 
@@ -494,7 +530,23 @@ def comparison_text(comparison: TraceComparison) -> str:
 
 
 def _told_besides(comparison: TraceComparison) -> list[str]:
-    return [*comparison.assumptions, *map(str, comparison.runs), *comparison.remarks]
+    return [*comparison.assumptions, *map(str, comparison.runs), *_told_of_errors(comparison), *comparison.remarks]
+
+
+def _told_of_errors(comparison: TraceComparison) -> Iterator[str]:
+    """The deviations among the errors that the runs state."""
+    known = [one for one in comparison.signals if one.compared and not np.isnan(one.stated)]
+    if not known:
+        return
+    pairs = zip(("trace", "reference"), comparison.errors, strict=True)
+    stated = ", ".join(f"{name} {'not known' if error is None else f'{error:.1g}'}" for name, error in pairs)
+    beyond = comparison.beyond
+    some = f"{len(known) - len(beyond)} of {counted(len(known), 'signal')}"
+    told = f"within the stated errors ({stated}; relative to the range): {some}"
+    if beyond:
+        worst = max(beyond, key=lambda one: one.deviation / one.stated if one.stated else np.inf)
+        told += f"; {worst.signal} deviates by {worst.deviation:.3g}, stated {worst.stated:.3g}"
+    yield told
 
 
 def comparison_rows(comparison: TraceComparison) -> list[tuple[str, ...]]:
@@ -526,6 +578,7 @@ def comparison_json(comparison: TraceComparison) -> str:
         "remarks": list(comparison.remarks),
         "assumptions": list(comparison.assumptions),
         "extra": list(comparison.extra),
+        "errors": dict(zip(("trace", "reference"), comparison.errors, strict=True)),
         "runs": [one._asdict() for one in comparison.runs],
         "signals": [asdict(one) for one in comparison.signals],
     }

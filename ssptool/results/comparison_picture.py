@@ -66,6 +66,9 @@ def _draw_signal(values: Any, deviation: Any, one: SignalComparison, trace: Trac
     values.plot(found.t, found.y, color=colour, linewidth=1.3, linestyle="--", label="trace", **step)
     middle = expected.at(t)
     deviation.fill_between(t, around.lower - middle, around.upper - middle, alpha=0.3, color="tab:gray", label="tube")
+    if np.isfinite(one.stated):
+        for edge, label in ((one.stated, "stated errors"), (-one.stated, None)):
+            deviation.axhline(edge, color="black", linewidth=0.8, linestyle="--", label=label)
     deviation.plot(t, found.at(t) - middle, color=colour, linewidth=1.0, label="difference", **step)
     values.set_title(one.signal, fontsize="small", loc="left")
     values.set_ylabel(f"[{one.unit or '-'}]")

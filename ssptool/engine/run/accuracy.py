@@ -1,10 +1,11 @@
 """Accuracy of a run: its error, estimated from the differences between runs of ever finer steps."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 from math import inf, log, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,6 +128,17 @@ def _size(error: float) -> str:
     return f"{error:.0e}".replace("e-0", "e-") if error < 1e-3 else f"{float(f'{100 * error:.1g}'):g} %"
 
 
+def stated_error(manifest: Mapping[str, Any]) -> float | None:
+    """The estimated error of a run, relative to the range of each signal, from its manifest; None: it states none."""
+    error = manifest.get("accuracy", {}).get("error")
+    return float(error) if isinstance(error, int | float) else None
+
+
+def band_words(error: float) -> str:
+    """The meaning of a band around a signal."""
+    return f"estimated error, at most {_size(error)} of the range of each signal"
+
+
 UNCHECKED = Accuracy()
 """Accuracy of a run of which nobody asked for it, or that failed."""
 
@@ -171,7 +183,7 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
         if column.held and not column.real:
             found = _of_switches(t, at_points, [trace.t for trace in traces], values, inf if exact else ASSUMED_FALL)
         elif exact:
-            scale = _range(values[1]) or _range(values[0])
+            scale = extent(values[1]) or extent(values[0])
             found = _of_exact(t, at_points[0], *_around(t, traces[1].t, values[1], spacing), scale)
         else:
             found = _of_real(t, at_points, steps[0] / steps[1])
@@ -203,7 +215,7 @@ def _around(t: Floats, times: Floats, values: Floats, spacing: float) -> tuple[F
 
 def _of_real(t: Floats, values: Sequence[Floats], ratio: float) -> Accuracy:
     """Error of a signal with these values (n,) in each run, of which each has steps finer by `ratio`."""
-    scale = next(filter(None, map(_range, reversed(values))), 0.0)
+    scale = next(filter(None, map(extent, reversed(values))), 0.0)
     first, *others = found = [_distance(t, *pair, scale) for pair in pairwise(values)]
     worst = max(found, key=lambda one: one.size)
     if worst.size <= ROUNDING or first.remark:
@@ -221,7 +233,7 @@ def _of_real(t: Floats, values: Sequence[Floats], ratio: float) -> Accuracy:
     return Accuracy(first.size / (1 - 1 / falling), "", first.time, order, remark=remark)
 
 
-def _range(values: Floats) -> float:
+def extent(values: Floats) -> float:
     """Distance of the largest and the smallest finite value; 0 if rounding may cause it."""
     finite = values[np.isfinite(values)]
     if not len(finite):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ssptool.arguments import text, texts
 from ssptool.drawing.plot import picture_svg, plot_signals
 from ssptool.drawing.plot_model import Curve, Size, check_plot_name, panels, thinned
 from ssptool.engine.recording.patterns import check_patterns, fits_any
+from ssptool.engine.run.accuracy import band_words, extent
 from ssptool.engine.trace import NUMBERED, Trace
 from ssptool.errors import counted
 
@@ -50,26 +52,37 @@ def plot_traces(
     signals: str | Sequence[str],
     title: str | None,
     size: str | None,
+    errors: Mapping[str, float] = MappingProxyType({}),
 ) -> Plot:
-    """Draw traces by the names that they have in the legend, as `plot` does for results and files."""
+    """Draw traces by the names that they have in the legend, as `plot` does for results and files.
+
+    `errors` are those that runs state, by the same names: each is drawn as a band.
+    """
     path = None if output is None else file_path("output", output)
     if path is not None:
         check_plot_name(path)
     paper = None if size is None else Size.parse(text("size", size))
     names = list(traces)
     shown = (names[0] if len(names) == 1 else "") if title is None else text("title", title)
-    labelled = {name if len(names) > 1 else "": trace for name, trace in traces.items()}
-    curves = tuple(curves_of(labelled, texts("signals", signals, "a pattern such as '*.x1'")))
-    drawn = Plot(curves, shown, paper, tuple(note for trace in traces.values() for note in trace.assumptions))
+    legends = {name: name if len(names) > 1 else "" for name in names}
+    labelled = {legends[name]: trace for name, trace in traces.items()}
+    patterns = texts("signals", signals, "a pattern such as '*.x1'")
+    bands = {legends[name]: error for name, error in errors.items()}
+    curves = tuple(curves_of(labelled, patterns, bands))
+    notes = [note for trace in traces.values() for note in trace.assumptions]
+    notes += [f"band of {name}: {band_words(error)}" for name, error in errors.items() if error > 0]
+    drawn = Plot(curves, shown, paper, tuple(notes))
     if path is not None:
         drawn.save(path)
     return drawn
 
 
-def curves_of(traces: Mapping[str, Trace], patterns: Sequence[str]) -> list[Curve]:
+def curves_of(
+    traces: Mapping[str, Trace], patterns: Sequence[str], errors: Mapping[str, float] = MappingProxyType({})
+) -> list[Curve]:
     """The signals that a pattern fits, without patterns all of real numbers, of several runs by their names.
 
-    Discrete signals are held; texts are left out.
+    Discrete signals are held; texts are left out. `errors` of runs are relative to the range of each signal.
 
     Raises
     ------
@@ -78,12 +91,13 @@ def curves_of(traces: Mapping[str, Trace], patterns: Sequence[str]) -> list[Curv
     """
     signals = list(dict.fromkeys(signal for trace in traces.values() for signal in trace.signals))
     check_patterns(patterns, signals, "recorded signal")
-    return [curve for name, trace in traces.items() for curve in _curves(trace, patterns, name)]
+    return [curve for name, trace in traces.items() for curve in _curves(trace, patterns, name, errors.get(name, 0.0))]
 
 
-def _curves(trace: Trace, patterns: Sequence[str], run: str) -> Iterator[Curve]:
+def _curves(trace: Trace, patterns: Sequence[str], run: str, error: float) -> Iterator[Curve]:
     for column in trace.columns:
         if column.type not in NUMBERED and (fits_any(patterns, column.signal) if patterns else column.real):
             values = trace[column.signal].astype(np.float64, copy=False)
             net = column.carried_from or column.signal
-            yield Curve(column.signal, column.unit, trace.t, values, column.held, run, net)
+            band = error * extent(values) if error and column.real else 0.0
+            yield Curve(column.signal, column.unit, trace.t, values, column.held, run, net, band)

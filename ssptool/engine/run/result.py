@@ -10,7 +10,7 @@ from ssptool.arguments import WrongArgument
 from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.recording.formats import read_manifest, read_trace
-from ssptool.engine.run.accuracy import UNCHECKED, Accuracy
+from ssptool.engine.run.accuracy import UNCHECKED, Accuracy, stated_error
 from ssptool.engine.run.execution import Execution
 from ssptool.engine.run.indicators import RunWarning
 from ssptool.engine.run.initialization import InitializationReport
@@ -303,8 +303,10 @@ def plot(
     """
     from ssptool.engine.run.plots import plot_traces  # a run that nobody draws loads nothing that draws
 
-    traces = {name: trace_of("runs", run) for name, run in _named(runs).items()}
-    return plot_traces(traces, output, signals, title, size)
+    named = _named(runs)
+    traces = {name: trace_of("runs", run) for name, run in named.items()}
+    errors = {name: error for name, run in named.items() if (error := stated_error(made_by(run))) is not None}
+    return plot_traces(traces, output, signals, title, size, errors)
 
 
 def _named(runs: Any) -> dict[str, Any]:
@@ -349,7 +351,7 @@ def made_by(run: Any) -> Mapping[str, Any]:
     """Facts on how a result was made, from its manifest or the result itself; none for a trace."""
     if isinstance(run, Result):
         facts = {"overrides": [asdict(one) for one in run.overrides], "settings": asdict(run.settings)}
-        return dict(as_json(facts))
+        return dict(as_json({**facts, "accuracy": asdict(run.accuracy)}))
     if isinstance(run, str | Path):
         return read_manifest(run)
     return {}
