@@ -73,6 +73,15 @@ def test_switches_that_lie_close_together_are_told():
     assert signs(BOOLEAN, on) == [("RUN-103", 5.0)]
 
 
+def test_a_real_number_that_changes_in_each_step_does_not_switch():
+    """Some FMUs declare outputs as discrete that are not."""
+    force = Column("A.F", discrete=True)
+    assert force.held
+    assert signs(force, np.sin(T)) == []
+    assert signs(force, np.where((np.arange(1001) > 500) & (np.arange(1001) < 502), 1.0, 3.0)) == [("RUN-103", 5.01)]
+    assert [code for code, _ in signs(force, np.sin(2 * np.pi * np.arange(1001) / 9))] == ["RUN-102"]
+
+
 def test_large_steps_of_held_inputs_in_a_row_are_told():
     """A ramp over eight steps from 5 s on, and one over three; one jump, two, and the first step are none."""
     ramp = np.clip((np.arange(1001) - 500) / 8, 0, 1)

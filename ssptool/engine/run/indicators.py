@@ -205,7 +205,7 @@ def _of_signal(column: Column, t: Floats, values: Floats, *, held: bool = False)
     scale = float(np.ptp(finite)) if len(finite) == len(values) > 0 else 0.0
     if scale == 0.0:
         return
-    if column.held:
+    if column.held and not (column.real and _moves(values)):
         yield from _close_switches(column.signal, t, values)
     elif ringing := _ringing(column.signal, t, np.diff(values) / scale):
         yield ringing
@@ -213,6 +213,11 @@ def _of_signal(column: Column, t: Floats, values: Floats, *, held: bool = False)
         yield few
     elif held:
         yield from _held_jumps(column.signal, t, np.diff(values) / scale)
+
+
+def _moves(values: Floats) -> bool:
+    """Whether a signal changes in most steps: a real number that does so switches in name only."""
+    return bool(2 * np.count_nonzero(np.diff(values)) > len(values))
 
 
 def _close_switches(signal: str, t: Floats, values: Floats) -> Iterator[RunWarning]:
