@@ -99,7 +99,7 @@ def _lost_rows(plan: Plan) -> Iterator[RunWarning]:
             one.time,
             one.number,
             f"{one.number} of {counted(one.rows, 'row')} of the table of {one.source} lie inside macro steps, and "
-            f"{one.input} {held}: at {one.time:.6g} s, {one.departure:.1%} of the table's range are lost; use "
+            f"{one.input} {held}: at {one.time:.6g} s, {100 * one.departure:.3g} % of the table's range are lost; use "
             f"--step-size {one.spacing:g}",
         )
 
@@ -177,8 +177,8 @@ def _energy(plan: Plan, trace: Trace, rows: NDArray[np.bool_]) -> Iterator[RunWa
                 time,
                 share,
                 f"the coupling of {bond.first} and {bond.second} {'creates' if share > 0 else 'destroys'} "
-                f"{abs(share):.0%} of the energy that flows through it, as inputs hold their values over each step, "
-                f"most at {time:.6g} s: use a smaller --step-size",
+                f"{100 * abs(share):.3g} % of the energy that flows through it, as inputs hold their values over each "
+                f"step, most at {time:.6g} s: use a smaller --step-size",
             )
 
 
@@ -279,7 +279,7 @@ def _held_jumps(signal: str, t: Floats, changes: Floats) -> Iterator[RunWarning]
         signal,
         float(t[begin]),
         size,
-        f"{signal} changes by up to {size:.0%} of its range in one step, in {length + 1} steps in a row from "
+        f"{signal} changes by up to {100 * size:.2g} % of its range in one step, in {length + 1} steps in a row from "
         f"{t[begin]:.6g} s on, while inputs hold its value from the start of each step: use a smaller --step-size",
     )
 
