@@ -182,8 +182,7 @@ class Settings:
         default=None,
         metadata=about(
             Kind.NUMBER,
-            "Relative tolerance of the iterated master (else 1e-8), or of the integrator of model exchange (else "
-            "1e-6, or 1e-8 beside co-simulation).",
+            "Relative tolerance of the iterated master, or of the integrator of model exchange (else 1e-8).",
             "RTOL",
         ),
     )

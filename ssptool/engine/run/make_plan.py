@@ -40,7 +40,6 @@ from ssptool.engine.planning.slots import SlotTable
 from ssptool.engine.planning.stimuli import resolve
 from ssptool.engine.recording.iteration_log import check_log_name
 from ssptool.engine.run.methods import (
-    COUPLED_TOLERANCE,
     Implementations,
     choose_implementations,
     choose_integrator,
@@ -287,7 +286,7 @@ def _choose_master(
     from ssptool.engine.ode.master import OdeInCoSimulation  # few systems have both
 
     refuse_substeps(exchange, settings)
-    integrator, more = integrator_of(exchange, settings, schedules.table.network, COUPLED_TOLERANCE)
+    integrator, more = integrator_of(exchange, settings, schedules.table.network)
     return OdeInCoSimulation(master, integrator), (*choices, *more, *threads)
 
 

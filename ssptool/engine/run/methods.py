@@ -106,10 +106,8 @@ def _notes(network: Network, of: Mapping[str, InterfaceType]) -> Iterable[str]:
         yield "all components offer model exchange: they can be integrated as one ODE (--implementation me)"
 
 
-INTEGRATION_TOLERANCE = 1e-6
-
-COUPLED_TOLERANCE = 1e-8
-"""Relative tolerance of an integrator that restarts at every macro step: the errors of all these starts add up."""
+INTEGRATION_TOLERANCE = 1e-8
+"""Relative tolerance of an integrator: it keeps the errors of steps within it, of which the results have many times."""
 
 
 def unfollowed(network: Network, settings: Settings, step: float, exchange: Collection[str]) -> Iterator[str]:
@@ -189,19 +187,18 @@ def integrator_of(
     capabilities: Mapping[str, Capabilities],
     settings: Settings,
     network: Network,
-    default: float = INTEGRATION_TOLERANCE,
 ) -> tuple[Integrator, tuple[Choice, ...]]:
     """The integrator of components of model exchange.
 
     Its tolerance is the one asked for, else the one that the system states, else the smallest that the FMUs state and
-    `default`.
+    the default.
 
     Raises
     ------
     WrongValue
         The tolerance is not a positive number below 1.
     """
-    tolerance, why, place = _tolerance(capabilities, settings, network, default)
+    tolerance, why, place = _tolerance(capabilities, settings, network)
     if not 0 < tolerance < 1:
         raise WrongValue(f"the tolerance of the integrator must be between 0 and 1, found {tolerance:g}")
     lacking = [name for name, can in capabilities.items() if not can.directional_derivatives]
@@ -217,7 +214,7 @@ def integrator_of(
     return Integrator(method, tolerance, not lacking, retreats=not asked), choices
 
 
-def _tolerance(names: Collection[str], settings: Settings, network: Network, default: float) -> tuple[float, str, str]:
+def _tolerance(names: Collection[str], settings: Settings, network: Network) -> tuple[float, str, str]:
     if settings.tolerance is not None:
         return settings.tolerance, ASKED, ""
     if (stated := network.annotated.tolerance) is not None and stated.value < 1:
@@ -225,11 +222,12 @@ def _tolerance(names: Collection[str], settings: Settings, network: Network, def
     of_fmus = [(network.components[name].description.experiment.tolerance, name) for name in names]
     found = [(tolerance, name) for tolerance, name in of_fmus if tolerance is not None and tolerance > 0]
     if not found:
-        return default, "default", ""
+        return INTEGRATION_TOLERANCE, "default", ""
     tolerance, name = min(found)
     place = experiment_place(network.components[name])
-    if tolerance > default:
-        return default, f"default, stricter than the {tolerance:g} that the FMU of {name} recommends", place
+    if tolerance > INTEGRATION_TOLERANCE:
+        why = f"default, stricter than the {tolerance:g} that the FMU of {name} recommends"
+        return INTEGRATION_TOLERANCE, why, place
     return tolerance, f"recommended by the FMU of {name}", place
 
 

@@ -43,7 +43,7 @@ def test_small_noise_does_not_make_directional_derivatives_seem_wrong(models3):
 
 def test_the_derivative_in_time_is_not_that_of_noise(models3):
     """It would keep the steps of Rodas5P 100 times as short."""
-    result = decay(models3, 5e-3, integrator="rosenbrock", stop_time=0.01)
+    result = decay(models3, 5e-3, integrator="rosenbrock", tolerance=1e-6, stop_time=0.01)
     assert result.ok
     assert result.statistics.evaluations < 10_000
 
