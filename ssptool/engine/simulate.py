@@ -195,7 +195,10 @@ def _recorded(
 
 
 class _FinerRuns:
-    """Runs of plans in place of that of a job, in the same way and within its limits, kept in memory."""
+    """Runs of plans in place of that of a job, in the same way and within its limits, kept in memory.
+
+    FMUs of which the job uses the other interface are in a child process: they may crash, and the job has its result.
+    """
 
     def __init__(self, job: Job, recording: Recording, limits: Limits | None, began: float) -> None:
         self.job = job
@@ -209,12 +212,12 @@ class _FinerRuns:
             return inf
         return self._began + self.whole.seconds - perf_counter()
 
-    def limits(self, most: float = inf) -> Limits | None:
+    def limits(self, most: float = inf, *, apart: bool = False) -> Limits | None:
         """The limits of a run that may take the time that is left, and at most so many seconds."""
-        seconds = min(self.left, most)
-        if self.whole is None or seconds == inf:
-            return self.whole
-        return replace(self.whole, seconds=max(seconds, 1e-3))
+        seconds, whole = min(self.left, most), self.whole or (Limits() if apart else None)
+        if whole is None or seconds == inf:
+            return whole
+        return replace(whole, seconds=max(seconds, 1e-3))
 
     def __call__(self, plan: Plan, met: tuple[float, ...], most: float) -> FinerRun:
         end = perf_counter() + most
@@ -226,10 +229,9 @@ class _FinerRuns:
         plan = select(plan, self._recording.signals)
         job = Job(plan, self.job.sources, self.job.native, met=met)
         recorder = _recorder(plan, self._recording, in_time, None, False, None)
+        limits = self.limits(most, apart=plan.is_one_ode and not self.job.plan.is_one_ode)
         with unheard():
-            _, execution = planned_and_executed(
-                job, lambda again: _executed(again, recorder, self.limits(most), repeats=False)
-            )
+            _, execution = planned_and_executed(job, lambda again: _executed(again, recorder, limits, repeats=False))
         recorder.finish()
         return FinerRun(recorder.trace, execution.failure)
 
