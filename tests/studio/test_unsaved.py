@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from urllib.parse import urlsplit
 
 import pytest
@@ -271,7 +272,9 @@ def started():
     def begin(system):
         command = [sys.executable, "-m", "ssptool", "studio", str(system), "--no-browser"]
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        processes.append(subprocess.Popen(command, **pipes, text=True))
+        hang_up = None if sys.platform == "win32" else partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)
+        # Tests that nohup has started ignore this signal, and so would the studio.
+        processes.append(subprocess.Popen(command, **pipes, text=True, preexec_fn=hang_up))
         return processes[-1], opened(re.search(r"http://\S+", processes[-1].stdout.readline())[0])
 
     yield begin
