@@ -224,18 +224,13 @@ def simulate(
     )
     limited = limits != Limits()
     apart = limited if isolated is None else flag("isolated", isolated)
-    if accuracy is None:
-        switches = switches_of(path("system", system), settings_file=options.get("settings_file", True))
-        wanted = accuracy_by_default(switches.accuracy)
-    else:
-        wanted = accuracy_of("accuracy", accuracy)
+    wanted = _wanted(accuracy, system, options)
     with ExitStack() as stack:
         opened = stack.enter_context(opened_plan(simulate, system, options))
         made, sources, replan = opened.built(flag("compile", compile))
         stack.enter_context(passing(texts("env", env, "the name of an environment variable")))
         inputs = tuple(opened.inputs())
-        identity = opened.identity(absolute(path("system", system)), inputs, recording.signals)
-        checks = _Checks(wanted, identity)
+        checks = _Checks(wanted, opened.identity(absolute(path("system", system)), inputs, recording.signals))
         result = run(
             made,
             sources,
@@ -296,7 +291,7 @@ class _OpenedPlan(NamedTuple):
         yield from (Input(str(file), absolute(file)) for file in (*self.parameters, *plan.stimuli.files))
 
     def identity(self, system: Path, inputs: Sequence[Input], signals: Sequence[str]) -> Hashable:
-        """What the accuracy of a run depends on: the system and its files, the settings, and what is recorded.
+        """All that the accuracy of a run depends on: the system and its files, the settings, and recorded signals.
 
         Values of parameters and start values are no part of it.
         """
@@ -413,6 +408,14 @@ def limits_of(timeout: object, step_timeout: object, memory_limit: object, sandb
         None if memory_limit is None else int(number("memory_limit", memory_limit) * MIB),
         sandbox,
     )
+
+
+def _wanted(accuracy: object, system: Path | str, options: Mapping[str, Any]) -> WantedAccuracy:
+    """The check that is asked for, else that of the caller's settings file or of the environment."""
+    if accuracy is not None:
+        return accuracy_of("accuracy", accuracy)
+    switches = switches_of(path("system", system), settings_file=options.get("settings_file", True))
+    return accuracy_by_default(switches.accuracy)
 
 
 class _Checks(NamedTuple):

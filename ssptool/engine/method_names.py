@@ -126,7 +126,7 @@ class InitName(StrEnum):
 
 
 class WarningsName(StrEnum):
-    """Whether a run looks for signs that its results are not right."""
+    """Search of a run for signs that its results are not right."""
 
     ON = "on"
     OFF = "off"

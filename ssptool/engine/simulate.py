@@ -201,9 +201,8 @@ class _FinerRuns:
     """
 
     def __init__(self, job: Job, recording: Recording, limits: Limits | None, began: float) -> None:
-        self.job = job
-        self.signals = recording.signals
-        self._recording, self.whole, self._began = Recording(signals=recording.signals), limits, began
+        self.job, self.whole, self._began = job, limits, began
+        self.recording = Recording(signals=recording.signals)
 
     @property
     def left(self) -> float:
@@ -226,9 +225,9 @@ class _FinerRuns:
             if perf_counter() > end:
                 raise TookTooLong
 
-        plan = select(plan, self._recording.signals)
+        plan = select(plan, self.recording.signals)
         job = Job(plan, self.job.sources, self.job.native, met=met)
-        recorder = _recorder(plan, self._recording, in_time, None, False, None)
+        recorder = _recorder(plan, self.recording, in_time, None, False, None)
         limits = self.limits(most, apart=plan.is_one_ode and not self.job.plan.is_one_ode)
         with unheard():
             _, execution = planned_and_executed(job, lambda again: _executed(again, recorder, limits, repeats=False))
@@ -246,7 +245,7 @@ def _checked(check: AccuracyCheck | None, finer: _FinerRuns) -> tuple[Job, Limit
     if check.wanted is None:
         return finer.job, finer.whole, partial(_accuracy, check, finer, perf_counter())
     plan, accuracy = _searched(check, finer)
-    return replace(finer.job, plan=select(plan, finer.signals)), finer.limits(), partial(_kept, accuracy)
+    return replace(finer.job, plan=select(plan, finer.recording.signals)), finer.limits(), partial(_kept, accuracy)
 
 
 def _accuracy(check: AccuracyCheck, finer: _FinerRuns, began: float, trace: Trace | None, failed: bool) -> Accuracy:

@@ -145,7 +145,7 @@ def inline_schema_valid(file: File) -> Iterator[Finding]:
 
 
 class _CameWith2:
-    """Whether the inline document of an element declares 1.0, and 2.0 would allow what 1.0 does not.
+    """True if the inline document of an element declares 1.0, and 2.0 would allow what 1.0 does not.
 
     Each inline document is read once as 2.0, whatever the number of its findings.
     """

@@ -54,7 +54,7 @@ def runs_to_check(
 
 
 def _extremes(rows: Sequence[int], values: Sequence[FactorValue]) -> list[int]:
-    """Of these rows those with the smallest and the largest number; or the first with each text or truth value."""
+    """The rows with the smallest and the largest number of these; or the first with each text or truth value."""
     if all(isinstance(values[row], int | float) and not isinstance(values[row], bool) for row in rows):
         return [min(rows, key=values.__getitem__), max(rows, key=values.__getitem__)]
     return list({values[row]: row for row in reversed(rows)}.values())
@@ -67,7 +67,7 @@ def keeps(wanted: float | None, error: float | None, remark: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StudyAccuracy:
-    """What the checks of a study say.
+    """Results of the checks of a study.
 
     Attributes
     ----------

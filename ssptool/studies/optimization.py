@@ -167,7 +167,7 @@ class _SearchRuns:
         return checks_of(outcome for outcomes in self.evaluations.run_tasks(due) for outcome in outcomes)
 
     def verdict(self, checks: Mapping[str, RunOutcome]) -> str:
-        """How far objectives and constraints of the best run move with half the step; empty if it was not checked."""
+        """Changes of objectives and constraints of the best run with half the step; empty if it was not checked."""
         best = self._best()
         check = checks.get(best[0]["run"]) if best and len(self.design.objectives) == 1 else None
         if check is None or check.status is RunStatus.FAILED:

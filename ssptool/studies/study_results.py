@@ -137,7 +137,7 @@ class StudyResults:
 
     @property
     def accuracy(self) -> StudyAccuracy:
-        """What checks of runs by finer ones say; see `accuracy` and `accuracy_remark` of their rows."""
+        """Results of checks of runs by finer ones; see `accuracy` and `accuracy_remark` of their rows."""
         return self._accuracy(self.rows())
 
     def _accuracy(self, rows: Sequence[Mapping[str, Any]]) -> StudyAccuracy:

@@ -261,9 +261,11 @@ class Schedules:
         alone = len(indices) == len(self.instances)
         return PlannedOde(indices, calls, tuple(_without(calls, needed)), inputs, alone, events)
 
-    def whole(self, ode: PlannedOde) -> PlannedGroup:
-        """The group of a system that is nothing but an ODE."""
-        return PlannedGroup((ode.instances,), ode.schedule, (), (False,))
+    def stepped(self, ode: PlannedOde | None) -> tuple[PlannedGroup, ...]:
+        """The groups of a system; one that is nothing but an ODE is a single group."""
+        if ode is None or not ode.alone:
+            return self.groups()
+        return (PlannedGroup((ode.instances,), ode.schedule, (), (False,)),)
 
     def _graph(self, stage: Stage) -> DependencyGraph:
         """Dependency graph without clocks and without outputs that do not change between events: these depend on

@@ -24,7 +24,7 @@ class CreatedEnergy(NamedTuple):
 
 
 def created_energy(plan: Plan, trace: Trace, rows: NDArray[np.bool_]) -> Iterator[CreatedEnergy]:
-    """Of each power bond between components that hold their inputs from the start of a step, by these rows of a trace.
+    """Energy at each power bond between components that hold their inputs from the start of a step, by rows of a trace.
 
     Over a step of h each side takes the other's output at the start, and gives the mean of its own: with the outputs
     y1 and y2, w · h · (mean(y1) · y2 − mean(y2) · y1) more flows into one component than out of the other.

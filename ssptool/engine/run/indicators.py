@@ -37,7 +37,7 @@ JUMP = 0.1
 """Change per step, relative to the range of a signal, from which on an input that is held is off by half of it."""
 
 JUMPS = 3
-"""Such steps in a row, in one direction, before it is said: one alone may be a step of the signal itself."""
+"""Steps with such changes in a row, in one direction, before it is said: one may be a step of the signal itself."""
 
 CREATED = 0.2
 """Energy created or destroyed at a power bond, relative to what flows through it, from which on it is said."""
@@ -216,7 +216,7 @@ def _of_signal(column: Column, t: Floats, values: Floats, *, held: bool = False)
 
 
 def _moves(values: Floats) -> bool:
-    """Whether a signal changes in most steps: a real number that does so switches in name only."""
+    """True if a signal changes in most steps: a real number that does so switches in name only."""
     return bool(2 * np.count_nonzero(np.diff(values)) > len(values))
 
 

@@ -161,7 +161,7 @@ def with_feedthrough(plan: Plan, found: Sequence[Feedthrough]) -> Plan:
         network=network,
         initialization=initialization,
         ode=ode,
-        groups=schedules.groups() if ode is None or not ode.alone else (schedules.whole(ode),),
+        groups=schedules.stepped(ode),
         loops=tuple(schedules.loops),
         choices=tuple(init if one.setting == init.setting else one for one in plan.choices),
         undeclared=(*plan.undeclared, *found),
@@ -215,7 +215,7 @@ def _planned(
     network, table, events = prepared.network, schedules.table, prepared.events
     initialization = schedules.initialization()
     ode = schedules.ode(prepared.of_ode)
-    groups = schedules.groups() if ode is None or not ode.alone else (schedules.whole(ode),)
+    groups = schedules.stepped(ode)
     divided = replace(settings, substeps=prepared.substeps)
     power = bonds_of(network, divided, bonds, schedules.exchange, units)
     master, choices = _choose_master(schedules, divided, ode, events, prepared.interval, power)
