@@ -23,7 +23,7 @@ from ssptool.engine.run.manifest import NO_ARGUMENTS, SHOWN, Arguments, Input, d
 from ssptool.engine.run.recorder import Progress, Recorder, Recording, interrupts_deferred
 from ssptool.engine.run.refinement import AccuracyCheck, FinerRun, TookTooLong
 from ssptool.engine.run.result import Result, statistics_of
-from ssptool.engine.run.selection import select
+from ssptool.engine.run.selection import select, select_first
 from ssptool.engine.settings import Limits
 from ssptool.engine.trace import StringTable, Trace
 from ssptool.engine.watch import Watch
@@ -195,7 +195,8 @@ def _recorded(
 
 
 class _FinerRuns:
-    """Runs of plans in place of that of a job, in the same way and within its limits, kept in memory.
+    """Runs of plans in place of that of a job, in the same way and within its limits, kept in memory with the signals
+    that the job records, and after them all others that are exchanged.
 
     FMUs of which the job uses the other interface are in a child process: they may crash, and the job has its result.
     """
@@ -225,7 +226,7 @@ class _FinerRuns:
             if perf_counter() > end:
                 raise TookTooLong
 
-        plan = select(plan, self.recording.signals)
+        plan = select_first(plan, self.recording.signals)
         job = Job(plan, self.job.sources, self.job.native, met=met)
         recorder = _recorder(plan, self.recording, in_time, None, False, None)
         limits = self.limits(most, apart=plan.is_one_ode and not self.job.plan.is_one_ode)

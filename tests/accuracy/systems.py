@@ -451,9 +451,10 @@ def resonator(settings: Mapping[str, object] = {}, **can: object) -> System:
     return System(parts, [("L.i", "C.i"), ("C.u", "L.u")], 1e-9, exact, settings)
 
 
-def late() -> System:
-    """Nothing moves until 1.9 of 2 s; then a mode of 200 rad/s is struck."""
-    strike = Part(outputs={"force": "time > 1.9001 ? 100 : 0"})
+def late(when: float = 1.9001, ramp: bool = False) -> System:
+    """Nothing moves until 1.9 of 2 s; then a mode of 200 rad/s is struck, by the time or by what a ramp has reached."""
+    reached = "level > {when} ? 100 : 0" if ramp else "time > {when} ? 100 : 0"
+    strike = Part(inputs={"level": 0.0} if ramp else {}, outputs={"force": reached.format(when=when)})
     one = Part(
         inputs={"force": 0.0},
         states={"place": (0.5, "speed"), "speed": (0.0, "force - 40000 * (place - 0.5)")},
@@ -461,10 +462,13 @@ def late() -> System:
     )
 
     def exact(t: Floats) -> Mapping[str, Floats]:
-        since = np.maximum(t - 1.9001, 0)
+        since = np.maximum(t - when, 0)
         return {"One.x": 0.5 + 100 / 40000 * (1 - np.cos(200 * since))}
 
-    return System({"Strike": strike, "One": one}, [("Strike.force", "One.force")], 2.0, exact)
+    parts, wires = {"Strike": strike, "One": one}, [("Strike.force", "One.force")]
+    if ramp:
+        parts, wires = {"Ramp": Part(outputs={"y": "time"}), **parts}, [("Ramp.y", "Strike.level"), *wires]
+    return System(parts, wires, 2.0, exact)
 
 
 def offset() -> System:
@@ -538,5 +542,8 @@ SYSTEMS: Mapping[str, System] = {
     "resonator of 1 ns": resonator(saves=True, follows=True),
     "resonator with adaptive steps": resonator({"adaptive": 1e-3}, saves=True, follows=True),
     "late strike": late(),
+    "late strike that steps of three sizes notice at once": late(1.9019),
+    "late strike at a communication point, but for rounding": late(1.90199999),
+    "late strike that a ramp sets off": late(1.8639, ramp=True),
     "small oscillation about 1e6": offset(),
 }

@@ -58,6 +58,14 @@ def of_one_size(network: Network, of: Mapping[str, InterfaceType]) -> tuple[str,
     )
 
 
+def bound_to_steps(network: Network, of: Mapping[str, InterfaceType], asked: float | None) -> tuple[str, str] | None:
+    """A component whose FMU takes no step of any size, and the reason; None if all do."""
+    if rigid := of_one_size(network, of):
+        return rigid[0], "takes steps of one size only (canHandleVariableCommunicationStepSize is not set)"
+    internal = (one for one in fixed_steps(network, of, asked) if one.internal)
+    return next(((one.component, f"takes multiples of {float(one.size):g} s only") for one in internal), None)
+
+
 def _fixed_step(component: FlatComponent) -> FixedStep | None:
     """That of `fixedInternalStepSize` (FMI 3.0), else the step size of an FMU that takes steps of one size only."""
     interface, experiment = component.description.co_simulation, component.description.experiment

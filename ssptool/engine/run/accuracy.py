@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 from math import inf, log, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,21 @@ ROUNDING = 1e-12
 """Range relative to the size of a signal, and difference relative to its range, that rounding may cause."""
 
 
+SMALLEST = 1e-3
+"""Smallest jump, relative to the range of the signal."""
+
+OUTSTANDING = 2.0
+"""Ratio, at least, of a jump to the changes in the steps before and after it."""
+
+MOST_JUMPS = 100
+"""Jumps that are looked into: evenly chosen if there are more."""
+
+HALVINGS = 16
+"""Communication points before each jump, each half as far away as the one before."""
+
+
 INSIDE = "more than smaller steps show: it is inside the FMUs; `--implementation me` has none of it"
+LATE = "a jump of"
 TOO_LARGE = "the steps are too large for a reliable estimate"
 NOT_FALLING = "it does not fall with smaller steps"
 UNSEEN = "the results do not depend on the step, so there is no coupling error; errors inside the FMUs are not seen"
@@ -169,7 +183,7 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
     "Verification and validation in computational science and engineering", §5 (observed order of three solutions).
     """
     base, *finer = traces
-    rows = [_rows_at(base.t, trace, spacing) for trace in finer]
+    rows = [rows_at(base.t, trace, spacing) for trace in finer]
     compared = np.append(base.t[1:] > base.t[:-1], True) & np.logical_and.reduce([found >= 0 for found in rows])
     if not compared.any():
         return Accuracy(method=method, steps=tuple(steps), remark="the runs have no time in common")
@@ -178,7 +192,7 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
     worst = Accuracy(0.0, method=method, steps=tuple(steps))
     exact = method is AccuracyMethod.MODEL_EXCHANGE
     for place, column in enumerate(base.columns):
-        values = [_numbers(column, trace.cells[:, place], trace) for trace in traces]
+        values = [numbers_of(column, trace.cells[:, place], trace) for trace in traces]
         at_points = [one[at] for one, at in zip(values, common, strict=True)]
         if column.held and not column.real:
             found = _of_switches(t, at_points, [trace.t for trace in traces], values, inf if exact else ASSUMED_FALL)
@@ -242,7 +256,7 @@ def extent(values: Floats) -> float:
     return apart if apart > ROUNDING * np.abs(finite).max() else 0.0
 
 
-def _numbers(column: Column, cells: Floats, trace: Trace) -> Floats:
+def numbers_of(column: Column, cells: Floats, trace: Trace) -> Floats:
     """Values (n,) of a signal as numbers that compare between traces; texts and bytes by their hash."""
     if column.type not in NUMBERED:
         return as_doubles(np.ascontiguousarray(cells[:, None]), [column.type])[:, 0]
@@ -251,7 +265,7 @@ def _numbers(column: Column, cells: Floats, trace: Trace) -> Floats:
     return np.array([float(one >> 12) for one in hashes])
 
 
-def _rows_at(t: Floats, trace: Trace, spacing: float) -> NDArray[np.intp]:
+def rows_at(t: Floats, trace: Trace, spacing: float) -> NDArray[np.intp]:
     """The last row (n,) of a trace at each of these times (n,) [s]; −1 where it has none."""
     near = 1e-9 * spacing + 4 * np.spacing(np.abs(t))
     last = np.searchsorted(trace.t, t + near, side="right") - 1
@@ -304,3 +318,57 @@ def _of_switches(
 def _switches(values: Floats) -> NDArray[np.intp]:
     """Numbers of the rows at which a value is another one than in the row before."""
     return np.flatnonzero(values[1:] != values[:-1]) + 1
+
+
+# -- jumps between communication points, which runs with steps of several sizes may notice at the same one, and late.
+#    A further run has points ever closer before each jump. It notices the jump at most twice as early as it happens, so
+#    its distance is at least half the error.
+
+
+class Jump(NamedTuple):
+    """Jump of a signal that was noticed at a time [s]."""
+
+    time: float
+    signal: str
+
+
+def noticed_jumps(traces: Sequence[Trace], spacing: float) -> tuple[Jump, ...]:
+    """The jumps of recorded signals in a single step of the finest (last) of several traces, in ascending order, that
+    the coarser ones may have noticed at the same time; one for each time.
+
+    A jump with a row on each side is none of them: its time is known. Times count as equal within a billionth of
+    `spacing` [s].
+    """
+    *coarser, finest = traces
+    t = finest.t
+    common = np.logical_and.reduce([rows_at(t, trace, spacing) >= 0 for trace in coarser])
+    common[:1] = False
+    found: dict[int, Jump] = {}
+    for place, column in enumerate(finest.columns):
+        values = numbers_of(column, finest.cells[:, place], finest)
+        switches = column.held and not column.real
+        jumps = values[1:] != values[:-1] if switches else _jumps(values)
+        apart = np.append(False, jumps & (t[1:] > t[:-1]))
+        for row in np.flatnonzero(apart & common).tolist():
+            found.setdefault(row, Jump(float(t[row]), column.signal))
+    rows = sorted(found)
+    chosen = np.unique(np.linspace(0, len(rows) - 1, min(len(rows), MOST_JUMPS)).round().astype(int))
+    return tuple(found[rows[one]] for one in chosen)
+
+
+def _jumps(values: Floats) -> NDArray[np.bool_]:
+    """True (n − 1,) for each change of continuous values (n,) that stands out from those before and after it."""
+    with np.errstate(invalid="ignore"):
+        changes = np.abs(np.diff(values))
+        finite = values[np.isfinite(values)]
+        scale = np.ptp(finite) if len(finite) else 0.0
+        before, after = np.append(0.0, changes[:-1]), np.append(changes[1:], 0.0)
+        least = np.maximum(OUTSTANDING * np.maximum(before, after), SMALLEST * scale)
+        outstanding: NDArray[np.bool_] = (changes >= least) & (changes > 0)
+    return outstanding
+
+
+def points_before(jumps: Sequence[Jump], step: float) -> tuple[float, ...]:
+    """Times [s] within the last `step` [s] before each jump, in ascending order."""
+    distances = step * 0.5 ** np.arange(1, HALVINGS + 1)
+    return tuple(np.unique(np.array([one.time for one in jumps])[:, None] - distances).tolist())

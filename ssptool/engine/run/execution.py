@@ -14,6 +14,7 @@ from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats, Kernel
+from ssptool.engine.masters.jumps import start_limited
 from ssptool.engine.masters.master import CLOSE, CoupledSystem, LimitedStepper, StepBatch
 from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.planning.plan import Feedthrough, Plan
@@ -96,7 +97,7 @@ class Job:
     realtime
         Simulated seconds per second of wall time; None: as fast as possible.
     met
-        Times [s] at which macro steps of chosen size end, in ascending order.
+        Times [s] at which macro steps end too, in ascending order.
     """
 
     plan: Plan
@@ -271,13 +272,13 @@ def _step(
     pace = None if job.realtime is None else Pace(job.realtime, system.start)
     _first_row(system, rows, contents)
     chunk = FIRST_CHUNK if pace is None else pace.chunk(plan.interval.step)
-    steps, free = plan.interval.steps, plan.master.chooses_steps
-    stepper = plan.master.start(system)
+    steps, free = plan.interval.steps, plan.master.chooses_steps or bool(job.met)
+    stepper = start_limited(plan.master, system) if job.met else plan.master.start(system)
     finished, reached = steps == 0, system.start
     while failure is None and not finished:
         chunk_began = perf_counter()
         space = rows.space(chunk if free else min(chunk, steps - counts.steps))
-        if job.met and isinstance(stepper, LimitedStepper):
+        if isinstance(stepper, LimitedStepper) and job.met:
             stepper.limit = _next_met(job, reached)
         batch = _observed(stepper.run(counts.steps, space), space, system)
         failure = batch.failure

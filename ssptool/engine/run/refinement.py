@@ -1,6 +1,6 @@
 """Finer runs of a system: the accuracy of a run, and the coarsest run that is as accurate as asked for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf, log, sqrt
 from time import perf_counter
@@ -11,17 +11,20 @@ import numpy as np
 from ssptool.engine.failure import Failure, Unsupported
 from ssptool.engine.method_names import ImplementationName
 from ssptool.engine.ode.integrator import Integrator
+from ssptool.engine.planning.fixed_steps import bound_to_steps
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import TraceTooLarge
 from ssptool.engine.run.accuracy import (
     ASSUMED_FALL,
     INSIDE,
+    LATE,
     LEAST_FALL,
-    NOT_FALLING,
     UNSEEN,
     Accuracy,
     AccuracyMethod,
     estimated,
+    noticed_jumps,
+    points_before,
 )
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.time_signals import Function, Overridden, TimeSignal
@@ -63,9 +66,6 @@ OVERDUE, LEAST_SECONDS = 3.0, 10.0
 EXCHANGE_TOLERANCE = 1e-9
 """Tolerance of the integrator where all components are integrated as one ODE for comparison."""
 
-SURPRISING = 8.0
-"""Ratio of the error that coarser levels lead to and a smaller one from which on it is not believed at once."""
-
 AS_LARGE = 1.5
 """Ratio to the error that finer steps show from which on the one that model exchange shows is another one."""
 
@@ -91,7 +91,7 @@ class TookTooLong(Exception):
 
 
 CarryOut = Callable[[Plan, tuple[float, ...], float], FinerRun]
-"""Carries out a plan, with adaptive steps that end at some times [s], and within a number of seconds: TookTooLong. An
+"""Carries out a plan, with steps that also end at some times [s], and within a number of seconds: TookTooLong. An
 FMU may refuse: FmiError.
 """
 
@@ -152,10 +152,14 @@ class RefinedRuns:
         settings = self.plan.settings
         return self._replan(settings=replace(settings, **changed) if logs else settings.without_logs(**changed))
 
-    def expected(self, level: int) -> float:
-        """Seconds that the run of a level is expected to take."""
+    def expected(self, level: int, met: Sequence[float] = ()) -> float:
+        """Seconds that the run of a level, with these further communication points, is expected to take."""
         known = max(self.seconds, default=None)
-        return 0.0 if known is None else self.seconds[known] * self._times ** (level - known)
+        if known is None:
+            return 0.0
+        steps = self.plan.interval.steps * self.ratio**level
+        more = 0.0 if self.adaptive else len(met) / steps
+        return self.seconds[known] * self._times ** (level - known) * (1.0 + more)
 
     def accuracy(self, level: int, finer: int = 2, reserve: int = 0) -> Accuracy:
         """The error of the run of a level, from one finer run, and from the next (up to `finer`) if there is time.
@@ -174,7 +178,44 @@ class RefinedRuns:
                 break
             traces.append(found)
         steps = [self.value(level + each) for each in range(len(traces))]
-        return estimated(traces, self.method, steps, self.plan.interval.step)
+        compared = self._estimated(traces, self.method, steps)
+        if self.setting != "step_size" or (compared.error is None and compared.remark != UNSEEN):
+            return compared
+        return self._with_late_jumps(level, traces, compared, left)
+
+    def _with_late_jumps(self, level: int, traces: Sequence[Trace], found: Accuracy, reserve: float) -> Accuracy:
+        """The accuracy that was `found` from runs of this and finer levels, or that of jumps which all of them may have
+        noticed at the same point, if those cost more.
+        """
+        jumps = noticed_jumps(traces, self.plan.interval.step)
+        if not jumps:
+            return found
+        points = points_before(jumps, found.steps[-1])
+        closer = self._cannot_stop() or self._trace(level, reserve, points)
+        if isinstance(closer, str):
+            unknown = f"{LATE} {jumps[0].signal} at {jumps[0].time:.6g} s may be noticed late: {closer}"
+            return found if found.remark else replace(found, remark=unknown)
+        late = self._estimated([traces[0], closer], self.method, found.steps)
+        if late.error is None or late.error <= (found.error or 0.0):
+            return found
+        return replace(
+            late, steps=found.steps, remark=f"{LATE} {jumps[0].signal} at {jumps[0].time:.6g} s is noticed late"
+        )
+
+    def _estimated(self, traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[float]) -> Accuracy:
+        first, *others = traces
+        return estimated([self._recorded(first), *others], method, steps, self.plan.interval.step)
+
+    def _recorded(self, trace: Trace) -> Trace:
+        """The signals of a trace that are recorded: others are only there to show jumps."""
+        count = len(self.plan.recorded)
+        return replace(trace, cells=trace.cells[:, :count], columns=trace.columns[:count])
+
+    def _cannot_stop(self) -> str:
+        """Reason why steps cannot end between communication points; empty if they can."""
+        of = {one.name: one.interface for one in self.plan.instances}
+        bound = bound_to_steps(self.plan.network, of, self.plan.settings.step_size)
+        return "" if bound is None else f"the FMU of {bound[0]} {bound[1]}"
 
     def inside(self, level: int, found: Accuracy) -> Accuracy:
         """The error of a level, of which this was `found` from finer ones: that of all components integrated as one ODE
@@ -184,10 +225,10 @@ class RefinedRuns:
             return found
         base = self.traces.get(level)
         twin = None if base is None else self._exchanged(level)
-        if base is None or twin is None or base.columns != twin.columns:
+        if base is None or twin is None or self._recorded(base).columns != self._recorded(twin).columns:
             return found
         steps = (self.plan.interval.step if self.adaptive else self.value(level), EXCHANGE_TOLERANCE)
-        other = estimated([base, twin], AccuracyMethod.MODEL_EXCHANGE, steps, self.plan.interval.step)
+        other = self._estimated([base, twin], AccuracyMethod.MODEL_EXCHANGE, steps)
         if other.error is None or (found.error is not None and other.error <= AS_LARGE * found.error):
             return found
         return other if other.remark else replace(other, remark=INSIDE)
@@ -221,9 +262,9 @@ class RefinedRuns:
             return f"{self.words(level)} are close to rounding"
         cells = self._cells(level)
         if level > 0 and cells > MOST_CELLS:
-            return f"{self.words(level)} give {cells:.1g} numbers, more than are kept in memory; record fewer signals"
-        if self.expected(level) + reserve > self._left():
-            return f"{self.words(level)} take about {_rounded(self.expected(level))} s, more than is left"
+            return f"{self.words(level)} give {cells:.1g} numbers, more than are kept in memory"
+        if (expected := self.expected(level, met)) + reserve > self._left():
+            return f"{self.words(level)} take about {_rounded(expected)} s, more than is left"
         tell(f"checking the accuracy: {self.words(level)}")
         began = perf_counter()
         try:
@@ -239,7 +280,8 @@ class RefinedRuns:
             interval = self.plan.interval
             reached = interval.start if trace is None or not len(trace.t) else float(trace.t[-1])
             done = max((reached - interval.start) / (interval.stop - interval.start), 1e-3)
-        self.seconds[level] = (perf_counter() - began) / done
+        if not met or self.adaptive:
+            self.seconds[level] = (perf_counter() - began) / done
         if failure is not None or trace is None:
             return f"the run with {self.words(level)} failed" + ("" if failure is None else f": {failure.message}")
         if not met:
@@ -249,7 +291,7 @@ class RefinedRuns:
     def _cells(self, level: int) -> float:
         """Numbers in the trace of a level; as many as in the first one where the step is not what is refined."""
         finer = self.ratio**level if self.setting == "step_size" else 1.0
-        return finer * self.plan.interval.steps * (1 + len(self.plan.recorded))
+        return finer * self.plan.interval.steps * (1 + len(self.plan.signals))
 
     def _most(self, level: int) -> float:
         """Seconds after which the run of a level is ended."""
@@ -338,7 +380,7 @@ class _Search:
         following: int | None = 0
         while following is not None:
             level = following
-            self.found[level] = self._believed(level)
+            self.found[level] = self.levels.accuracy(level, 2 if self._fall is None else 1, reserve=1)
             following, reason = self._next(perf_counter() - began)
         if self._good:
             best = min(self._good)
@@ -346,23 +388,6 @@ class _Search:
         best = min(self.found, key=self._error)
         parts = (self.found[best].remark, f"more than the {self.wanted:g} that was asked for", reason)
         return best, replace(self.found[best], remark="; ".join(filter(None, parts)), wanted=self.wanted)
-
-    def _believed(self, level: int) -> Accuracy:
-        """The accuracy of a level. An error far below what coarser levels lead to is believed if a further run shows it
-        to fall on: two runs may see a jump at the same time, which is not the right one.
-        """
-        accuracy = self.levels.accuracy(level, 2 if self._fall is None else 1, reserve=1)
-        coarser = [one for one in self.found if one < level and self.found[one].error]
-        if not coarser or (accuracy.error is None and accuracy.remark != UNSEEN):
-            return accuracy
-        nearest = max(coarser)
-        expected = self._error(nearest) / (self._fall or ASSUMED_FALL) ** (level - nearest)
-        if (accuracy.error or 0.0) >= expected / SURPRISING:
-            return accuracy
-        again = self.levels.accuracy(level, 2, reserve=1)
-        if again.order is not None and not again.remark:
-            return again
-        return replace(again, error=expected, signal=again.signal or self.found[nearest].signal, remark=NOT_FALLING)
 
     @property
     def _good(self) -> list[int]:
@@ -403,7 +428,7 @@ class _Search:
     @property
     def _fall(self) -> float | None:
         """Ratio of the errors of neighbouring levels, if it was observed."""
-        known = [(level, one) for level, one in sorted(self.found.items()) if one.error and one.remark == ""]
+        known = [(level, one) for level, one in sorted(self.found.items()) if one.error and _falls(one)]
         if not known:
             return None
         if len(known) > 1:
@@ -442,6 +467,11 @@ class _Search:
         if levels.setting == "step_size":
             return ceil(-log(max(levels.plan.interval.steps / FEWEST_STEPS, 1.0), 2))
         return ceil(-log(max(LOOSEST / levels.value(0), 1.0), levels.ratio))
+
+
+def _falls(one: Accuracy) -> bool:
+    """True if the error is one that falls with smaller steps."""
+    return not one.remark or one.remark.startswith(LATE)
 
 
 def _rounded(seconds: float) -> str:

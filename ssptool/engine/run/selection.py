@@ -46,6 +46,17 @@ def select(plan: Plan, patterns: Sequence[str]) -> Plan:
     return _showing(plan, inside, shown) if shown else plan
 
 
+def select_first(plan: Plan, patterns: Sequence[str]) -> Plan:
+    """The plan with the signals of `select` recorded, and after them all others that are exchanged."""
+    chosen = select(plan, patterns)
+    others = [number for number, slot in enumerate(plan.recorded) if slot not in chosen.recorded]
+    return replace(
+        chosen,
+        columns=(*chosen.columns, *(plan.columns[number] for number in others)),
+        recorded=(*chosen.recorded, *(plan.recorded[number] for number in others)),
+    )
+
+
 class Route(NamedTuple):
     """Conversion from another signal to the value of a connector."""
 

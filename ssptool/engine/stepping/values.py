@@ -13,7 +13,14 @@ from ssptool.engine.failure import Failure, IntegrationStopped, RunError
 from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats, read_slot, write_slot
 from ssptool.engine.masters.master import CoupledSystem
 from ssptool.engine.planning.events import CLOCK
-from ssptool.engine.planning.fixed_steps import common_step, exactly, fixed_steps, of_one_size, whole_number
+from ssptool.engine.planning.fixed_steps import (
+    bound_to_steps,
+    common_step,
+    exactly,
+    fixed_steps,
+    of_one_size,
+    whole_number,
+)
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.patterns import near_names
 from ssptool.engine.run.selection import Inside
@@ -96,21 +103,18 @@ def check_end(plan: Plan, time: float, now: float) -> None:
     BetweenSteps
     """
     interval, of = plan.interval, {one.name: one.interface for one in plan.instances}
-    rigid = of_one_size(plan.network, of)
-    internal = [one for one in fixed_steps(plan.network, of, plan.settings.step_size) if one.internal]
-    if time == interval.stop or not (rigid or internal):
+    bound = bound_to_steps(plan.network, of, plan.settings.step_size)
+    if time == interval.stop or bound is None:
         return
     start, spacing = exactly(interval.start), exactly(interval.step)
-    if rigid:
-        name, why = rigid[0], "takes steps of one size only (canHandleVariableCommunicationStepSize is not set)"
-    else:
-        name, why = internal[0].component, f"takes multiples of {float(internal[0].size):g} s only"
-        undivided = all(plan.substep_counts.get(one.component, 1) == 1 for one in internal)
-        spacing = common_step(internal, {}) if undivided else spacing
+    internal = [one for one in fixed_steps(plan.network, of, plan.settings.step_size) if one.internal]
+    undivided = all(plan.substep_counts.get(one.component, 1) == 1 for one in internal)
+    if not of_one_size(plan.network, of) and undivided:
+        spacing = common_step(internal, {})
     number = (exactly(time) - start) / spacing
     if whole_number(number) is None:
         near = (float(start + one * spacing) for one in (floor(number), floor(number) + 1))
-        raise BetweenSteps(time, name, why, [one for one in near if now < one <= interval.stop])
+        raise BetweenSteps(time, *bound, [one for one in near if now < one <= interval.stop])
 
 
 class SimulationValues:

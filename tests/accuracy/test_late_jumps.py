@@ -1,0 +1,102 @@
+"""Jumps that runs with steps of several sizes notice at the same point, and all of them late."""
+
+import zipfile
+
+import numpy as np
+import pytest
+
+from ssptool import Trace
+from ssptool.engine.run.accuracy import noticed_jumps, points_before
+from ssptool.engine.trace import Column
+from tests.accuracy.measured import carried_out, true_error, written
+from tests.accuracy.systems import late
+
+FORCE, SPEED, ON = Column("Strike.force", "N"), Column("Motor.speed", "rad/s"), Column("Room.on", type="Boolean")
+STEPS = (0.1, 0.05, 0.025)
+
+
+def runs(*columns):
+    traces = []
+    for h in STEPS:
+        t = np.linspace(0.5, 2.5, round(2 / h) + 1)
+        traces.append(Trace.of(t, [(column, values(t)) for column, values in columns]))
+    return traces
+
+
+@pytest.mark.parametrize("omega", [2.0, 6.0, 20.0])
+def test_what_moves_fast_does_not_jump(omega):
+    assert noticed_jumps(runs((SPEED, lambda t: 700 + 30 * np.cos(omega * t + 0.3))), 0.1) == ()
+
+
+def test_a_jump_on_a_fast_motion_is_found_where_all_runs_notice_it():
+    def force(t):
+        return 40 * np.cos(3 * t) + np.where(t > 1.19, -25.0, 0.0)
+
+    (jump,) = noticed_jumps(runs((SPEED, lambda t: np.sin(3 * t)), (FORCE, force)), 0.1)
+    assert jump.signal == "Strike.force" and jump.time == pytest.approx(1.2)
+
+
+def test_a_jump_that_finer_runs_notice_earlier_shows_in_their_differences():
+    assert noticed_jumps(runs((FORCE, lambda t: np.where(t > 1.12, 25.0, 3.0))), 0.1) == ()
+
+
+def test_the_time_of_a_jump_with_a_row_on_each_side_is_known():
+    traces = []
+    for h in STEPS:
+        t = np.linspace(0.5, 2.5, round(2 / h) + 1)
+        at = round(0.7 / h)
+        t = np.insert(t, at, t[at])
+        values = np.where(np.arange(len(t)) > at, 25.0, 3.0)
+        traces.append(Trace.of(t, [(FORCE, values), (ON, values > 10)]))
+    assert noticed_jumps(traces, 0.1) == ()
+
+
+def test_switches_are_jumps():
+    (jump,) = noticed_jumps(runs((ON, lambda t: t > 1.59)), 0.1)
+    assert jump.signal == "Room.on" and jump.time == pytest.approx(1.6)
+
+
+def test_of_many_jumps_some_from_all_over_the_run_are_looked_into():
+    h = 1e-3
+    t = np.arange(0, 20 + h / 2, h)
+    saw = Trace.of(t, [(FORCE, np.floor(t / 0.02 + 1e-6) % 2 * 7.0)])
+    found = noticed_jumps([saw, saw], h)
+    assert len(found) == 100
+    assert found[0].time < 0.1 and found[-1].time > 19.9
+
+
+def test_points_come_closer_to_a_jump_by_halves():
+    jumps = noticed_jumps(runs((ON, lambda t: t > 1.59)), 0.1)
+    distances = 1.6 - np.array(points_before(jumps, 0.025))
+    assert distances[0] == pytest.approx(0.0125) and distances[-1] < 1e-6
+    assert distances[:-1] / distances[1:] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("when", [1.9019, 1.86365, 1.9019999])
+@pytest.mark.parametrize("ramp", [False, True])
+def test_the_cost_of_the_delay_is_stated(tmp_path, when, ramp):
+    system = late(when, ramp)
+    result = carried_out(system, written(system, tmp_path), accuracy="auto", record=["One.x"])
+    error = true_error(system, result)[0]
+    assert error / 3 <= result.accuracy.error <= 3 * error
+    assert "Strike.force" in result.accuracy.remark
+
+
+def rigid(fmu):
+    """Take from an FMU that it takes steps of any size."""
+    with zipfile.ZipFile(fmu) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    ability = b'canHandleVariableCommunicationStepSize="true"'
+    assert ability in files["modelDescription.xml"]
+    files["modelDescription.xml"] = files["modelDescription.xml"].replace(ability, b"")
+    with zipfile.ZipFile(fmu, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+
+
+def test_where_no_step_can_end_closer_the_delay_is_said_to_be_unknown(tmp_path):
+    system = late(1.9019)
+    folder = written(system, tmp_path)
+    rigid(folder / "resources" / "One.fmu")
+    result = carried_out(system, folder, accuracy="auto")
+    assert {"Strike.force", "One"} <= set(result.accuracy.remark.replace(":", "").split())
