@@ -1,4 +1,5 @@
-"""Read variables and model structure of a model description in linear time, as objects of FMPy's classes.
+"""Read variables and model structure of a model description in linear time, as objects of FMPy's classes; what has no
+reading has been taken out before (`safe_reading`).
 
 FMPy reads the rest of a model description. Its own reader of variables takes ten times as long and skips some
 attributes; its checks run on these objects as on its own.
@@ -170,10 +171,7 @@ def _declared_types(raw: Any, root: etree._Element) -> Mapping[str | None, Any]:
 
 def _completed(variable: RawVariable, types: Mapping[str | None, Any], major: int) -> RawVariable:
     """A variable completed by its declared type and by defaults."""
-    declared = variable.typed.get("declaredType")
-    if declared not in types:
-        variable.refuse(f'has the declaredType "{declared}", which is not defined')
-    variable.declaredType = types[declared]
+    variable.declaredType = types[variable.typed.get("declaredType")]
     if major == 1 and variable.causality == "internal":
         variable.causality = "local"
     if major == 1 and variable.variability == "parameter":
@@ -181,11 +179,7 @@ def _completed(variable: RawVariable, types: Mapping[str | None, Any], major: in
     if not variable.variability:
         variable.variability = _variability(variable) if major >= 3 else "continuous"
     if variable.initial is None and major > 1:
-        defaults = _INITIAL.get(variable.variability, {})
-        if variable.causality not in defaults:
-            both = f'causality="{variable.causality}" and variability="{variable.variability}"'
-            variable.refuse(f"has an illegal combination of {both}")
-        variable.initial = defaults[variable.causality]
+        variable.initial = _INITIAL[variable.variability][variable.causality]
     return variable
 
 
@@ -222,19 +216,13 @@ def _alias(variable: RawVariable, stated: "VariableAlias") -> RawVariable:
 def _resolve_indices(variables: list[RawVariable]) -> None:
     for variable in variables:
         if variable.derivative is not None:
-            index = int(variable.derivative)
-            if not 0 < index <= len(variables):
-                variable.refuse(f"is the derivative of the variable with index {index}, which does not exist")
-            variable.derivative = variables[index - 1]
+            variable.derivative = variables[int(variable.derivative) - 1]
 
 
 def _resolve_references(variables: Iterable[RawVariable], by_reference: Mapping[int, RawVariable]) -> None:
     for variable in variables:
         if variable.derivative is not None:
-            reference = int(variable.derivative)
-            if reference not in by_reference:
-                variable.refuse(f"is the derivative of value reference {reference}, which does not exist")
-            variable.derivative = by_reference[reference]
+            variable.derivative = by_reference[int(variable.derivative)]
         if variable.clocks is not None:
             variable.clocks = [by_reference[int(text)] for text in variable.clocks.split()]
 
@@ -258,8 +246,8 @@ def _read_structure_of_fmi2(raw: Any, root: etree._Element) -> None:
         for node in root.iterfind(f"ModelStructure/{element}/Unknown"):
             stated = node.get("dependencies")
             if stated is not None and stated not in known:
-                known[stated] = [_at_index(raw.modelVariables, text, node) for text in stated.split()]
-            variable = _at_index(raw.modelVariables, node.get("index", ""), node)
+                known[stated] = [raw.modelVariables[int(text) - 1] for text in stated.split()]
+            variable = raw.modelVariables[int(node.get("index", "")) - 1]
             getattr(raw, field).append(_unknown(variable, None if stated is None else known[stated], node))
 
 
@@ -272,14 +260,6 @@ def _read_structure_of_fmi3(raw: Any, root: etree._Element, by_reference: Mappin
                 known[stated] = [by_reference[int(text)] for text in stated.split()]
             variable = by_reference[int(node.get("valueReference", ""))]
             getattr(raw, field).append(_unknown(variable, None if stated is None else known[stated], node))
-
-
-def _at_index(variables: list[RawVariable], text: str, node: etree._Element) -> RawVariable:
-    if not text.isdecimal() or int(text) < 1:
-        raise UnusableXml(
-            f'{MODEL_DESCRIPTION}, line {source_line(node)}: "{text}" is not a variable index (indices count from 1)'
-        )
-    return variables[int(text) - 1]
 
 
 def _unknown(variable: RawVariable, dependencies: list[RawVariable] | None, node: etree._Element) -> Any:

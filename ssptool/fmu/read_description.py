@@ -11,12 +11,11 @@ from functools import cache
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from lxml import etree
 
 from ssptool.documents.generated import fmi1_role
-from ssptool.documents.schema import violations
 from ssptool.errors import abbreviated
 from ssptool.fmu.description import (
     Causality,
@@ -38,6 +37,7 @@ from ssptool.fmu.model_description_xml import (
     unreadable_reason,
 )
 from ssptool.fmu.model_variables import RawVariable, read_model_description
+from ssptool.fmu.safe_reading import DescriptionProblem, of_starts, read_safely
 from ssptool.fmu.units import DisplayUnit, Exponents, PhysicalUnit
 
 
@@ -62,8 +62,9 @@ def read_description(path: Path) -> FmuDescription:
 
 @CachedByContent
 def description_from_xml(content: bytes) -> FmuDescription:
-    """Read a model description from its XML."""
+    """Read a model description from its XML; of flaws the safe reading."""
     root = parse_model_description(content)
+    read_safely(root, _schema(root.get("fmiVersion", "")[:1]))
     return frozen_description(read_model_description(root), root)
 
 
@@ -234,9 +235,9 @@ def _variable(raw: RawVariable) -> Variable:
         initial=raw.initial,
         start=starts[0] if starts else None,
         unit=unit,
-        nominal=1.0 if nominal is None else abs(_number(raw, "nominal", nominal)) or 1.0,
-        minimum=-_INFINITY if minimum is None else _number(raw, "min", minimum),
-        maximum=_INFINITY if maximum is None else _number(raw, "max", maximum),
+        nominal=1.0 if nominal is None else abs(float(nominal)) or 1.0,
+        minimum=-_INFINITY if minimum is None else float(minimum),
+        maximum=_INFINITY if maximum is None else float(maximum),
         relative_quantity=_is_true(raw.typed.get("relativeQuantity"))
         or bool(declared is not None and declared.relativeQuantity),
         shape=(),
@@ -294,13 +295,6 @@ def _quantities(raw: RawVariable) -> tuple[str | None, str | None, str | None, s
     )
 
 
-def _number(raw: RawVariable, attribute: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f'variable "{raw.name}": {attribute}="{text}" is not a number') from None
-
-
 def _start_texts(raw: RawVariable) -> Sequence[str]:
     if raw.starts is not None:
         return raw.starts
@@ -309,20 +303,14 @@ def _start_texts(raw: RawVariable) -> Sequence[str]:
     return (raw.start,) if raw.type in ("String", "Binary") else raw.start.split()
 
 
-def _boolean(text: str) -> bool:
-    if text not in ("true", "false", "1", "0"):
-        raise ValueError(f"{text!r} is not a boolean")
-    return text in ("true", "1")
-
-
 _READERS_BY_TYPE: Mapping[str, Callable[[str], Value]] = MappingProxyType(
     {
         "Float64": float,
         "Float32": float,
-        "Boolean": _boolean,
+        "Boolean": _is_true,
         "String": str,
         "Binary": bytes.fromhex,
-        "Clock": _boolean,
+        "Clock": _is_true,
     }
 )
 
@@ -440,13 +428,6 @@ _IDENTIFIER = rf"{_PART}(?:\.{_PART})*"
 _STRUCTURED_NAME = re.compile(rf"{_IDENTIFIER}|der\({_IDENTIFIER}(?:,\d+)?\)", re.ASCII)
 
 
-class DescriptionProblem(NamedTuple):
-    """A problem of a model description; `line` is 0 without a line."""
-
-    line: int
-    message: str
-
-
 def read_and_check(path: Path) -> FmuDescription:
     """`read_description` that reads the file once, for later `description_problems` as well."""
     description_problems(path)
@@ -477,10 +458,12 @@ def _problems(content: bytes) -> tuple[DescriptionProblem, ...]:
     from fmpy.validation import validate_model_description
 
     root = parse_model_description(content)
-    if violated := violations(root, _schema(root.get("fmiVersion", "")[:1])):
-        return tuple(DescriptionProblem(source_line(node), one.message) for node, one in violated)
+    told, left = read_safely(root, _schema(root.get("fmiVersion", "")[:1]))
+    if left:
+        return tuple(sorted((*told, *left)))
     raw = read_model_description(root)
-    description_from_xml.remember(content, frozen_description(raw, root))
+    description = frozen_description(raw, root)
+    description_from_xml.remember(content, description)
     flat = raw.variableNamingConvention == "flat"
     names = tuple(_illegal_names(raw))
     stated = [variable for variable in raw.modelVariables if not variable.alias]
@@ -493,7 +476,7 @@ def _problems(content: bytes) -> tuple[DescriptionProblem, ...]:
         known = set(found)
         found += [message for message in structural if message not in known]
     more = _dependency_problems(root) if root.get("fmiVersion") == "1.0" else ()
-    return (*names, *map(_problem, found), *more)
+    return (*told, *of_starts(description), *names, *map(_problem, found), *more)
 
 
 def is_structured(name: str) -> bool:

@@ -383,8 +383,9 @@ MOST_SHOWN = 20
 def valid_descriptions(structure: Structure) -> Iterator[Finding]:
     """The model description of an FMU satisfies its schema, and FMI's rules on variables and structure.
 
-    Many tools, ssptool included, can use such an FMU as long as its model description can be read. Results may still be
-    wrong if, for example, a start value or a dependency is missing or wrong.
+    ssptool uses such an FMU: a value that can only mean one thing is read as that (`start="1,5"` as 1.5, `True` as
+    true), an entry that leads nowhere is left out, and the finding says what is assumed. Results may still be wrong if,
+    for example, a start value or a dependency is missing or wrong.
 
     Fix: export the FMU again with a newer version of the tool, or with another tool.
     """

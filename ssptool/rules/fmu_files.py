@@ -12,7 +12,8 @@ from ssptool.fmu.model_description_xml import (
     misnamed_library,
     platforms,
 )
-from ssptool.fmu.read_description import DescriptionProblem, description_problems, read_and_check
+from ssptool.fmu.read_description import description_problems, read_and_check
+from ssptool.fmu.safe_reading import DescriptionProblem
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
 
 
