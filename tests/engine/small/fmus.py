@@ -1,18 +1,25 @@
 """FMUs of a few lines of C, with the functions of FMI 2.0 or 3.0 from small2.c or small3.c around them."""
 
+import hashlib
+import os
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import fmpy
 from fmpy.fmi2 import FMU2Slave
 from fmpy.fmi3 import FMU3Slave
 
+from tests.fmu import building
 from tests.fmu.building import PLATFORM, build_shared, write_missing
 
 _HERE = Path(__file__).parent
+_HEADERS = Path(fmpy.__file__).parent / "c-code"
+_KEPT = _HERE.parents[2] / "build" / "test-libraries"
 _VARIES = 'canHandleVariableCommunicationStepSize="true" '
 _SLAVES = {2: FMU2Slave, 3: FMU3Slave}
 _MEMORY = {
@@ -134,18 +141,36 @@ def make_fmu(
     rest = f"static Status model_step(Instance *s, V *v, double t, double h, Step *a)\n{{\n    {step}\n}}\n"
     (folder / "model.h").write_text(_model([Var("time", "independent"), *every], own, functions))
     (folder / "step.h").write_text(rest)
-    source = _HERE / f"small{version}.c"
-    missing = write_missing(folder / "missing.c", _SLAVES[version])
-    headers = Path(fmpy.__file__).parent / "c-code"
-    flags = ["-w", f"-I{folder}", f"-I{_HERE}", f"-I{headers}", "-DFMI2_OVERRIDE_FUNCTION_PREFIX"]
-    library = build_shared(folder / f"{name}{fmpy.sharedLibraryExtension}", *flags, source, missing, "-lm")
+    library = _compiled(folder, version)
     memory = _MEMORY[version] * saves
     interfaces = _interfaces(name, memory, me, None if cs is None else f"{_VARIES * varies}{cs}")
     with zipfile.ZipFile(path, "w") as archive:
         description = _Description(version, [*every], units, items, experiment).text(name, interfaces)
         archive.writestr("modelDescription.xml", description)
-        archive.write(library, f"binaries/{PLATFORM[version]}/{library.name}")
+        archive.write(library, f"binaries/{PLATFORM[version]}/{name}{fmpy.sharedLibraryExtension}")
     return path
+
+
+def _compiled(folder: Path, version: int) -> Path:
+    """The library of the model in a folder. Many tests have the same model: it is compiled once and kept."""
+    content = b"\0".join(file.read_bytes() for file in (folder / "model.h", folder / "step.h"))
+    kept = _KEPT / f"{hashlib.sha256(content + _around_models(version)).hexdigest()}{fmpy.sharedLibraryExtension}"
+    if not kept.exists():
+        _KEPT.mkdir(parents=True, exist_ok=True)
+        missing = write_missing(folder / "missing.c", _SLAVES[version])
+        flags = ["-w", "-O0", f"-I{folder}", f"-I{_HERE}", f"-I{_HEADERS}", "-DFMI2_OVERRIDE_FUNCTION_PREFIX"]
+        with TemporaryDirectory(dir=_KEPT) as place:  # others may build the same
+            made = build_shared(Path(place, kept.name), *flags, _HERE / f"small{version}.c", missing, "-lm")
+            made.replace(kept)
+    return kept
+
+
+@cache
+def _around_models(version: int) -> bytes:
+    """All that a library is made from beside its model."""
+    code = [*sorted(_HERE.glob("*.[ch]")), Path(__file__), Path(building.__file__)]
+    compiler = os.environ.get("CC", "cc")
+    return b"\0".join(file.read_bytes() for file in code) + f"{version} {compiler} {fmpy.__version__}".encode()
 
 
 def _interfaces(name: str, memory: str, me: str | None, cs: str | None) -> str:
