@@ -78,7 +78,7 @@ types-%: $(VENV)/.ready-dev
 sanitize: build/models/.ready $(VENV)/.ready-dev  ## the tests of the kernel and of exported FMUs under address and undefined-behaviour sanitizers
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/sanitize -G Ninja -DSSPTOOL_SANITIZE=ON \
 	    -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >/dev/null
-	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/sanitize -j2
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/sanitize -j2 --target _kernel runtime
 	SSPTOOL_KERNEL="$$(ls $(CURDIR)/build/sanitize/_kernel*.so)" \
 	    LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \

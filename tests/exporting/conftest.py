@@ -1,6 +1,7 @@
 """Exported systems: the FMUs of the example systems must be there."""
 
 import os
+import zlib
 from pathlib import Path
 from zlib import crc32
 
@@ -42,6 +43,8 @@ def runtime():
         if other := os.environ.get("SSPTOOL_RUNTIME"):
             own, library = own_platform(), package.runtime_library
             patch.setattr(package, "runtime_library", lambda one: Path(other) if one == own else library(one))
+            # It is fifty times as large as the usual one: to pack it well took longer than most tests.
+            patch.setattr(zlib, "Z_DEFAULT_COMPRESSION", zlib.Z_BEST_SPEED)
         yield
 
 
