@@ -69,6 +69,10 @@ GUESS = 1e-3
 """Macro step where nothing is stated that would tell its size [s]."""
 
 GUESSED = "a guess: neither the system nor its FMUs state a step size or a stop time"
+ALONE = 1.0
+"""Duration of the run of a single FMU that states none [s]."""
+
+OF_ONE_FMU = f"the FMU states none, so that its run takes {ALONE:g} s"
 OF_ROWS = "a thousandth of the interval; it is the distance of rows only, the integrator chooses its own steps"
 
 
@@ -134,11 +138,17 @@ def choose_interval(network: Network, settings: Settings, of: Mapping[str, Inter
         Choice("step_size", f"{interval.step:g} s", step_reason, step_place),
     )
     substeps, more = _substeps(network, settings, of, fixed, interval.step)
-    return Stretch(interval, substeps, (*choices, *more), tuple(_notes(interval.step, step_reason)))
+    return Stretch(interval, substeps, (*choices, *more), tuple(_notes(interval, step_reason, stop_reason, stop_place)))
 
 
-def _notes(step: float, reason: str) -> Iterator[str]:
-    if reason.startswith(GUESSED):
+def _notes(interval: Interval, step_reason: str, stop_reason: str, stop_place: str) -> Iterator[str]:
+    step = interval.step
+    if stop_reason == OF_ONE_FMU:
+        yield f"the run ends at {interval.stop:g} s, as the FMU states no stop time; choose one with --stop-time"
+    if not interval.steps and stop_reason != ASKED:
+        stated = ", ".join(filter(None, (stop_reason, stop_place)))
+        yield f"nothing is simulated: the run ends at {interval.stop:g} s, where it begins ({stated}); use --stop-time"
+    if step_reason.startswith(GUESSED):
         yield f"the step size of {step:g} s is a guess; compare the results with those of --step-size {step / 2:g}"
 
 
@@ -165,6 +175,8 @@ def _stop(network: Network, settings: Settings) -> tuple[float, str, str]:
     if found := [(time, one) for time, one in stated if time is not None]:
         time, component = max(found, key=lambda each: each[0])
         return time, *_of_fmu(component, "the latest" if len({time for time, _ in found}) > 1 else "")
+    if len(network.components) == 1 and not network.tables:
+        return start_time(network, settings)[0] + ALONE, OF_ONE_FMU, ""
     raise WrongValue(
         "no stop time: neither the system nor its FMUs state one in a DefaultExperiment; give one (--stop-time)"
     )
