@@ -14,6 +14,9 @@ CXX_SOURCES := $(shell find ssptool systems tests benchmarks -name '*.c' -o -nam
 PIP_OPTIONS ?=
 BUILD := 'scikit-build-core>=0.11' 'nanobind>=2.4' 'nlohmann-json>=3.12' 'cmake>=3.25' 'ninja>=1.11'
 
+# Many tests start Python again: compiled modules are kept, even where the environment says otherwise.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -53,10 +56,10 @@ run: build/models/.ready  ## run the dual-mass oscillator; results and plot go t
 	mkdir -p results
 	$(BIN)/ssptool run $(SYSTEM) --output results/dual_mass_oscillator.csv --plot results/dual_mass_oscillator.png
 
-# `logical` counts threads of cores, where `auto` counts cores. Many tests start Python again: compiled modules are kept,
-# even where the environment says otherwise. Without SEED the order is that of the files: the same in each run.
+# `logical` counts threads of cores, where `auto` counts cores. Without SEED the order is that of the files: the same in
+# each run.
 test: build/models/.ready $(VENV)/.ready-dev  ## the tests, in parallel; ALL=1 includes those marked slow
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n logical --dist worksteal $(if $(ALL),,-m "not slow") \
+	$(BIN)/python -m pytest -n logical --dist worksteal $(if $(ALL),,-m "not slow") \
 	    $(if $(SEED),-p randomly --randomly-seed=$(SEED))
 
 test-order:  ## the tests in a random order, whose seed is printed first; SEED=N repeats it
@@ -73,12 +76,16 @@ types: $(addprefix types-,linux win32 darwin)  ## mypy --strict, for Linux, Wind
 types-%: $(VENV)/.ready-dev
 	$(BIN)/mypy --platform $* --cache-dir build/mypy-$* $(if $(filter linux,$*),,--no-warn-unreachable)
 
-# The sanitized kernel takes the place of the installed one; Python itself is not built with sanitizers and "leaks", and
-# ecos, which runs exported FMUs, frees some memory as what it is not.
-sanitize: build/models/.ready $(VENV)/.ready-dev  ## the tests of the kernel and of exported FMUs under address and undefined-behaviour sanitizers
+# .ci/run begins with it as soon as the packages are there that it needs.
+sanitized:
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/sanitize -G Ninja -DSSPTOOL_SANITIZE=ON \
 	    -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >/dev/null
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/sanitize -j2 --target _kernel runtime
+
+# The sanitized kernel takes the place of the installed one; Python itself is not built with sanitizers and "leaks", and
+# ecos, which runs exported FMUs, frees some memory as what it is not.
+sanitize: build/models/.ready $(VENV)/.ready-dev  ## the tests of the kernel and of exported FMUs under address and undefined-behaviour sanitizers
+	$(MAKE) sanitized
 	SSPTOOL_KERNEL="$$(ls $(CURDIR)/build/sanitize/_kernel*.so)" \
 	    LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so)" \
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
@@ -184,4 +191,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test test-order verify cross-check qualify qualify-check figures lint types audit bench docs fuzz leaks cross wheels wheels-check site man pins freeze format clean sanitize
+.PHONY: help setup run test test-order verify cross-check qualify qualify-check figures lint types audit bench docs fuzz leaks cross wheels wheels-check site man pins freeze format clean sanitize sanitized

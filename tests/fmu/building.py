@@ -7,6 +7,8 @@ from pathlib import Path
 
 import fmpy
 
+from tests.cmake_build import for_compilers
+
 PLATFORM = {1: fmpy.platform, 2: fmpy.platform, 3: fmpy.platform_tuple}
 _NOTHING_TO_DO = ("SetupExperiment", "EnterInitializationMode", "ExitInitializationMode", "Terminate", "FreeInstance")
 
@@ -32,7 +34,7 @@ def build_shared(library: Path, *sources: Path | str) -> Path:
     compiler = shutil.which(os.environ.get("CC", "cc"))
     assert compiler, "a C compiler is needed to build the FMU that these tests use"
     flags = ["-std=c11", "-O1", "-g", "-Wall", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, *sources, "-o", library], check=True)
+    subprocess.run([compiler, *flags, *sources, "-o", library], env=for_compilers(), check=True)
     return library
 
 

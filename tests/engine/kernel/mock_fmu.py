@@ -10,6 +10,7 @@ from ctypes import c_double, c_int32, c_uint32, c_void_p
 from pathlib import Path
 
 from ssptool.engine.kernel.interface import FUNCTIONS, InstanceTable, Kernel
+from tests.cmake_build import for_compilers
 
 WIDTH = 4
 FIRST_OUTPUT = 10
@@ -74,7 +75,7 @@ def build_shared(folder: Path, name: str) -> ctypes.CDLL:
     # Memory errors inside the component would otherwise go unseen when the kernel is sanitized.
     sanitizers = ["-fsanitize=address,undefined"] if "SSPTOOL_KERNEL" in os.environ else []
     flags = ["-std=c11", "-O1", "-g", "-Wall", "-shared", "-fPIC", "-ffp-contract=off", *sanitizers]
-    subprocess.run([compiler, *flags, source, "-o", library], check=True)
+    subprocess.run([compiler, *flags, source, "-o", library], env=for_compilers(), check=True)
     return ctypes.CDLL(str(library))
 
 
