@@ -1,7 +1,6 @@
 """Signs of steps that are too large: in runs that are wrong, and none in runs that are right."""
 
 import json
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -142,24 +141,6 @@ def test_little_energy_is_not_told(tmp_path):
     assert ssptool.simulate(system, step_size=0.0002, stop_time=1.0, isolated=False).warnings == ()
     off = ssptool.simulate(system, step_size=0.01, stop_time=5.0, isolated=False, warnings="off")
     assert off.warnings == ()
-
-
-@pytest.mark.parametrize("other", [5.0, 3.0])
-def test_two_values_of_one_variable_are_told(tmp_path, other):
-    """`a` and `b` have one value reference."""
-    variables = (Var("y", "output", needs=[]), Var("a", "parameter", start=2.0), Var("b", "parameter", start=2.0))
-    fmu = make_fmu(tmp_path / "S.fmu", variables, me=None, calc="v->y = v->a;")
-    with zipfile.ZipFile(fmu) as archive:
-        entries = {name: archive.read(name) for name in archive.namelist()}
-    description = entries["modelDescription.xml"].decode()
-    entries["modelDescription.xml"] = description.replace('"b" valueReference="3"', '"b" valueReference="2"').encode()
-    with zipfile.ZipFile(fmu, "w") as archive:
-        for name, content in entries.items():
-            archive.writestr(name, content)
-    values = {"S.a": 3.0, "S.b": other}
-    result = ssptool.simulate(fmu, start_values=values, step_size=0.1, stop_time=1.0, isolated=False, keep=True)
-    assert result.trace["S.y"][0] == other
-    assert [(one.code, one.signal) for one in result.warnings] == [("RUN-108", "S.b")] * (other != 3.0)
 
 
 def test_values_that_are_not_finite_or_do_not_change_have_no_signs():

@@ -1,6 +1,6 @@
 """Unsupported features of a network, refused by name; connections of parameters, settled before the first step."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from ssptool.engine.planning.events import every_port
 from ssptool.fmu.description import FmuDescription, Variable, element_names, unsupported_of_fmi1
 from ssptool.network.connectors import settable
 from ssptool.network.conversion import Relation, relation
-from ssptool.network.network import FlatComponent, Network, Port, Signal, Wire
+from ssptool.network.network import Assignment, FlatComponent, Network, Port, Signal, Wire
 
 GIVEN = frozenset({"parameter", "structuralParameter"})
 """Kinds of connectors of the system whose values are known: they were given to what they lead to (SSP 2.0 §5.2.3)."""
@@ -122,6 +122,7 @@ def _problems(network: Network) -> Iterator[Unsupported]:
         yield from _component(component)
     yield from _wires(network)
     yield from _assignments(network)
+    yield from _aliases(network)
 
 
 def _component(component: FlatComponent) -> Iterator[Unsupported]:
@@ -181,6 +182,35 @@ def _beside(component: FlatComponent, given: Variable, network: Network) -> Iter
                 f"give all elements of {component.name}.{given.array} values",
             )
             return
+
+
+def _aliases(network: Network) -> Iterator[Unsupported]:
+    """Names of one variable of an FMU that get different values: it would have that of the last."""
+    connected = dict.fromkeys(wire.destination for wire in network.wires)
+    known: dict[tuple[str, str, int, int], Signal] = {}
+    for signal in (*connected, *network.assignments):
+        component = network.components.get(signal.component)
+        variable = component.description.variables.get(signal.variable) if component else None
+        if variable is None or variable.negated:
+            continue
+        other = known.setdefault((signal.component, variable.type, variable.reference, variable.element), signal)
+        given = [network.assignments.get(one) for one in (other, signal)]
+        if other == signal or (other not in connected and _same(given)):
+            continue
+        told = (
+            f"{one} is {'connected' if one in connected else f'set to {network.assignments[one].value!r}'}"
+            for one in (other, signal)
+        )
+        yield Unsupported(
+            f"{other} and {signal}",
+            f"both are one variable of the FMU (value reference {variable.reference}), but {' and '.join(told)}",
+            "connect or set one of them",
+        )
+
+
+def _same(given: Sequence[Assignment | None]) -> bool:
+    values = [None if one is None else one.value for one in given]
+    return None not in values and values[0] == values[1]
 
 
 def _wires(network: Network) -> Iterator[Unsupported]:

@@ -55,8 +55,8 @@ class RunWarning:
     ----------
     code
         `RUN-101` (ringing), `RUN-102` (few steps per period), `RUN-103` (switches close together), `RUN-104` (lost
-        rows of an input table), `RUN-105` (undeclared feedthrough), `RUN-106` (jumps of held inputs), `RUN-107`
-        (energy created at a power bond) or `RUN-108` (one variable set to two values).
+        rows of an input table), `RUN-105` (undeclared feedthrough), `RUN-106` (jumps of held inputs) or `RUN-107`
+        (energy created at a power bond).
     signal, time
         The signal, and when it shows first, or most [s].
     size
@@ -80,7 +80,7 @@ def warnings_of(plan: Plan, trace: Trace | None, steps: int) -> tuple[RunWarning
     """Warnings on a run with this number of macro steps, one of each code: of the signal where it is worst."""
     if plan.settings.warnings is WarningsName.OFF:
         return ()
-    found = [*_in_trace(plan, trace, steps), *_lost_rows(plan), *_undeclared(plan), *_aliases(plan)]
+    found = [*_in_trace(plan, trace, steps), *_lost_rows(plan), *_undeclared(plan)]
     worst: dict[str, RunWarning] = {}
     for one in found:
         if one.code not in worst or _badness(one) > _badness(worst[one.code]):
@@ -119,28 +119,6 @@ def _undeclared(plan: Plan) -> Iterator[RunWarning]:
         f"outputs change with inputs at the same instant, which the model descriptions deny: {abbreviated(told)}; the "
         "run counts with it; correct the dependencies in ModelStructure",
     )
-
-
-def _aliases(plan: Plan) -> Iterator[RunWarning]:
-    """Names of one variable of an FMU that are set to different values: it has that of the last."""
-    for one in plan.instances:
-        variables = one.description.variables
-        known: dict[tuple[str, int, int], str] = {}
-        for name, value in one.starts.items():
-            variable = variables[name]
-            if variable.negated:
-                continue
-            other = known.setdefault((variable.type, variable.reference, variable.element), name)
-            if one.starts[other] != value:
-                yield RunWarning(
-                    "RUN-108",
-                    f"{one.name}.{name}",
-                    plan.interval.start,
-                    2,
-                    f"{one.name}.{other} is set to {one.starts[other]!r} and {one.name}.{name} to {value!r}, but both "
-                    f"are one variable of the FMU (value reference {variable.reference}), which has the last value: "
-                    "set one of them",
-                )
 
 
 def _in_trace(plan: Plan, trace: Trace | None, steps: int) -> Iterator[RunWarning]:
