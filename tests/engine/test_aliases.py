@@ -1,6 +1,5 @@
 """Two names of one variable of an FMU: one value reference has one value."""
 
-import re
 import zipfile
 
 import pytest
