@@ -378,6 +378,11 @@ class Network:
         """Connectors of type Clock of the root system itself."""
         return frozenset(port.signal for port in self.ports if port.type == "Clock")
 
+    def in_the_only_component(self, name: str) -> str:
+        """The full name that a name without component can only mean; the same name if there are several components."""
+        only = [one for one in self.components if not self.tables and not self.missing]
+        return f"{only[0]}.{name}" if len(only) == 1 else name
+
     def variable(self, signal: Signal) -> Variable:
         """The variable of a signal in the FMU of its component."""
         return self.components[signal.component].description.variables[signal.variable]

@@ -270,7 +270,7 @@ class Parameterization:
         document = Document(str(file), read_bytes(absolute(FilePath(file))))
         giver = ValueSource(Priority.FILE, position=Position(str(file)))
         for given in read_set(document.root_as(ssv.ParameterSet), self._tree, "given by --parameters", StepKind.GIVEN):
-            self._apply(given, (), None, giver)
+            self._apply(given, self._targets.scope(given.full_name), None, giver)
 
     def apply_start_values(self, start_values: Mapping[str, str]) -> None:
         """Apply start values: full names and values as text.
@@ -283,19 +283,20 @@ class Parameterization:
             The text is not a value of the type, or is outside the FMU's min and max, or the variable cannot be set.
         """
         for name, text in start_values.items():
-            targets, shapes = self._targets.named(name, ()), self._targets.shapes(name, ())
+            path = self._targets.scope(name)
+            targets, shapes = self._targets.named(name, path), self._targets.shapes(name, path)
             if not targets and not shapes:
                 near = similar_names(name, self._targets.names())
                 raise UnknownVariable(name, near, self._targets.why_unknown(name))
             for target in targets:
                 self._override(name, text, target)
             for shape in dict.fromkeys(shapes):
-                self._override_array(name, text, shape)
+                self._override_array(name, text, shape, path)
 
     def apply_sizes(self, start_values: Mapping[str, str]) -> None:
         """Apply integer start values, some of which size arrays."""
         for name, text in start_values.items():
-            for target in self._targets.named(name, ()):
+            for target in self._targets.named(name, self._targets.scope(name)):
                 if target.settable and is_integer(target.type):
                     self._override(name, text, target)
 
@@ -307,7 +308,7 @@ class Parameterization:
         step = ProvenanceStep(StepKind.OVERRIDE, COMMAND_LINE, name, value, detail or f"{name}={text}", unit)
         self._claim(ValueSource(Priority.COMMAND_LINE), target, Assignment(target.signal, value, unit, (step,)))
 
-    def _override_array(self, name: str, text: str, shape: Shape) -> None:
+    def _override_array(self, name: str, text: str, shape: Shape, path: ElementPath) -> None:
         """Set all elements; values are separated by white space, texts with white space are in quotes."""
         names = element_names(name, shape)
         texts = split_values(name, text)
@@ -316,7 +317,7 @@ class Parameterization:
                 name, text, f"{counted(len(names), 'value')} for {shape_text(shape)}, separated by blanks"
             )
         for element, own in zip(names, texts, strict=True):
-            for target in self._targets.named(element, ()):
+            for target in self._targets.named(element, path):
                 self._override(element, own, target, f"{name}={text}" if len(names) <= _SHOWN else "")
 
     @cached_property

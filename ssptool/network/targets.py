@@ -107,6 +107,7 @@ class Targets:
         self._components: dict[str, list[ComponentPlace]] = defaultdict(list)
         self._connectors: dict[str, list[SystemTarget]] = defaultdict(list)
         self._arrays: dict[str, list[tuple[ConnectorKey, Shape]]] = defaultdict(list)
+        self._paths = [*(place.path for place in tree.components), *(place.path for place in tree.missing)]
         for place in tree.components:
             self._components[dotted(place.path)].append(place)
         for key, shape in wiring.shapes.items():
@@ -121,6 +122,14 @@ class Targets:
                 is_element = connector.array is not None
                 target = SystemTarget(key, kind, connector.items, connector.unit, position, is_element=is_element)
                 self._connectors[str(target)].append(target)
+
+    def scope(self, name: str) -> ElementPath:
+        """The element that a name from outside is relative to: the root, or if that has only one component, and the
+        name means nothing else, this component.
+        """
+        if len(self._paths) > 1 or self.named(name, ()) or self.shapes(name, ()):
+            return ()
+        return next(iter(self._paths), ())
 
     def named(self, name: str, path: ElementPath) -> list[NamedTarget]:
         """All targets called `name`, relative to the element at `path`."""

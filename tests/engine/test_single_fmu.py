@@ -4,6 +4,7 @@ import pytest
 
 import ssptool
 from tests.engine.small.fmus import Var, make_fmu
+from tests.engine.systems import write_system
 
 FALL = [Var("speed", "state", start=3.0), Var("der_speed", "der", of="speed"), Var("v", "output", needs=["speed"])]
 
@@ -45,3 +46,50 @@ def test_a_stated_stop_time_at_the_start_is_a_note_with_its_line(fmu):
     assert len(result.t) == 1
     (note,) = [one for one in result.notes if "--stop-time" in one]
     assert "modelDescription.xml:" in note
+
+
+GAIN = [Var("y", "output", needs=["u", "k"]), Var("u", "input", start=1.0), Var("k", "parameter", start=2.0)]
+VALUES = """<ssv:ParameterSet version="1.0" name="v"
+    xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues">
+  <ssv:Parameters><ssv:Parameter name="{}"><ssv:Real value="5"/></ssv:Parameter></ssv:Parameters>
+</ssv:ParameterSet>
+"""
+
+
+@pytest.fixture
+def gain(tmp_path):
+    return make_fmu(tmp_path / "Gain.fmu", GAIN, me=None, calc="v->y = v->k * v->u + 3;")
+
+
+@pytest.mark.parametrize("prefix", ["", "Gain."])
+def test_its_variables_have_their_own_names_everywhere(tmp_path, gain, prefix):
+    """y = k u + 3"""
+    (tmp_path / "v.ssv").write_text(VALUES.format(f"{prefix}k"))
+    (tmp_path / "u.csv").write_text(f"time,{prefix}u\n0,4\n1,4\n")
+    settings = {"stop_time": 1, "step_size": 0.25, "record": f"{prefix}y", "output": None}
+    for given, expected in [
+        ({"start_values": {f"{prefix}k": 7}}, 7 * 1 + 3),
+        ({"parameters": tmp_path / "v.ssv"}, 5 * 1 + 3),
+        ({"inputs": {f"{prefix}u": 4}}, 2 * 4 + 3),
+        ({"inputs": tmp_path / "u.csv"}, 2 * 4 + 3),
+        ({"scenario": ssptool.Scenario((ssptool.Event(0.5, f"{prefix}u", "override", 9.0),))}, 2 * 9 + 3),
+    ]:
+        result = ssptool.simulate(gain, **settings, **given)
+        assert result.trace.signals == ("Gain.y",)
+        assert result["Gain.y"][-1] == expected
+    with ssptool.Simulation(gain, stop_time=1, step_size=0.25) as simulation:
+        simulation.set(f"{prefix}u", 6.0)
+        simulation.step()
+        assert simulation.get(f"{prefix}y") == 2 * 6 + 3
+
+
+@pytest.mark.parametrize("given", [{"start_values": {"q": 1}}, {"record": "q"}, {"inputs": {"q": 1}}])
+def test_a_name_that_it_has_not_is_refused_by_this_name(gain, given):
+    with pytest.raises((ValueError, LookupError), match=r"\bq\b"):
+        ssptool.simulate(gain, stop_time=1, step_size=0.25, output=None, **given)
+
+
+def test_in_a_system_of_two_a_name_needs_its_component(tmp_path, gain):
+    system = write_system(tmp_path / "system", tmp_path, {"A": "Gain", "B": "Gain"}, [("A.y", "B.u")], 1)
+    with pytest.raises(LookupError, match=r"A\.k or B\.k"):
+        ssptool.simulate(system, stop_time=1, step_size=0.25, output=None, start_values={"k": 1})

@@ -97,6 +97,7 @@ class Inside:
     def chosen(self, patterns: Sequence[str]) -> tuple[list[int], list[Signal]]:
         """The columns of the plan, by number, and the signals inside that patterns fit. Raises NothingMatches."""
         names = [column.signal for column in self._plan.columns]
+        patterns = [self._full(pattern, names) for pattern in patterns]
         if set(patterns).issubset(names):
             return [number for number, name in enumerate(names) if name in patterns], []
         check_patterns(patterns, [*names, *self.names, *self.arrays], RECORDABLE)
@@ -106,6 +107,13 @@ class Inside:
         shown = set(chain.from_iterable(self._fitting(pattern, names) for pattern in patterns))
         known = zip(self.signals, self.names, strict=True)
         return exchanged, [signal for signal, name in known if name in shown or fits_any(wholes, name)]
+
+    def _full(self, pattern: str, exchanged: Sequence[str]) -> str:
+        """The pattern; for one that fits nothing, that of full names in a system of one component."""
+        only = self._plan.network.in_the_only_component(pattern)
+        if only == pattern or any(fits(pattern, name) for name in (*exchanged, *self.names, *self.arrays)):
+            return pattern
+        return only if any(fits(only, name) for name in (*exchanged, *self.names, *self.arrays)) else pattern
 
     def _fitting(self, pattern: str, exchanged: Iterable[str]) -> Iterator[str]:
         """Names inside that a pattern fits: if anything varies that it fits, no parameters and constants but itself."""

@@ -136,17 +136,20 @@ class SimulationValues:
         ------
         UnknownName
         """
-        parts = name.split(".")
-        for place in range(len(parts) - 1, -1, -1):
-            signal = Signal(".".join(parts[:place]), ".".join(parts[place:]))
-            component = self._plan.network.components.get(signal.component)
-            known = component.description.variables if component else ()
-            if signal in self._slots or signal in self._arrays or signal.variable in known:
-                return signal
-            if signal in self._inside.connectors:
-                return signal
+        for full in dict.fromkeys((name, self._plan.network.in_the_only_component(name))):
+            parts = full.split(".")
+            for place in range(len(parts) - 1, -1, -1):
+                signal = Signal(".".join(parts[:place]), ".".join(parts[place:]))
+                if self._is_known(signal):
+                    return signal
         names = [*map(str, self._slots), *self._inside.names]
         raise UnknownSignalOrParameter(name, near_names(name, names))
+
+    def _is_known(self, signal: Signal) -> bool:
+        component = self._plan.network.components.get(signal.component)
+        variables = component.description.variables if component else ()
+        exchanged = signal in self._slots or signal in self._arrays or signal in self._inside.connectors
+        return exchanged or signal.variable in variables
 
     # -- reading ---------------------------------------------------------------------------------------------
 

@@ -128,7 +128,7 @@ class _Resolution:
         self.findings.append(DataFinding(source, line, column, message))
 
     def _target(self, source: str, line: int, name: str) -> Target | None:
-        target = self.targets.get(name)
+        target = self.targets.get(name) or self.targets.get(self.network.in_the_only_component(name))
         if target is None:
             self._find(source, line, name, why_not(self.network, name, self.targets))
         elif name in self.sources:

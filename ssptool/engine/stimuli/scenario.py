@@ -120,8 +120,9 @@ class _Resolution:
         self.connected = {wire.destination for wire in network.wires}
 
     def add(self, name: str, events: tuple[Event, ...]) -> None:
-        port = self.ports.get(name)
-        signal = port.signal if port is not None else self._variable(name)
+        only = self.network.in_the_only_component(name)
+        port = self.ports.get(name) or self.ports.get(only)
+        signal = port.signal if port is not None else self._variable(name) or self._variable(only)
         if signal is None:
             near = similar_names(name, tuple(self._names()))
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
