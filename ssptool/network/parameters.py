@@ -17,7 +17,7 @@ from ssptool.documents.element import Element
 from ssptool.documents.foreign_files import read_bytes
 from ssptool.documents.storage import MissingEntry
 from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
-from ssptool.errors import counted, similar_names
+from ssptool.errors import WrongValue, abbreviated, counted, similar_names
 from ssptool.fmu.description import Shape, Value, element_names, shape_text
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
 from ssptool.fmu.units import PhysicalUnit, named
@@ -266,11 +266,25 @@ class Parameterization:
                 self._apply(given, bound.path, entry, giver)
 
     def apply_file(self, file: FilePath | str) -> None:
-        """A parameter set from outside the archive, as if bound last to the root system."""
+        """A parameter set from outside the archive, as if bound last to the root system.
+
+        Raises
+        ------
+        WrongValue
+            None of its parameters is one of the system.
+        """
         document = Document(str(file), read_bytes(absolute(FilePath(file))))
         giver = ValueSource(Priority.FILE, position=Position(str(file)))
-        for given in read_set(document.root_as(ssv.ParameterSet), self._tree, "given by --parameters", StepKind.GIVEN):
+        parameters = list(
+            read_set(document.root_as(ssv.ParameterSet), self._tree, "given by --parameters", StepKind.GIVEN)
+        )
+        for given in parameters:
             self._apply(given, self._targets.scope(given.full_name), None, giver)
+        if parameters and not any(one.position in self._matched for one in parameters):
+            names = [one.full_name for one in parameters]
+            near = self._targets.similar(names[0])
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise WrongValue(f"{file}: the system has no variable that is called {abbreviated(names)}{hint}")
 
     def apply_start_values(self, start_values: Mapping[str, str]) -> None:
         """Apply start values: full names and values as text.
@@ -286,8 +300,7 @@ class Parameterization:
             path = self._targets.scope(name)
             targets, shapes = self._targets.named(name, path), self._targets.shapes(name, path)
             if not targets and not shapes:
-                near = similar_names(name, self._targets.names())
-                raise UnknownVariable(name, near, self._targets.why_unknown(name))
+                raise UnknownVariable(name, self._targets.similar(name), self._targets.why_unknown(name))
             for target in targets:
                 self._override(name, text, target)
             for shape in dict.fromkeys(shapes):

@@ -10,7 +10,7 @@ from math import inf
 from typing import TypeAlias, TypeVar
 
 from ssptool.documents.diagnostics import Position
-from ssptool.errors import WrongUsage
+from ssptool.errors import WrongUsage, similar_names
 from ssptool.fmu.description import Shape, Variable
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.connectors import ConnectorKey, settable, unit_of
@@ -107,7 +107,8 @@ class Targets:
         self._components: dict[str, list[ComponentPlace]] = defaultdict(list)
         self._connectors: dict[str, list[SystemTarget]] = defaultdict(list)
         self._arrays: dict[str, list[tuple[ConnectorKey, Shape]]] = defaultdict(list)
-        self._paths = [*(place.path for place in tree.components), *(place.path for place in tree.missing)]
+        paths = [*(place.path for place in tree.components), *(place.path for place in tree.missing)]
+        self._only: ElementPath = paths[0] if len(paths) == 1 else ()
         for place in tree.components:
             self._components[dotted(place.path)].append(place)
         for key, shape in wiring.shapes.items():
@@ -127,9 +128,11 @@ class Targets:
         """The element that a name from outside is relative to: the root, or if that has only one component, and the
         name means nothing else, this component.
         """
-        if len(self._paths) > 1 or self.named(name, ()) or self.shapes(name, ()):
-            return ()
-        return next(iter(self._paths), ())
+        return () if not self._only or self.named(name, ()) or self.shapes(name, ()) else self._only
+
+    def similar(self, name: str) -> tuple[str, ...]:
+        """Names that are like one that is none of them."""
+        return similar_names(".".join((*self._only, name)), self.names())
 
     def named(self, name: str, path: ElementPath) -> list[NamedTarget]:
         """All targets called `name`, relative to the element at `path`."""

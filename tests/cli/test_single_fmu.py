@@ -96,9 +96,17 @@ def test_an_fmu_is_never_edited(ssptool):
     assert SYSTEM1.read_bytes() == before
 
 
-def test_a_name_without_the_component_is_refused_with_the_full_one(ssptool):
-    status, _, err = ssptool("run", SYSTEM1, "--set", "k1=3")
-    assert status == 2 and "did you mean System1.k1?" in err
+def test_a_name_without_the_component_is_that_of_its_variable(ssptool, tmp_path):
+    for name in ("k1", "System1.k1"):
+        status, _, _ = ssptool("run", SYSTEM1, "--set", f"{name}=3", "--record", name, "--output", f"{name}.csv")
+        assert status == 0
+    short, full = ((tmp_path / f"{name}.csv").read_text() for name in ("k1", "System1.k1"))
+    assert short == full and ",3" in short.splitlines()[1]
+
+
+def test_a_name_that_is_none_is_refused_with_a_similar_one(ssptool):
+    status, _, err = ssptool("run", SYSTEM1, "--set", "k11=3")
+    assert status == 2 and "did you mean System1.k1" in err
 
 
 def test_an_fmu_whose_model_description_is_no_xml_is_a_finding(ssptool, tmp_path):

@@ -93,3 +93,10 @@ def test_in_a_system_of_two_a_name_needs_its_component(tmp_path, gain):
     system = write_system(tmp_path / "system", tmp_path, {"A": "Gain", "B": "Gain"}, [("A.y", "B.u")], 1)
     with pytest.raises(LookupError, match=r"A\.k or B\.k"):
         ssptool.simulate(system, stop_time=1, step_size=0.25, output=None, start_values={"k": 1})
+
+
+def test_a_parameter_set_of_which_nothing_applies_is_refused(tmp_path, gain):
+    system = write_system(tmp_path / "system", tmp_path, {"A": "Gain", "B": "Gain"}, [("A.y", "B.u")], 1)
+    (tmp_path / "v.ssv").write_text(VALUES.format("k"))
+    with pytest.raises(ValueError, match=r"v\.ssv.*\bk\b.*A\.k"):
+        ssptool.simulate(system, stop_time=1, output=None, parameters=tmp_path / "v.ssv")
