@@ -99,15 +99,24 @@ def known_version(file: File) -> Iterator[Finding]:
     """The attribute `version` of the root element is exactly 1.0 or 2.0.
 
     The namespaces are the same in all versions, so only this attribute tells which rules apply. It has no patch number
-    and no suffix, although the schema of SSP 1.0 accepts some.
+    and no suffix, although the schema of SSP 1.0 accepts some. A later version, or a draft of one, is not read as 2.0.
 
-    Fix: write `version="1.0"` or `version="2.0"`.
+    Fix: write `version="1.0"` or `version="2.0"`; export a file of a later version as 2.0.
     """
     root = _root(file)
-    if _is_expected(file) and file.version not in VERSIONS:
+    if _is_expected(file) and _is_newer(file.version):
+        message = f"the version is '{file.version}', which is newer than 2.0, the newest one that ssptool knows"
+        yield Finding(root, message, "export the file as version 2.0", "version")
+    elif _is_expected(file) and file.version not in VERSIONS:
         found = f"'{file.version}'" if "version" in root.attrib else "missing"
         advice = 'write version="1.0", or version="2.0" if the file uses features of 2.0'
         yield Finding(root, f"the version is {found}, not 1.0 or 2.0", advice, "version", fix=_version(root))
+
+
+def _is_newer(version: str) -> bool:
+    numbers = version.split(".")
+    plain = len(numbers) == 2 and all(one.isascii() and one.isdecimal() for one in numbers)
+    return plain and tuple(map(int, numbers)) > max(tuple(map(int, one.split("."))) for one in VERSIONS)
 
 
 @FILES.rule("XML-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8", blocks_run=True)

@@ -98,8 +98,10 @@ GUESSED = [
     ("SSD-CONN-001", 'startElement="Plant"', 'startElement="Plan"'),
     ("FMU-004", "kind='input'", "kind='parameter'"),
 ]
-# What nobody can be sure of: which of two connectors is meant, or whether a connection is the one or the other way.
+# What nobody can be sure of: which of two connectors is meant, whether a connection is the one or the other way, or what
+# a later version means.
 LEFT_ALONE = [
+    ("VER-001", 'version="2.0"', 'version="2.1"'),
     ("SSD-CONN-002", 'endConnector="F"', 'endConnector="G"'),
     ("SSD-CONN-007", FIRST, FIRST + '<ssd:Connection startElement="Plant" startConnector="F" endConnector="u"/>'),
     ("UNIT-001", UNIT, UNIT + '<ssc:Unit name="N"><ssc:BaseUnit m="1"/></ssc:Unit>'),
