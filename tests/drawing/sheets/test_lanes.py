@@ -1,10 +1,12 @@
 """The picture never shows another wiring than the document: lines of different signals neither share a way nor meet."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise, product
+from itertools import pairwise, product
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,29 +21,37 @@ RIGHT = Point(1.0, 0.0)
 HAIR = 1e-9
 
 
-def meet(one: tuple[Point, ...], other: tuple[Point, ...]) -> bool:
-    """Whether two lines share a part or one touches the other with an end or corner; a plain crossing is none."""
-    corners = any(_on(point, *part) for a, b in ((one, other), (other, one)) for point in a for part in pairwise(b))
-    return corners or any(_overlap(*pair) for pair in product(pairwise(one), pairwise(other)))
+def meetings(ways: Sequence[tuple[Point, ...]]) -> set[tuple[int, int]]:
+    """Pairs of lines that share a part, or of which one touches the other with an end or corner; a plain crossing is
+    none.
+    """
+    of_part = np.repeat(np.arange(len(ways)), [len(way) - 1 for way in ways])
+    starts = np.array([point for way in ways for point in way[:-1]])
+    ends = np.array([point for way in ways for point in way[1:]])
+    low, high = np.minimum(starts, ends), np.maximum(starts, ends)
+    found = set()
+    for number, way in enumerate(ways):
+        corners, own = np.array(way)[:, None], of_part == number
+        met = ((corners >= low - HAIR) & (corners <= high + HAIR)).all(axis=2).any(axis=0)
+        for axis in (0, 1):
+            along = 1 - axis
+            level = (starts[:, axis] == ends[:, axis]) & (starts[own, axis] == ends[own, axis])[:, None]
+            level &= np.abs(starts[own, axis][:, None] - starts[:, axis]) < HAIR
+            shared = np.minimum(high[own, along][:, None], high[:, along])
+            shared = np.maximum(low[own, along][:, None], low[:, along]) < shared - HAIR
+            met |= (level & shared).any(axis=0)
+        found |= {(min(number, other), max(number, other)) for other in set(of_part[met].tolist()) - {number}}
+    return found
 
 
 def _on(point: Point, one: Point, other: Point) -> bool:
     return all(min(a, b) - HAIR <= p <= max(a, b) + HAIR for p, a, b in zip(point, one, other, strict=True))
 
 
-def _overlap(part: tuple[Point, Point], other: tuple[Point, Point]) -> bool:
-    (a, b), (c, d) = part, other
-    for axis in (0, 1):
-        if a[axis] == b[axis] and c[axis] == d[axis] and abs(a[axis] - c[axis]) < HAIR:
-            low, high = (sorted(p[1 - axis] for p in ends) for ends in (part, other))
-            return max(low[0], high[0]) < min(low[1], high[1]) - HAIR
-    return False
-
-
 def check_wiring(drawn: Sheet) -> None:
     nets = nets_of((line.points[0], line.points[-1]) for line in drawn.lines)
-    for (net, one), (other_net, other) in combinations(zip(nets, drawn.lines, strict=True), 2):
-        assert net == other_net or not meet(one.points, other.points), (one.points, other.points)
+    for one, other in meetings([line.points for line in drawn.lines]):
+        assert nets[one] == nets[other], (drawn.lines[one].points, drawn.lines[other].points)
     boxes = [block.extent for block in drawn.blocks]
     assert not any(crosses(line.points, boxes) for line in drawn.lines)
 
@@ -166,7 +176,7 @@ def brackets(*heights: tuple[float, float], boxes=(), taken=()) -> list[tuple[Po
 @settings(max_examples=40)
 def test_lines_beside_each_other_have_lanes_of_their_own(ends):
     ways = brackets(*((float(start), 7.5 + end) for start, end in enumerate(ends)))
-    assert not any(meet(*pair) for pair in combinations(ways, 2))
+    assert not meetings(ways)
     assert all(a.x == b.x or a.y == b.y for way in ways for a, b in pairwise(way))
 
 
@@ -182,7 +192,7 @@ def test_lines_of_one_pin_run_together():
 def test_a_line_whose_way_is_stated_stays_and_the_other_makes_room():
     stated = (Point(0.0, 0.0), Point(5.0, 0.0), Point(5.0, 10.0), Point(0.0, 10.0))
     (way,) = brackets((1.0, 9.0), taken=[stated])
-    assert not meet(stated, way)
+    assert not meetings([stated, way])
     assert Counter(point.x for point in way).most_common(1)[0][0] != 5.0
 
 
@@ -190,4 +200,4 @@ def test_no_line_moves_into_a_box():
     right = Rectangle(5.4, -20.0, 9.0, 20.0)
     ways = brackets((0.0, 10.0), (1.0, 9.0), boxes=[right])
     assert not any(crosses(way, [right]) for way in ways)
-    assert not meet(*ways)
+    assert not meetings(ways)
