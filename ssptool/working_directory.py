@@ -80,7 +80,8 @@ def original_of(copy: Path) -> Path | None:
 
 def forget_copies(folder: Path) -> None:
     """Forget the originals of the copies in a folder that is removed."""
-    for copy in [one for one in _originals if one.is_relative_to(folder)]:
+    inside = os.path.join(folder, "")  # noqa: PTH118 (thousands of copies: texts are compared, not paths)
+    for copy in [one for one in _originals if f"{one}{os.sep}".startswith(inside)]:
         _originals.pop(copy, None)
 
 
