@@ -98,8 +98,8 @@ GUESSED = [
     ("SSD-CONN-001", 'startElement="Plant"', 'startElement="Plan"'),
     ("FMU-004", "kind='input'", "kind='parameter'"),
 ]
-# What nobody can be sure of: which of two connectors is meant, whether a connection is the one or the other way, or what
-# a later version means.
+# What nobody can be sure of: which of two connectors is meant, whether a connection is the one or the other way, or
+# what a later version means.
 LEFT_ALONE = [
     ("VER-001", 'version="2.0"', 'version="2.1"'),
     ("SSD-CONN-002", 'endConnector="F"', 'endConnector="G"'),
