@@ -133,8 +133,8 @@ class WarningsName(StrEnum):
 
 
 class ImplementationName(StrEnum):
-    """Interface that runs components: model exchange or co-simulation; `auto` follows the system, and takes
-    co-simulation where the system states nothing and the FMU offers it.
+    """Interface that runs components: `me`, model exchange of all; `cs`, co-simulation of all that offer it; `auto`, as
+    the system states, else model exchange if all offer it and nothing of co-simulation was asked for.
     """
 
     AUTO = "auto"

@@ -290,7 +290,8 @@ class Settings:
         default=ImplementationName.AUTO,
         metadata=about(
             Kind.WORD,
-            "auto, me (all components as model exchange) or cs (all as co-simulation).",
+            "auto (model exchange if all FMUs offer it, the system states no implementation, and no option of the "
+            "coupling is given), me (all components as model exchange) or cs (co-simulation of all that offer it).",
             "KIND",
             MODEL_EXCHANGE,
             ImplementationName,
@@ -301,7 +302,8 @@ class Settings:
         metadata=about(
             Kind.WORD,
             "Integrator: bdf (stiff systems) or adams of CVODE, rosenbrock (stiff systems) or dormand-prince; else "
-            "bdf, replaced by dormand-prince where it cannot go on.",
+            "rosenbrock if an FMU has state events, or bdf, replaced by dormand-prince where they cannot go on. Exported "
+            "FMUs have rosenbrock and dormand-prince.",
             "NAME",
             MODEL_EXCHANGE,
             IntegratorName,

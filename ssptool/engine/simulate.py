@@ -7,9 +7,10 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from ssptool.engine.assembly.instances import Sources
+from ssptool.engine.failure import Ending
 from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.isolation.repeated_words import error_with_words, with_words
 from ssptool.engine.planning.plan import Plan
@@ -28,6 +29,7 @@ from ssptool.engine.settings import Limits
 from ssptool.engine.trace import StringTable, Trace
 from ssptool.engine.watch import Watch
 from ssptool.errors import ContradictingSettings
+from ssptool.fmu.binary import UNUSABLE
 from ssptool.fmu.instance import FmiError
 from ssptool.foreign_output import unheard
 from ssptool.work_in_progress import NOTHING, tell
@@ -116,25 +118,63 @@ def run(
         Pace(realtime, 0.0)  # refuses a factor that cannot be
     if limits is not None:
         require_isolation(isolated)
+    recording = recording or Recording(output)
+    way = _Way(archive, recording, progress, native, isolated, measured, realtime, repeats, inputs, arguments, check)
+    began = perf_counter()
+    if plan.instead is None:
+        return _run(plan, way, limits)
+    try:
+        result = _run(plan, way, limits)
+        if result.failure is None or result.statistics.steps or result.failure.ending in _ENDED_OTHERWISE:
+            return result
+        reason = result.failure.message
+    except UNUSABLE as error:
+        reason = str(error)
+    if limits is not None and limits.seconds is not None:
+        limits = replace(limits, seconds=max(limits.seconds - (perf_counter() - began), 1e-3))
+    return _run(plan.instead(f"model exchange failed before its first step: {reason}"), way, limits)
+
+
+_ENDED_OTHERWISE = (Ending.TERMINATED, Ending.TIMEOUT, Ending.MEMORY)
+"""Endings that co-simulation would not avoid."""
+
+
+class _Way(NamedTuple):
+    """Arguments of `run` that two plans of the same run share."""
+
+    archive: Sources
+    recording: Recording
+    progress: Progress | None
+    native: bool | None
+    isolated: bool
+    measured: bool
+    realtime: float | None
+    repeats: bool
+    inputs: Sequence[Input]
+    arguments: Arguments
+    check: AccuracyCheck | None
+
+
+def _run(plan: Plan, way: _Way, limits: Limits | None) -> Result:
     tell(NOTHING)
     began = perf_counter()
-    recording = recording or Recording(output)
+    recording, check = way.recording, way.check
     logs = plan.settings.log_loops, plan.settings.log_coupling, plan.settings.fmu_log
-    check_written(recording.output, logs, (one.path for one in inputs))
-    job = Job(select(plan, recording.signals), archive, native, measured, realtime)
-    limits = (limits or Limits()) if isolated else None
+    check_written(recording.output, logs, (one.path for one in way.inputs))
+    job = Job(select(plan, recording.signals), way.archive, way.native, way.measured, way.realtime)
+    limits = (limits or Limits()) if way.isolated else None
     job, limits, estimate = _checked(check, _FinerRuns(job, recording, limits, began))
     # Rows from another process are written here while that process steps, so a thread would gain nothing.
-    with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded))) as thread:
+    with nullcontext() if way.isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded))) as thread:
         before = _earlier(recording.output)
         earlier = _worth_keeping(recording.output, before)
-        recorder = _recorder(job.plan, recording, progress, thread, earlier, check)
+        recorder = _recorder(job.plan, recording, way.progress, thread, earlier, check)
         return _recorded(
             job,
             recorder,
             recording,
-            partial(_executed, limits=limits, repeats=repeats),
-            partial(manifest, inputs=inputs, arguments=arguments),
+            partial(_executed, limits=limits, repeats=way.repeats),
+            partial(manifest, inputs=way.inputs, arguments=way.arguments),
             before,
             estimate,
         )
@@ -186,7 +226,7 @@ def _recorded(
     finally:
         with interrupts_deferred():
             result = _result(plan, execution, recorder, recording, accuracy)
-            result = replace(result, notes=(*result.notes, *_replaced(plan, recorder, output, before)))
+            result = replace(result, notes=(*result.notes, *_replaced(plan, recorder, output, before), *_other(plan, result)))
             statistics, loops = asdict(result.statistics), result.initialization.loops
             told = result.notes, result.problems
             signs = {"accuracy": accuracy, "warnings": result.warnings}
@@ -300,6 +340,12 @@ def _replaced(plan: Plan, recorder: Recorder, output: Path | None, before: Mappi
     if there:
         values = ", ".join(f"{name} = {value} (now {here[name]})" for name, value in list(there.items())[:SHOWN])
         yield f"{output} had results of a run with {values}, which are replaced"
+
+
+def _other(plan: Plan, result: Result) -> Iterator[str]:
+    """Note on the other way to run a system that failed as model exchange although nobody asked for that."""
+    if plan.instead is not None and result.failure is not None and result.statistics.steps:
+        yield "model exchange is the default for this system; --implementation cs runs it as co-simulation"
 
 
 def _until(recorder: Recorder, output: Path | None) -> str:

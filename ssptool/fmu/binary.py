@@ -222,6 +222,10 @@ class UnloadableBinary(Exception):
         self.reason = reason
 
 
+UNUSABLE = (FmiError, UnsupportedFmu, MissingBinary, UnloadableBinary)
+"""Errors of an FMU that cannot be loaded, instantiated or called through one of its interfaces."""
+
+
 class FmuBinary:
     """An unpacked FMU, from which instances are made. Each load has its own copy of the library."""
 

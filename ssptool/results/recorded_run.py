@@ -6,13 +6,14 @@ no environment, no option of a process, and no folder that may be read. The call
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
 from ssptool.documents.foreign_files import open_bytes
 from ssptool.documents.outside import below, never_read
+from ssptool.engine.method_names import ImplementationName
 from ssptool.engine.recording.formats import misfits
 from ssptool.engine.run.manifest import INSIGHT
 from ssptool.engine.settings import Settings
@@ -91,11 +92,23 @@ def recorded_run(result: Path, manifest: Mapping[str, Any]) -> RecordedRun:
     values = {**stated, "inputs": _inputs(stated.get("inputs"))}
     return RecordedRun(
         Path(given["system"]),
-        Settings.of({name: value for name, value in settings.items() if name not in INSIGHT}, {}),
+        _settings(settings, manifest.get("choices", ())),
         values,
         tuple(_files(stated)),
         tuple((one["name"], one["sha256"]) for one in manifest.get("inputs", ())),
     )
+
+
+def _settings(given: Mapping[str, Any], choices: Sequence[Mapping[str, Any]]) -> Settings:
+    """The settings of a run without its logs; where it chose co-simulation or an integrator, as it did, because the
+    version of ssptool that made it may have had another default.
+    """
+    chosen = {one["setting"]: one for one in choices}
+    settings = Settings.of({name: value for name, value in given.items() if name not in INSIGHT}, {})
+    one = chosen.get("implementation")
+    if settings.implementation is ImplementationName.AUTO and one and EXCHANGED not in one["value"]:
+        settings = replace(settings, implementation=ImplementationName.CS)
+    return settings
 
 
 def _refuse_unknown(result: Path, kind: str, found: Mapping[str, Any], known: set[str]) -> None:

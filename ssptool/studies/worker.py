@@ -40,10 +40,11 @@ from ssptool.child_processes import (
     received,
     start_interpreter,
 )
-from ssptool.engine.assembly.instances import Pool
+from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Failure
 from ssptool.engine.isolation.child import settle
 from ssptool.engine.isolation.parent import END_SECONDS
+from ssptool.engine.method_names import ImplementationName
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import decimated, machine_memory
 from ssptool.engine.recording.formats import open_writer
@@ -57,6 +58,7 @@ from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits, Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Floats, Trace
+from ssptool.fmu.binary import UNUSABLE
 from ssptool.studies.accuracy import CHECK_RUNS
 from ssptool.studies.definition import RunOutcome, RunStatus, Samples, Study, Task, failed
 from ssptool.studies.designs import FactorValue
@@ -122,7 +124,7 @@ class StudyWorker:
     def _run(self, task: Task) -> RunOutcome:
         prepared, pool = self._prepared(task)
         plan = self._plan(prepared, task)
-        execution, trace = _executed(Job(plan, prepared.sources(plan)), pool)
+        plan, execution, trace = _begun(plan, prepared.sources(plan), pool)
         outcome = self._outcome(task, plan, execution.failure, trace)
         return replace(
             outcome,
@@ -163,10 +165,14 @@ class StudyWorker:
         )
 
     def _plan(self, prepared: PreparedSystem, task: Task) -> Plan:
-        plan = prepared.plan(task.point)
-        plan = replace(plan, settings=fmu_log_of_run(plan.settings, task.number))
+        made = prepared.plan(task.point)
+        plan = replace(made, settings=fmu_log_of_run(made.settings, task.number))
         # No pattern at all would mean every signal.
-        return select(plan, self.signals) if self.signals else replace(plan, columns=(), recorded=())
+        plan = select(plan, self.signals) if self.signals else replace(plan, columns=(), recorded=())
+        if made.instead is None:
+            return plan
+        by_steps = replace(made.settings, implementation=ImplementationName.CS)
+        return replace(plan, instead=lambda _: self._plan(prepared.with_fixed(by_steps), task))
 
     def _outcome(self, task: Task, plan: Plan, failure: Failure | None, trace: Trace) -> RunOutcome:
         content = self._trace(task, plan, failure, trace)
@@ -232,6 +238,24 @@ class StudyWorker:
         _, (prepared, pool) = self._open.popitem(last=False)
         pool.close()
         prepared.close()
+
+
+def _begun(plan: Plan, sources: Sources, pool: Pool) -> tuple[Plan, Execution, Trace]:
+    """The plan that was carried out, how its run went, and all its rows: as model exchange, or as co-simulation if the
+    former is only the default and does not begin.
+    """
+    reason = ""
+    try:
+        execution, trace = _executed(Job(plan, sources), pool)
+        if plan.instead is None or execution.failure is None or execution.counts.steps:
+            return plan, execution, trace
+        reason = execution.failure.message
+    except UNUSABLE as error:
+        if plan.instead is None:
+            raise
+        reason = str(error)
+    plan = plan.instead(reason)
+    return plan, *_executed(Job(plan, sources), pool)
 
 
 def _executed(job: Job, pool: Pool) -> tuple[Execution, Trace]:

@@ -259,7 +259,7 @@ def bouncing(**can: object) -> System:
     table = Part(outputs={"y": "0.05 * sin(15 * time)", "w": "0.75 * cos(15 * time)"}, **can)
 
     def exact(t: Floats) -> Mapping[str, Floats]:
-        flights = np.array([(0.0, 1.0, 0.0), *_bounces(t[-1])])
+        flights = np.array([(0.0, 1.0, 0.0), *bounces(t[-1])])
         start, height, speed = flights[np.searchsorted(flights[:, 0], t, side="right") - 1].T
         return {"Ball.h0": height + speed * (t - start) - 9.81 / 2 * (t - start) ** 2}
 
@@ -267,7 +267,7 @@ def bouncing(**can: object) -> System:
 
 
 @cache
-def _bounces(stop: float) -> list[tuple[float, float, float]]:
+def bounces(stop: float) -> list[tuple[float, float, float]]:
     """Time, height and speed after each bounce."""
     t, height, speed, found = 0.0, 1.0, 0.0, []
     while True:

@@ -178,7 +178,7 @@ def _assignment(job: Job, scratch: str) -> ChildTask:
     plan = job.plan
     # In the parent, because nothing would remove what the child unpacks.
     paths = {instance.source: job.sources.local_path(instance.source) for instance in plan.instances}
-    located = replace(job, sources=Located.of(paths))
+    located = replace(job, plan=replace(plan, instead=None), sources=Located.of(paths))
     width, count = 1 + len(plan.recorded), plan.interval.steps + 1
     rows = rows_at_once(count, width)
     return ChildTask(located, absolute(Path()), scratch, min(blocks_at_once(width), -(-count // rows) + 1), rows)

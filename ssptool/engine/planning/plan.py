@@ -1,7 +1,7 @@
 """The plan of a run: instances, wires, groups, loops and ODE by number; its calls in order, as lines of text."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
@@ -222,6 +222,9 @@ class Plan:
         The SSD of a variant that was asked for, and the one that runs otherwise; "" where it is that one.
     undeclared
         Feedthrough that FMUs were found to have although they deny it; the schedules count with it.
+    instead
+        Makes the plan of the same run by co-simulation, for a reason that it is given, if model exchange was nobody's
+        wish and does not begin; None where there is no other way.
     """
 
     network: Network
@@ -254,6 +257,7 @@ class Plan:
     variant: str = ""
     default: str = ""
     undeclared: tuple[Feedthrough, ...] = ()
+    instead: "Callable[[str], Plan] | None" = field(default=None, compare=False)
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -16,7 +17,7 @@ from ssptool.engine.assembly.applied_stimuli import check_settings
 from ssptool.engine.assembly.fmu_log import check_fmu_log
 from ssptool.engine.assembly.instances import distribute
 from ssptool.engine.event_mode.master import shared_with_ode, with_event_mode
-from ssptool.engine.failure import UnsupportedByFmu
+from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.masters.energy import (
     NO_UNITS,
     NotAPowerBond,
@@ -29,7 +30,7 @@ from ssptool.engine.masters.energy import (
 from ssptool.engine.masters.jumps import StepsToInputJumps, WithShortStep
 from ssptool.engine.masters.master import CLOSE, CouplingMaster, Master, StepSizeControl
 from ssptool.engine.masters.registry import VARIES_STEP, Capabilities, Situation
-from ssptool.engine.method_names import InitName
+from ssptool.engine.method_names import ImplementationName, InitName
 from ssptool.engine.planning.checks import refuse, settle_parameters, with_connected_locals
 from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes, plan_event_modes, plan_ode_events
 from ssptool.engine.planning.interval import Interval, choose_interval
@@ -44,6 +45,7 @@ from ssptool.engine.run.methods import (
     choose_implementations,
     choose_integrator,
     choose_master,
+    exchange_is_default,
     integrator_of,
     refuse_integrator,
     refuse_substeps,
@@ -51,7 +53,7 @@ from ssptool.engine.run.methods import (
 )
 from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, extended, notes_on_sources
-from ssptool.errors import counted
+from ssptool.errors import WrongValue, counted
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
 from ssptool.network.conversion import document_units, notes_on_units
 from ssptool.network.dependencies import Stage, needs
@@ -111,7 +113,8 @@ def make_plan(
 ) -> Plan:
     """Resolve names to slots, dependencies to schedules, and what the user left open to choices with reasons.
 
-    `bonds` are power bonds that are taken where the settings declare none; `units` define those of the system.
+    `bonds` are power bonds that are taken where the settings declare none; `units` define those of the system. If model
+    exchange is the default, but the system cannot be run so, the plan is that of co-simulation.
 
     Raises
     ------
@@ -122,7 +125,26 @@ def make_plan(
     BadInputs
         A driven input has no value at the start time.
     """
-    prepared = _prepare(network, settings, stimuli)
+    if not exchange_is_default(network, settings):
+        return _made(network, settings, stimuli, bonds, units)
+    by_steps = replace(settings, implementation=ImplementationName.CS)
+    instead = partial(_made, network, by_steps, stimuli, bonds, units)
+    try:
+        return replace(_made(network, settings, stimuli, bonds, units), instead=instead)
+    except (Unsupported, WrongValue) as error:
+        return instead(f"not possible as model exchange: {error}")
+
+
+def _made(
+    network: Network,
+    settings: Settings,
+    stimuli: Stimuli,
+    bonds: tuple[PowerBond, ...],
+    units: Units,
+    instead: str = "",
+) -> Plan:
+    """The plan; `instead` is the reason for co-simulation where model exchange is the default."""
+    prepared = _prepare(network, settings, stimuli, instead)
     network, implementations = prepared.network, prepared.implementations
     table = SlotTable(network, implementations.of, prepared.stimuli, prepared.events.beside(prepared.of_ode))
     instances = tuple(table.instance(name) for name in network.components)
@@ -183,13 +205,13 @@ class _Prepared(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepared:
+def _prepare(network: Network, settings: Settings, stimuli: Stimuli, instead: str) -> _Prepared:
     network = with_connected_locals(network)
     refuse(network)
     for log in (settings.log_loops, settings.log_coupling):
         if log is not None:
             check_log_name(log)
-    implementations = choose_implementations(network, settings)
+    implementations = choose_implementations(network, settings, instead)
     interval, substeps, choices, guesses = choose_interval(network, settings, implementations.of)
     stimuli.check_start(interval.start)
     network, parameter_wires, notes = settle_parameters(network)
@@ -203,6 +225,7 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepare
     if events and implementations.exchange:
         events, of_ode = shared_with_ode(network, implementations.of, events, of_ode)
     choices = (*choices, implementations.choice)
+    notes = (*notes, *([f"run as co-simulation: {instead}"] if instead else []))
     notes = (*notes, *unfollowed(network, settings, interval.step, implementations.exchange))
     return _Prepared(
         network, interval, substeps, stimuli, parameter_wires, implementations, events, of_ode, choices, notes
@@ -332,10 +355,15 @@ def planned(
     units = document_units(structure.root_as(SystemStructureDescription))
     stimuli = resolve(network, settings, inputs, interpolation, scenario, units)
     bonds = _bonds(archive, network, units) if settings.adaptive is not None and not settings.power_bonds else ()
-    plan = make_plan(network, settings, stimuli, bonds, units)
     default, variant = ("", "") if structure.name == archive.default else (archive.default, structure.name)
-    notes = (*accepted.notes, *plan.notes)
-    return replace(plan, accepted=accepted.findings, notes=notes, variant=variant, default=default)
+
+    def of_document(plan: Plan) -> Plan:
+        notes = (*accepted.notes, *plan.notes)
+        return replace(plan, accepted=accepted.findings, notes=notes, variant=variant, default=default)
+
+    plan = of_document(make_plan(network, settings, stimuli, bonds, units))
+    instead = plan.instead
+    return plan if instead is None else replace(plan, instead=lambda reason: of_document(instead(reason)))
 
 
 def _bonds(archive: Archive, network: Network, units: Units) -> tuple[PowerBond, ...]:

@@ -1,7 +1,7 @@
 """Choice of the methods of a run: interface of each component, integrator, master with its input approximation."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -26,10 +26,11 @@ from ssptool.engine.planning.interval import Interval, experiment_place
 from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.errors import NAMED, ContradictingSettings, WrongValue, abbreviated, similar_names
 from ssptool.fmu.description import InterfaceType
-from ssptool.network.network import FlatComponent, Network
+from ssptool.network.network import FlatComponent, Network, Stated
 
 EXCHANGE, SIMULATION = InterfaceType.MODEL_EXCHANGE, InterfaceType.CO_SIMULATION
-_ASKED_FOR = {ImplementationName.ME: EXCHANGE, ImplementationName.CS: SIMULATION}
+ANY = "any"
+"""Implementation of a component that states none."""
 _WORDS = {EXCHANGE: "model exchange", SIMULATION: "co-simulation"}
 
 
@@ -38,15 +39,18 @@ class Implementations(NamedTuple):
 
     of: Mapping[str, InterfaceType]
     choice: Choice
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def exchange(self) -> tuple[str, ...]:
         return tuple(name for name, kind in self.of.items() if kind is EXCHANGE)
 
 
-def choose_implementations(network: Network, settings: Settings) -> Implementations:
-    """Choose the interface of each component: as asked (`--implementation`), else as in the SSD, else co-simulation.
+def choose_implementations(network: Network, settings: Settings, instead: str = "") -> Implementations:
+    """Choose the interface of each component: as asked (`--implementation`), else as in the SSD, else model exchange if
+    `exchange_is_default`, else co-simulation where the FMU offers it.
+
+    `instead` is the reason for co-simulation in spite of this default; empty: none.
 
     Raises
     ------
@@ -56,12 +60,79 @@ def choose_implementations(network: Network, settings: Settings) -> Implementati
         A component is to be run as scheduled execution.
     """
     components = network.components.values()
-    asked = settings.implementation is not ImplementationName.AUTO
-    of = {
-        one.name: _demanded(one, _ASKED_FOR[settings.implementation]) if asked else _stated(one) for one in components
-    }
-    choice = Choice("implementation", _value(of), ASKED if asked else _reason(components))
+    if settings.implementation is ImplementationName.ME:
+        of = {one.name: _demanded(one, EXCHANGE) for one in components}
+        return Implementations(of, Choice("implementation", _value(of), ASKED))
+    if settings.implementation is ImplementationName.CS:
+        of = _simulated_where_offered(network)
+        return Implementations(of, Choice("implementation", _value(of), instead or ASKED))
+    if exchange_is_default(network, settings):
+        of = {one.name: EXCHANGE for one in components}
+        return Implementations(of, Choice("implementation", _value(of), BY_DEFAULT))
+    of = {one.name: _stated(one) for one in components}
+    choice = Choice("implementation", _value(of), *_reason(network, settings))
     return Implementations(of, choice, tuple(_notes(network, of)))
+
+
+BY_DEFAULT = "all FMUs offer it, and the system states none; --implementation cs for co-simulation"
+"""Reason for model exchange where nobody asked for it."""
+
+
+def exchange_is_default(network: Network, settings: Settings) -> bool:
+    """True if all components are integrated as one ODE although nobody asked for it: all FMUs offer model exchange and
+    some co-simulation too, and neither the system nor the user states anything that belongs to co-simulation.
+    """
+    components = network.components.values()
+    return (
+        settings.implementation is ImplementationName.AUTO
+        and all(one.description.model_exchange is not None for one in components)
+        and any(one.description.co_simulation is not None for one in components)
+        and not any(map(_states, components))
+        and not _coupled_by_document(network)
+        and not any(settings_of_coupling(settings))
+    )
+
+
+def _states(component: FlatComponent) -> bool:
+    return component.implementation != ANY
+
+
+def _coupled_by_document(network: Network) -> Stated | None:
+    """A step of co-simulation that the system states for other tools."""
+    annotated = network.annotated
+    return annotated.step_size or next(iter(annotated.step_sizes.values()), None)
+
+
+def settings_of_coupling(settings: Settings) -> Iterator[str]:
+    """Settings that belong to the coupling of steps, of those that differ from their default."""
+    asked = {
+        f"master {settings.master}": settings.master != AUTO,
+        f"input {settings.input}": settings.input is not InputName.AUTO,
+        "input order": settings.input_order is not None,
+        "exchange late": settings.exchange is ExchangeName.LATE,
+        f"acceleration {settings.acceleration}": settings.acceleration is not None,
+        f"relaxation {settings.relaxation}": settings.relaxation is not None,
+        f"iterations {settings.iterations}": settings.iterations is not None,
+        f"max_iterations {settings.max_iterations}": settings.max_iterations is not None,
+        "prediction order": settings.prediction_order is not None,
+        "adaptive steps": settings.adaptive is not None,
+        "max_step_size": settings.max_step_size is not None,
+        "power bonds": bool(settings.power_bonds),
+        "substeps": bool(settings.substeps),
+        "convergence": bool(settings.convergence),
+    }
+    yield from (name for name, given in asked.items() if given)
+
+
+def _simulated_where_offered(network: Network) -> Mapping[str, InterfaceType]:
+    """Co-simulation of all components that offer it, and of one at least."""
+    of = {
+        one.name: EXCHANGE if one.description.co_simulation is None else SIMULATION
+        for one in network.components.values()
+    }
+    if SIMULATION not in of.values():
+        _demanded(next(iter(network.components.values())), SIMULATION)
+    return of
 
 
 def _demanded(component: FlatComponent, kind: InterfaceType) -> InterfaceType:
@@ -91,16 +162,27 @@ def _value(of: Mapping[str, InterfaceType]) -> str:
     return " and ".join(f"{_WORDS[kind]} of {abbreviated(names)}" for kind, names in present.items())
 
 
-def _reason(components: Iterable[FlatComponent]) -> str:
-    stated = {one.implementation for one in components} & set(map(str, InterfaceType))
-    if stated:
-        return "stated in the system"
+def _reason(network: Network, settings: Settings) -> tuple[str, str]:
+    """Reason for the interfaces that the system and the settings lead to, and the place that says so."""
+    components = network.components.values()
+    if any(map(_states, components)):
+        return STATED, ""
     if any(one.description.co_simulation is None for one in components):
-        return "all that the FMUs offer"
-    return "offered by all FMUs"
+        return "all that the FMUs offer", ""
+    without = [one.name for one in components if one.description.model_exchange is None]
+    if without:
+        offer = "offers" if len(without) == 1 else "offer"
+        return f"{abbreviated(without)} {offer} no model exchange", ""
+    if (stated := _coupled_by_document(network)) is not None:
+        return f"a step size is stated by {stated.by}", str(stated.position)
+    return f"required by {', '.join(settings_of_coupling(settings))}", ""
 
 
-def _notes(network: Network, of: Mapping[str, InterfaceType]) -> Iterable[str]:
+STATED = "stated in the system"
+"""Reason for interfaces that the components of the SSD state."""
+
+
+def _notes(network: Network, of: Mapping[str, InterfaceType]) -> Iterator[str]:
     able = all(one.description.model_exchange is not None for one in network.components.values())
     if able and SIMULATION in of.values():
         yield "all components offer model exchange: they can be integrated as one ODE (--implementation me)"
@@ -147,29 +229,15 @@ def choose_integrator(
     WrongValue
         The tolerance is not a positive number below 1.
     """
-    asked = {
-        f"master {settings.master}": settings.master != AUTO,
-        f"input {settings.input}": settings.input is not InputName.AUTO,
-        "input order": settings.input_order is not None,
-        "exchange late": settings.exchange is ExchangeName.LATE,
-        f"acceleration {settings.acceleration}": settings.acceleration is not None,
-        f"relaxation {settings.relaxation}": settings.relaxation is not None,
-        f"iterations {settings.iterations}": settings.iterations is not None,
-        f"max_iterations {settings.max_iterations}": settings.max_iterations is not None,
-        "prediction order": settings.prediction_order is not None,
-        "adaptive steps": settings.adaptive is not None,
-        "max_step_size": settings.max_step_size is not None,
-        "power bonds": bool(settings.power_bonds),
-        "substeps": bool(settings.substeps),
-        "convergence": bool(settings.convergence),
-    }
-    if found := [name for name, given in asked.items() if given]:
+    if found := list(settings_of_coupling(settings)):
         raise ContradictingSettings(
             f"{', '.join(found)} with model exchange",
             "one integrator solves all components together, so no steps are coupled",
             f"leave {'it' if len(found) == 1 else 'them'} out, or use --implementation cs",
         )
     master, choices = integrator_of(capabilities, settings, network)
+    if settings.log_coupling is not None:
+        choices = (*choices, Choice("log_coupling", "stays empty", "one integrator solves all components"))
     return master, (Choice("master", master.name, "components of model exchange are one ODE"), *choices)
 
 
@@ -204,14 +272,34 @@ def integrator_of(
     lacking = [name for name, can in capabilities.items() if not can.directional_derivatives]
     reason = f"{lacking[0]} has no directional derivatives" if lacking else "all FMUs give them"
     asked = settings.integrator is not None
-    method = Method.named(settings.integrator or IntegratorName.BDF)
+    name, why_method = _integrator(capabilities, settings, network)
+    method = Method.named(name)
     choices: tuple[Choice, ...] = (
-        Choice("integrator", method.setting, ASKED if asked else "default"),
+        Choice("integrator", method.setting, why_method),
         Choice("tolerance", f"{tolerance:g}", why, place),
     )
     if method.is_implicit:
         choices += (Choice("jacobian", "finite differences" if lacking else "directional derivatives", reason),)
     return Integrator(method, tolerance, not lacking, retreats=not asked), choices
+
+
+MOST_STATES = 100
+"""States up to which a Jacobian in each step costs little beside what restarts of a multistep method lose."""
+
+
+def _integrator(names: Collection[str], settings: Settings, network: Network) -> tuple[str, str]:
+    """The integrator, and why; tests/accuracy/integrators.py measures the errors that the default follows from."""
+    if settings.integrator is not None:
+        return settings.integrator, ASKED
+    every = [network.components[name] for name in names]
+    eventful = [one.name for one in every if one.description.event_indicators]
+    if not eventful:
+        return IntegratorName.BDF, "default; no FMU has state events"
+    states = sum(len(one.description.state_derivatives) for one in every)
+    if states > MOST_STATES:
+        return IntegratorName.BDF, f"default with more than {MOST_STATES} states, here {states}"
+    has = "has" if len(eventful) == 1 else "have"
+    return IntegratorName.ROSENBROCK, f"{abbreviated(eventful)} {has} state events, after which it starts at full order"
 
 
 def _tolerance(names: Collection[str], settings: Settings, network: Network) -> tuple[float, str, str]:

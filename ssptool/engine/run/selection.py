@@ -43,6 +43,8 @@ def select(plan: Plan, patterns: Sequence[str]) -> Plan:
         columns=tuple(plan.columns[number] for number in exchanged),
         recorded=tuple(plan.recorded[number] for number in exchanged),
     )
+    if (instead := plan.instead) is not None:
+        plan = replace(plan, instead=lambda reason: select(instead(reason), patterns))
     return _showing(plan, inside, shown) if shown else plan
 
 

@@ -50,6 +50,7 @@ from ssptool.engine.stepping.values import (
 )
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue
+from ssptool.fmu.binary import UNUSABLE
 from ssptool.fmu.description import Value
 from ssptool.working_directory import absolute, kept_working_directory
 
@@ -118,9 +119,7 @@ class SteppedRun:
     """
 
     def __init__(self, plan: Plan, sources: Sources, *, native: bool | None = None, saved: Path | None = None) -> None:
-        self.plan = plan
-        # All slots, because they are the history from which a saved simulation goes on.
-        self._whole = replace(plan, recorded=tuple(range(len(plan.signals))))
+        self._use(plan)
         self._sources = sources
         self._native = native
         self._saved = None if saved is None else absolute(saved)
@@ -133,7 +132,6 @@ class SteppedRun:
         self._loops: dict[int, RunningLoop]
         self._stepper: LimitedStepper
         self._values: SimulationValues
-        self._rows = SimulationRows(len(plan.signals), plan.recorded)
         self._sets: list[Override] = []
         self._steps = 0
         self._finished = False
@@ -149,10 +147,25 @@ class SteppedRun:
         if self._running or self._ended:
             raise NotRunning(ended=True)
         with kept_working_directory():
-            while undeclared := self._begin():
-                self.plan, self._whole = (with_feedthrough(one, undeclared) for one in (self.plan, self._whole))
+            try:
+                self._begin_with_feedthrough()
+            except (RunError, *UNUSABLE) as error:
+                if self.plan.instead is None or self._saved is not None:
+                    raise
+                self._use(self.plan.instead(f"model exchange failed before its first step: {error}"))
+                self._begin_with_feedthrough()
         self._running = True
         return self
+
+    def _use(self, plan: Plan) -> None:
+        self.plan = plan
+        # All slots, because they are the history from which a saved simulation goes on.
+        self._whole = replace(plan, recorded=tuple(range(len(plan.signals))))
+        self._rows = SimulationRows(len(plan.signals), plan.recorded)
+
+    def _begin_with_feedthrough(self) -> None:
+        while undeclared := self._begin():
+            self.plan, self._whole = (with_feedthrough(one, undeclared) for one in (self.plan, self._whole))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
