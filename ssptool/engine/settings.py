@@ -302,8 +302,8 @@ class Settings:
         metadata=about(
             Kind.WORD,
             "Integrator: bdf (stiff systems) or adams of CVODE, rosenbrock (stiff systems) or dormand-prince; else "
-            "rosenbrock if an FMU has state events, or bdf, replaced by dormand-prince where they cannot go on. Exported "
-            "FMUs have rosenbrock and dormand-prince.",
+            "rosenbrock if an FMU has state events, or bdf, replaced by dormand-prince where they cannot go on. "
+            "Exported FMUs have rosenbrock (for bdf too) and dormand-prince.",
             "NAME",
             MODEL_EXCHANGE,
             IntegratorName,

@@ -135,7 +135,7 @@ def run(
     return _run(plan.instead(f"model exchange failed before its first step: {reason}"), way, limits)
 
 
-_ENDED_OTHERWISE = (Ending.TERMINATED, Ending.TIMEOUT, Ending.MEMORY)
+_ENDED_OTHERWISE = (Ending.TERMINATED, Ending.TIMEOUT, Ending.MEMORY, Ending.INPUTS)
 """Endings that co-simulation would not avoid."""
 
 
@@ -226,7 +226,8 @@ def _recorded(
     finally:
         with interrupts_deferred():
             result = _result(plan, execution, recorder, recording, accuracy)
-            result = replace(result, notes=(*result.notes, *_replaced(plan, recorder, output, before), *_other(plan, result)))
+            more = (*_replaced(plan, recorder, output, before), *_other(plan, result))
+            result = replace(result, notes=(*result.notes, *more))
             statistics, loops = asdict(result.statistics), result.initialization.loops
             told = result.notes, result.problems
             signs = {"accuracy": accuracy, "warnings": result.warnings}
@@ -344,7 +345,10 @@ def _replaced(plan: Plan, recorder: Recorder, output: Path | None, before: Mappi
 
 def _other(plan: Plan, result: Result) -> Iterator[str]:
     """Note on the other way to run a system that failed as model exchange although nobody asked for that."""
-    if plan.instead is not None and result.failure is not None and result.statistics.steps:
+    failure = result.failure
+    if plan.instead is None or failure is None or failure.ending in _ENDED_OTHERWISE:
+        return
+    if result.statistics.steps:
         yield "model exchange is the default for this system; --implementation cs runs it as co-simulation"
 
 

@@ -13,9 +13,11 @@ from typing import Any
 
 from ssptool.documents.foreign_files import open_bytes
 from ssptool.documents.outside import below, never_read
-from ssptool.engine.method_names import ImplementationName
+from ssptool.engine.method_names import ImplementationName, IntegratorName
+from ssptool.engine.ode.integrator import RETREATED
 from ssptool.engine.recording.formats import misfits
 from ssptool.engine.run.manifest import INSIGHT
+from ssptool.engine.run.methods import SIMULATED, STATED
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.inputs import Inputs
 from ssptool.errors import abbreviated, similar_names
@@ -92,22 +94,26 @@ def recorded_run(result: Path, manifest: Mapping[str, Any]) -> RecordedRun:
     values = {**stated, "inputs": _inputs(stated.get("inputs"))}
     return RecordedRun(
         Path(given["system"]),
-        _settings(settings, manifest.get("choices", ())),
+        _settings(settings, manifest.get("choices", ()), manifest.get("notes", ())),
         values,
         tuple(_files(stated)),
         tuple((one["name"], one["sha256"]) for one in manifest.get("inputs", ())),
     )
 
 
-def _settings(given: Mapping[str, Any], choices: Sequence[Mapping[str, Any]]) -> Settings:
-    """The settings of a run without its logs; where it chose co-simulation or an integrator, as it did, because the
-    version of ssptool that made it may have had another default.
+def _settings(given: Mapping[str, Any], choices: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Settings:
+    """The settings of a run without its logs; with the co-simulation or the integrator that the run chose, since the
+    ssptool that made it may have had other defaults. An integrator that another one replaced was a default, and stays.
     """
-    chosen = {one["setting"]: one for one in choices}
     settings = Settings.of({name: value for name, value in given.items() if name not in INSIGHT}, {})
-    one = chosen.get("implementation")
-    if settings.implementation is ImplementationName.AUTO and one and EXCHANGED not in one["value"]:
+    chosen = {one.get("setting"): one for one in choices if isinstance(one, Mapping)}
+    kind, method = chosen.get("implementation", {}), chosen.get("integrator", {})
+    by_steps = SIMULATED in str(kind.get("value")) and kind.get("reason") != STATED
+    if settings.implementation is ImplementationName.AUTO and by_steps:
         settings = replace(settings, implementation=ImplementationName.CS)
+    kept = method.get("value") in tuple(IntegratorName) and not any(RETREATED in str(note) for note in notes)
+    if settings.integrator is None and kept:
+        settings = replace(settings, integrator=IntegratorName(method["value"]))
     return settings
 
 

@@ -21,7 +21,8 @@ def written(system: System, folder: Path) -> Path:
     """The folder of a system, with its FMUs beside."""
     for name, part in system.parts.items():
         write_part(folder / f"{name}.fmu", part)
-    return write_system(folder / "system", folder, {name: name for name in system.parts}, system.wires, system.stop)
+    components = {name: name for name in system.parts}
+    return write_system(folder / "system", folder, components, system.wires, system.stop, implementation="any")
 
 
 def carried_out(system: System, folder: Path, **options: object) -> Result:

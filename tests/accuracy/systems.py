@@ -4,7 +4,7 @@ Masses are 2 kg, springs 50 N/m where nothing else is said: 5 rad/s.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import pairwise
 
@@ -106,6 +106,11 @@ MASS_ON_SPRING = [("Spring.force", "Mass.force"), ("Mass.x", "Spring.x"), ("Mass
 def oscillator(damping: float = 0.0, stop: float = 5.0, settings: Mapping[str, object] = {}, **can: object) -> System:
     exact = linear(("Mass.x", "Mass.w"), [[0, 1], [-25, -damping / 2]], [1, 0])
     return System({"Mass": mass(**can), "Spring": spring(damping, **can)}, MASS_ON_SPRING, stop, exact, settings)
+
+
+def by_steps(made: System) -> System:
+    """The same, as co-simulation although its FMUs offer model exchange."""
+    return replace(made, settings={**made.settings, "implementation": "cs"})
 
 
 COARSE = {"step_size": 0.04}
@@ -487,6 +492,7 @@ SYSTEMS: Mapping[str, System] = {
     "oscillator that follows": oscillator(saves=True, follows=True),
     "oscillator of model exchange": oscillator(exchange=True, co_simulation=False),
     "oscillator of both interfaces": oscillator(exchange=True, saves=True, follows=True),
+    "oscillator of both interfaces, co-simulated": by_steps(oscillator(exchange=True, saves=True, follows=True)),
     "damped oscillator that holds": oscillator(damping=3.0),
     "damped oscillator that follows": oscillator(damping=3.0, saves=True, follows=True),
     "oscillator with adaptive steps": oscillator(saves=True, follows=True, settings={"adaptive": 1e-4}),
@@ -495,8 +501,10 @@ SYSTEMS: Mapping[str, System] = {
     "mass that discards": discarding(),
     "mass of coarse steps inside": coarse(),
     "mass of coarse steps inside, with model exchange": coarse(exchange=True),
+    "mass of coarse steps inside, with model exchange, co-simulated": by_steps(coarse(exchange=True)),
     "one FMU of coarse steps": lone_coarse(),
     "one FMU of coarse steps, with model exchange": lone_coarse(exchange=True),
+    "one FMU of coarse steps, with model exchange, co-simulated": by_steps(lone_coarse(exchange=True)),
     "driven at resonance": driven(5.0),
     "driven at 300 rad/s": driven(300.0),
     "source of 990 Hz": summed("cos(6220.353 * time)", lambda t: np.sin(6220.353 * t) / 6220.353),

@@ -46,7 +46,8 @@ def component(name, source, folder=RESOURCES):
         for v in fmu.variables.values()
         if v.causality in ("input", "output")
     )
-    return FlatComponent(name, source, "any", fmu, ports, NOWHERE)
+    stated = "any" if fmu.co_simulation is None else "CoSimulation"
+    return FlatComponent(name, source, stated, fmu, ports, NOWHERE)
 
 
 def network(sources, wires, values=None, experiment=(0.0, 10.0), folder=RESOURCES):

@@ -1,5 +1,6 @@
 """Systems written to a folder as SSP, for tests that go through the public functions."""
 
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,13 +17,18 @@ def write_system(
     components: Mapping[str, str],
     connections: Iterable[tuple[str, str]],
     stop: float = 1.0,
+    *,
+    implementation: str = "CoSimulation",
 ) -> Path:
-    """A folder with components (name → FMU in `fmus`, without extension) and connections ("A.y", "B.u")."""
+    """A folder with components (name → FMU in `fmus`, without extension) and connections ("A.y", "B.u").
+
+    `implementation` is stated for components whose FMU offers co-simulation.
+    """
     resources = folder / "resources"
     resources.mkdir(parents=True)
     for fmu in set(components.values()):
         shutil.copy(fmus / f"{fmu}.fmu", resources)
-    elements = "".join(_component(name, resources / f"{fmu}.fmu") for name, fmu in components.items())
+    elements = "".join(_component(name, resources / f"{fmu}.fmu", implementation) for name, fmu in components.items())
     connected = "".join(map(_connection, connections))
     (folder / "SystemStructure.ssd").write_text(
         f'<?xml version="1.0" encoding="UTF-8"?>\n<ssd:SystemStructureDescription xmlns:ssd="{_SSD}" '
@@ -34,15 +40,28 @@ def write_system(
     return folder
 
 
-def _component(name: str, fmu: Path) -> str:
+def state_implementation(folder: Path, *names: str, implementation: str = "ModelExchange") -> None:
+    """Let the system of a folder state the implementation of these components."""
+    ssd = folder / "SystemStructure.ssd"
+    text = ssd.read_text(encoding="utf-8")
+    for name in names:
+        tag = re.compile(rf'(<ssd:Component name="{name}"[^>]*?)(?: implementation="\w+")?>')
+        text = tag.sub(rf'\1 implementation="{implementation}">', text, count=1)
+    ssd.write_text(text, encoding="utf-8")
+
+
+def _component(name: str, fmu: Path, implementation: str) -> str:
+    description = read_description(fmu)
+    stated = "any" if description.co_simulation is None else implementation
     connectors = "".join(
         f'<ssd:Connector name="{variable.name}" kind="{variable.causality}">'
         f"<ssc:{'Boolean' if variable.type == 'Boolean' else 'Real'}/></ssd:Connector>"
-        for variable in read_description(fmu).variables.values()
+        for variable in description.variables.values()
         if variable.causality in ("input", "output")
     )
     return (
-        f'<ssd:Component name="{name}" source="resources/{fmu.name}" type="application/x-fmu-sharedlibrary">'
+        f'<ssd:Component name="{name}" source="resources/{fmu.name}" type="application/x-fmu-sharedlibrary" '
+        f'implementation="{stated}">'
         f"<ssd:Connectors>{connectors}</ssd:Connectors></ssd:Component>\n"
     )
 

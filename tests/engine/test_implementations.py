@@ -5,10 +5,12 @@ from dataclasses import replace
 import pytest
 
 from ssptool import ContradictingSettings, Settings, call_sequence
+from ssptool.documents.diagnostics import Position
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.fmu.description import InterfaceType
-from tests.engine.dual_mass import network, oscillator
+from ssptool.network.network import Annotated, Stated
+from tests.engine.dual_mass import RESOURCES, network, oscillator
 
 EXCHANGE, SIMULATION = InterfaceType.MODEL_EXCHANGE, InterfaceType.CO_SIMULATION
 
@@ -29,10 +31,58 @@ def choices(plan):
     return {choice.setting: (choice.value, choice.reason) for choice in plan.choices}
 
 
-def test_an_fmu_that_offers_both_is_co_simulated_and_a_note_says_what_else_could_be():
-    plan = make_plan(oscillator(), Settings())
+def test_fmus_that_offer_both_are_one_ode_and_the_reason_names_the_way_back():
+    plan = make_plan(stated(oscillator()), Settings(step_size=0.01, tolerance=1e-6, threads=2))
+    assert kinds(plan) == [EXCHANGE, EXCHANGE]
+    kind, reason = choices(plan)["implementation"]
+    assert kind == "model exchange" and "--implementation cs" in reason
+
+
+OF_COUPLING = [
+    {"master": "jacobi"},
+    {"input": "hold"},
+    {"input_order": 2},
+    {"acceleration": "aitken"},
+    {"relaxation": 0.7},
+    {"iterations": 3},
+    {"max_iterations": 20},
+    {"prediction_order": 1},
+    {"adaptive": 1e-3},
+    {"substeps": {"System1": 2}},
+    {"convergence": {"relative": 1e-5}},
+    {"exchange": "late"},
+]
+
+
+@pytest.mark.parametrize("settings", OF_COUPLING, ids=lambda one: next(iter(one)))
+def test_a_setting_of_the_coupling_asks_for_co_simulation(settings):
+    plan = make_plan(stated(oscillator()), Settings(**settings))
     assert kinds(plan) == [SIMULATION, SIMULATION]
+    words = choices(plan)["implementation"][1]
+    assert next(iter(settings)).split("_")[0] in words
     assert any("integrated as one ODE (--implementation me)" in note for note in plan.notes)
+
+
+def test_one_stated_implementation_keeps_all_as_the_system_says():
+    plan = make_plan(stated(oscillator(), System1="CoSimulation"), Settings())
+    assert kinds(plan) == [SIMULATION, SIMULATION]
+    assert choices(plan)["implementation"] == ("co-simulation", "stated in the system")
+
+
+def test_a_step_that_an_annotation_states_is_one_of_co_simulation():
+    step = Stated(0.02, "osp:FixedStepAlgorithm", Position("a.ssd", 7))
+    net = replace(stated(oscillator()), annotated=Annotated(step_size=step))
+    plan = make_plan(net, Settings())
+    assert kinds(plan) == [SIMULATION, SIMULATION]
+    choice = next(one for one in plan.choices if one.setting == "implementation")
+    assert "osp:FixedStepAlgorithm" in choice.reason and "a.ssd" in choice.place and "7" in choice.place
+
+
+def test_co_simulation_that_is_asked_for_is_that_of_all_that_offer_it(test_models):
+    sources = {"System1": RESOURCES / "System1.fmu", "Ball": test_models / "BouncingBall.fmu"}
+    plan = make_plan(stated(network(sources, [])), Settings(implementation="cs"))
+    assert kinds(plan) == [SIMULATION, EXCHANGE]
+    assert kinds(make_plan(stated(network(sources, [])), Settings())) == [EXCHANGE, EXCHANGE]
 
 
 def test_an_fmu_without_co_simulation_is_integrated(test_models):

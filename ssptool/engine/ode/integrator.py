@@ -58,6 +58,10 @@ _TITLES = {
 }
 
 
+RETREATED = "--integrator NAME keeps one integrator"
+"""Part of the remark on an integrator that another one has replaced."""
+
+
 @dataclass(frozen=True, slots=True)
 class Integrator:
     """One solver integrates all components together; communication points are where it is looked at.

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel import NATIVE
 from ssptool.engine.kernel.ode import Addresses, SolverKind
-from ssptool.engine.ode.integrator import Method
+from ssptool.engine.ode.integrator import RETREATED, Method
 from ssptool.engine.ode.system import OdeSystem
 
 
@@ -39,7 +39,7 @@ def remark_on_retreat(system: OdeSystem, kind: SolverKind, t: float, reason: str
     """Remark that another solver has gone on from t [s], for this reason."""
     system.remark(
         f"{Method[kind.name].title} cannot go on from t = {t:g} s ({reason}): {RETREAT.title} replaces it from there "
-        f"(--integrator NAME keeps one integrator)"
+        f"({RETREATED})"
     )
 
 

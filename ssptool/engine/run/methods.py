@@ -31,7 +31,8 @@ from ssptool.network.network import FlatComponent, Network, Stated
 EXCHANGE, SIMULATION = InterfaceType.MODEL_EXCHANGE, InterfaceType.CO_SIMULATION
 ANY = "any"
 """Implementation of a component that states none."""
-_WORDS = {EXCHANGE: "model exchange", SIMULATION: "co-simulation"}
+SIMULATED = "co-simulation"
+_WORDS = {EXCHANGE: "model exchange", SIMULATION: SIMULATED}
 
 
 class Implementations(NamedTuple):
@@ -60,6 +61,7 @@ def choose_implementations(network: Network, settings: Settings, instead: str = 
         A component is to be run as scheduled execution.
     """
     components = network.components.values()
+    of: Mapping[str, InterfaceType]
     if settings.implementation is ImplementationName.ME:
         of = {one.name: _demanded(one, EXCHANGE) for one in components}
         return Implementations(of, Choice("implementation", _value(of), ASKED))
@@ -85,12 +87,18 @@ def exchange_is_default(network: Network, settings: Settings) -> bool:
     components = network.components.values()
     return (
         settings.implementation is ImplementationName.AUTO
-        and all(one.description.model_exchange is not None for one in components)
+        and not _without_exchange(network)
         and any(one.description.co_simulation is not None for one in components)
         and not any(map(_states, components))
         and not _coupled_by_document(network)
         and not any(settings_of_coupling(settings))
     )
+
+
+def _without_exchange(network: Network) -> list[str]:
+    """Components that cannot be integrated, or only with the tool that made their FMU."""
+    every = ((one.name, one.description.model_exchange) for one in network.components.values())
+    return [name for name, exchange in every if exchange is None or exchange.needs_tool]
 
 
 def _states(component: FlatComponent) -> bool:
@@ -169,10 +177,9 @@ def _reason(network: Network, settings: Settings) -> tuple[str, str]:
         return STATED, ""
     if any(one.description.co_simulation is None for one in components):
         return "all that the FMUs offer", ""
-    without = [one.name for one in components if one.description.model_exchange is None]
-    if without:
+    if without := _without_exchange(network):
         offer = "offers" if len(without) == 1 else "offer"
-        return f"{abbreviated(without)} {offer} no model exchange", ""
+        return f"{abbreviated(without)} {offer} no model exchange that runs without a tool", ""
     if (stated := _coupled_by_document(network)) is not None:
         return f"a step size is stated by {stated.by}", str(stated.position)
     return f"required by {', '.join(settings_of_coupling(settings))}", ""

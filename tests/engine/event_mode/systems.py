@@ -62,16 +62,19 @@ def _bindings(parameters: str) -> str:
 
 
 def _component(name: str, fmu: Path, kinds: tuple[str, ...]) -> str:
+    description = read_description(fmu)
+    stated = "any" if description.co_simulation is None else "CoSimulation"
     connectors = "".join(
         f'<ssd:Connector name="{variable.name}" kind="{variable.causality}">{_type(variable)}'
         + "".join(f'<ssc:Dimension size="{size}"/>' for size in variable.shape)
         + "".join(f'<ssd:Clock name="{clock}"/>' for clock in variable.clocks)
         + "</ssd:Connector>"
-        for variable in read_description(fmu).variables.values()
+        for variable in description.variables.values()
         if variable.causality in kinds
     )
     return (
-        f'<ssd:Component name="{name}" source="resources/{fmu.name}" type="application/x-fmu-sharedlibrary">'
+        f'<ssd:Component name="{name}" source="resources/{fmu.name}" type="application/x-fmu-sharedlibrary" '
+        f'implementation="{stated}">'
         f"<ssd:Connectors>{connectors}</ssd:Connectors></ssd:Component>\n"
     )
 

@@ -37,7 +37,8 @@ def write_pushed_mass(folder, fmus, *, outer=True, stop=1.0):
         f'<ssd:ParameterBindings><ssd:ParameterBinding><ssd:ParameterValues><ssv:ParameterSet version="2.0" name="p">'
         f"<ssv:Parameters>{_VALUES}</ssv:Parameters></ssv:ParameterSet></ssd:ParameterValues></ssd:ParameterBinding>"
         f"</ssd:ParameterBindings><ssd:Elements>"
-        f'<ssd:Component name="Mass" source="resources/Mass.fmu" type="application/x-fmu-sharedlibrary">'
+        f'<ssd:Component name="Mass" source="resources/Mass.fmu" type="application/x-fmu-sharedlibrary" '
+        'implementation="CoSimulation">'
         "<ssd:Connectors>"
         f'<ssd:Connector name="F" kind="input"><ssc:Real unit="N"/></ssd:Connector>'
         f'<ssd:Connector name="z" kind="output"><ssc:Real/></ssd:Connector>'

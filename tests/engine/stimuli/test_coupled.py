@@ -8,6 +8,7 @@ import pytest
 from pytest import approx
 
 import ssptool
+from tests.engine.systems import state_implementation
 
 AT, HEIGHT, STIFFNESS, MASS = 0.1037, 0.05, 69.48, 0.03575
 OMEGA = (STIFFNESS / MASS) ** 0.5
@@ -54,9 +55,7 @@ def test_the_ode_of_all_three_goes_through_an_event_at_the_jump(swing):
 @pytest.mark.parametrize(("component", "master"), [("Mass", "jacobi"), ("Sum", "jacobi"), ("Mass", "iterated")])
 def test_model_exchange_beside_co_simulation_sees_the_jump(swing, component, master):
     """With the order that the coupling has where all components are of co-simulation."""
-    ssd = swing / "SystemStructure.ssd"
-    stated = f'name="{component}" implementation="ModelExchange"'
-    ssd.write_text(ssd.read_text().replace(f'name="{component}"', stated, 1))
+    state_implementation(swing, component)
     coarse, fine = (largest_error(swing, h, master=master, tolerance=1e-9) for h in (2e-3, 5e-4))
     assert np.log(coarse / fine) / np.log(4) == approx(2, abs=0.35)
 

@@ -13,7 +13,7 @@ from ssptool.engine.method_names import AccelerationName
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.test_coupled import OMEGA, STIFFNESS
-from tests.engine.systems import write_system
+from tests.engine.systems import state_implementation, write_system
 
 STOP = 0.3
 WIRES = [("Mass.z", "Spring.z"), ("Mass.v", "Spring.v"), ("Spring.F", "A.u"), ("A.y", "B.u"), ("B.y", "Mass.F")]
@@ -78,9 +78,8 @@ def write_swing(tmp_path):
         text = ssd.read_text()
         for end in ('endElement="A"', 'startElement="B"'):
             text = text.replace(end, f'suppressUnitConversion="true" {end}')
-        for name in integrated:
-            text = text.replace(f'name="{name}"', f'name="{name}" implementation="ModelExchange"')
         ssd.write_text(text)
+        state_implementation(folder, *integrated)
         return folder
 
     return write

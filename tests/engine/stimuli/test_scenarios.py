@@ -15,6 +15,7 @@ from ssptool.engine.stimuli.json_nodes import compose_json
 from ssptool.engine.stimuli.scenario_file import read_scenario
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, step
+from tests.engine.systems import state_implementation
 
 SETTINGS = ssptool.Settings(step_size=0.1)
 MASTERS = [{"master": master} for master in ("jacobi", "gauss-seidel", "iterated")]
@@ -273,11 +274,7 @@ def test_what_happens_to_an_output_and_to_the_input_behind_it_adds_up(chain):
 @pytest.mark.parametrize(("name", "force"), [("B.u", 4.0), ("A.y", 4.0), ("M.F", 1.0)])
 def test_wires_inside_and_at_the_edge_of_an_ode_beside_co_simulation_are_acted_on(chain, name, force):
     """A and B are integrated, with B = 3 u + 1; M, a component of co-simulation, is pushed from 0.35 s to 0.65 s."""
-    ssd = chain / "SystemStructure.ssd"
-    text = ssd.read_text()
-    for component in "AB":
-        text = text.replace(f'name="{component}"', f'name="{component}" implementation="ModelExchange"')
-    ssd.write_text(text)
+    state_implementation(chain, "A", "B")
     acting = scenario((0.35, name, "override", 1.0), (0.65, name, "reset"))
     trace = simulated(chain, acting, {"B.a": "3", "B.c": "1"}, tolerance=1e-9)
     momentum = 0.35 * 1.0 + 0.3 * force + 0.35 * 1.0
