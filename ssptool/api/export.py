@@ -20,7 +20,7 @@ from ssptool.exporting.exposed import UnknownPattern as UnknownPattern
 from ssptool.exporting.exposed import exported_variables
 from ssptool.exporting.package import ExportedFmu as ExportedFmu
 from ssptool.exporting.package import export_fmu
-from ssptool.exporting.refusals import export_problems
+from ssptool.exporting.refusals import export_problems, plan_to_export
 from ssptool.exporting.runtimes import RuntimeNotBuilt as RuntimeNotBuilt
 from ssptool.exporting.runtimes import UnknownPlatform as UnknownPlatform
 
@@ -44,7 +44,7 @@ def exportable(plan: Plan, *, fmi: int = 2) -> Exportable:
     --------
     >>> ssptool.exportable(ssptool.plan("systems/dual_mass_oscillator")).capabilities
     """
-    version = _version(fmi)
+    version, plan = _version(fmi), plan_to_export(plan)
     problems = export_problems(plan, exported_variables(plan, (), version), version)
     return Exportable(capabilities_in(plan, version), tuple(map(str, problems)))
 
@@ -115,6 +115,7 @@ def export(
         options = {**options, "implementation": ImplementationName.ME}
     with ExitStack() as stack:
         archive, plan, *_ = stack.enter_context(opened_plan(export, system, options))
+        plan = plan_to_export(plan)
         plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
         patterns = texts("expose", expose, "a pattern such as 'System1.*'")
         wanted = texts("platforms", platforms, "a platform such as 'win64'")

@@ -23,8 +23,21 @@ _WITH_RUN = "run it with `ssptool run`"
 
 def export_problems(plan: Plan, variables: Sequence[ExportedVariable], fmi: int = 2) -> tuple[Unsupported, ...]:
     """All that an exported FMU of this version of FMI cannot do."""
-    of_system = (*_of_stimuli(plan), *clock_problems(plan), *_of_settings(plan))
-    return (*of_system, *_of_parts(plan), *_of_variables(variables, fmi))
+    return (*_of_plan(plan), *_of_variables(variables, fmi))
+
+
+def _of_plan(plan: Plan) -> Iterator[Unsupported]:
+    yield from _of_stimuli(plan)
+    yield from clock_problems(plan)
+    yield from _of_settings(plan)
+    yield from _of_parts(plan)
+
+
+def plan_to_export(plan: Plan) -> Plan:
+    """The plan; or that of co-simulation, if model exchange is only the default and no exported FMU can have it."""
+    if plan.instead is None or (problem := next(_of_plan(plan), None)) is None:
+        return plan
+    return plan.instead(f"not possible as model exchange: {problem}")
 
 
 def refuse_export(plan: Plan, variables: Sequence[ExportedVariable], fmi: int) -> None:

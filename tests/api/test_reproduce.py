@@ -330,3 +330,27 @@ def test_the_first_difference_is_by_bits():
     assert first_difference(one, trace([0.0, 1.0, 2.0], a=[-0.0, 1.0, 2.0], b=[np.nan, 1.0, 2.0])).time == 0.0
     assert first_difference(one, trace([0.0, 1.0], a=[0.0, 1.0], b=[np.nan, 1.0])) == (2.0, "time", None, None)
     assert first_difference(trace([0.0, 1.0], a=[0.0, 1.0]), trace([0.0, 1.5], a=[0.0, 1.0])).signal == "time"
+
+
+@pytest.mark.parametrize(
+    ("then", "left_open"),
+    [({"implementation": "cs"}, {"implementation": "auto"}), ({"integrator": "adams"}, {"integrator": None})],
+)
+def test_a_default_of_an_earlier_version_is_what_it_was(then, left_open, tmp_path):
+    """As if the run had made these choices by default."""
+    fmu, result = (
+        Path(__file__).parents[2] / "systems" / "dual_mass_oscillator" / "resources" / "System1.fmu",
+        tmp_path / "result.csv",
+    )
+    values = {"System1.x1_start": 0.5}
+    ssptool.simulate(fmu, stop_time=2.0, start_values=values, output=result, accuracy="off", **then)
+    file = result.with_suffix(".csv.json")
+    manifest = json.loads(file.read_text())
+    manifest["settings"] |= left_open
+    for choice in manifest["choices"]:
+        choice["reason"] = "default"
+    file.write_text(json.dumps(manifest))
+    assert ssptool.reproduce(result).verdict == "same bits"
+    assert ssptool.simulate(fmu, stop_time=2.0, start_values=values)["System1.x1"].tobytes() != (
+        ssptool.read_trace(result)["System1.x1"].tobytes()
+    )

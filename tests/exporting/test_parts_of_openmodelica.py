@@ -1,12 +1,10 @@
 """Exported systems of FMUs that OpenModelica made: coupled masses on springs, against the closed form and runs."""
 
-import re
-
 import numpy as np
 import pytest
 
 import ssptool
-from tests.engine.systems import write_system
+from tests.engine.systems import state_implementation, write_system
 from tests.exporting.fmus import assert_same_bits, exported, in_fmpy
 from tests.foreign.openmodelica import fmus, on_linux
 
@@ -21,9 +19,8 @@ def masses(tmp_path):
     def write(*interfaces):
         parts = {"A": "MassSpringSubSystem1", "B": "MassSpringSubSystem2"}
         folder = write_system(tmp_path / "masses", fmus(), parts, [("A.x1", "B.x1"), ("B.x2", "A.x2")])
-        ssd = folder / "SystemStructure.ssd"
-        kinds = iter(interfaces)
-        ssd.write_text(re.sub("(?=source=)", lambda _: f'implementation="{next(kinds)}" ', ssd.read_text()))
+        for name, kind in zip(parts, interfaces, strict=True):
+            state_implementation(folder, name, implementation=kind)
         return folder
 
     return write

@@ -48,6 +48,20 @@ def test_what_tables_drive_has_the_same_bits(options, inputs, system, fmi, tmp_p
         np.testing.assert_array_equal(found[name], run[name][first], err_msg=name)
 
 
+def test_what_no_exported_fmu_can_do_as_model_exchange_is_done_by_steps(models, fmi, tmp_path):
+    """Tables drive inputs of co-simulation only; the FMU of the mass offers both."""
+    folder = write_system(tmp_path / "system", models, {"Mass": "Mass"}, [], implementation="any")
+    options = {"start_values": {"Mass.m": 2.0}, "step_size": STEP, "stop_time": STOP}
+    options["inputs"] = {"Mass.F": ssptool.Table((0.0, 0.3), (1.0, 4.0))}
+    assert ssptool.plan(folder, **options).is_one_ode
+    found = in_fmpy(exported(folder, tmp_path, fmi=fmi, **options), STEP)
+    run = ssptool.simulate(folder, implementation="cs", **options)
+    assert run["Mass.z"][-1] > 0.01
+    np.testing.assert_array_equal(found["Mass.z"], run["Mass.z"])
+    with pytest.raises(Unsupported, match="tables as inputs"):
+        exported(folder, tmp_path, fmi=fmi, implementation="me", **options)
+
+
 def test_steps_of_an_importer_that_end_at_a_jump_and_beside_it(system, fmi, tmp_path):
     """The step to 0.1037 s ends before the jump, the next one begins after it."""
     options = {**COMMON, "inputs": INPUTS, "master": "jacobi"}

@@ -178,8 +178,7 @@ def _reason(network: Network, settings: Settings) -> tuple[str, str]:
     if any(one.description.co_simulation is None for one in components):
         return "all that the FMUs offer", ""
     if without := _without_exchange(network):
-        offer = "offers" if len(without) == 1 else "offer"
-        return f"{abbreviated(without)} {offer} no model exchange that runs without a tool", ""
+        return f"no model exchange of {abbreviated(without)}", ""
     if (stated := _coupled_by_document(network)) is not None:
         return f"a step size is stated by {stated.by}", str(stated.position)
     return f"required by {', '.join(settings_of_coupling(settings))}", ""
