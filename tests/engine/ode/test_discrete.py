@@ -144,7 +144,7 @@ def mixed(folder, *exchange, **settings):
 @pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))
 def test_values_of_every_type_leave_an_ode_at_communication_points(hybrids, native):
     """A valve that switches at 0.75 is told of in co-simulation at 0.8."""
-    trace = mixed(hybrids, "Tank", "Valve", native=native).unwrap()
+    trace = mixed(hybrids, "Tank", "Valve", native=native, stop_time=2.9).unwrap()
     assert np.unique(np.round(trace.t[both_sides(trace)], 9)).tolist() == SWITCHES
     points = [int(np.flatnonzero(np.isclose(trace.t, t))[-1]) for t in (0.8, 1.1, 1.6, 1.8, 2.3, 2.6)]
     for kind in TYPES[int(hybrids.name[-1])]:
