@@ -125,7 +125,7 @@ def make_plan(
     BadInputs
         A driven input has no value at the start time.
     """
-    if not exchange_is_default(network, settings):
+    if not exchange_is_default(network, settings, stimuli):
         return _made(network, settings, stimuli, bonds, units)
     by_steps = replace(settings, implementation=ImplementationName.CS)
     instead = partial(_made, network, by_steps, stimuli, bonds, units)
@@ -211,7 +211,7 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli, instead: st
     for log in (settings.log_loops, settings.log_coupling):
         if log is not None:
             check_log_name(log)
-    implementations = choose_implementations(network, settings, instead)
+    implementations = choose_implementations(network, settings, stimuli, instead)
     interval, substeps, choices, guesses = choose_interval(network, settings, implementations.of)
     stimuli.check_start(interval.start)
     network, parameter_wires, notes = settle_parameters(network)

@@ -24,6 +24,8 @@ from ssptool.engine.method_names import AUTO, ExchangeName, ImplementationName, 
 from ssptool.engine.ode.integrator import Integrator, Method
 from ssptool.engine.planning.interval import Interval, experiment_place
 from ssptool.engine.settings import ASKED, Choice, Settings
+from ssptool.engine.stimuli.stimuli import Stimuli
+from ssptool.engine.stimuli.time_signals import is_function
 from ssptool.errors import NAMED, ContradictingSettings, WrongValue, abbreviated, similar_names
 from ssptool.fmu.description import InterfaceType
 from ssptool.network.network import FlatComponent, Network, Stated
@@ -47,7 +49,9 @@ class Implementations(NamedTuple):
         return tuple(name for name, kind in self.of.items() if kind is EXCHANGE)
 
 
-def choose_implementations(network: Network, settings: Settings, instead: str = "") -> Implementations:
+def choose_implementations(
+    network: Network, settings: Settings, stimuli: Stimuli, instead: str = ""
+) -> Implementations:
     """Choose the interface of each component: as asked (`--implementation`), else as in the SSD, else model exchange if
     `exchange_is_default`, else co-simulation where the FMU offers it.
 
@@ -68,11 +72,11 @@ def choose_implementations(network: Network, settings: Settings, instead: str = 
     if settings.implementation is ImplementationName.CS:
         of = _simulated_where_offered(network)
         return Implementations(of, Choice("implementation", _value(of), instead or ASKED))
-    if exchange_is_default(network, settings):
+    if exchange_is_default(network, settings, stimuli):
         of = {one.name: EXCHANGE for one in components}
         return Implementations(of, Choice("implementation", _value(of), BY_DEFAULT))
     of = {one.name: _stated(one) for one in components}
-    choice = Choice("implementation", _value(of), *_reason(network, settings))
+    choice = Choice("implementation", _value(of), *_reason(network, settings, stimuli))
     return Implementations(of, choice, tuple(_notes(network, of)))
 
 
@@ -80,9 +84,11 @@ BY_DEFAULT = "all FMUs offer it, and the system states none; --implementation cs
 """Reason for model exchange where nobody asked for it."""
 
 
-def exchange_is_default(network: Network, settings: Settings) -> bool:
+def exchange_is_default(network: Network, settings: Settings, stimuli: Stimuli) -> bool:
     """True if all components are integrated as one ODE although nobody asked for it: all FMUs offer model exchange and
     some co-simulation too, and neither the system nor the user states anything that belongs to co-simulation.
+
+    A function as an input does: an integrator would call it at times in any order, and not find its jumps.
     """
     components = network.components.values()
     return (
@@ -92,6 +98,7 @@ def exchange_is_default(network: Network, settings: Settings) -> bool:
         and not any(map(_states, components))
         and not _coupled_by_document(network)
         and not any(settings_of_coupling(settings))
+        and not any(_functions(stimuli))
     )
 
 
@@ -103,6 +110,10 @@ def _without_exchange(network: Network) -> list[str]:
 
 def _states(component: FlatComponent) -> bool:
     return component.implementation != ANY
+
+
+def _functions(stimuli: Stimuli) -> Iterator[str]:
+    return (f"the function that drives {one.signal}" for one in stimuli.sources if is_function(one.time_signal))
 
 
 def _coupled_by_document(network: Network) -> Stated | None:
@@ -170,8 +181,8 @@ def _value(of: Mapping[str, InterfaceType]) -> str:
     return " and ".join(f"{_WORDS[kind]} of {abbreviated(names)}" for kind, names in present.items())
 
 
-def _reason(network: Network, settings: Settings) -> tuple[str, str]:
-    """Reason for the interfaces that the system and the settings lead to, and the place that says so."""
+def _reason(network: Network, settings: Settings, stimuli: Stimuli) -> tuple[str, str]:
+    """Reason for the interfaces that system, settings and inputs lead to, and the place that says so."""
     components = network.components.values()
     if any(map(_states, components)):
         return STATED, ""
@@ -181,7 +192,7 @@ def _reason(network: Network, settings: Settings) -> tuple[str, str]:
         return f"no model exchange of {abbreviated(without)}", ""
     if (stated := _coupled_by_document(network)) is not None:
         return f"a step size is stated by {stated.by}", str(stated.position)
-    return f"required by {', '.join(settings_of_coupling(settings))}", ""
+    return f"required by {', '.join([*settings_of_coupling(settings), *_functions(stimuli)])}", ""
 
 
 STATED = "stated in the system"

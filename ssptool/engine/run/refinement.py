@@ -27,7 +27,7 @@ from ssptool.engine.run.accuracy import (
     points_before,
 )
 from ssptool.engine.settings import Settings
-from ssptool.engine.stimuli.time_signals import Function, Overridden, TimeSignal
+from ssptool.engine.stimuli.time_signals import is_function
 from ssptool.engine.trace import Floats, Trace
 from ssptool.errors import WrongValue
 from ssptool.fmu.instance import FmiError
@@ -484,10 +484,6 @@ def unrepeatable(plan: Plan) -> str:
         return "the run has no step"
     if tools := [one.name for one in plan.instances if one.used_interface.needs_tool]:
         return f"the FMU of {tools[0]} runs in its tool"
-    if any(_is_function(one.time_signal) for one in plan.stimuli.sources):
+    if any(is_function(one.time_signal) for one in plan.stimuli.sources):
         return "an input is a function, which would be called again"
     return ""
-
-
-def _is_function(signal: TimeSignal) -> bool:
-    return isinstance(signal, Function) or (isinstance(signal, Overridden) and _is_function(signal.base))

@@ -241,3 +241,8 @@ class Overridden:
     def after(self, t: float) -> Value:
         value, change = self.base.after(t), active(self.overrides, t)
         return value if change is None else change(value)
+
+
+def is_function(signal: TimeSignal) -> bool:
+    """True if the values are those of a user's function, which may have effects, or not go back in time."""
+    return isinstance(signal, Function) or (isinstance(signal, Overridden) and is_function(signal.base))
