@@ -27,7 +27,8 @@ SYSTEM = """<?xml version="1.0" encoding="UTF-8"?>
     xmlns:ssc="http://ssp-standard.org/SSP1/SystemStructureCommon">
   <ssd:System name="Lag">
     <ssd:Elements>
-      <ssd:Component name="Bad" type="application/x-fmu-sharedlibrary" implementation="CoSimulation" source="resources/Misbehaving.fmu">
+      <ssd:Component name="Bad" type="application/x-fmu-sharedlibrary" implementation="CoSimulation"
+          source="resources/Misbehaving.fmu">
         <ssd:Connectors>
           <ssd:Connector name="u" kind="input"><ssc:Real unit="1"/></ssd:Connector>
           <ssd:Connector name="y" kind="output"><ssc:Real unit="1"/></ssd:Connector>
