@@ -177,13 +177,22 @@ COMMON_NAMES = (
 """Units to suggest, spelled as FMI and Modelica do."""
 
 
+def without_brackets(name: str) -> str:
+    """The name of a unit without the square brackets around it."""
+    return name[1:-1] if name.startswith("[") and name.endswith("]") else name
+
+
 @lru_cache(maxsize=1024)
 def unit_of_name(name: str) -> PhysicalUnit | None:
     """The unit that a plain SI expression names: `mm`, `N.m`, `kg*m^2/s2`, `W/(m2.K)`, `degC`, `rpm`; else None.
 
     The symbols are those of the SI, of units in use with it (SI Brochure, 9th edition, tables 4 to 8) and some
-    spellings of tools; 1 bar = 100 kPa, 0 °C = 273.15 K. Ambiguous names, such as `W/m2.K` and `C`, give None.
+    spellings of tools; 1 bar = 100 kPa, 0 °C = 273.15 K. Ambiguous names, such as `W/m2.K` and `C`, give None. Some
+    tools write square brackets around the whole: `[m]`.
     """
+    if (inner := without_brackets(name)) != name:
+        told = unit_of_name(inner)
+        return None if told is None else told._replace(name=name)
     if name == "-":
         return PhysicalUnit(name, Exponents())
     if name in _TWO_MEANINGS or len(name) > _LONGEST:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.element import Element
 from ssptool.fmu.description import FmuDescription
-from ssptool.fmu.units import PhysicalUnit, unit_of_name
+from ssptool.fmu.units import PhysicalUnit, unit_of_name, without_brackets
 from ssptool.network.conversion import convertible
 from ssptool.rules.catalogue import (
     DERIVED,
@@ -24,6 +24,7 @@ from ssptool.rules.catalogue import (
     near,
     renamed,
     repeats,
+    rewritten,
     without,
 )
 from ssptool.rules.links import alike
@@ -162,13 +163,16 @@ def _undefined(use: Element, name: str, root: ssc.TopLevel, structure: Structure
     meant = _meanings(name, structure) or ([] if told is None else [told])
     message = f"the unit '{name}' is not defined in this document"
     fix = renamed(use, "unit", known)
-    if len(meant) == 1 and (fix is None or not fix.safe):
+    plain = without_brackets(name)
+    if plain in known and told is not None and told[1:4] == known[plain][1:4]:
+        fix = rewritten(use, "unit", plain)
+    elif len(meant) == 1 and (fix is None or not fix.safe):
         certain = told is None or told[1:] == meant[0][1:]
         fix = Fix((Define(use, root, meant[0]),), safe=certain)
     advice = near(name, known) or "define it in the Units of this document"
     if told is None:
         return Finding(use, message, advice, "unit", fix=fix)
-    advice = "define it in the Units of this document"
+    advice = "define it in the Units of this document" if plain not in known else f"write '{plain}'"
     return Finding(use, f"{message}; it is read by its name as {told.in_base_units}", advice, "unit", WARNING, fix)
 
 
@@ -207,7 +211,8 @@ def distinct_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[
 def known_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     """An enumeration that a type names is defined in the same document.
 
-    Each document stands for itself: a parameter set does not see the enumerations of the system structure.
+    Each document stands for itself: a parameter set does not see the enumerations of the system structure. At the
+    connector of an enumeration of an FMU it is a warning: the items of the FMU's variable count.
 
     Fix: add it to the `Enumerations` of the document, or correct the name.
 
@@ -220,7 +225,22 @@ def known_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[Fin
         if name is not None and name not in known and not defines and container(use) is root:
             advice = near(name, known) or "define it in the Enumerations of this document"
             message = f"the enumeration '{name}' is not defined in this document"
-            yield Finding(use, message, advice, "name", fix=renamed(use, "name", known))
+            severity = None
+            if _has_items(use, structure):
+                message, severity = f"{message}; the items of the FMU's variable count", WARNING
+            yield Finding(use, message, advice, "name", severity, renamed(use, "name", known))
+
+
+def _has_items(use: Element, structure: Structure) -> bool:
+    """True if an enumeration is that of a connector whose variable in the FMU has items."""
+    connector = use.getparent()
+    holder = None if connector is None else connector.getparent()
+    component = None if holder is None else holder.getparent()
+    if not isinstance(connector, ssd.Connector) or not isinstance(component, ssd.Component):
+        return False
+    fmu = structure.fmu_of(component)
+    variable = None if fmu is None else fmu.variables.get(connector.name)
+    return variable is not None and bool(variable.items)
 
 
 @ENUMERATIONS.rule("ENUM-004", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.4.1, FMI 3.0 §2.4.5")

@@ -170,6 +170,12 @@ def test_degrees_celsius_have_an_offset_but_in_products():
     assert unit_of_name("W/degC") == unit_of_name("W/K")._replace(name="W/degC")
 
 
+def test_square_brackets_around_a_name_mean_nothing():
+    assert unit_of_name("[mm]") == unit_of_name("mm")._replace(name="[mm]")
+    assert unit_of_name("[degC]") == CELSIUS._replace(name="[degC]")
+    assert unit_of_name("[") is unit_of_name("[]") is unit_of_name("[furlong]") is unit_of_name("[[]]") is None
+
+
 @pytest.mark.parametrize(
     "name", ["", "foo", "C", "F", "W/m2.K", "m/", "2m", "1e3", "m0", "(m", "dB", " m", "m/(s", "." * 60]
 )
