@@ -181,7 +181,7 @@ def test_runs_that_no_step_changes_keep_every_error(tmp_path):
     mass = OSCILLATOR.parent / "one_dof_oscillator" / "resources" / "Mass.fmu"
     study = {
         "system": str(mass),
-        "settings": {"stop_time": 1, "step_size": 0.1},
+        "settings": {"stop_time": 1, "step_size": 0.1, "implementation": "cs"},
         "factors": {"free": {"free": True, "values": [1, 2]}},
         "results": {"z": 'final("Mass.z")'},
         "accuracy": 1e-6,
