@@ -152,8 +152,9 @@ class StudyWorker:
             found = RefinedRuns(plan, replan, carry_out, lambda: math.inf).accuracy(0, finer=1)
         if found.method is AccuracyMethod.NOT_CHECKED:
             return failed(task, str(found))
-        results, message = self.results(traces[-1], task.point)
-        samples = None if task.samples is None else _sampled(traces[-1], task.samples)
+        _, half, *_ = traces  # a run that looks for late jumps may have followed
+        results, message = self.results(half, task.point)
+        samples = None if task.samples is None else _sampled(half, task.samples)
         return RunOutcome(
             task,
             RunStatus.COMPLETED,

@@ -362,7 +362,7 @@ def _jumps(values: Floats) -> NDArray[np.bool_]:
         changes = np.abs(np.diff(values))
         finite = values[np.isfinite(values)]
         scale = np.ptp(finite) if len(finite) else 0.0
-        before, after = np.append(0.0, changes[:-1]), np.append(changes[1:], 0.0)
+        before, after = np.append(0.0, changes[:-1]), np.append(changes[1:], inf)  # nothing follows from the last
         least = np.maximum(OUTSTANDING * np.maximum(before, after), SMALLEST * scale)
         outstanding: NDArray[np.bool_] = (changes >= least) & (changes > 0)
     return outstanding
