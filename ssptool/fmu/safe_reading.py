@@ -268,8 +268,9 @@ def _of_references(root: etree._Element) -> Iterator[DescriptionProblem]:
     key = "index" if by_index else "valueReference"
     numbers = map(str, range(1, len(variables) + 1)) if by_index else (_plain(one.get(key)) for one in variables)
     known = dict(zip(numbers, (str(one.get("name")) for one in variables), strict=True))
+    seen: dict[str, str] = {}
     for node in list(root.iterfind("ModelStructure/*/Unknown" if by_index else "ModelStructure/*")):
-        yield from _of_entry(node, key, known)
+        yield from _of_entry(node, key, known, seen)
     for node in root.iterfind("ModelVariables//*[@derivative]"):
         if _plain(node.get("derivative")) not in known:
             yield _read_as(node, "derivative", "is no variable", None)
@@ -278,8 +279,12 @@ def _of_references(root: etree._Element) -> Iterator[DescriptionProblem]:
             yield _read_as(node, "clocks", "names a variable that does not exist", None)
 
 
-def _of_entry(node: etree._Element, key: str, known: Mapping[str, str]) -> Iterator[DescriptionProblem]:
-    """An entry of the model structure, whose variable and dependencies are among those that are `known`."""
+def _of_entry(
+    node: etree._Element, key: str, known: Mapping[str, str], seen: dict[str, str]
+) -> Iterator[DescriptionProblem]:
+    """An entry of the model structure, whose variable and dependencies are among those that are `known`; `seen` are
+    lists of dependencies, which many entries share.
+    """
     parent = node.getparent()
     assert parent is not None
     place = str(node.tag) if parent.tag == "ModelStructure" else f"{parent.tag}/{node.tag}"
@@ -289,12 +294,18 @@ def _of_entry(node: etree._Element, key: str, known: Mapping[str, str]) -> Itera
         yield DescriptionProblem(source_line(node), told)
         parent.remove(node)
         return
-    stated = node.get("dependencies", "").split()
-    if missing := [one for one in stated if _plain(one) not in known]:
-        told = f'<{place}> of variable "{name}": there is no variable of {key}="{missing[0]}" in its dependencies; '
+    if missing := _missing(node.get("dependencies", ""), known, seen):
+        told = f'<{place}> of variable "{name}": there is no variable of {key}="{missing}" in its dependencies; '
         yield DescriptionProblem(source_line(node), f"{told}read as one that depends on all")
         for one in {"dependencies", "dependenciesKind"} & set(node.keys()):
             del node.attrib[one]
+
+
+def _missing(stated: str, known: Mapping[str, str], seen: dict[str, str]) -> str:
+    """The first of several references that is not known; empty if all are."""
+    if stated not in seen:
+        seen[stated] = next((one for one in stated.split() if one not in known and _plain(one) not in known), "")
+    return seen[stated]
 
 
 def _plain(text: str | None) -> str:
