@@ -145,8 +145,8 @@ def repository(tmp_path, monkeypatch) -> Path:
 UNKNOWN_UNIT = """<?xml version="1.0" encoding="UTF-8"?>
 <ssv:ParameterSet xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues" version="1.0" name="k">
   <ssv:Parameters>
-    <ssv:Parameter name="a"><ssv:Real value="1" unit="[m]"/></ssv:Parameter>
-    <ssv:Parameter name="b"><ssv:Real value="1" unit="[m]"/></ssv:Parameter>
+    <ssv:Parameter name="a"><ssv:Real value="1" unit="[furlong]"/></ssv:Parameter>
+    <ssv:Parameter name="b"><ssv:Real value="1" unit="[furlong]"/></ssv:Parameter>
   </ssv:Parameters>
 </ssv:ParameterSet>
 """

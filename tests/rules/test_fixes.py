@@ -89,9 +89,9 @@ CERTAIN = [
     ("SSD-CONN-007", FIRST, FIRST + FIRST),
     ("UNIT-001", UNIT, UNIT + UNIT),
     ("UNIT-002", 'unit="N"', 'unit=" N"'),
-    ("UNIT-002", 'unit="N"', 'unit="[N]"'),
     ("XML-009", "  </ssd:System>", "    <ssd:GraphicalElements/>\n  </ssd:System>"),
     ("VER-001", 'version="2.0"', 'version="2.0.1"'),
+    ("UNIT-002", 'unit="N"', 'unit="[N]"'),
     ("UNIT-002", "<ssc:Real/>", '<ssc:Real unit=""/>'),
 ]
 GUESSED = [
