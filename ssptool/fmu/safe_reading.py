@@ -7,6 +7,7 @@ what is left of it is read as any other.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from math import isfinite, prod
 from types import MappingProxyType
 from typing import NamedTuple
@@ -59,6 +60,7 @@ _VALUE = re.compile(
 _ONE_OF = re.compile(r"The value '(.*)' is not an element of the set \{(.*)\}\.", re.DOTALL)
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?")
 _SPECIAL = {"inf": "INF", "+inf": "INF", "infinity": "INF", "-inf": "-INF", "-infinity": "-INF", "nan": "NaN"}
+_TOO_LARGE = Decimal(2**64)
 _BYTES = re.compile(r"[0-9A-Fa-f]*")
 
 
@@ -71,7 +73,9 @@ def _real(text: str) -> str | None:
 
 def _integer(text: str) -> str | None:
     real = _real(text)
-    return str(int(float(real))) if real and _DECIMAL.fullmatch(real) and float(real).is_integer() else None
+    if real is None or not _DECIMAL.fullmatch(real) or abs(number := Decimal(real)) >= _TOO_LARGE:
+        return None
+    return str(int(number)) if number == int(number) else None
 
 
 def _boolean(text: str) -> str | None:
@@ -131,6 +135,8 @@ def _of_value(node: etree._Element, violation: Violation) -> DescriptionProblem 
         return _read_as(node, attribute, "is no valid value", None)
     several = [kind.read(one) for one in value.split()] or [None]
     reading = None if None in several else " ".join(one for one in several if one is not None)
+    if reading == value:  # such as an integer out of range
+        return None
     return _read_as(node, attribute, f"is not {kind.name}", reading)
 
 
@@ -234,10 +240,11 @@ def _of_roles(root: etree._Element) -> Iterator[DescriptionProblem]:
     """Combinations of causality and variability that FMI does not have."""
     if root.get("fmiVersion") == "1.0":
         return
-    for node in root.iterfind("ModelVariables/*[@variability]"):
-        causality, variability = node.get("causality", "local"), node.get("variability", "")
+    default = "continuous" if root.get("fmiVersion") == "2.0" else None  # in FMI 3.0 it fits the causality
+    for node in root.iterfind("ModelVariables/*"):
+        causality, variability = node.get("causality", "local"), node.get("variability", default)
         allowed = _ALLOWED.get(causality)
-        if allowed is None or variability in allowed:
+        if variability is None or allowed is None or variability in allowed:
             continue
         flaw = f'{subject(node)}: causality="{causality}" and variability="{variability}" is no combination of FMI; '
         if variability == "constant":

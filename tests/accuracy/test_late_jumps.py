@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ssptool import Trace
-from ssptool.engine.run.accuracy import noticed_jumps, points_before
+from ssptool.engine.run.accuracy import first_late, noticed_jumps, points_before
 from ssptool.engine.trace import Column
 from tests.accuracy.measured import carried_out, true_error, written
 from tests.accuracy.systems import late
@@ -80,6 +80,20 @@ def test_the_cost_of_the_delay_is_stated(tmp_path, when, ramp):
     error = true_error(system, result)[0]
     assert error / 3 <= result.accuracy.error <= 3 * error
     assert "Strike.force" in result.accuracy.remark
+
+
+def test_the_jump_that_is_noticed_late_is_named():
+    """One at the communication point 0.8 s, one between two others, which closer points show before 1.2 s."""
+
+    def force(t):
+        return np.where(t >= 0.8 - 1e-9, 20.0, 1.0) + np.where(t > 1.19, -25.0, 0.0)
+
+    jumps = noticed_jumps(runs((FORCE, force)), 0.1)
+    assert [jump.time for jump in jumps] == pytest.approx([0.8, 1.2])
+    t = np.unique([*np.linspace(0.5, 2.5, 21), *points_before(jumps, STEPS[-1])])
+    closer = Trace.of(t, [(FORCE, force(t))])
+    assert first_late(jumps, closer, STEPS[-1]) == jumps[1]
+    assert first_late(jumps[:1], closer, STEPS[-1]) == jumps[0]
 
 
 def rigid(fmu):

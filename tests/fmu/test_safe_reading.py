@@ -94,13 +94,22 @@ ANY = [
     ('Ustate="true"', 'Ustate="TRUE"', "CoSimulation", lambda read: read.co_simulation.saves_state),
 ]
 OF_FMI2 = [
+    ('variability="tunable"', "", "k", variable("k", "variability", Variability.TUNABLE)),
+    ('variability="tunable"', 'variability="never"', "k", variable("k", "variability", Variability.TUNABLE)),
     ('index="2" dependencies="1" d', 'index="2" dependencies="1 77" d', "y", lambda read: read.outputs["y"] is None),
     ('<Unknown index="2" dependencies="1" d', '<Unknown index="0" d', "0", lambda read: "y" not in read.outputs),
     ('<Unknown index="2" dependencies="1" d', '<Unknown index="22" d', "22", lambda read: "y" not in read.outputs),
 ]
 OF_FMI3 = [
+    ('variability="tunable"', 'variability="never"', "k", variable("k", "variability", Variability.FIXED)),
     ('ce="2" dependencies="1" d', 'ce="2" dependencies="1 77" d', "y", lambda read: read.outputs["y"] is None),
     ('<Output valueReference="2" d', '<Output valueReference="77" d', "77", lambda read: "y" not in read.outputs),
+    (
+        'Int32 name="n" valueReference="4" causality="parameter" variability="fixed" start="3" min="-8" max="12"',
+        'Int64 name="n" valueReference="4" causality="parameter" variability="fixed" start="9007199254740993.0"',
+        "n",
+        variable("n", "start", 9007199254740993),
+    ),
     ('start="1 2 5"', 'start="1 2"', "w", variable("w", "starts", (1.0, 2.0))),
     ('start="1 2 5"', 'start="1 2,5 5"', "w", variable("w", "starts", (1.0, 2.5, 5.0))),
     ('value="0aff"', 'value="0x0aff"', "b", variable("b", "start", b"\x0a\xff")),

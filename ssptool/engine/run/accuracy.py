@@ -368,6 +368,21 @@ def _jumps(values: Floats) -> NDArray[np.bool_]:
     return outstanding
 
 
+def first_late(jumps: Sequence[Jump], closer: Trace, step: float) -> Jump:
+    """The first jump that a run with points ever closer notices before its time, within the last `step` [s]; else the
+    first of all.
+    """
+    places = {column.signal: place for place, column in enumerate(closer.columns)}
+    for jump in jumps:
+        place = places[jump.signal]
+        values = numbers_of(closer.columns[place], closer.cells[:, place], closer)
+        at = np.searchsorted(closer.t, [jump.time - 1.01 * step, jump.time - step * 0.5 ** (HALVINGS + 1)])
+        before, last, after = values[[at[0], at[1] - 1, min(at[1], len(values) - 1)]]
+        if abs(last - before) > abs(after - last):
+            return jump
+    return jumps[0]
+
+
 def points_before(jumps: Sequence[Jump], step: float) -> tuple[float, ...]:
     """Times [s] within the last `step` [s] before each jump, in ascending order."""
     distances = step * 0.5 ** np.arange(1, HALVINGS + 1)

@@ -278,7 +278,7 @@ def _step(
     while failure is None and not finished:
         chunk_began = perf_counter()
         space = rows.space(chunk if free else min(chunk, steps - counts.steps))
-        if isinstance(stepper, LimitedStepper) and job.met:
+        if job.met and isinstance(stepper, LimitedStepper):
             stepper.limit = _next_met(job, reached)
         batch = _observed(stepper.run(counts.steps, space), space, system)
         failure = batch.failure

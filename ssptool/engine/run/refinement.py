@@ -23,6 +23,7 @@ from ssptool.engine.run.accuracy import (
     Accuracy,
     AccuracyMethod,
     estimated,
+    first_late,
     noticed_jumps,
     points_before,
 )
@@ -198,9 +199,8 @@ class RefinedRuns:
         late = self._estimated([traces[0], closer], self.method, found.steps)
         if late.error is None or late.error <= (found.error or 0.0):
             return found
-        return replace(
-            late, steps=found.steps, remark=f"{LATE} {jumps[0].signal} at {jumps[0].time:.6g} s is noticed late"
-        )
+        jump = first_late(jumps, closer, found.steps[-1])
+        return replace(late, steps=found.steps, remark=f"{LATE} {jump.signal} at {jump.time:.6g} s is noticed late")
 
     def _estimated(self, traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[float]) -> Accuracy:
         first, *others = traces

@@ -113,9 +113,14 @@ class Inside:
     def _full(self, pattern: str, exchanged: Sequence[str]) -> str:
         """The pattern; for one that fits nothing, that of full names in a system of one component."""
         only = self._plan.network.in_the_only_component(pattern)
-        if only == pattern or any(fits(pattern, name) for name in (*exchanged, *self.names, *self.arrays)):
+        if only == pattern or self._fits_some(pattern, exchanged):
             return pattern
-        return only if any(fits(only, name) for name in (*exchanged, *self.names, *self.arrays)) else pattern
+        return only if self._fits_some(only, exchanged) else pattern
+
+    def _fits_some(self, pattern: str, exchanged: Sequence[str]) -> bool:
+        """True if a pattern fits any name. Those inside are looked at last: there may be very many."""
+        known = any(fits(pattern, name) for name in (*exchanged, *self.arrays))
+        return known or any(fits(pattern, name) for name in self.names)
 
     def _fitting(self, pattern: str, exchanged: Iterable[str]) -> Iterator[str]:
         """Names inside that a pattern fits: if anything varies that it fits, no parameters and constants but itself."""
