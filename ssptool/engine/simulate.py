@@ -7,7 +7,7 @@ from functools import partial
 from math import inf
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from ssptool.engine.assembly.instances import Sources
 from ssptool.engine.failure import Ending
@@ -119,12 +119,25 @@ def run(
     if limits is not None:
         require_isolation(isolated)
     recording = recording or Recording(output)
-    way = _Way(archive, recording, progress, native, isolated, measured, realtime, repeats, inputs, arguments, check)
+    carry_out = partial(
+        _run,
+        archive=archive,
+        recording=recording,
+        progress=progress,
+        native=native,
+        isolated=isolated,
+        measured=measured,
+        realtime=realtime,
+        repeats=repeats,
+        inputs=inputs,
+        arguments=arguments,
+        check=check,
+    )
     began = perf_counter()
     if plan.instead is None:
-        return _run(plan, way, limits)
+        return carry_out(plan, limits)
     try:
-        result = _run(plan, way, limits)
+        result = carry_out(plan, limits)
         if result.failure is None or result.statistics.steps or result.failure.ending in _ENDED_OTHERWISE:
             return result
         reason = result.failure.message
@@ -132,49 +145,47 @@ def run(
         reason = str(error)
     if limits is not None and limits.seconds is not None:
         limits = replace(limits, seconds=max(limits.seconds - (perf_counter() - began), 1e-3))
-    return _run(plan.instead(f"model exchange failed before its first step: {reason}"), way, limits)
+    return carry_out(plan.instead(f"model exchange failed before its first step: {reason}"), limits)
 
 
 _ENDED_OTHERWISE = (Ending.TERMINATED, Ending.TIMEOUT, Ending.MEMORY, Ending.INPUTS)
 """Endings that co-simulation would not avoid."""
 
 
-class _Way(NamedTuple):
-    """Arguments of `run` that two plans of the same run share."""
-
-    archive: Sources
-    recording: Recording
-    progress: Progress | None
-    native: bool | None
-    isolated: bool
-    measured: bool
-    realtime: float | None
-    repeats: bool
-    inputs: Sequence[Input]
-    arguments: Arguments
-    check: AccuracyCheck | None
-
-
-def _run(plan: Plan, way: _Way, limits: Limits | None) -> Result:
+def _run(
+    plan: Plan,
+    limits: Limits | None,
+    *,
+    archive: Sources,
+    recording: Recording,
+    progress: Progress | None,
+    native: bool | None,
+    isolated: bool,
+    measured: bool,
+    realtime: float | None,
+    repeats: bool,
+    inputs: Sequence[Input],
+    arguments: Arguments,
+    check: AccuracyCheck | None,
+) -> Result:
     tell(NOTHING)
     began = perf_counter()
-    recording, check = way.recording, way.check
     logs = plan.settings.log_loops, plan.settings.log_coupling, plan.settings.fmu_log
-    check_written(recording.output, logs, (one.path for one in way.inputs))
-    job = Job(select(plan, recording.signals), way.archive, way.native, way.measured, way.realtime)
-    limits = (limits or Limits()) if way.isolated else None
+    check_written(recording.output, logs, (one.path for one in inputs))
+    job = Job(select(plan, recording.signals), archive, native, measured, realtime)
+    limits = (limits or Limits()) if isolated else None
     job, limits, estimate = _checked(check, _FinerRuns(job, recording, limits, began))
     # Rows from another process are written here while that process steps, so a thread would gain nothing.
-    with nullcontext() if way.isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded))) as thread:
+    with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded))) as thread:
         before = _earlier(recording.output)
         earlier = _worth_keeping(recording.output, before)
-        recorder = _recorder(job.plan, recording, way.progress, thread, earlier, check)
+        recorder = _recorder(job.plan, recording, progress, thread, earlier, check)
         return _recorded(
             job,
             recorder,
             recording,
-            partial(_executed, limits=limits, repeats=way.repeats),
-            partial(manifest, inputs=way.inputs, arguments=way.arguments),
+            partial(_executed, limits=limits, repeats=repeats),
+            partial(manifest, inputs=inputs, arguments=arguments),
             before,
             estimate,
         )

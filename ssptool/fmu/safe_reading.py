@@ -60,6 +60,7 @@ _VALUE = re.compile(
 _ONE_OF = re.compile(r"The value '(.*)' is not an element of the set \{(.*)\}\.", re.DOTALL)
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?")
 _SPECIAL = {"inf": "INF", "+inf": "INF", "infinity": "INF", "-inf": "-INF", "-infinity": "-INF", "nan": "NaN"}
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _TOO_LARGE = Decimal(2**64)
 _BYTES = re.compile(r"[0-9A-Fa-f]*")
 
@@ -72,6 +73,8 @@ def _real(text: str) -> str | None:
 
 
 def _integer(text: str) -> str | None:
+    if _WHOLE.fullmatch(text):  # one that is out of range stays
+        return text
     real = _real(text)
     if real is None or not _DECIMAL.fullmatch(real) or abs(number := Decimal(real)) >= _TOO_LARGE:
         return None
