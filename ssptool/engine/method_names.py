@@ -53,11 +53,14 @@ def register(master: NamedMaster) -> None:
     _REGISTERED[master.name] = master
 
 
-register(NamedMaster("jacobi", "all step at once", "ssptool.engine.masters.jacobi"))
-register(NamedMaster("gauss-seidel", "one after the other", "ssptool.engine.masters.gauss_seidel"))
+JACOBI, GAUSS_SEIDEL, ITERATED = "jacobi", "gauss-seidel", "iterated"
+"""Masters that are chosen where the user leaves the choice to the plan."""
+
+register(NamedMaster(JACOBI, "all step at once", "ssptool.engine.masters.jacobi"))
+register(NamedMaster(GAUSS_SEIDEL, "one after the other", "ssptool.engine.masters.gauss_seidel"))
 register(
     NamedMaster(
-        "iterated",
+        ITERATED,
         "those that are mutually coupled repeat the step until their values agree",
         "ssptool.engine.masters.iterated",
     )
@@ -112,6 +115,7 @@ class InputName(StrEnum):
     HOLD = "hold"
     EXTRAPOLATE = "extrapolate"
     INTERPOLATE = "interpolate"
+    MEAN = "mean"
 
 
 class InitName(StrEnum):

@@ -151,7 +151,7 @@ class Settings:
         default=InputName.AUTO,
         metadata=about(
             Kind.WORD,
-            "Course of inputs over a macro step: auto, hold, extrapolate or interpolate.",
+            "Course of inputs over a macro step: auto, hold, extrapolate, interpolate or mean.",
             "COURSE",
             COUPLING,
             InputName,

@@ -280,7 +280,7 @@ def test_the_master_for_what_can_reject_steps_is_the_iterated_one(rejecting):
     plan, _ = repeated(rejecting, FMI1)
     choice = next(one for one in plan.choices if one.setting == "master")
     assert choice.value == "iterated"
-    assert choice.reason.endswith("their FMUs save states or can reject steps, and follow inputs")
+    assert choice.reason.endswith("their FMUs save states or can reject steps")
 
 
 def test_only_the_last_step_can_be_done_again(rejecting):

@@ -58,7 +58,6 @@ def test_components_that_feed_each_other_are_iterated_with_interpolated_inputs(s
     ("flags", "inputs", "reason"),
     [
         ({"saves_state": False}, Extrapolate(), "System2 cannot save its state"),
-        ({"input_derivatives": False}, Extrapolate(), "inputs of System2 can only be held"),
         ({"saves_state": False, "input_derivatives": False}, Extrapolate(), "System2 cannot save its state"),
     ],
 )
@@ -73,9 +72,20 @@ def test_what_an_fmu_lacks_decides_the_master_and_is_the_reason(flags, inputs, r
 def test_inputs_are_held_if_no_fmu_can_do_better():
     net = oscillator()
     for name in net.components:
-        net = with_interface(net, name, input_derivatives=False)
+        net = with_interface(net, name, input_derivatives=False, saves_state=False)
     plan = make_plan(net, Settings())
     assert plan.master == Jacobi(Hold())
+
+
+@pytest.mark.parametrize("holding", [["System2"], ["System1", "System2"]])
+def test_fmus_that_save_states_are_iterated_although_they_cannot_follow_inputs(holding):
+    net = oscillator()
+    for name in holding:
+        net = with_interface(net, name, input_derivatives=False)
+    plan = make_plan(net, Settings())
+    assert isinstance(plan.master, Iterated)
+    assert isinstance(plan.master.inputs, Hold if len(holding) == 2 else Interpolate)
+    assert "System2: canInterpolateInputs is not set" in choice(plan, "input")[1]
 
 
 def test_a_system_without_cycle_is_not_iterated():

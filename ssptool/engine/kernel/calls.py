@@ -157,7 +157,8 @@ class IterationCalls:
     """A step that is repeated until the `unknowns` (input slots) agree at its end with the outputs that feed them.
 
     `group` are the instances. Inputs of those in `following` are interpolated with `order` (0: held at their value at
-    the end of the step), inputs of those in `held` are held. The first guess is the polynomial of `prediction` order
+    the end of the step), inputs of those in `held` are held, where it `averages` at the mean of both ends. The first
+    guess is the polynomial of `prediction` order
     through the accepted points; of order 0, the values that inputs have at the start. An iterate agrees where all
     `measures` are met; else the first ones pass on what was found until there were `plain_iterations`, as long as that
     has converged in steps before, and `rule` makes all others. With a `count`, a step is exactly so many iterations;
@@ -181,6 +182,7 @@ class IterationCalls:
     plain_iterations: int
     max_iterations: int
     retreats: bool
+    averages: bool = False
     count: int = 0
 
 
@@ -361,7 +363,7 @@ class Op(IntEnum):
 class Instruction(NamedTuple):
     op: Op
     argument: int = 0
-    order: int = 0  # EXTRAPOLATE, INTERPOLATE: highest polynomial order, 1 or 2
+    order: int = 0  # EXTRAPOLATE, INTERPOLATE: highest polynomial order, 1 or 2; INTERPOLATE with 0: mean of both ends
 
 
 class DrivenInputMode(IntEnum):
@@ -449,13 +451,12 @@ class Substeps:
     """Steps of an instance in each step of the kernel: so many of equal size.
 
     `moving` inputs run over the step: over each substep if the FMU `follows`, else they have the value of the middle
-    of the substep. The others, `held`, keep the value of the start of the step.
+    of the substep.
     """
 
     count: int = 1
     follows: bool = False
     moving: Slots = ()
-    held: Slots = ()
 
 
 ONE_STEP = Substeps()

@@ -287,7 +287,7 @@ class Kernel(Protocol):
         """The polynomial through the last `order` accepted points (or fewer) and the present values.
 
         The present values are taken to be those at t + h, where t is the last accepted point, from which
-        the step starts. input_value and rates as in `extrapolate`.
+        the step starts. input_value and rates as in `extrapolate`. Of order 0: constant, the mean of both ends.
         """
 
     def advance(self, group: int, t: float, h: float) -> Outcome:

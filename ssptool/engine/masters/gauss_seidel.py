@@ -45,13 +45,15 @@ class GaussSeidel(CouplingMaster):
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         lines: list[str] = []
         for one in (one for group in groups for one in group.one_by_one()):
-            lines += [f"exchange into {one}", *one.moves(self._coupling(one.interpolates[0]).name), f"step {one}"]
+            inputs = self._coupling(one.interpolates[0])
+            moves = one.moves(inputs.name, inputs.where_held.name)
+            lines += [f"exchange into {one}", *moves, f"step {one}"]
             lines += [f"evaluate {one}"] * bool(one.integrated)
         return (*lines, "evaluate")
 
     def _step(self, one: InstanceGroup) -> Iterator[Instruction]:
         yield Instruction(Op.EXCHANGE, one.group)
-        yield from set_inputs(one, self._coupling(one.interpolates).instruction(one.following))
+        yield from set_inputs(one, self._coupling(one.interpolates))
         yield Instruction(Op.ADVANCE, one.group)
         if one.integrated:
             yield Instruction(Op.EVALUATE, one.schedule)

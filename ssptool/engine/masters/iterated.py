@@ -34,7 +34,7 @@ class Iterated(IterationMethod, CouplingMaster):
     The first guess continues the polynomial of order `prediction` through the accepted points; of order 0, inputs
     stay at their sources' present values. Instances outside of such groups
     step once, in the order of the signal flow. Interpolated inputs of order k give order k + 1, held ones (at
-    their value at the end of the step) order 1 and much damping.
+    their value at the end of the step) order 1 and much damping, the mean of both ends order 2.
 
     A change that stops falling at the noise of the FMUs is accepted there. A step that does not converge is a failure;
     if the master `retreats`, it is done with stronger damping, and then without repetition.
@@ -54,16 +54,17 @@ class Iterated(IterationMethod, CouplingMaster):
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         lines: list[str] = []
         for group in groups:
+            moves = group.moves(self.inputs.name, self.inputs.where_held.name)
             if group.iterated:
                 lines += [
                     f"save states of {group}; guess their inputs at the end of the step by extrapolation of order "
                     f"{self.prediction}",
                     self._repetition(),
-                    *(f"  {line}" for line in (*group.moves(self.inputs.name), f"step {group}", "evaluate")),
+                    *(f"  {line}" for line in (*moves, f"step {group}", "evaluate")),
                     f"  exchange; if they do not agree, restore states of {group}",
                 ]
             else:
-                lines += ["exchange", *group.moves(self.inputs.name), f"step {group}", "evaluate"]
+                lines += ["exchange", *moves, f"step {group}", "evaluate"]
         return tuple(lines)
 
     def _repetition(self) -> str:

@@ -47,7 +47,7 @@ from ssptool.engine.masters.convergence import (
     settled_of,
 )
 from ssptool.engine.masters.master import CoupledSystem
-from ssptool.engine.masters.program import Interpolate
+from ssptool.engine.masters.program import Interpolate, Mean
 from ssptool.engine.masters.protocols import (
     AskDerivatives,
     InputApproximation,
@@ -131,6 +131,7 @@ def kernel_calls(method: IterationMethod, group: InstanceGroup) -> IterationCall
         plain_iterations=method.plain_iterations,
         max_iterations=method.max_iterations,
         retreats=method.retreats,
+        averages=isinstance(method.inputs.where_held, Mean),
         count=method.count,
     )
 
@@ -169,7 +170,7 @@ def advance(
 ) -> Failure | None:
     """Step a group once and make its outputs consistent; `step` is start, size and end [s]."""
     t, h, end = step
-    system.kernel.hold(group.held)
+    inputs.where_held.apply(system.kernel, group.held, h)
     inputs.apply(system.kernel, group.following, h)
     outcome = system.advance(group, t, h)
     return system.evaluate(group.schedule, end) if outcome.ok else system.explain_step(outcome, t, end)

@@ -16,6 +16,7 @@ from ssptool.engine.masters.iterated_groups import (
     iterated_group,
 )
 from ssptool.engine.masters.master import CoupledSystem, StepBatch, run_step_by_step
+from ssptool.engine.masters.program import set_inputs
 from ssptool.engine.masters.protocols import SavedState, part_of, under
 
 
@@ -148,8 +149,7 @@ def _instructions(group: IteratedGroup) -> tuple[Instruction, ...]:
     own = group.group
     return (
         Instruction(Op.EXCHANGE, own.group),
-        Instruction(Op.HOLD, own.held),
-        group.inputs.instruction(own.following),
+        *set_inputs(own, group.inputs),
         Instruction(Op.ADVANCE, own.group),
         Instruction(Op.EVALUATE, own.schedule),
     )

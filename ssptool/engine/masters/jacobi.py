@@ -43,9 +43,8 @@ class Jacobi(CouplingMaster):
 
     def program(self, system: CoupledSystem) -> Program:
         everything = system.everything
-        moving = self.inputs.instruction(everything.following)
         advance = Instruction(Op.ADVANCE, everything.group)
-        return Program(system, (*set_inputs(everything, moving), advance), consistent=not self.late)
+        return Program(system, (*set_inputs(everything, self.inputs), advance), consistent=not self.late)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         moves = (line for group in groups for line in group.moves(self.inputs.name))
@@ -59,11 +58,10 @@ def _create(inputs: InputApproximation, settings: Settings, situation: Situation
 MASTER = MasterEntry(
     _create,
     input=InputName.EXTRAPOLATE,
-    refused_inputs={
-        InputName.INTERPOLATE: Refusal(
-            "the value at the end of a step is known only after it", "use master iterated, or input extrapolate"
-        )
-    },
+    refused_inputs=dict.fromkeys(
+        (InputName.INTERPOLATE, InputName.MEAN),
+        Refusal("the value at the end of a step is known only after it", "use master iterated, or input extrapolate"),
+    ),
     settings={
         "exchange": Refusal(
             "late exchange imitates tools that pass outputs on one step late, with fixed steps and without iteration",

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Kernel, Op, Outcome
 from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, StepBatch
-from ssptool.engine.masters.protocols import InstanceGroup, SavedState
+from ssptool.engine.masters.protocols import InputApproximation, InstanceGroup, SavedState
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +131,9 @@ class ProgrammedMaster(CouplingMaster, Protocol):
     def program(self, system: CoupledSystem) -> Program: ...
 
 
-def set_inputs(instances: InstanceGroup, moving: Instruction) -> tuple[Instruction, ...]:
-    """`moving` for the instances that can follow, hold for the others."""
-    return (Instruction(Op.HOLD, instances.held), moving)
+def set_inputs(instances: InstanceGroup, inputs: InputApproximation) -> tuple[Instruction, ...]:
+    """Inputs of the instances over a step, also of those that cannot follow them."""
+    return (inputs.where_held.instruction(instances.held), inputs.instruction(instances.following))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +150,10 @@ class Hold:
 
     @property
     def from_the_past(self) -> "Hold":
+        return self
+
+    @property
+    def where_held(self) -> "Hold":
         return self
 
     @property
@@ -178,6 +182,10 @@ class Extrapolate:
         return self
 
     @property
+    def where_held(self) -> Hold:
+        return Hold()
+
+    @property
     def order_of_accuracy(self) -> int:
         return self.order + 1
 
@@ -190,9 +198,12 @@ class Extrapolate:
 
 @dataclass(frozen=True, slots=True)
 class Interpolate:
-    """The polynomial through the last accepted points and the values at the end of the step."""
+    """The polynomial through the last accepted points and the values at the end of the step; with `averages`, the mean
+    of both ends where inputs can only be constant.
+    """
 
     order: int = 1
+    averages: bool = False
 
     @property
     def name(self) -> str:
@@ -203,6 +214,10 @@ class Interpolate:
         return Extrapolate(self.order)
 
     @property
+    def where_held(self) -> "Hold | Mean":
+        return Mean() if self.averages else Hold()
+
+    @property
     def order_of_accuracy(self) -> int:
         return self.order + 1
 
@@ -211,3 +226,43 @@ class Interpolate:
 
     def apply(self, kernel: Kernel, group: int, h: float) -> None:
         kernel.interpolate(group, self.order, h)
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """Constant, the mean of the values at both ends of the step.
+
+    For a component that integrates finely inside of the step this is of order 2: two that feed each other and are
+    iterated keep the energy of an undamped oscillator, as Newmark's method of average acceleration does. A component
+    that makes one implicit step of its own takes its inputs for those at the end of the step.
+
+    References
+    ----------
+    Newmark 1959, "A method of computation for structural dynamics" (β = 1/4, γ = 1/2).
+    """
+
+    @property
+    def name(self) -> str:
+        return "mean of both ends of each step"
+
+    @property
+    def order(self) -> int:
+        return 0
+
+    @property
+    def from_the_past(self) -> Hold:
+        return Hold()
+
+    @property
+    def where_held(self) -> "Mean":
+        return self
+
+    @property
+    def order_of_accuracy(self) -> int:
+        return 2
+
+    def instruction(self, group: int) -> Instruction:
+        return Instruction(Op.INTERPOLATE, group, 0)
+
+    def apply(self, kernel: Kernel, group: int, h: float) -> None:
+        kernel.interpolate(group, 0, h)

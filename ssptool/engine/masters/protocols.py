@@ -38,6 +38,8 @@ class InputApproximation(Protocol):
         Order of accuracy of the solution of a coupled system with such inputs.
     from_the_past
         The same where the values at the end of the step are not known before it.
+    where_held
+        The same for components whose inputs can only be constant over a step.
     """
 
     @property
@@ -51,6 +53,9 @@ class InputApproximation(Protocol):
 
     @property
     def from_the_past(self) -> "InputApproximation": ...
+
+    @property
+    def where_held(self) -> "InputApproximation": ...
 
     def instruction(self, group: int) -> Instruction: ...
 
@@ -325,9 +330,9 @@ class Participants(NamedTuple):
     def __str__(self) -> str:
         return ", ".join(self.names)
 
-    def moves(self, coupling: str) -> tuple[str, ...]:
+    def moves(self, coupling: str, where_held: str = "hold") -> tuple[str, ...]:
         """Lines on how the inputs of the group run over a step."""
-        lines = ((coupling, self.following), ("hold", self.held))
+        lines = ((coupling, self.following), (where_held, self.held))
         return tuple(f"inputs of {', '.join(names)}: {how}" for how, names in lines if names)
 
     def one_by_one(self) -> tuple["Participants", ...]:

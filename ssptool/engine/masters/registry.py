@@ -27,7 +27,8 @@ ADJOINT = "fmi3GetAdjointDerivative"
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """Capabilities of one component; `obstacles` are the reasons why its inputs can only be held.
+    """Capabilities of one component; `obstacles` are the reasons why its inputs can only be held. `continuous`: all of
+    its connected inputs are.
 
     `answers_by_derivatives`: how its outputs at the end of a step answer to an input over it follows from partial
     derivatives that it gives, those by its states included. `adjoint_derivatives` may be the only ones.
@@ -40,6 +41,7 @@ class Capabilities:
     adjoint_derivatives: bool = False
     answers_by_derivatives: bool = False
     rejects_steps: bool = False
+    continuous: bool = True
 
     @property
     def repeats_steps(self) -> bool:
@@ -52,9 +54,13 @@ class Capabilities:
 
 
 def capabilities(
-    component: FlatComponent, wired: tuple[str, ...], kind: InterfaceType = InterfaceType.CO_SIMULATION
+    component: FlatComponent,
+    wired: tuple[str, ...],
+    kind: InterfaceType = InterfaceType.CO_SIMULATION,
+    *,
+    typed: bool = False,
 ) -> Capabilities:
-    """Capabilities of an interface of a component for its `wired` inputs."""
+    """Capabilities of an interface of a component for its `wired` inputs, beside which are others that are `typed`."""
     fmu = component.description
     interface = fmu.interface(kind)
     if interface is None:
@@ -76,6 +82,7 @@ def capabilities(
         interface.adjoint_derivatives,
         offered and knows_states,
         interface.rejects_steps,
+        moves and not typed,
     )
 
 

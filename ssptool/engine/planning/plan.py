@@ -18,7 +18,7 @@ from ssptool.engine.settings import Choice, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
 from ssptool.engine.trace import NUMBERED, Column
 from ssptool.errors import counted
-from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, Value, Variability, Variable
+from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, Value, Variable
 from ssptool.network.arrays import whole
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Conversion, Network, Signal, Wire
@@ -74,10 +74,10 @@ class PlannedInstance:
 
     @property
     def input_types(self) -> tuple[str, ...]:
-        """`HELD` where an input is not continuous and others follow it over a step."""
+        """`HELD` where an input of co-simulation is not continuous."""
         variables = [self.description.variables[signal.variable] for signal in self.inputs]
-        follows = self.interface is InterfaceType.CO_SIMULATION and self.capabilities.follows
-        return tuple(HELD if follows and one.is_held else one.type for one in variables)
+        simulated = self.interface is InterfaceType.CO_SIMULATION
+        return tuple(HELD if simulated and one.is_held else one.type for one in variables)
 
     @property
     def output_types(self) -> tuple[str, ...]:
@@ -319,14 +319,8 @@ class Plan:
 
     def substeps(self, one: PlannedInstance) -> Substeps:
         """Steps of a component in each macro step."""
-        variables = one.description.variables
-        continuous = {name: variables[name].variability is Variability.CONTINUOUS for name, _ in one.moving}
-        return Substeps(
-            self.substep_counts.get(one.name, 1),
-            one.capabilities.follows,
-            tuple(slot for name, slot in one.moving if continuous[name]),
-            tuple(slot for name, slot in one.moving if not continuous[name]),
-        )
+        moving = tuple(slot for _, slot in one.moving)
+        return Substeps(self.substep_counts.get(one.name, 1), one.capabilities.follows, moving)
 
     def first_guesses(self) -> Iterator[tuple[PlannedInstance, tuple[int, ...]]]:
         """Each component with the slots whose first guesses are what it says: inputs, and outputs that are `cut`."""

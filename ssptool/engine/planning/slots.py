@@ -103,7 +103,8 @@ class SlotTable:
         ports = [port for port in ports if port.signal not in self.at_events]
         inputs = tuple(port.signal for port in ports if port.kind == "input")
         outputs = tuple(port.signal for port in ports if port.kind == "output")
-        wired = tuple(s.variable for s in inputs if s in self.sources and self.kind(s) == FLOAT)
+        fed = [signal for signal in inputs if signal in self.sources]
+        wired = tuple(signal.variable for signal in fed if self.kind(signal) == FLOAT)
         return PlannedInstance(
             name=name,
             source=component.source,
@@ -114,7 +115,7 @@ class SlotTable:
             output_slots=tuple(self.slots[signal] for signal in outputs),
             starts=MappingProxyType(self.starts[name]),
             wired=wired,
-            capabilities=capabilities(component, wired, self.implementations[name]),
+            capabilities=capabilities(component, wired, self.implementations[name], typed=len(fed) > len(wired)),
             interface=self.implementations[name],
             structure=MappingProxyType(self.structure[name]),
         )

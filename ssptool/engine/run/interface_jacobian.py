@@ -117,7 +117,7 @@ class _Member:
     pattern
         Dependency of [x', y] on [x, u].
     moves
-        Its inputs run over the step; else they are held at their value at its end.
+        Its inputs run over the step; else they are held.
     derivatives
         None: it gives none.
     """
@@ -172,8 +172,8 @@ class InterfaceDerivatives:
         self._pattern = interface_pattern(plan, group)
 
     def __call__(self, h: float, order: int) -> StepDerivatives:
-        """Jacobian for a step of h [s] with inputs interpolated by polynomials of `order` (0: held), at the point
-        reached.
+        """Jacobian for a step of h [s] with inputs interpolated by polynomials of `order` (0: held at the value of its
+        end), at the point reached.
         """
         answer = np.zeros(self._wires.T.shape)
         feedthrough = np.zeros_like(answer)

@@ -20,7 +20,16 @@ from ssptool.engine.masters.registry import (
     check_settings_of_master,
     master_entry,
 )
-from ssptool.engine.method_names import AUTO, ExchangeName, ImplementationName, InputName, IntegratorName
+from ssptool.engine.method_names import (
+    AUTO,
+    GAUSS_SEIDEL,
+    ITERATED,
+    JACOBI,
+    ExchangeName,
+    ImplementationName,
+    InputName,
+    IntegratorName,
+)
 from ssptool.engine.ode.integrator import Integrator, Method
 from ssptool.engine.planning.interval import Interval, experiment_place
 from ssptool.engine.settings import ASKED, Choice, Settings
@@ -347,10 +356,6 @@ def refuse_substeps(capabilities: Mapping[str, Capabilities], settings: Settings
             )
 
 
-JACOBI, GAUSS_SEIDEL, ITERATED = "jacobi", "gauss-seidel", "iterated"
-"""Masters that are chosen where the user leaves the choice to the plan."""
-
-
 def choose_master(
     situation: Situation, settings: Settings, interval: Interval
 ) -> tuple[CouplingMaster | StepSizeControl, tuple[Choice, ...]]:
@@ -374,7 +379,8 @@ def choose_master(
     _check_inputs(settings)
     inputs, inputs_reason = _inputs(name, situation, settings)
     base, more = entry.create(inputs, settings, situation)
-    choices = [Choice("master", base.name, name_reason), Choice("input", inputs.name, inputs_reason), *more]
+    run = inputs if situation.following() else inputs.where_held
+    choices = [Choice("master", base.name, name_reason), Choice("input", run.name, inputs_reason), *more]
     if settings.log_coupling is not None and not entry.repeats_steps:
         choices.append(Choice("log_coupling", "stays empty", f"master {base.name} iterates nothing"))
     if settings.adaptive is None:
@@ -482,8 +488,8 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[str, str]:
         return JACOBI, "required by late outputs"
     if asked := [name for name in _OF_ITERATIONS if getattr(settings, name) not in (None, {})]:
         return ITERATED, f"required by {' and '.join(asked)}"
-    if settings.input is InputName.INTERPOLATE or _accelerated(settings):
-        return ITERATED, "required by interpolated inputs or an acceleration"
+    if settings.input in (InputName.INTERPOLATE, InputName.MEAN) or _accelerated(settings):
+        return ITERATED, "required by inputs that depend on the end of the step, or by an acceleration"
     if not situation.cycles:
         return _without_cycles(situation, settings)
     if settings.adaptive is not None and not all(can.saves_state for can in situation.everyone.values()):
@@ -493,14 +499,16 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[str, str]:
     names = situation.cyclic
     coupled = "is coupled to itself" if len(names) == 1 else "are mutually coupled"
     feeding = f"{abbreviated(names)} {coupled}"
-    for name in situation.cyclic:
+    smooth = all(situation.capabilities[name].continuous for name in names)
+    for name in names:
         if not situation.capabilities[name].repeats_steps:
             return JACOBI, f"{feeding}, but {name} cannot save its state"
-        if not situation.capabilities[name].follows and settings.input is InputName.AUTO:
+        can = situation.capabilities[name]
+        if not can.follows and not smooth and settings.input is InputName.AUTO:
             return JACOBI, f"{feeding}, but inputs of {name} can only be held"
-    saved = all(situation.capabilities[name].saves_state for name in situation.cyclic)
-    able = "save states" if saved else "save states or can reject steps,"
-    return ITERATED, f"{feeding}, and their FMUs {able} and follow inputs"
+    saved = all(situation.capabilities[name].saves_state for name in names)
+    able = "save states" if saved else "save states or can reject steps"
+    return ITERATED, f"{feeding}, and their FMUs {able}"
 
 
 def _without_cycles(situation: Situation, settings: Settings) -> tuple[str, str]:
@@ -547,6 +555,7 @@ _APPROXIMATIONS: Mapping[InputName, Callable[[int], InputApproximation]] = {
     InputName.HOLD: lambda order: Hold(),
     InputName.EXTRAPOLATE: Extrapolate,
     InputName.INTERPOLATE: Interpolate,
+    InputName.MEAN: lambda order: Interpolate(order, averages=True),
 }
 
 
@@ -556,7 +565,7 @@ def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputA
         return Hold(), ASKED
     if settings.input is not InputName.AUTO:
         for component, can in situation.capabilities.items():
-            if not can.follows:
+            if not can.follows and settings.input is not InputName.MEAN:
                 instead = "input auto, which holds only these inputs" if situation.following() else "input hold"
                 raise UnsupportedByFmu(component, FOLLOWS, f"input {settings.input}", instead)
         return _APPROXIMATIONS[settings.input](order), ASKED

@@ -217,7 +217,7 @@ void PlanReader::read_variables(Json json, PlannedPart& part) {
   if (!json.contains("substeps")) return;
   const Json substeps = json.at("substeps");
   part.substeps = {substeps.at("count").between(1, most_repetitions), substeps.at("follows").get<bool>(),
-                   slots_of(substeps.at("moving"), takes_, number), slots_of(substeps.at("held"), takes_, number)};
+                   slots_of(substeps.at("moving"), takes_, number)};
 }
 
 // Of a part without an initialization mode.

@@ -91,6 +91,7 @@ IterationCalls PlanReader::iteration(Json json) const {
   calls.plain_iterations = json.at("plain_iterations").between(1, most_repetitions);
   calls.max_iterations = json.at("max_iterations").between(1, most_repetitions);
   calls.retreats = json.at("retreats").get<bool>();
+  calls.averages = json.at("averages").get<bool>();
   return calls;
 }
 

@@ -1,6 +1,7 @@
 """Wires, and the polynomials that inputs follow over a step."""
 
 import math
+from contextlib import nullcontext
 from itertools import accumulate
 
 import numpy as np
@@ -205,11 +206,21 @@ def test_an_fmi3_component_without_intermediate_update_cannot_follow_rates(make_
 
 @pytest.mark.parametrize("order", [-1, 0, 3])
 def test_orders_other_than_1_and_2_are_refused(make_kernel, mocks, order):
+    """Of order 0, the mean of both ends is interpolated."""
     kernel, _, group = integrator(make_kernel, mocks)
     with pytest.raises(ValueError, match="order"):
         kernel.extrapolate(group, order)
-    with pytest.raises(ValueError, match="order"):
+    with pytest.raises(ValueError, match="order") if order else nullcontext():
         kernel.interpolate(group, order, 0.1)
+
+
+def test_of_order_0_an_input_is_the_mean_of_both_ends(make_kernel, mocks):
+    kernel, _, group = integrator(make_kernel, mocks)
+    kernel.values[0] = 3.0
+    kernel.accept(0.0)
+    kernel.values[0] = 8.0
+    kernel.interpolate(group, 0, 0.1)
+    assert (kernel.input_value[0], *kernel.input_rates[:, 0]) == (5.5, 0.0, 0.0)
 
 
 def test_the_views_are_the_kernels_memory_and_keep_it_alive(make_kernel):

@@ -38,6 +38,7 @@ class System:
     """
 
     def __init__(self, make_kernel, mocks, *matrices, x=None, **changed):
+        """With `averages`, inputs are constant over a step."""
         sizes = [len(matrix) for matrix in matrices]
         self.size = sum(sizes)
         self.kernel = make_kernel(2 * self.size)
@@ -75,8 +76,8 @@ class System:
             unknowns = list(range(first, first + len(matrix)))
             calls = IterationCalls(
                 group=group,
-                following=group,
-                held=nobody,
+                following=nobody if changed.get("averages") else group,
+                held=group if changed.get("averages") else nobody,
                 schedule=kernel.schedule([]),
                 unknowns=unknowns,
                 nominal=[1.0 + k for k in range(len(unknowns))],
@@ -147,6 +148,22 @@ def test_accelerated_iterations_give_the_trapezoidal_rule(make_kernel, mocks, ru
     # 20 steps that do not amplify, each left with 1e-10 of its size and what the gain makes of that
     assert rows == pytest.approx(trapezoidal(matrix, 20, np.ones(len(matrix))), abs=1e-7)
     system.kernel.release()
+
+
+@pytest.mark.parametrize("matrix", [SOFT, STIFF, ALONE], ids=["soft", "stiff", "alone"])
+def test_the_mean_of_both_ends_gives_the_trapezoidal_rule(make_kernel, mocks, matrix):
+    """An integrator cannot tell it from an input that runs from one end to the other."""
+    system = System(make_kernel, mocks, matrix, averages=True, max_iterations=200)
+    outcome, rows = system.run(20)
+    assert outcome.ok
+    assert rows == pytest.approx(trapezoidal(matrix, 20, np.ones(len(matrix))), abs=1e-7)
+    system.kernel.release()
+
+
+@pytest.mark.parametrize("matrices", [(SOFT,), (MANY,), (SOFT, STIFF)], ids=["soft", "many", "groups"])
+def test_both_kernels_leave_the_same_bits_with_the_mean_of_both_ends(mocks, matrices):
+    twin, native = (System(make, mocks, *matrices, averages=True).facts(25) for make in (make_twin, make_native))
+    assert twin == native
 
 
 def test_iqn_ils_solves_stiff_groups_with_the_columns_of_steps_before(make_kernel, mocks):

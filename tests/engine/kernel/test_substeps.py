@@ -36,13 +36,6 @@ def test_moving_inputs_run_over_substeps(make_kernel, mocks, count, follows):
     assert (kernel.input_value[0], *kernel.input_rates[:, 0]) == (2.0, -3.0, 60.0)
 
 
-def test_held_inputs_keep_the_value_of_the_start(make_kernel, mocks):
-    kernel, _mock, group = integrator(make_kernel, mocks, Substeps(4, True, held=(0,)))
-    kernel.values[0], kernel.input_value[0], kernel.input_rates[:, 0] = 5.0, 2.0, (1.0, 0.0)
-    assert kernel.advance(group, 0.0, H).ok
-    assert kernel.values[1] == pytest.approx(5.0 * H)
-
-
 @pytest.mark.parametrize("follows", [True, False])
 @pytest.mark.parametrize("order", [0, 1, 2])
 def test_kernel_and_twin_do_them_with_the_same_bits(mocks, follows, order):

@@ -115,7 +115,7 @@ def test_steps_are_the_same_in_other_units(tmp_path, nominal):
             ]
             make_fmu(tmp_path / f"{name}{part}.fmu", variables, me=None, calc=f"v->dx = {sign}5 * v->p; v->y = v->x;")
         net = network({p: f"{name}{p}.fmu" for p in "AB"}, [("A.y", "B.p"), ("B.y", "A.p")], folder=tmp_path)
-        settings = Settings(stop_time=2.0, step_size=0.001, adaptive=1e-4)
+        settings = Settings(stop_time=2.0, step_size=0.001, adaptive=1e-4, master="jacobi")
         traces.append(run(make_plan(net, settings), Folder(tmp_path)).unwrap())
     usual, tiny = traces
     assert usual["A.y"] == approx(np.cos(5 * usual.t), abs=0.1)

@@ -106,6 +106,7 @@ IterationCalls iteration_from(nb::handle calls) {
           .plain_iterations = attribute<Number>(calls, "plain_iterations"),
           .max_iterations = attribute<Number>(calls, "max_iterations"),
           .retreats = attribute<bool>(calls, "retreats"),
+          .averages = attribute<bool>(calls, "averages"),
           .count = attribute<Number>(calls, "count")};
 }
 

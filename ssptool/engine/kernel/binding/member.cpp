@@ -59,8 +59,7 @@ StepReport* report(nb::handle table) {
 Substeps substeps(nb::handle stated) {
   return {.count = attribute<Number>(stated, "count"),
           .follows = attribute<bool>(stated, "follows"),
-          .moving = indices<Slot>(stated.attr("moving")),
-          .held = indices<Slot>(stated.attr("held"))};
+          .moving = indices<Slot>(stated.attr("moving"))};
 }
 
 }  // namespace

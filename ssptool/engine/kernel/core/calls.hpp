@@ -83,7 +83,7 @@ struct IterationCalls {
   std::vector<MeasureLimit> measures;
   IterateRule rule;
   std::int64_t plain_iterations, max_iterations;
-  bool retreats;
+  bool retreats, averages;
   std::int64_t count = 0;
 };
 

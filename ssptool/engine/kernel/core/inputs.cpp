@@ -88,7 +88,7 @@ void Inputs::on_parabolas(const std::vector<Small>& slots) noexcept {
 }
 
 void Inputs::interpolate(Index group, int order, double h) {
-  check_order(order);
+  if (order != 0) check_order(order);
   interpolate_slots(groups_.at(group).inputs, order, h);
 }
 
@@ -99,6 +99,10 @@ void Inputs::interpolate_slots(const InputSlots& inputs, int order, double h) no
   stay(inputs, now.values);
   for (const Slot slot : inputs.floats) {
     const double y0 = now.values[slot];
+    if (order == 0) {
+      slot_values_.move(slot, 0.5 * (y0 + slot_values_.values[slot]), 0.0, 0.0);
+      continue;
+    }
     const double slope = (slot_values_.values[slot] - y0) / h;
     if (order == 1) {
       slot_values_.move(slot, y0, slope, 0.0);

@@ -45,8 +45,7 @@ Member Members::member_of(InstanceTable table) {
   if (table.substeps.count < 1)
     throw std::invalid_argument("an instance does " + std::to_string(table.substeps.count) +
                                 " steps in a step, must be at least 1");
-  for (const auto* slots : {&table.substeps.moving, &table.substeps.held})
-    for (const Slot slot : *slots) slot_values_.check(slot);
+  for (const Slot slot : table.substeps.moving) slot_values_.check(slot);
   member.apart = table.apart || table.substeps.count > 1;
   member.substeps = std::move(table.substeps);
   member.report = table.report;

@@ -22,7 +22,7 @@ struct InputSlots {
 struct Substeps {
   std::int64_t count = 1;
   bool follows = false;
-  std::vector<Slot> moving{}, held{};
+  std::vector<Slot> moving{};
 };
 
 struct Member {

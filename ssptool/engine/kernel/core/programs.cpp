@@ -55,7 +55,7 @@ std::vector<Programs::Task> Programs::tasks(std::span<const Instruction> program
   for (const Instruction& instruction : program) {
     const auto [op, argument, order] = instruction;
     Task task{op, order, argument, nullptr, &instruction - program.data()};
-    if (op == Op::extrapolate || op == Op::interpolate) check_order(order);
+    if (op == Op::extrapolate || (op == Op::interpolate && order != 0)) check_order(order);
     if (op == Op::record)
       ++records;
     else if (op == Op::evaluate)

@@ -82,7 +82,10 @@ void Attempts::exchange(const IterationCalls& calls) noexcept { wires_.copy(grou
 
 bool Attempts::attempt(const IterationCalls& calls, std::span<const double> x, const MacroStep& step) noexcept {
   for (std::size_t i = 0; i < x.size(); ++i) slot_values_.values[calls.unknowns[i]] = x[i];
-  inputs_.hold_slots(groups_[calls.held].inputs);
+  if (calls.averages)
+    inputs_.interpolate_slots(groups_[calls.held].inputs, 0, step.h);
+  else
+    inputs_.hold_slots(groups_[calls.held].inputs);
   if (calls.order != 0)
     inputs_.interpolate_slots(groups_[calls.following].inputs, calls.order, step.h);
   else

@@ -48,8 +48,6 @@ bool Stepper::step_in_substeps(Index index, double t, double h) noexcept {
   SlotValues& slots = slot_values_;
   double* const first = slots.input_rates.data();
   double* const second = first + slots.size();
-  for (const Slot slot : own.held)
-    if (first[slot] != 0.0 || second[slot] != 0.0) slots.move(slot, slots.values[slot], 0.0, 0.0);
   std::vector<double>& before = parts_[index].moving;
   for (std::size_t i = 0; i < own.moving.size(); ++i) {
     const Slot slot = own.moving[i];

@@ -80,7 +80,8 @@ class TwinInputs:
             move(slot, y0, d01 + curvature * (now.t - before.t), 2.0 * curvature)
 
     def interpolate(self, group: int, order: int, h: float) -> None:
-        check_order(order)
+        if order:
+            check_order(order)
         if not self._history:
             self.hold(group)
             return
@@ -89,6 +90,9 @@ class TwinInputs:
         self._stay(group, now.values)
         for slot in self._groups[group].floats:
             y0 = now.values[slot]
+            if order == 0:
+                move(slot, 0.5 * (y0 + self._slot_values.values[slot]), 0.0, 0.0)
+                continue
             slope = (self._slot_values.values[slot] - y0) / h
             if order == 1:
                 move(slot, y0, slope, 0.0)

@@ -79,7 +79,10 @@ class TwinAttempts:
     def attempt(self, x: Floats) -> Outcome | None:
         calls, inputs = self._calls, self._inputs
         self._slot_values.values[self._unknowns] = x
-        inputs.hold(calls.held)
+        if calls.averages:
+            inputs.interpolate(calls.held, 0, self.h)
+        else:
+            inputs.hold(calls.held)
         if calls.order:
             inputs.interpolate(calls.following, calls.order, self.h)
         else:

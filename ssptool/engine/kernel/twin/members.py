@@ -134,7 +134,7 @@ class Members:
 def _check_substeps(substeps: Substeps, slot_values: SlotValues) -> None:
     if substeps.count < 1:
         raise ValueError(f"an instance does {substeps.count} steps in a step, must be at least 1")
-    for slot in (*substeps.moving, *substeps.held):
+    for slot in substeps.moving:
         slot_values.check(slot)
 
 

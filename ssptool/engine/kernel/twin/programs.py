@@ -130,7 +130,7 @@ class Programs:
 
     def _check(self, program: Sequence[Instruction], rows: Floats) -> None:
         for instruction in program:
-            if instruction.op in (Op.EXTRAPOLATE, Op.INTERPOLATE):
+            if instruction.op is Op.EXTRAPOLATE or (instruction.op is Op.INTERPOLATE and instruction.order):
                 check_order(instruction.order)
             if instruction.op is Op.EVALUATE:
                 check_index(instruction.argument, self._schedules, "schedule")

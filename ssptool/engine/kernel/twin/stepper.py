@@ -38,9 +38,6 @@ class TwinStepper:
         own, slot_values = member.table.substeps, self._slot_values
         slots, size = list(own.moving), h / own.count
         input_value, (firsts, seconds) = slot_values.input_value, slot_values.input_rates
-        for slot in own.held:
-            if firsts[slot] != 0.0 or seconds[slot] != 0.0:
-                slot_values.move(slot, slot_values.values[slot], 0.0, 0.0)
         value, first, second = input_value[slots], firsts[slots], seconds[slots]
         outcome = OK
         for number in range(own.count):

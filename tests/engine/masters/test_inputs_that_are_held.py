@@ -1,0 +1,102 @@
+"""Components that feed each other and whose FMUs save states, but take inputs only that are constant over a step."""
+
+import numpy as np
+import pytest
+from pytest import approx
+
+import ssptool
+from ssptool import Settings
+from ssptool.engine.masters.iterated import Iterated
+from ssptool.engine.masters.jacobi import Jacobi
+from ssptool.engine.run.make_plan import make_plan
+from ssptool.engine.simulate import run
+from tests.accuracy.parts import Part, write_part
+from tests.engine.dual_mass import Folder, network
+from tests.engine.systems import write_system
+from tests.exporting.fmus import SYSTEMS, assert_same_bits, exported, in_fmpy
+
+M, K, D, X0 = 2.5, 90.0, 0.8, 0.3
+"""kg, N/m, N·s/m and m; the undamped oscillator has ω = 6 rad/s."""
+
+MASS = Part(
+    inputs={"F": 0.0},
+    states={"x": (X0, "w"), "w": (0.0, f"F / {M}")},
+    outputs={"p": "x", "q": "w"},
+    saves=True,
+)
+SPRING = Part(inputs={"x": 0.0, "w": 0.0}, parameters={"k": K, "d": 0.0}, outputs={"f": "-k * x - d * w"}, saves=True)
+WIRES = [("Mass.p", "Spring.x"), ("Mass.q", "Spring.w"), ("Spring.f", "Mass.F")]
+
+
+@pytest.fixture(scope="module")
+def fmus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("held")
+    for name, part in {"Mass": MASS, "Spring": SPRING, "Follows": SPRING.able(follows=True)}.items():
+        write_part(folder / f"{name}.fmu", part)
+    return folder
+
+
+def simulate(folder, spring="Spring", d=0.0, **settings):
+    sources = {"Mass": "Mass.fmu", "Spring": f"{spring}.fmu"}
+    net = network(sources, WIRES, {"Spring.d": d}, folder=folder)
+    plan = make_plan(net, Settings(**settings))
+    return plan, run(plan, Folder(folder)).unwrap()
+
+
+def energy(trace):
+    return 0.5 * K * trace["Mass.p"] ** 2 + 0.5 * M * trace["Mass.q"] ** 2
+
+
+@pytest.mark.parametrize("spring", ["Spring", "Follows"])
+def test_by_default_they_are_iterated_and_no_energy_comes_from_the_coupling(fmus, spring):
+    """With forces of the start of each step the energy would grow by exp(ω² h t) = e^18."""
+    plan, trace = simulate(fmus, spring, stop_time=50.0, step_size=0.01)
+    assert isinstance(plan.master, Iterated)
+    assert np.all(np.diff(energy(trace)) < 1e-6 * energy(trace)[0])
+
+
+def test_newmarks_method_in_a_mass_is_stable_by_default():
+    """Its step takes the force for the one at the end, so that the coupling adds no damping: z keeps its amplitude."""
+    trace = ssptool.simulate(SYSTEMS / "one_dof_oscillator", variant="Newmark.ssd").unwrap()
+    k, m = 69.48, 0.03575
+    amplitude = np.hypot(trace["Mass.z"], trace["Mass.v"] / np.sqrt(k / m))
+    assert amplitude[-1] == approx(amplitude[0], rel=1e-3)
+
+
+@pytest.mark.parametrize("spring", ["Spring", "Follows"])
+@pytest.mark.parametrize("h", [0.02, 0.2, 0.9])
+def test_with_the_mean_of_both_ends_energy_is_conserved_at_any_step(fmus, spring, h):
+    """The phase is that of average acceleration: x = X0 cos φn, with tan(φ/2) = ω h/2."""
+    _, trace = simulate(fmus, spring, input="mean", stop_time=100 * h, step_size=h, convergence={"relative": 1e-12})
+    assert energy(trace) == approx(np.full(101, energy(trace)[0]), rel=1e-8)
+    phase = 2 * np.arctan(0.5 * np.sqrt(K / M) * h)
+    assert trace["Mass.p"] == approx(X0 * np.cos(phase * np.arange(101)), abs=1e-7)
+
+
+def test_the_mean_of_both_ends_converges_with_order_2(fmus):
+    w, decay = np.sqrt(K / M - (D / (2 * M)) ** 2), D / (2 * M)
+    errors = []
+    for h in (0.02, 0.01, 0.005):
+        _, trace = simulate(fmus, input="mean", d=D, stop_time=4.0, step_size=h)
+        exact = X0 * np.exp(-decay * trace.t) * (np.cos(w * trace.t) + decay / w * np.sin(w * trace.t))
+        errors.append(np.max(np.abs(trace["Mass.p"] - exact)))
+    assert np.diff(np.log2(errors)) == approx([-2, -2], abs=0.05)
+
+
+def test_discrete_inputs_do_not_become_means(tmp_path):
+    """A Boolean, and a discrete real number, that are fed back keep the components from being iterated by default."""
+    states = "on = x > 0;"
+    switch = Part(outputs={"f": "x > 0 ? -1.0 : 1.0", "b": "on"}, kept={"on": True}, each_step=states, saves=True)
+    for name, part in {"Mass": MASS, "Switch": switch.able(inputs={"x": 0.0, "was": True})}.items():
+        write_part(tmp_path / f"{name}.fmu", part)
+    wires = [("Mass.p", "Switch.x"), ("Switch.f", "Mass.F"), ("Switch.b", "Switch.was")]
+    net = network({"Mass": "Mass.fmu", "Switch": "Switch.fmu"}, wires, folder=tmp_path)
+    assert isinstance(make_plan(net, Settings()).master, Jacobi)
+
+
+@pytest.mark.parametrize("master", ["iterated", "gauss-seidel"])
+def test_an_exported_system_takes_the_mean_too(fmus, tmp_path, master):
+    folder = write_system(tmp_path / "system", fmus, {"Mass": "Mass", "Spring": "Spring"}, WIRES)
+    options = {"input": "mean", "master": master, "stop_time": 0.5, "step_size": 0.01}
+    trace = ssptool.simulate(folder, **options).unwrap()
+    assert_same_bits(in_fmpy(exported(folder, tmp_path, **options), 0.01), trace)
