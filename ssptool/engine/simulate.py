@@ -22,7 +22,7 @@ from ssptool.engine.run.execution import Execution, Job, Pace, execute, planned_
 from ssptool.engine.run.indicators import warnings_of
 from ssptool.engine.run.manifest import NO_ARGUMENTS, SHOWN, Arguments, Input, differences, made, manifest, overrides
 from ssptool.engine.run.recorder import Progress, Recorder, Recording, interrupts_deferred
-from ssptool.engine.run.refinement import AccuracyCheck, FinerRun, TookTooLong
+from ssptool.engine.run.refinement import AccuracyCheck, FinerRun, TookTooLong, step_is_guessed
 from ssptool.engine.run.result import Result, statistics_of
 from ssptool.engine.run.selection import select, select_first
 from ssptool.engine.settings import Limits
@@ -296,9 +296,21 @@ def _checked(check: AccuracyCheck | None, finer: _FinerRuns) -> tuple[Job, Limit
     if check is None:
         return finer.job, finer.whole, None
     if check.wanted is None:
-        return finer.job, finer.whole, partial(_accuracy, check, finer, perf_counter())
+        finer = _with_step(check, finer)
+        return finer.job, finer.limits(), partial(_accuracy, check, finer, perf_counter())
     plan, accuracy = _searched(check, finer)
     return replace(finer.job, plan=select(plan, finer.recording.signals)), finer.limits(), partial(_kept, accuracy)
+
+
+def _with_step(check: AccuracyCheck, finer: _FinerRuns) -> _FinerRuns:
+    """The same with a macro step that resolves the first instants, where it is a guess only."""
+    plan = finer.job.plan
+    if finer.job.realtime is None and step_is_guessed(plan):
+        from ssptool.engine.run.first_instants import with_resolved_step
+
+        plan = with_resolved_step(plan, check.replan, finer)
+        finer.job = replace(finer.job, plan=select(plan, finer.recording.signals))
+    return finer
 
 
 def _accuracy(check: AccuracyCheck, finer: _FinerRuns, began: float, trace: Trace | None, failed: bool) -> Accuracy:

@@ -318,5 +318,7 @@ def _of_size(step: float, start: float, stop: float, why: str, rigid: Sequence[s
             f"FMU of {rigid[0]} accepts no shorter last step (canHandleVariableCommunicationStepSize is not set); "
             f"{times}, the nearest step {sizes}"
         )
+    if not whole:  # so that halves of the step are halves
+        return Interval(start, length, 1), f"{why}; the only step is {length:.6g} s"
     last = stop - (start + whole * step)
     return Interval(start, step, whole + 1, stop), f"{why}; the last step is {last:.6g} s"

@@ -1,7 +1,8 @@
 """Signs that the results of a run are not right: they cost nothing, where finer runs would."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,9 @@ from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import DrivenInputMode
 from ssptool.engine.masters.energy import PowerBond, bonds_of_units
-from ssptool.engine.method_names import InputName, WarningsName
+from ssptool.engine.masters.program import Extrapolate, Hold
+from ssptool.engine.masters.protocols import InputApproximation
+from ssptool.engine.method_names import GAUSS_SEIDEL, ITERATED, WarningsName
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.rows_inside import rows_inside
 from ssptool.engine.trace import NUMBERED, Column, Floats, Trace, as_doubles
@@ -34,17 +37,28 @@ ALTERNATIONS = 12
 ALIKE = 4.0
 """Largest ratio of one change of a ringing signal to the next; that of noise is larger now and then."""
 
-JUMP = 0.1
-"""Change per step, relative to the range of a signal, from which on an input that is held is off by half of it."""
+DEFECT = 0.05
+"""Distance of what inputs had over a step from the mean of its ends, relative to the range of the signal, from which on
+it counts: held inputs are off by half of what the signal changes in the step.
+"""
 
-JUMPS = 3
-"""Steps with such changes in a row, in one direction, before it is said: one may be a step of the signal itself."""
+DEFECTS = 3
+"""Such steps in a row, in one direction, before it is said: one may be a step of the signal itself."""
 
 CREATED = 0.2
 """Energy created or destroyed at a power bond, relative to what flows through it, from which on it is said."""
 
 CLOSE_SWITCHES = 3
 """Steps between two switches of a signal below which they are not resolved."""
+
+
+class _Course(StrEnum):
+    """Value of an input in a step, by those of its source at communication points."""
+
+    START = "hold its value from the start of each step"
+    END = "hold its value at the end of each step"
+    LINE = "continue the line through its last two values"
+    MEAN = "follow it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +69,14 @@ class RunWarning:
     ----------
     code
         `RUN-101` (ringing), `RUN-102` (few steps per period), `RUN-103` (switches close together), `RUN-104` (lost
-        rows of an input table), `RUN-105` (undeclared feedthrough), `RUN-106` (jumps of held inputs) or `RUN-107`
+        rows of an input table), `RUN-105` (undeclared feedthrough), `RUN-106` (inputs off their sources) or `RUN-107`
         (energy created at a power bond).
     signal, time
         The signal, and when it shows first, or most [s].
     size
-        Steps in a row; steps per period; number of such switches, rows, or pairs of output and input; change per step,
-        relative to the range of the signal; energy created, relative to what flows through the bond; number of values.
+        Steps in a row; steps per period; number of such switches, rows, or pairs of output and input; distance from the
+        mean of a step, relative to the range of the signal; energy created, relative to what flows through the bond;
+        number of values.
     message
         Signal, time and size in words, with a remedy.
     """
@@ -133,22 +148,19 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int) -> Iterator[RunWarnin
     t = trace.t[last]
     if len(t) <= max(steps, ALTERNATIONS):
         return
-    sources, held = {wire.source for wire in plan.wires}, _held_sources(plan)
+    sources, courses = {wire.source for wire in plan.wires}, _courses(plan)
+    fed = _courses_of_sources(plan, courses)
     for place, (slot, column) in enumerate(zip(plan.recorded, trace.columns, strict=True)):
         if slot not in sources or column.type in NUMBERED:
             continue
         values = as_doubles(np.ascontiguousarray(trace.cells[last, place][:, None]), [column.type])[:, 0]
-        yield from _of_signal(column, t, values, held=slot in held)
-    if held and _chosen(plan, "master") == "jacobi":
-        yield from _energy(plan, trace, last)
+        yield from _of_signal(column, t, values, fed.get(slot, _Course.MEAN))
+    if not plan.master.name.startswith(GAUSS_SEIDEL):  # of which an input has the value of one end or the other
+        yield from _energy(plan, trace, last, courses)
 
 
-def _chosen(plan: Plan, setting: str) -> str:
-    return next((one.value for one in plan.choices if one.setting == setting), "")
-
-
-def _energy(plan: Plan, trace: Trace, rows: NDArray[np.bool_]) -> Iterator[RunWarning]:
-    for bond, share, time in created_energy(plan, trace, rows):
+def _energy(plan: Plan, trace: Trace, rows: NDArray[np.bool_], courses: Mapping[str, _Course]) -> Iterator[RunWarning]:
+    for bond, share, time in created_energy(plan, trace, rows, courses):
         if abs(share) > CREATED:
             yield RunWarning(
                 "RUN-107",
@@ -156,22 +168,50 @@ def _energy(plan: Plan, trace: Trace, rows: NDArray[np.bool_]) -> Iterator[RunWa
                 time,
                 share,
                 f"the coupling of {bond.first} and {bond.second} {'creates' if share > 0 else 'destroys'} "
-                f"{100 * abs(share):.3g} % of the energy that flows through it, as inputs hold their values over each "
+                f"{100 * abs(share):.3g} % of the energy that flows through it, as inputs do not follow it over each "
                 f"step, most at {time:.6g} s: use a smaller --step-size",
             )
 
 
-def _held_sources(plan: Plan) -> set[int]:
-    """Slots of outputs whose values at the start of a step are held over it by continuous inputs."""
-    if _chosen(plan, "input") != InputName.HOLD:
-        return set()
-    inputs: set[int] = set()
+def _courses(plan: Plan) -> Mapping[str, _Course]:
+    """Courses of the continuous inputs of components that are co-simulated in whole macro steps."""
+    master = getattr(plan.master, "base", plan.master)
+    coupling: InputApproximation | None = getattr(master, "inputs", None)
+    if coupling is None:
+        return {}
+    found: dict[str, _Course] = {}
     for one in plan.instances:
         if one.interface is InterfaceType.CO_SIMULATION and plan.substeps(one).count == 1:
-            slots = zip(one.inputs, one.input_slots, strict=True)
-            variables = one.description.variables
-            inputs |= {slot for signal, slot in slots if not variables[signal.variable].is_held}
-    return {wire.source for wire in plan.wires if wire.destination in inputs}
+            inputs = coupling if one.capabilities.follows else coupling.where_held
+            if isinstance(inputs, Hold):
+                found[one.name] = _Course.END if master.name == ITERATED else _Course.START
+            else:
+                found[one.name] = _Course.LINE if isinstance(inputs, Extrapolate) else _Course.MEAN
+    return found
+
+
+def _courses_of_sources(plan: Plan, courses: Mapping[str, _Course]) -> Mapping[int, _Course]:
+    """Courses of the inputs that outputs feed, by the slots of these; of several one that does not follow it."""
+    inputs = {slot: courses[one.name] for one in plan.instances if one.name in courses for _, slot in one.moving}
+    fed = ((wire.source, inputs[wire.destination]) for wire in plan.wires if wire.destination in inputs)
+    return {source: course for source, course in fed if course is not _Course.MEAN}
+
+
+def _in_steps(values: Floats, course: _Course) -> Floats:
+    """Values (n − 1,) of an input in the steps between n values of its source."""
+    match course:
+        case _Course.START:
+            return values[:-1]
+        case _Course.END:
+            return values[1:]
+        case _Course.LINE:
+            return values[:-1] + 0.5 * np.diff(values, prepend=values[:1])[:-1]
+        case _:
+            return _means(values)
+
+
+def _means(values: Floats) -> Floats:
+    return 0.5 * (values[1:] + values[:-1])
 
 
 def _badness(warning: RunWarning) -> float:
@@ -179,7 +219,7 @@ def _badness(warning: RunWarning) -> float:
     return -warning.size if warning.code == "RUN-102" else abs(warning.size)
 
 
-def _of_signal(column: Column, t: Floats, values: Floats, *, held: bool = False) -> Iterator[RunWarning]:
+def _of_signal(column: Column, t: Floats, values: Floats, course: _Course = _Course.MEAN) -> Iterator[RunWarning]:
     finite = values[np.isfinite(values)]
     scale = float(np.ptp(finite)) if len(finite) == len(values) > 0 else 0.0
     if scale == 0.0:
@@ -190,8 +230,8 @@ def _of_signal(column: Column, t: Floats, values: Floats, *, held: bool = False)
         yield ringing
     elif few := _few_steps(column.signal, t, values / scale):
         yield few
-    elif held:
-        yield from _held_jumps(column.signal, t, np.diff(values) / scale)
+    elif course is not _Course.MEAN:
+        yield from _defects(column.signal, t, (_in_steps(values, course) - _means(values)) / scale, course)
 
 
 def _moves(values: Floats) -> bool:
@@ -244,22 +284,22 @@ def _longest(true: NDArray[np.bool_]) -> tuple[int, int]:
     return int(begins[longest]), int((ends - begins)[longest])
 
 
-def _held_jumps(signal: str, t: Floats, changes: Floats) -> Iterator[RunWarning]:
-    """The longest stretch of steps behind the first one over which changes (n,) are large and of one sign."""
-    large = np.abs(changes) > JUMP
+def _defects(signal: str, t: Floats, missed: Floats, course: _Course) -> Iterator[RunWarning]:
+    """The longest stretch of steps behind the first one in which inputs miss (n,) much, and always in one direction."""
+    large = np.abs(missed) > DEFECT
     large[:1] = False
-    alike = large[1:] & large[:-1] & (changes[1:] * changes[:-1] > 0)
+    alike = large[1:] & large[:-1] & (missed[1:] * missed[:-1] > 0)
     begin, length = _longest(alike)
-    if length < JUMPS - 1:
+    if length < DEFECTS - 1:
         return
-    size = float(np.max(np.abs(changes[begin : begin + length + 1])))
+    size = float(np.max(np.abs(missed[begin : begin + length + 1])))
     yield RunWarning(
         "RUN-106",
         signal,
         float(t[begin]),
         size,
-        f"{signal} changes by up to {100 * size:.2g} % of its range in one step, in {length + 1} steps in a row from "
-        f"{t[begin]:.6g} s on, while inputs hold its value from the start of each step: use a smaller --step-size",
+        f"inputs {course}, and are off {signal} by up to {100 * size:.2g} % of its range on the mean of a step, in "
+        f"{length + 1} steps in a row from {t[begin]:.6g} s on: use a smaller --step-size",
     )
 
 
@@ -286,7 +326,7 @@ def _few_steps(signal: str, t: Floats, values: Floats) -> RunWarning | None:
     )
 
 
-# -- energy that a coupling creates, or destroys, at power bonds whose inputs are held over steps
+# -- energy that a coupling creates, or destroys, at power bonds
 
 
 class CreatedEnergy(NamedTuple):
@@ -300,31 +340,31 @@ class CreatedEnergy(NamedTuple):
     time: float
 
 
-def created_energy(plan: Plan, trace: Trace, rows: NDArray[np.bool_]) -> Iterator[CreatedEnergy]:
-    """Energy at each power bond between components that hold their inputs from the start of a step, by rows of a trace.
+def created_energy(
+    plan: Plan, trace: Trace, rows: NDArray[np.bool_], courses: Mapping[str, _Course]
+) -> Iterator[CreatedEnergy]:
+    """Energy at each power bond between components with inputs of these courses, by rows of a trace.
 
-    Over a step of h each side takes the other's output at the start, and gives the mean of its own: with the outputs
-    y1 and y2, w · h · (mean(y1) · y2 − mean(y2) · y1) more flows into one component than out of the other.
+    Over a step of h each side takes u from the other's output y, and gives the mean of its own:
+    w · h · (mean(y1) · u1 − mean(y2) · u2) more flows into one component than out of the other.
     """
-    held = {
-        one.name
-        for one in plan.instances
-        if one.interface is InterfaceType.CO_SIMULATION and plan.substeps(one).count == 1
-    }
     places = {column.signal: place for place, column in enumerate(trace.columns)}
     for bond in bonds_of_units(plan.network):
-        names = str(bond.first), str(bond.second)
-        if {bond.first.component, bond.second.component} <= held and places.keys() >= set(names):
-            one, other = (trace.cells[rows, places[name]] for name in names)
-            yield from _created(bond, trace.t[rows], one, other)
+        names, sides = (str(bond.first), str(bond.second)), (bond.first.component, bond.second.component)
+        if courses.keys() >= set(sides) and places.keys() >= set(names):
+            outputs = [trace.cells[rows, places[name]] for name in names]
+            yield from _created(bond, trace.t[rows], outputs, [courses[side] for side in sides])
 
 
-def _created(bond: PowerBond, t: Floats, one: Floats, other: Floats) -> Iterator[CreatedEnergy]:
+def _created(
+    bond: PowerBond, t: Floats, outputs: Sequence[Floats], courses: Sequence[_Course]
+) -> Iterator[CreatedEnergy]:
     factor, h = bond.first_factor * bond.first_scale, np.diff(t)
+    one, other = outputs
     with np.errstate(over="ignore", invalid="ignore"):  # of a run that grows without bound nothing is told
-        mean_one, mean_other = (0.5 * (y[1:] + y[:-1]) for y in (one, other))
-        created = factor * h * (mean_one * other[:-1] - mean_other * one[:-1])
-        flowed = np.cumsum(factor * h * mean_one * mean_other)
+        into_one, into_other = _in_steps(other, courses[0]), _in_steps(one, courses[1])
+        created = factor * h * (_means(one) * into_one - _means(other) * into_other)
+        flowed = np.cumsum(factor * h * _means(one) * _means(other))
     total, scale = float(np.sum(created)), float(np.max(flowed, initial=0.0) - np.min(flowed, initial=0.0))
     if np.isfinite(total) and 0.0 < scale < np.inf:
         yield CreatedEnergy(bond, total / scale, float(t[np.argmax(np.abs(created))]))

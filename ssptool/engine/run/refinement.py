@@ -12,6 +12,7 @@ from ssptool.engine.failure import Failure, Unsupported
 from ssptool.engine.method_names import ImplementationName
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.planning.fixed_steps import bound_to_steps
+from ssptool.engine.planning.interval import GUESSED
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import TraceTooLarge
 from ssptool.engine.run.accuracy import (
@@ -487,3 +488,9 @@ def unrepeatable(plan: Plan) -> str:
     if any(is_function(one.time_signal) for one in plan.stimuli.sources):
         return "an input is a function, which would be called again"
     return ""
+
+
+def step_is_guessed(plan: Plan) -> bool:
+    """True if nothing states a macro step, and the run can begin several times to find one."""
+    guessed = any(one.setting == "step_size" and one.reason.startswith(GUESSED) for one in plan.choices)
+    return guessed and plan.settings.adaptive is None and not unrepeatable(plan)
