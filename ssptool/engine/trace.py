@@ -5,7 +5,7 @@ Boolean 0 or 1, of a String or a Binary its number in the string table of the ru
 
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -29,11 +29,18 @@ class StringTable(Protocol):
 
 class NewEntries(NamedTuple):
     """New contents that rows refer to, in the order of their numbers, and the numbers of contents that later rows do
-    not refer to.
+    not refer to; and the rows of the block that are sides of events between communication points.
     """
 
     new: tuple[bytes, ...] = ()
     forgotten: tuple[int, ...] = ()
+    between: tuple[int, ...] = ()
+
+    def points(self, count: int) -> NDArray[np.bool_]:
+        """True (count,) for rows at communication points."""
+        found = np.ones(count, dtype=bool)
+        found[list(self.between)] = False
+        return found
 
 
 NO_ENTRIES = NewEntries()
@@ -308,6 +315,9 @@ class Trace:
     assumptions
         Assumptions about a file that can be read in several ways, such as decimal commas in a CSV file, and a last row
         that was left out because it was cut off.
+    points : (n + 1,)
+        False for sides of events between communication points, where outputs of components that are not integrated
+        keep their last values; None: there are none, or they are not known, as in a file.
     """
 
     t: Floats
@@ -315,6 +325,7 @@ class Trace:
     columns: tuple[Column, ...]
     contents: tuple[bytes, ...] = (b"",)
     assumptions: tuple[str, ...] = ()
+    points: NDArray[np.bool_] | None = field(default=None, repr=False)
     _places: Mapping[str, int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -330,6 +341,11 @@ class Trace:
         for place, (column, values) in enumerate(pairs):
             cells[:, place] = cells_of(values, column.type, contents.number)
         return cls(times, cells, tuple(column for column, _ in pairs), tuple(contents.all))
+
+    def rows(self, chosen: NDArray[np.bool_]) -> "Trace":
+        """The rows that are True in `chosen` (n + 1,)."""
+        points = None if self.points is None else self.points[chosen]
+        return replace(self, t=self.t[chosen], cells=self.cells[chosen], points=points)
 
     @property
     def signals(self) -> tuple[str, ...]:

@@ -290,6 +290,8 @@ class _Parent:
         rows: Floats = self.ring[self.turn % len(self.ring)][: max(count, 0)].copy()
         if not 0 <= count <= self.ring.shape[1] or not np.all(np.isfinite(rows[:, 0])):
             raise BadMessage(f"{count} rows of at most {self.ring.shape[1]}, some of them without a time")
+        if not set(entries.between) <= set(range(count)):
+            raise BadMessage("events in rows that it has not sent")
         first = self.recorder.contents.told
         self.contents.update(range(first, first + len(entries.new)))
         if not self.contents.issuperset(np.unique(self.recorder.references(rows)).tolist()):

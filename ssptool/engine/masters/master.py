@@ -196,7 +196,9 @@ class CoupledSystem:
         return self.explain(outcome, end if outcome.code in (Code.NONFINITE, Code.LOOP) else t)
 
     def remarks(self) -> Iterator[str]:
-        """Notes on macro steps that were done otherwise than planned."""
+        """Notes on macro steps that were done otherwise than planned, and on rows of events between their ends."""
+        if self.ode is not None:
+            yield from self.ode.remarks()
         for names, settled in self.settled.items():
             yield from settled.remarks(names)
 

@@ -148,6 +148,10 @@ class SteppedOde(Ode, Protocol):
         """
         ...
 
+    def remarks(self) -> Iterator[str]:
+        """Remarks on the rows of events."""
+        ...
+
     @property
     def takes_event_signals(self) -> bool:
         """True if components of co-simulation feed inputs of the ODE that are set at events only."""

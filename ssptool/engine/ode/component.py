@@ -4,7 +4,7 @@ twin of core/ode_component.cpp.
 
 import contextlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -143,7 +143,7 @@ class OdeComponent:
         calls = exchange_calls(assembly.plan)
         self._exchange = OdeExchange(calls, integration.system.kernel, assembly.kernel)
         self._nominal, self._moving = calls.nominal, np.array(calls.moving, dtype=bool)
-        self._event_rows = EventRows(assembly.plan, ode)
+        self._event_rows = EventRows(assembly.plan)
         self._snapshots: dict[int, Snapshot] = {}
         self._numbers = count(1)
         self._events: deque[EventRow] = deque()
@@ -223,6 +223,9 @@ class OdeComponent:
 
     def with_event_rows(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         return self._event_rows.woven(before, rows, self._take_row) if self._events else (rows, all_points(rows))
+
+    def remarks(self) -> Iterator[str]:
+        return self._event_rows.remarks()
 
     def _take_row(self, until: float) -> Floats | None:
         return self._events.popleft().row if self._events and self._events[0].end <= until else None

@@ -1,6 +1,6 @@
 """ODE beside co-simulation in the native kernel: the same as `OdeComponent`, stepped without Python in between."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,13 +33,13 @@ class KernelOdeComponent:
     """See `OdeComponent`; the kernel of all components steps `instance`, which is this one."""
 
     def __init__(self, integration: KernelIntegration, assembly: Assembly, instance: KernelOdeInstance) -> None:
-        assert assembly.plan.ode is not None and isinstance(integration.system.events, KernelEvents)
+        assert isinstance(integration.system.events, KernelEvents)
         self._integration, self._system = integration, integration.system
         self._events = integration.system.events
         self._core: NativeOdeComponent = instance.core
         self._core.attach(integration.core, exchange_calls(assembly.plan))
         instance.explanation = self._explanation
-        self._event_rows = EventRows(assembly.plan, assembly.plan.ode)
+        self._event_rows = EventRows(assembly.plan)
         self._tally = Tally(integration)
 
     def begin(self) -> None:
@@ -51,6 +51,9 @@ class KernelOdeComponent:
 
     def with_event_rows(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         return self._event_rows.woven(before, rows, self._take_row) if self._core.has_rows else (rows, all_points(rows))
+
+    def remarks(self) -> Iterator[str]:
+        return self._event_rows.remarks()
 
     def _take_row(self, until: float) -> Floats | None:
         found = self._core.take_row(until)

@@ -30,7 +30,7 @@ class OdeInCoSimulation:
     """`base` couples; to it the ODE of all components of model exchange is one more component of co-simulation.
 
     To that it adds rows: each event inside a macro step has one for its left and one for its right side. There the
-    signals of the ODE are those that it had, and all others are interpolated between communication points. Where
+    signals of the ODE are those that it had, and outputs of all others those of the communication point before. Where
     signals of others that the ODE takes at events only change at a communication point, there is an event too. Where
     events of the ODE are those of the whole system, macro steps end at them, and `base` makes their rows.
     """

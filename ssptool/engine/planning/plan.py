@@ -293,6 +293,27 @@ class Plan:
         return tuple(slot for slot, signal in enumerate(self.signals) if signal in signals)
 
     @property
+    def slots_of_ode(self) -> frozenset[int]:
+        """Slots of signals whose values at its events an ODE beside co-simulation knows."""
+        own = ((*one.input_slots, *one.output_slots, *one.observed_slots) for one in self.integrated)
+        return self._with_fed(chain.from_iterable(own)) | frozenset(self.ode_event_slots)
+
+    @property
+    def slots_of_points(self) -> frozenset[int]:
+        """Slots of signals that have values at communication points only: outputs of co-simulation beside an ODE, and
+        what they feed outside of it.
+        """
+        if self.coupled_ode is None:
+            return frozenset()
+        stepped = (one for one in self.instances if one.interface is InterfaceType.CO_SIMULATION)
+        outputs = chain.from_iterable((*one.output_slots, *one.observed_slots) for one in stepped)
+        return self._with_fed(outputs) - self.slots_of_ode
+
+    def _with_fed(self, slots: Iterable[int]) -> frozenset[int]:
+        found = frozenset(slots)
+        return found | {wire.destination for wire in (*self.wires, *self.shown_wires) if wire.source in found}
+
+    @property
     def ode_event_sources(self) -> tuple[int, ...]:
         """Slots of signals of others that the ODE takes at its own events only."""
         wires = () if self.ode is None else self.ode.events.wires

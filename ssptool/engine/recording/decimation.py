@@ -13,12 +13,16 @@ from ssptool.engine.recording.writer import rows_at_once
 from ssptool.engine.trace import Floats
 from ssptool.errors import WrongUsage, WrongValue
 
+Points = NDArray[np.bool_]
+
 
 class Decimation(Protocol):
     """Decides which rows are recorded; asked in the order of time."""
 
-    def keep(self, rows: Floats) -> Iterator[Floats]:
-        """Blocks of what to record of these rows (k, 1 + p), the time first; may be fewer, and others in between."""
+    def keep(self, rows: Floats, points: Points | None = None) -> Iterator[Floats]:
+        """Blocks of what to record of these rows (k, 1 + p), the time first; may be fewer, and others in between.
+        `points` (k,) are those at communication points; None: all.
+        """
         ...
 
     def rest(self) -> Floats:
@@ -36,7 +40,7 @@ def decimated(decimation: Decimation, rows: Floats) -> Iterator[Floats]:
 class All:
     """Every row."""
 
-    def keep(self, rows: Floats) -> Iterator[Floats]:
+    def keep(self, rows: Floats, points: Points | None = None) -> Iterator[Floats]:
         yield rows
 
     def rest(self) -> Floats:
@@ -53,7 +57,7 @@ class Every:
         self._seen = 0
         self._last: Floats = np.empty((0, 1))
 
-    def keep(self, rows: Floats) -> Iterator[Floats]:
+    def keep(self, rows: Floats, points: Points | None = None) -> Iterator[Floats]:
         if len(rows):
             last, first = rows[-1:].copy(), -self._seen % self._n
             self._seen += len(rows)
@@ -76,37 +80,50 @@ class Grid:
     held
         Of each column behind the time, whether it keeps its value between two rows; the others are on the line between
         these. None given: no column does.
+    of_points
+        Of each of these columns, whether it has values at communication points only. None given: no column does.
     """
 
     TOLERANCE = 1e-9
     """Fraction of a step within which a row counts as at a point of the grid."""
 
-    def __init__(self, start: float, step: float, held: Sequence[bool] = ()) -> None:
+    def __init__(self, start: float, step: float, held: Sequence[bool] = (), of_points: Sequence[bool] = ()) -> None:
         if not 0 < step < np.inf:
             raise WrongValue(f"the output step must be greater than 0 s and finite, found {step:g}")
         self._start = start
         self._step = step
         self._moving = None if not any(held) else np.flatnonzero(~np.array([False, *held]))
+        self._of_points = 1 + np.flatnonzero(of_points)
         self._next = 0
         self._before: Floats = np.empty((0, 1))
+        self._points = np.empty(0, dtype=bool)
 
-    def keep(self, rows: Floats) -> Iterator[Floats]:
+    def keep(self, rows: Floats, points: Points | None = None) -> Iterator[Floats]:
         if not len(rows):
             return
         known = np.concatenate([self._before, rows]) if len(self._before) else rows
-        last = known[-1:].copy()
-        self._before = last[:0]
-        # A row at the time of the last one waits: it may be one side of an event, followed by the other.
-        end = int(np.ceil((known[-1, 0] - self._start) / self._step - self.TOLERANCE))
+        points = np.concatenate([self._points, np.ones(len(rows), dtype=bool) if points is None else points])
+        last = int(np.flatnonzero(points)[-1])
+        waiting, self._points = known[last:].copy(), points[last:]
+        self._before = waiting[:0]
+        # A row at the time of the last point waits: it may be one side of an event, followed by the other.
+        end = int(np.ceil((known[last, 0] - self._start) / self._step - self.TOLERANCE))
         while self._next < end:
             count = rows_at_once(end - self._next, known.shape[1])
             wanted: Floats = self._start + np.arange(self._next, self._next + count, dtype=np.float64) * self._step
             self._next += count
-            yield _between(known, wanted, self.TOLERANCE * self._step, self._moving)
-        self._before = last
+            yield self._between(known, points, wanted)
+        self._before = waiting
+
+    def _between(self, known: Floats, points: Points, wanted: Floats) -> Floats:
+        found = _between(known, wanted, self.TOLERANCE * self._step, self._moving)
+        if self._of_points.size and not points.all():
+            others = _between(known[points], wanted, self.TOLERANCE * self._step, self._moving)
+            found[:, self._of_points] = others[:, self._of_points]
+        return found
 
     def rest(self) -> Floats:
-        last, point = self._before, self._start + self._next * self._step
+        last, point = self._before[-1:], self._start + self._next * self._step
         if len(last) and abs(point - last[0, 0]) <= self.TOLERANCE * self._step:
             last[0, 0] = point
         return last

@@ -288,7 +288,7 @@ def _step(
         counts.evaluations += batch.evaluations
         finished = batch.finished if free else counts.steps >= steps
         reached = float(space[batch.steps - 1, 0]) if batch.steps else reached
-        rows.commit(batch.steps, contents.new_entries())
+        rows.commit(batch.steps, contents.new_entries(_between(batch)))
         if pace is None:
             chunk = _next_chunk(len(space), perf_counter() - chunk_began)
         else:
@@ -313,6 +313,11 @@ def _observed(batch: StepBatch, rows: Floats, system: CoupledSystem) -> StepBatc
     return batch._replace(steps=steps, iterations=batch.iterations[:steps], failure=failure)
 
 
+def _between(batch: StepBatch) -> tuple[int, ...]:
+    """Rows that are sides of events between communication points."""
+    return () if batch.points is None else tuple(np.flatnonzero(~batch.points[: batch.steps]).tolist())
+
+
 class _Contents:
     """String table of a kernel, which discards now and then the texts and bytes that are in no slot any more."""
 
@@ -326,11 +331,11 @@ class _Contents:
             kernel.number(kernel.content(number), keep=True)
         self._limit = kernel.content_bytes + FORGET_BYTES
 
-    def new_entries(self) -> NewEntries:
-        """Since the last time; nothing where none are recorded."""
+    def new_entries(self, between: tuple[int, ...] = ()) -> NewEntries:
+        """Since the last time; nothing where none are recorded. Rows `between` are those of events."""
         new = self._new() if self._recorded else ()
         forgotten = self._forget() if self._kernel.content_bytes > self._limit else ()
-        return NewEntries(new, forgotten if self._recorded else ())
+        return NewEntries(new, forgotten if self._recorded else (), between)
 
     def _new(self) -> tuple[bytes, ...]:
         told, self._told = self._told, self._kernel.contents

@@ -144,6 +144,8 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int) -> Iterator[RunWarnin
     """
     if trace is None or not len(trace.t) or plan.is_one_ode:
         return
+    if trace.points is not None:
+        trace = trace.rows(trace.points)
     last = np.append(trace.t[1:] > trace.t[:-1], True)
     t = trace.t[last]
     if len(t) <= max(steps, ALTERNATIONS):

@@ -141,6 +141,7 @@ class Recorder:
         self._width = 1 + len(plan.recorded)
         self.contents = RunStringTable()
         self._going: tuple[int, ...] = ()
+        self._between: set[float] = set()  # times of events between communication points
         self._numbered = [1 + place for place, column in enumerate(plan.columns) if column.type in NUMBERED]
         self._kept: Floats = np.empty((0, self._width))
         self._own: Floats = np.empty((0, self._width))
@@ -184,7 +185,12 @@ class Recorder:
                 return
             self.seen += len(rows)
             end = float(rows[-1, 0])
-            blocks = _with_more(self._decimation.keep(rows))
+            points = entries.points(len(rows))
+            if self._keep and (entries.between or self._between):
+                # A side of an event at a communication point is no row between two: the other side is that point.
+                self._between |= set(rows[~points, 0].tolist())
+                self._between -= set(rows[points, 0].tolist())
+            blocks = _with_more(self._decimation.keep(rows, points))
             self._cut = True
             while self._cut:
                 self._cut = self._record_next(blocks, end)
@@ -244,7 +250,8 @@ class Recorder:
         if not self._keep:
             return None
         rows = self._kept[: self.recorded]
-        return Trace(rows[:, 0], rows[:, 1:], self.plan.columns, self.contents.every)
+        points = ~np.isin(rows[:, 0], list(self._between)) if self._between else None
+        return Trace(rows[:, 0], rows[:, 1:], self.plan.columns, self.contents.every, points=points)
 
     @property
     def kept_earlier(self) -> bool:
@@ -341,7 +348,13 @@ class Recording:
             )
         interval = plan.interval
         check_step("the output step", self.output_step, interval.start, interval.stop)
-        return Grid(plan.interval.start, self.output_step, [column.held for column in plan.columns])
+        of_points = plan.slots_of_points
+        return Grid(
+            plan.interval.start,
+            self.output_step,
+            [column.held for column in plan.columns],
+            [slot in of_points for slot in plan.recorded],
+        )
 
     def rows(self, plan: Plan) -> int:
         """Largest number of recorded rows of a run to the stop time, without those that events or a master add."""

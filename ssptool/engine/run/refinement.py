@@ -1,7 +1,8 @@
 """Finer runs of a system: the accuracy of a run, and the coarsest run that is as accurate as asked for."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import ceil, inf, log, sqrt
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -30,7 +31,7 @@ from ssptool.engine.run.accuracy import (
 )
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.time_signals import is_function
-from ssptool.engine.trace import Floats, Trace
+from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue
 from ssptool.fmu.instance import FmiError
 from ssptool.work_in_progress import NOTHING, tell
@@ -130,6 +131,7 @@ class RefinedRuns:
         self.plan, self._replan, self._carry_out, self._left = plan, replan, carry_out, left
         self.traces: dict[int, Trace] = {}
         self.seconds: dict[int, float] = {}
+        self._of_points = frozenset(str(plan.signals[slot]) for slot in plan.slots_of_points)
         self.adaptive = plan.settings.adaptive is not None
         self.ratio, self._times = (10.0, 10 ** (1 / 4)) if plan.is_one_ode else (2.0, 2.0)
         self.setting, self._own = "step_size", plan.interval.step
@@ -173,7 +175,7 @@ class RefinedRuns:
             return Accuracy(remark=base)
         traces, left = [base], reserve * self.expected(level)
         for more in range(level + 1, level + 1 + finer):
-            found = self._trace(more, left, _met(base.t) if self.adaptive else ())
+            found = self._trace(more, left, _met(base) if self.adaptive else ())
             if isinstance(found, str):
                 if len(traces) == 1:
                     return Accuracy(remark=found)
@@ -189,7 +191,8 @@ class RefinedRuns:
         """The accuracy that was `found` from runs of this and finer levels, or that of jumps which all of them may have
         noticed at the same point, if those cost more.
         """
-        jumps = noticed_jumps(traces, self.plan.interval.step)
+        found_in = (noticed_jumps(part, self.plan.interval.step) for part in self._parts(traces))
+        jumps = tuple(sorted(chain.from_iterable(found_in)))
         if not jumps:
             return found
         points = points_before(jumps, found.steps[-1])
@@ -205,7 +208,27 @@ class RefinedRuns:
 
     def _estimated(self, traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[float]) -> Accuracy:
         first, *others = traces
-        return estimated([self._recorded(first), *others], method, steps, self.plan.interval.step)
+        parts = self._parts([self._recorded(first), *others])
+        found = [estimated(part, method, steps, self.plan.interval.step) for part in parts]
+        return max(found, key=lambda one: -inf if one.error is None else one.error)
+
+    def _parts(self, traces: Sequence[Trace]) -> Iterator[Sequence[Trace]]:
+        """The traces, or if there are events between communication points, the signals that have values there; and
+        with the points only the others.
+        """
+        if all(one.points is None for one in traces):
+            yield traces
+            return
+        for of_points in (False, True):
+            yield [self._part(one, of_points) for one in traces]
+
+    def _part(self, trace: Trace, of_points: bool) -> Trace:
+        places = [
+            place for place, column in enumerate(trace.columns) if (column.signal in self._of_points) == of_points
+        ]
+        columns = tuple(trace.columns[place] for place in places)
+        part = replace(trace, cells=trace.cells[:, places], columns=columns)
+        return part.rows(part.points) if of_points and part.points is not None else part
 
     def _recorded(self, trace: Trace) -> Trace:
         """The signals of a trace that are recorded: others are only there to show jumps."""
@@ -299,8 +322,9 @@ class RefinedRuns:
         return max(OVERDUE * self.expected(level), LEAST_SECONDS) if self.bounded and self.seconds else inf
 
 
-def _met(t: Floats) -> tuple[float, ...]:
-    """Some of these ascending times [s], evenly chosen: all if they are few."""
+def _met(trace: Trace) -> tuple[float, ...]:
+    """Some communication points [s], evenly chosen: all if they are few."""
+    t = trace.t if trace.points is None else trace.t[trace.points]
     rows = np.unique(np.linspace(0, len(t) - 1, MOST_MET).round().astype(int))
     return tuple(np.unique(t[rows]).tolist())
 

@@ -363,7 +363,8 @@ class SteppedRun:
         rows = self._rows.recorded
         if not len(rows):
             raise NotRunning(self._ended)
-        return Trace(rows[:, 0], rows[:, 1:], self.plan.columns, contents(self._assembly.kernel))
+        table = contents(self._assembly.kernel)
+        return Trace(rows[:, 0], rows[:, 1:], self.plan.columns, table, points=self._rows.points)
 
     # -- values ----------------------------------------------------------------------------------------------
 

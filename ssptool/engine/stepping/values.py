@@ -362,6 +362,7 @@ class SimulationRows:
         self.at_point = True
         self._chosen = [0, *(1 + slot for slot in recorded)]
         self._rows: list[Floats] = []
+        self._points: list[NDArray[np.bool_]] = []
 
     @property
     def time(self) -> float:
@@ -374,6 +375,12 @@ class SimulationRows:
         self._rows = [np.concatenate(self._rows)] if self._rows else []
         return self._rows[0] if self._rows else self.history[:, self._chosen]
 
+    @property
+    def points(self) -> NDArray[np.bool_] | None:
+        """(n,) Which of them are communication points; None: all."""
+        found = np.concatenate([*self._points, np.ones(0, dtype=bool)])
+        return None if found.all() else found
+
     def add(self, rows: Floats, points: NDArray[np.bool_] | None = None) -> None:
         """`points` says which are accepted ones; None: all are."""
         if not len(rows):
@@ -382,6 +389,7 @@ class SimulationRows:
         self.at_point = points is None or bool(points[-1])
         self.last = rows[-1].copy()
         self._rows.append(rows[:, self._chosen])
+        self._points.append(np.ones(len(rows), dtype=bool) if points is None else points)
         accepted = rows if points is None else rows[points]
         history = np.concatenate([self.history, accepted[-REMEMBERED:]])[-REMEMBERED:]
         sides = np.flatnonzero(np.diff(history[:, 0]) == 0)
@@ -399,7 +407,7 @@ class SimulationRows:
     def go_on(self, history: Floats, last: Floats) -> None:
         """Continue with the rows of another simulation."""
         self.history, self.last = history, last
-        self._rows = [last[np.newaxis, self._chosen]]
+        self._rows, self._points = [last[np.newaxis, self._chosen]], [np.ones(1, dtype=bool)]
 
 
 def _forgetful(since: Floats) -> Floats:

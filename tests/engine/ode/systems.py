@@ -98,12 +98,12 @@ def beside(net, *exchange):
     return replace(net, components=components)
 
 
-def couple(folder, exchange, simulation, wires=(), values=None, *, native=None, **settings):
+def couple(folder, exchange, simulation, wires=(), values=None, *, native=None, recording=None, **settings):
     """Run components from a folder of FMUs, some as model exchange, some as co-simulation: name → FMU."""
     files = {name: f"{fmu}.fmu" for name, fmu in {**simulation, **exchange}.items()}
     settings = {"stop_time": 1.0, "step_size": 0.01} | settings
     net = beside(network(files, wires, values, folder=folder), *exchange)
-    return run(make_plan(net, Settings(**settings)), Folder(folder), native=native)
+    return run(make_plan(net, Settings(**settings)), Folder(folder), native=native, recording=recording)
 
 
 def lacking(net, name, **facts):
