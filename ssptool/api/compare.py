@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ssptool.arguments import path, texts
 from ssptool.drawing.plot_model import PICTURES, check_plot_name
-from ssptool.engine.run.accuracy import stated_error
+from ssptool.engine.run.accuracy import StatedErrors, stated_errors
 from ssptool.engine.run.manifest import differences
 from ssptool.engine.run.result import Result, made_by, trace_of
 from ssptool.engine.trace import Trace
@@ -63,12 +63,17 @@ def compare(
     given = {"trace": trace, "reference": reference}
     found, expected = (without_prefix(trace_of(name, one), drop_prefix) for name, one in given.items())
     patterns = texts("signals", signals, "a pattern such as '*.x1'")
-    errors = stated_error(made_by(trace)), stated_error(made_by(reference))
+    errors = _errors(trace, drop_prefix), _errors(reference, drop_prefix)
     comparison = compare_traces(found, expected, patterns=patterns, tolerance=tolerance, special=special, errors=errors)
     comparison = replace(comparison, runs=tuple(_between(trace, reference)))
     if picture is not None:
         draw_comparison(comparison, found, expected, picture)
     return comparison
+
+
+def _errors(run: Result | Trace | Path | str, prefix: str) -> StatedErrors | None:
+    found = stated_errors(made_by(run))
+    return None if found is None else found.without_prefix(prefix)
 
 
 def _between(trace: Result | Trace | Path | str, reference: Result | Trace | Path | str) -> Iterator[RunDifference]:

@@ -18,8 +18,8 @@ from ssptool.drawing.page_picture import page_picture
 from ssptool.drawing.plot import plot_figure
 from ssptool.drawing.plot_model import Curve, check_plot_name, panels, thinned
 from ssptool.engine.recording.formats import read_manifest, read_trace
-from ssptool.engine.run.accuracy import band_words, stated_error
-from ssptool.engine.run.plots import curves_of
+from ssptool.engine.run.accuracy import stated_errors
+from ssptool.engine.run.plots import band_words, curves_of
 from ssptool.errors import WrongValue, counted
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.tree import dotted
@@ -75,15 +75,16 @@ def report(
     if variant is None:
         variant = _variant_that_ran(system, manifest)
     _check_system(system, variant, manifest, results)
-    error = stated_error(manifest)
-    curves = [thinned(curve) for curve in curves_of({"": trace}, patterns, {} if error is None else {"": error})]
+    errors = stated_errors(manifest)
+    curves = [thinned(curve) for curve in curves_of({"": trace}, patterns, {} if errors is None else {"": errors})]
+    band = "" if errors is None else band_words(curves, "", errors)
     diagrams, diagnostics = diagrams_and_findings(system, variant, manifest, allow_outside)
     with Archive.open(system, outside=switches_of(system, allow_outside).outside) as archive:
         content = run_report_content(
             manifest,
             diagrams=diagrams,
             findings=diagnostics,
-            plots=_plots(curves, Path(results).name, len(trace), error),
+            plots=_plots(curves, Path(results).name, len(trace), band),
             locate=lambda name: _located(archive, name),
         )
     page = ReportPage(report_page(content))
@@ -114,14 +115,13 @@ def _check_system(system: Path | str, variant: str | None, manifest: Mapping[str
         )
 
 
-def _plots(curves: Sequence[Curve], name: str, rows: int, error: float | None) -> ReportPicture:
+def _plots(curves: Sequence[Curve], name: str, rows: int, band: str) -> ReportPicture:
     if not curves or not rows:
         numbers = counted(len(curves), "signal")
         return ReportPicture(
             f"There is nothing to plot: {name} has {counted(rows, 'row')}, and {numbers} of numbers.", ""
         )
-    band = f"; band: {band_words(error)}" if error else ""
-    title = f"{counted(len(curves), 'signal')} of {name}{band}"
+    title = f"{counted(len(curves), 'signal')} of {name}{f'; band: {band}' if band else ''}"
     return ReportPicture(title, page_picture(plot_figure(panels(curves), ""), "run", title))
 
 

@@ -331,7 +331,7 @@ def _searched(check: AccuracyCheck, finer: _FinerRuns) -> tuple[Plan, Accuracy]:
 
 def _kept(accuracy: Accuracy, _: Trace | None, failed: bool) -> Accuracy:
     """Accuracy that was found before; a run that failed in spite of it has no error that is known."""
-    return replace(accuracy, error=None) if failed else accuracy
+    return replace(accuracy, error=None, errors={}) if failed else accuracy
 
 
 def _earlier(output: Path | None) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ Traces are first aligned in names, units and types as far as possible. Values th
 large integers) are replaced by codes. A signal agrees if it is inside the tube of its tolerance around the reference.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.recording.patterns import check_patterns, fits_any
-from ssptool.engine.run.accuracy import ROUNDING, extent
+from ssptool.engine.run.accuracy import ROUNDING, StatedErrors, extent
 from ssptool.engine.trace import NUMBERED, Column, Trace, machine_type
 from ssptool.errors import counted, similar_names
 from ssptool.fmu.units import unit_of_name
@@ -276,7 +276,8 @@ class TraceComparison:
     assumptions
         What was assumed in reading the files, as in `Trace.assumptions`.
     errors
-        Errors that trace and reference state, relative to the range of each signal; None: it states none.
+        Largest errors that trace and reference state of the compared signals, relative to the range of the signal;
+        None: it states none.
     """
 
     signals: tuple[SignalComparison, ...]
@@ -322,7 +323,7 @@ def compare_traces(
     patterns: Sequence[str] = (),
     tolerance: Tolerance | None = None,
     special: Sequence[ToleranceFor] = (),
-    errors: tuple[float | None, float | None] = (None, None),
+    errors: tuple[StatedErrors | None, StatedErrors | None] = (None, None),
 ) -> TraceComparison:
     """Compare every signal of the reference with the one of the same name in the trace.
 
@@ -339,7 +340,7 @@ def compare_traces(
     special
         Tolerances of single signals or patterns; the last that fits counts.
     errors
-        Errors that trace and reference state, relative to the range of each signal; they decide nothing.
+        Errors that trace and reference state; they decide nothing.
 
     Raises
     ------
@@ -364,8 +365,8 @@ def compare_traces(
         for column in chosen
     ]
     results = [replace(one, remark=alignment.remarks.get(one.signal, one.remark)) for one in results]
+    real = {column.signal for column in chosen if column.real}
     if errors != (None, None):
-        real = {column.signal for column in chosen if column.real}
         results = [_with_stated(one, trace, reference, errors) if one.signal in real else one for one in results]
     known = set(reference.signals)
     return TraceComparison(
@@ -373,21 +374,24 @@ def compare_traces(
         assumptions=(*trace.assumptions, *reference.assumptions),
         extra=tuple(name for name in trace.signals if name not in known),
         remarks=tuple(_ends(trace, reference, default.time)),
-        errors=errors,
+        errors=(_largest(errors[0], real), _largest(errors[1], real)),
     )
 
 
+def _largest(stated: StatedErrors | None, signals: Iterable[str]) -> float | None:
+    return None if stated is None else stated.largest_of(signals)
+
+
 def _with_stated(
-    one: SignalComparison, trace: Trace, reference: Trace, errors: tuple[float | None, float | None]
+    one: SignalComparison, trace: Trace, reference: Trace, errors: tuple[StatedErrors | None, StatedErrors | None]
 ) -> SignalComparison:
     if not one.compared:
         return one
     values = reference[one.signal]
     stated = ROUNDING * float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
     runs = zip((trace, reference), errors, strict=True)
-    return replace(
-        one, stated=stated + sum(error * extent(run[one.signal]) for run, error in runs if error is not None)
-    )
+    widths = (each.of(one.signal) * extent(run[one.signal]) for run, each in runs if each is not None)
+    return replace(one, stated=stated + sum(widths))
 
 
 def _check_times(name: str, t: Floats) -> None:
@@ -539,10 +543,10 @@ def _told_of_errors(comparison: TraceComparison) -> Iterator[str]:
     if not known:
         return
     pairs = zip(("trace", "reference"), comparison.errors, strict=True)
-    stated = ", ".join(f"{name} {'not known' if error is None else f'{error:.1g}'}" for name, error in pairs)
+    stated = ", ".join(f"{name} {'not known' if error is None else f'at most {error:.1g}'}" for name, error in pairs)
     beyond = comparison.beyond
     some = f"{len(known) - len(beyond)} of {counted(len(known), 'signal')}"
-    told = f"within the stated errors ({stated}; relative to the range): {some}"
+    told = f"within the stated errors ({stated} of the range of each signal): {some}"
     if beyond:
         worst = max(beyond, key=lambda one: one.deviation / one.stated if one.stated else np.inf)
         told += f"; {worst.signal} deviates by {worst.deviation:.3g}, stated {worst.stated:.3g}"

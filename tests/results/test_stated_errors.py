@@ -41,9 +41,8 @@ def test_runs_of_two_steps_differ_by_no_more_than_their_errors(coarse, fine):
     assert comparison.errors == (pytest.approx(coarse.accuracy.error), fine.accuracy.error)
     assert not comparison.agrees and not comparison.beyond
     for one in comparison.signals:
-        trace = coarse[one.signal]
-        least = coarse.accuracy.error * np.ptp(trace)
-        assert one.stated == pytest.approx(least + fine.accuracy.error * np.ptp(fine[one.signal]))
+        errors = [run.accuracy.errors[one.signal] * np.ptp(run[one.signal]) for run in (coarse, fine)]
+        assert one.stated == pytest.approx(sum(errors))
     content = json.loads(ssptool.TRACE_COMPARISON_RENDERERS["json"](comparison))
     assert content["errors"]["trace"] == pytest.approx(coarse.accuracy.error)
 
@@ -73,7 +72,7 @@ def test_without_stated_errors_nothing_is_said(coarse):
 def test_a_plot_has_a_band_as_wide_as_the_error(coarse, tmp_path):
     drawn = ssptool.plot(coarse.output, tmp_path / "band.html", signals="*.x1")
     (curve,) = drawn.curves
-    assert curve.error == pytest.approx(coarse.accuracy.error * np.ptp(coarse["System1.x1"]))
+    assert curve.error == pytest.approx(coarse.accuracy.errors["System1.x1"] * np.ptp(coarse["System1.x1"]))
     assert any("coarse" in note and "error" in note for note in drawn.notes)
     assert "toself" in (tmp_path / "band.html").read_text()
     drawn.save(tmp_path / "band.svg")
@@ -82,13 +81,14 @@ def test_a_plot_has_a_band_as_wide_as_the_error(coarse, tmp_path):
 
 
 def test_bands_belong_to_their_run(coarse, fine):
-    drawn = ssptool.plot({"coarse": coarse, "fine": fine}, signals="*.x1")
+    runs = {"coarse": coarse, "fine": fine}
+    drawn = ssptool.plot(runs, signals="*.x1")
     widths = {curve.run: curve.error / np.ptp(curve.y) for curve in drawn.curves}
-    assert widths == pytest.approx({"coarse": coarse.accuracy.error, "fine": fine.accuracy.error})
+    assert widths == pytest.approx({run: one.accuracy.errors["System1.x1"] for run, one in runs.items()})
 
 
 def test_pictures_of_comparisons_and_reports_have_the_errors(coarse, fine, tmp_path):
     ssptool.compare(coarse, fine, plot=tmp_path / "c.svg")
     assert "stated errors" in (tmp_path / "c.svg").read_text()
     page = ssptool.report(OSCILLATOR, coarse.output)
-    assert "estimated error, at most" in str(page)
+    assert "estimated error of each signal, at most" in str(page)

@@ -256,7 +256,8 @@ def _with_numbers(value: Any, expected: Any) -> Any:
             return _with_numbers(value, expected[0])
         case dict() if isinstance(value, Mapping):
             contents = {key.removesuffix("?"): content for key, content in expected.items()}
-            return {key: _with_numbers(one, contents.get(key, object)) for key, one in value.items()}
+            others = contents.get("*", object)
+            return {key: _with_numbers(one, contents.get(key, others)) for key, one in value.items()}
         case [content] if isinstance(value, list):
             return [_with_numbers(one, content) for one in value]
         case tuple() if float in expected and isinstance(value, str) and value in NOT_FINITE:
@@ -331,7 +332,13 @@ _MANIFEST: Mapping[str, Any] = {
         "initialization_seconds?": _NUMBER_OR_NONE,
         "real_time_factor?": _NUMBER_OR_NONE,
     },
-    "accuracy?": {"error?": _NUMBER_OR_NONE, "signal?": str, "time?": _NUMBER_OR_NONE, "order?": _NUMBER_OR_NONE},
+    "accuracy?": {
+        "error?": _NUMBER_OR_NONE,
+        "signal?": str,
+        "time?": _NUMBER_OR_NONE,
+        "order?": _NUMBER_OR_NONE,
+        "errors?": {"*": _NUMBER},
+    },
     "warnings?": [{"code": str, "message": str}],
     "versions?": Mapping,
 }
@@ -352,7 +359,7 @@ def misfits(value: Any, expected: Any, name: str = "it") -> Iterator[str]:
             if not isinstance(value, Mapping):
                 yield f"{name} is no object"
                 return
-            stated = [(key, expected["*"]) for key in value] if "*" in expected else expected.items()
+            stated = [(f"{key}?", expected["*"]) for key in value] if "*" in expected else expected.items()
             for key, content in stated:
                 plain_key = key.removesuffix("?")
                 if plain_key in value:

@@ -1,7 +1,7 @@
 """Accuracy of a run: its error, estimated from the differences between runs of ever finer steps."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 from math import inf, log, sqrt
@@ -80,6 +80,9 @@ class Accuracy:
         Reason for a missing check, or a limit of the estimate.
     wanted
         Error that was asked for; None: none was.
+    errors
+        Error of each recorded signal, relative to its own range (or the interval, if it switches), as `error` is of the
+        worst. Signals of at most 1e-12 are left out; it is empty if the error is not known.
     """
 
     error: float | None = None
@@ -90,6 +93,7 @@ class Accuracy:
     steps: tuple[float, ...] = ()
     remark: str = ""
     wanted: float | None = None
+    errors: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @property
     def asked(self) -> bool:
@@ -142,15 +146,43 @@ def _size(error: float) -> str:
     return f"{error:.0e}".replace("e-0", "e-") if error < 1e-3 else f"{float(f'{100 * error:.1g}'):g} %"
 
 
-def stated_error(manifest: Mapping[str, Any]) -> float | None:
-    """The estimated error of a run, relative to the range of each signal, from its manifest; None: it states none."""
-    error = manifest.get("accuracy", {}).get("error")
-    return float(error) if isinstance(error, int | float) else None
+class StatedErrors(NamedTuple):
+    """Errors that a run states, relative to the range of each signal.
+
+    `largest` is that of the worst signal, `each` has those above rounding; None: only the largest is known.
+    """
+
+    largest: float
+    each: Mapping[str, float] | None = None
+
+    def of(self, signal: str) -> float:
+        return self.largest if self.each is None else self.each.get(signal, 0.0)
+
+    def largest_of(self, signals: Iterable[str]) -> float:
+        """The largest error of some signals; 0 for none."""
+        return max(map(self.of, signals), default=0.0)
+
+    def without_prefix(self, prefix: str) -> "StatedErrors":
+        """The errors of signals whose names have lost this prefix."""
+        if self.each is None:
+            return self
+        return self._replace(each={signal.removeprefix(prefix): error for signal, error in self.each.items()})
+
+    def band(self, signals: Iterable[str]) -> str:
+        """The meaning of bands around some signals, such as those that a plot shows; empty if they have none."""
+        largest = self.largest_of(signals)
+        if not largest:
+            return ""
+        if self.each is None:
+            return f"estimated error of the worst signal, {_size(largest)} of the range of each"
+        return f"estimated error of each signal, at most {_size(largest)} of its range"
 
 
-def band_words(error: float) -> str:
-    """The meaning of a band around a signal."""
-    return f"estimated error, at most {_size(error)} of the range of each signal"
+def stated_errors(manifest: Mapping[str, Any]) -> StatedErrors | None:
+    """The estimated errors of a run from its manifest; None: it states none."""
+    accuracy = manifest.get("accuracy", {})
+    error = accuracy.get("error")
+    return StatedErrors(float(error), accuracy.get("errors")) if isinstance(error, int | float) else None
 
 
 UNCHECKED = Accuracy()
@@ -189,7 +221,7 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
         return Accuracy(method=method, steps=tuple(steps), remark="the runs have no time in common")
     t = base.t[compared]
     common = [np.flatnonzero(compared), *(at[compared] for at in rows)]
-    worst = Accuracy(0.0, method=method, steps=tuple(steps))
+    worst, errors = Accuracy(0.0, method=method, steps=tuple(steps)), {}
     exact = method is AccuracyMethod.MODEL_EXCHANGE
     for place, column in enumerate(base.columns):
         values = [numbers_of(column, trace.cells[:, place], trace) for trace in traces]
@@ -201,11 +233,26 @@ def estimated(traces: Sequence[Trace], method: AccuracyMethod, steps: Sequence[f
             found = _of_exact(t, at_points[0], *_around(t, traces[1].t, values[1], spacing), scale)
         else:
             found = _of_real(t, at_points, steps[0] / steps[1])
+        if found.error is not None and found.error > ROUNDING:
+            errors[column.signal] = found.error
         if found.error is not None and worst.error is not None and found.error > worst.error:
             worst = replace(found, signal=column.signal, method=method, steps=tuple(steps))
     if method is AccuracyMethod.HALVED and worst.error is not None and worst.error <= ROUNDING:
         return Accuracy(method=method, steps=tuple(steps), remark=UNSEEN)
-    return worst
+    return replace(worst, errors=errors)
+
+
+def with_larger(found: Accuracy, other: Accuracy, ratio: float = 1.0) -> Accuracy:
+    """The accuracy that was `found`, with the errors of signals that are more than `ratio` times as large in `other`;
+    none is larger than that of the worst signal.
+    """
+    most = inf if found.error is None else found.error
+    larger = {
+        signal: min(error, most)
+        for signal, error in other.errors.items()
+        if error > ratio * found.errors.get(signal, 0.0)
+    }
+    return replace(found, errors={**found.errors, **larger})
 
 
 def _of_exact(t: Floats, values: Floats, least: Floats, most: Floats, scale: float) -> Accuracy:

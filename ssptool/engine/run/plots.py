@@ -1,7 +1,8 @@
 """Plots of traces over time, one panel per unit, as a picture or a page."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,7 +13,7 @@ from ssptool.arguments import text, texts
 from ssptool.drawing.plot import picture_svg, plot_signals
 from ssptool.drawing.plot_model import Curve, Size, check_plot_name, panels, thinned
 from ssptool.engine.recording.patterns import check_patterns, fits_any
-from ssptool.engine.run.accuracy import band_words, extent
+from ssptool.engine.run.accuracy import StatedErrors, extent
 from ssptool.engine.trace import NUMBERED, Trace
 from ssptool.errors import counted
 
@@ -52,11 +53,11 @@ def plot_traces(
     signals: str | Sequence[str],
     title: str | None,
     size: str | None,
-    errors: Mapping[str, float] = MappingProxyType({}),
+    errors: Mapping[str, StatedErrors] = MappingProxyType({}),
 ) -> Plot:
     """Draw traces by the names that they have in the legend, as `plot` does for results and files.
 
-    `errors` are those that runs state, by the same names: each is drawn as a band.
+    `errors` are those that runs state, by the same names: each curve has its own as a band.
     """
     path = None if output is None else file_path("output", output)
     if path is not None:
@@ -67,10 +68,11 @@ def plot_traces(
     legends = {name: name if len(names) > 1 else "" for name in names}
     labelled = {legends[name]: trace for name, trace in traces.items()}
     patterns = texts("signals", signals, "a pattern such as '*.x1'")
-    bands = {legends[name]: error for name, error in errors.items()}
-    curves = tuple(curves_of(labelled, patterns, bands))
+    stated = {legends[name]: found for name, found in errors.items()}
+    curves = tuple(curves_of(labelled, patterns, stated))
     notes = [note for trace in traces.values() for note in trace.assumptions]
-    notes += [f"band of {name}: {band_words(error)}" for name, error in errors.items() if error > 0]
+    bands = {name: band_words(curves, legends[name], found) for name, found in errors.items()}
+    notes += [f"band of {name}: {words}" for name, words in bands.items() if words]
     drawn = Plot(curves, shown, paper, tuple(notes))
     if path is not None:
         drawn.save(path)
@@ -78,11 +80,11 @@ def plot_traces(
 
 
 def curves_of(
-    traces: Mapping[str, Trace], patterns: Sequence[str], errors: Mapping[str, float] = MappingProxyType({})
+    traces: Mapping[str, Trace], patterns: Sequence[str], errors: Mapping[str, StatedErrors] = MappingProxyType({})
 ) -> list[Curve]:
     """The signals that a pattern fits, without patterns all of real numbers, of several runs by their names.
 
-    Discrete signals are held; texts are left out. `errors` of runs are relative to the range of each signal.
+    Discrete signals are held; texts are left out. `errors` are those that runs state.
 
     Raises
     ------
@@ -91,13 +93,19 @@ def curves_of(
     """
     signals = list(dict.fromkeys(signal for trace in traces.values() for signal in trace.signals))
     check_patterns(patterns, signals, "recorded signal")
-    return [curve for name, trace in traces.items() for curve in _curves(trace, patterns, name, errors.get(name, 0.0))]
+    return [curve for name, trace in traces.items() for curve in _curves(trace, patterns, name, errors.get(name))]
 
 
-def _curves(trace: Trace, patterns: Sequence[str], run: str, error: float) -> Iterator[Curve]:
+def band_words(curves: Iterable[Curve], run: str, errors: StatedErrors) -> str:
+    """The meaning of the bands around the curves of a run; empty if there are none."""
+    return errors.band(curve.label for curve in curves if curve.run == run and curve.error)
+
+
+def _curves(trace: Trace, patterns: Sequence[str], run: str, errors: StatedErrors | None) -> Iterator[Curve]:
     for column in trace.columns:
         if column.type not in NUMBERED and (fits_any(patterns, column.signal) if patterns else column.real):
             values = trace[column.signal].astype(np.float64, copy=False)
             net = column.carried_from or column.signal
-            band = error * extent(values) if error and column.real else 0.0
+            error = 0.0 if errors is None or not column.real else errors.of(column.signal)
+            band = error * extent(values) if isfinite(error) else 0.0
             yield Curve(column.signal, column.unit, trace.t, values, column.held, run, net, band)

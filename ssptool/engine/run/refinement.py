@@ -28,6 +28,7 @@ from ssptool.engine.run.accuracy import (
     first_late,
     noticed_jumps,
     points_before,
+    with_larger,
 )
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.time_signals import is_function
@@ -202,7 +203,8 @@ class RefinedRuns:
             return found if found.remark else replace(found, remark=unknown)
         late = self._estimated([traces[0], closer], self.method, found.steps)
         if late.error is None or late.error <= (found.error or 0.0):
-            return found
+            return with_larger(found, late)
+        late = with_larger(late, found)
         jump = first_late(jumps, closer, found.steps[-1])
         return replace(late, steps=found.steps, remark=f"{LATE} {jump.signal} at {jump.time:.6g} s is noticed late")
 
@@ -254,7 +256,8 @@ class RefinedRuns:
         steps = (self.plan.interval.step if self.adaptive else self.value(level), EXCHANGE_TOLERANCE)
         other = self._estimated([base, twin], AccuracyMethod.MODEL_EXCHANGE, steps)
         if other.error is None or (found.error is not None and other.error <= AS_LARGE * found.error):
-            return found
+            return with_larger(found, other, AS_LARGE)
+        other = with_larger(other, found, 1 / AS_LARGE)
         return other if other.remark else replace(other, remark=INSIDE)
 
     def _exchanged(self, level: int) -> Trace | None:

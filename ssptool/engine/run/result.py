@@ -10,7 +10,7 @@ from ssptool.arguments import WrongArgument
 from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.recording.formats import read_manifest, read_trace
-from ssptool.engine.run.accuracy import UNCHECKED, Accuracy, stated_error
+from ssptool.engine.run.accuracy import UNCHECKED, Accuracy, stated_errors
 from ssptool.engine.run.execution import Execution
 from ssptool.engine.run.indicators import RunWarning
 from ssptool.engine.run.initialization import InitializationReport
@@ -118,7 +118,7 @@ class Result:
     settings
         Settings asked for; `choices` are the resulting choices.
     accuracy
-        Estimated error, if it was checked.
+        Estimated error, if it was checked: of the worst signal, and in `errors` of each.
     warnings
         Signs that the steps are too large, in runs whose rows are all in memory until the end.
     """
@@ -305,7 +305,7 @@ def plot(
 
     named = _named(runs)
     traces = {name: trace_of("runs", run) for name, run in named.items()}
-    errors = {name: error for name, run in named.items() if (error := stated_error(made_by(run))) is not None}
+    errors = {name: found for name, run in named.items() if (found := stated_errors(made_by(run))) is not None}
     return plot_traces(traces, output, signals, title, size, errors)
 
 
