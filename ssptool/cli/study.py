@@ -204,7 +204,7 @@ def _announce(forecast: "Forecast") -> None:
     done = forecast.runs - forecast.left
     say(f"{done} of {counted(forecast.runs, 'run')} already done" if done else counted(forecast.runs, "run"))
     if forecast.checks:
-        say(f"{counted(forecast.checks, 'run')} at most repeated with half the step, to check the accuracy")
+        say(f"{counted(forecast.checks, 'run')} at most repeated with smaller steps, to check the accuracy")
     if forecast.duration is not None and forecast.seconds is not None:
         took = f"one takes {_duration(forecast.seconds)}"
         say(f"about {_duration(forecast.duration)} ({took}, {forecast.workers} at a time)")

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from ssptool.engine.assembly.instances import Sources
+from ssptool.engine.assembly.instances import Pool, Sources
 from ssptool.engine.failure import Ending
 from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.isolation.repeated_words import error_with_words, with_words
@@ -174,7 +174,7 @@ def _run(
     check_written(recording.output, logs, (one.path for one in inputs))
     job = Job(select(plan, recording.signals), archive, native, measured, realtime)
     limits = (limits or Limits()) if isolated else None
-    job, limits, estimate = _checked(check, _FinerRuns(job, recording, limits, began))
+    job, limits, estimate = _checked(check, FinerRuns(job, recording, limits, began))
     # Rows from another process are written here while that process steps, so a thread would gain nothing.
     with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(job.plan.recorded))) as thread:
         before = _earlier(recording.output)
@@ -246,15 +246,18 @@ def _recorded(
     return result
 
 
-class _FinerRuns:
+class FinerRuns:
     """Runs of plans in place of that of a job, in the same way and within its limits, kept in memory with the signals
     that the job records, and after them all others that are exchanged.
 
     FMUs of which the job uses the other interface are in a child process: they may crash, and the job has its result.
+    Others come from the `pool`, if there is one.
     """
 
-    def __init__(self, job: Job, recording: Recording, limits: Limits | None, began: float) -> None:
-        self.job, self.whole, self._began = job, limits, began
+    def __init__(
+        self, job: Job, recording: Recording, limits: Limits | None, began: float, pool: Pool | None = None
+    ) -> None:
+        self.job, self.whole, self._began, self._pool = job, limits, began, pool
         self.recording = Recording(signals=recording.signals)
 
     @property
@@ -283,15 +286,18 @@ class _FinerRuns:
         recorder = _recorder(plan, self.recording, in_time, None, False, None)
         limits = self.limits(most, apart=plan.is_one_ode and not self.job.plan.is_one_ode)
         with unheard():
-            _, execution = planned_and_executed(job, lambda again: _executed(again, recorder, limits, repeats=False))
+            _, execution = planned_and_executed(job, lambda again: self._executed(again, recorder, limits))
         recorder.finish()
         return FinerRun(recorder.trace, execution.failure)
+
+    def _executed(self, job: Job, recorder: Recorder, limits: Limits | None) -> Execution:
+        return _executed(job, recorder, limits, repeats=False, pool=self._pool)
 
 
 PACED = "the run kept pace with the clock"
 
 
-def _checked(check: AccuracyCheck | None, finer: _FinerRuns) -> tuple[Job, Limits | None, _Estimate | None]:
+def _checked(check: AccuracyCheck | None, finer: FinerRuns) -> tuple[Job, Limits | None, _Estimate | None]:
     """The job, with the step that an accuracy takes; its limits; and what estimates its accuracy."""
     if check is None:
         return finer.job, finer.whole, None
@@ -302,7 +308,7 @@ def _checked(check: AccuracyCheck | None, finer: _FinerRuns) -> tuple[Job, Limit
     return replace(finer.job, plan=select(plan, finer.recording.signals)), finer.limits(), partial(_kept, accuracy)
 
 
-def _with_step(check: AccuracyCheck, finer: _FinerRuns) -> _FinerRuns:
+def _with_step(check: AccuracyCheck, finer: FinerRuns) -> FinerRuns:
     """The same with a macro step that resolves the first instants, where it is a guess only."""
     plan = finer.job.plan
     if finer.job.realtime is None and step_is_guessed(plan):
@@ -313,7 +319,7 @@ def _with_step(check: AccuracyCheck, finer: _FinerRuns) -> _FinerRuns:
     return finer
 
 
-def _accuracy(check: AccuracyCheck, finer: _FinerRuns, began: float, trace: Trace | None, failed: bool) -> Accuracy:
+def _accuracy(check: AccuracyCheck, finer: FinerRuns, began: float, trace: Trace | None, failed: bool) -> Accuracy:
     """Accuracy of a run that has taken the time since `began`."""
     if failed:
         return UNCHECKED
@@ -322,7 +328,7 @@ def _accuracy(check: AccuracyCheck, finer: _FinerRuns, began: float, trace: Trac
     return check.of(finer.job.plan, trace, perf_counter() - began, finer, lambda: finer.left)
 
 
-def _searched(check: AccuracyCheck, finer: _FinerRuns) -> tuple[Plan, Accuracy]:
+def _searched(check: AccuracyCheck, finer: FinerRuns) -> tuple[Plan, Accuracy]:
     """The plan of the coarsest run that is as accurate as asked for, and its accuracy."""
     if finer.job.realtime is not None:
         return finer.job.plan, Accuracy(remark=PACED, wanted=check.wanted)
@@ -383,10 +389,12 @@ def _until(recorder: Recorder, output: Path | None) -> str:
     return f"the run had reached t = {recorder.last_time:g} s{kept}"
 
 
-def _executed(job: Job, recorder: Recorder, limits: Limits | None, repeats: bool) -> Execution:
+def _executed(
+    job: Job, recorder: Recorder, limits: Limits | None, repeats: bool, pool: Pool | None = None
+) -> Execution:
     """The execution of a job, in this process without limits; with `repeats`, a failure has words of the FMU."""
     try:
-        execution = _here(job, recorder) if limits is None else execute_isolated(job, recorder, limits)
+        execution = _here(job, recorder, pool) if limits is None else execute_isolated(job, recorder, limits)
     except FmiError as error:
         if not repeats:
             raise
@@ -394,11 +402,11 @@ def _executed(job: Job, recorder: Recorder, limits: Limits | None, repeats: bool
     return with_words(job, execution, limits or Limits()) if repeats else execution
 
 
-def _here(job: Job, recorder: Recorder) -> Execution:
+def _here(job: Job, recorder: Recorder, pool: Pool | None) -> Execution:
     names = [instance.name for instance in job.plan.instances]
     recorder.begin()
     with kept_working_directory():
-        return execute(job, recorder, Watch.private(names, measured=True) if job.measured else None)
+        return execute(job, recorder, Watch.private(names, measured=True) if job.measured else None, pool)
 
 
 def _recorder(

@@ -6,17 +6,17 @@ from typing import Any
 
 from ssptool.arguments import AccuracyName, WantedAccuracy, accuracy_by_default
 from ssptool.documents.vocabulary import rounded_text
-from ssptool.engine.run.accuracy import UNSEEN
+from ssptool.engine.run.accuracy import UNSEEN, Accuracy
 from ssptool.errors import counted
+from ssptool.foreign_text import json_text
 from ssptool.studies.definition import Study
 from ssptool.studies.designs import Computed, FactorValue
 
 AUTO_SECONDS = 2.0
 """Runs that take longer [s] are not checked unless that is asked for."""
 
-CHECK_RUNS = 3
-"""Runs that a check costs: the run again, and one with half the step, which has twice the steps."""
-
+CHECK_RUNS = 7
+"""Runs that a check costs: the run again, and those with half and a quarter of the step, of so many times the steps."""
 MOST_CHECKED = 20
 """Runs that are checked where nobody asked for it."""
 
@@ -58,6 +58,15 @@ def _extremes(rows: Sequence[int], values: Sequence[FactorValue]) -> list[int]:
     if all(isinstance(values[row], int | float) and not isinstance(values[row], bool) for row in rows):
         return [min(rows, key=values.__getitem__), max(rows, key=values.__getitem__)]
     return list({values[row]: row for row in reversed(rows)}.values())
+
+
+def check_words(accuracy: Accuracy) -> str:
+    """The check of a run in words, with options as a study file has them: `--step-size 0.1` is `step_size = 0.1`."""
+    return accuracy.told(_as_setting)
+
+
+def _as_setting(name: str, value: str) -> str:
+    return f"`{name.replace('-', '_')} = {value if value[0].isdigit() else json_text(value)}`"
 
 
 def keeps(wanted: float | None, error: float | None, remark: str) -> bool:
@@ -115,4 +124,4 @@ class StudyAccuracy:
         if self.missed:
             numbers = [str(row["number"]) for row in self.missed]
             named = ", ".join(numbers[:MOST_NAMED]) + (", …" if len(numbers) > MOST_NAMED else "")
-            yield f"accuracy: {counted(len(numbers), 'checked run')} not within the stated {self.wanted}: {named}"
+            yield f"accuracy: {counted(len(numbers), 'checked run')} not within the stated {self.wanted:g}: {named}"

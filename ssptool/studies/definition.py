@@ -36,7 +36,8 @@ class Task:
     """One run: its name, its place in the study, and its point.
 
     A `witness` of every bit that was recorded, and `samples` of it, are in the outcome if they are wanted. To `check`
-    it, the run is repeated with half the step (or a stricter tolerance), of which results and samples then are.
+    it, the run is repeated with smaller steps (or stricter tolerances): results and samples are those with half the
+    step.
     """
 
     run: str

@@ -170,7 +170,7 @@ class _SearchRuns:
         """Changes of objectives and constraints of the best run with half the step; empty if it was not checked."""
         best = self._best()
         check = checks.get(best[0]["run"]) if best and len(self.design.objectives) == 1 else None
-        if check is None or check.status is RunStatus.FAILED:
+        if check is None or all(value is None for value in check.results.values()):
             return ""
         names = dict.fromkeys([self.design.objectives[0].result, *check.results])
         parts = [f"{name} is {cell_text(check.results[name])} instead of {cell_text(best[0][name])}" for name in names]

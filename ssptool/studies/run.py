@@ -47,7 +47,7 @@ class Forecast:
     workers
         Threads of workers.
     checks
-        Runs that are repeated with half the step in the end, at most.
+        Runs that are checked in the end, at most.
     """
 
     runs: int

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from ssptool.arguments import AccuracyName
 from ssptool.child_processes import (
     BadMessage,
     Connection,
@@ -53,13 +54,13 @@ from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod
 from ssptool.engine.run.execution import Execution, Job, execute, planned_and_executed
 from ssptool.engine.run.manifest import manifest
 from ssptool.engine.run.recorder import Recorder, Recording
-from ssptool.engine.run.refinement import FinerRun, RefinedRuns, unrepeatable
+from ssptool.engine.run.refinement import AUTO_SECONDS, AccuracyCheck, FinerRun
 from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits, Settings
-from ssptool.engine.simulate import run
+from ssptool.engine.simulate import FinerRuns, run
 from ssptool.engine.trace import Floats, Trace
 from ssptool.fmu.binary import UNUSABLE
-from ssptool.studies.accuracy import CHECK_RUNS
+from ssptool.studies.accuracy import CHECK_RUNS, check_words, wanted_accuracy
 from ssptool.studies.definition import RunOutcome, RunStatus, Samples, Study, Task, failed
 from ssptool.studies.designs import FactorValue
 from ssptool.studies.expressions import BadExpression, NoValue, functions_of
@@ -79,12 +80,17 @@ class StudyWorker:
         What is recorded; results and traces need nothing else.
     reuse
         Reset instances and use them again; else each run has fresh ones.
+    seconds
+        Wall time [s] that a run may take, and a check `CHECK_RUNS` times; None: there is no limit.
     """
 
-    def __init__(self, study: Study, signals: tuple[str, ...], *, reuse: bool = True) -> None:
+    def __init__(
+        self, study: Study, signals: tuple[str, ...], *, reuse: bool = True, seconds: float | None = None
+    ) -> None:
         self.study = study
         self.signals = signals
         self.reuse = reuse
+        self.seconds = seconds
         self._open: OrderedDict[Configuration, tuple[PreparedSystem, Pool]] = OrderedDict()
 
     def __enter__(self) -> Self:
@@ -133,36 +139,62 @@ class StudyWorker:
         )
 
     def _checked(self, task: Task) -> RunOutcome:
-        """The outcome of a finer run, with the accuracy of the run itself; failed if there is no estimate."""
-        prepared, pool = self._prepared(task)
-        plan = self._plan(prepared, task)
-        plan = replace(plan, settings=plan.settings.without_logs())
-        traces: list[Trace] = []
+        """The outcome of the run with half the step, and the accuracy of the run itself; failed without an estimate.
 
-        def carry_out(plan: Plan, met: tuple[float, ...], _: float) -> FinerRun:
-            execution, trace = _executed(Job(plan, prepared.sources(plan), met=met), pool)
-            traces.append(trace)
-            return FinerRun(trace, execution.failure)
+        Nothing has a value if only model exchange tells the accuracy.
+        """
+        began = perf_counter()
+        prepared, pool = self._prepared(task)
+        prepared = prepared.with_fixed(prepared.plan(task.point).settings.without_logs())
+        plan = self._plan(prepared, task)
+        if not plan.recorded:
+            return failed(task, str(Accuracy(remark="no result depends on a signal")))
+        sources = prepared.sources(plan)
+        plan, execution, trace = _begun(plan, sources, pool)
+        if execution.failure is not None:
+            return failed(task, str(execution.failure))
+        finer = FinerRuns(Job(plan, sources), Recording(signals=self.signals), None, began, pool)
+        done: list[Trace | None] = []
+
+        def carry_out(other: Plan, met: tuple[float, ...], most: float) -> FinerRun:
+            found = finer(other, met, most)
+            if found.failure is None and other.is_one_ode == plan.is_one_ode:
+                done.append(found.trace)
+            return found
 
         def replan(settings: Settings) -> Plan:
-            return self._plan(prepared.with_fixed(settings), task)
+            return prepared.with_fixed(settings).plan(task.point)
 
-        found = Accuracy(remark=unrepeatable(plan) or ("" if plan.recorded else "no result depends on a signal"))
-        if not found.remark:
-            found = RefinedRuns(plan, replan, carry_out, lambda: math.inf).accuracy(0, finer=1)
+        seconds = perf_counter() - began
+        end = perf_counter() + self._check_seconds(seconds)
+        check = AccuracyCheck(replan, asked=True)
+        found = check.of(plan, trace, seconds, carry_out, lambda: end - perf_counter())
         if found.method is AccuracyMethod.NOT_CHECKED:
-            return failed(task, str(found))
-        _, half, *_ = traces  # a run that looks for late jumps may have followed
-        results, message = self.results(half, task.point)
-        samples = None if task.samples is None else _sampled(half, task.samples)
+            return failed(task, check_words(found))
+        return self._repeated(task, next(iter(done), None), found)
+
+    def _check_seconds(self, seconds: float) -> float:
+        """Seconds that the finer runs of a check may take after a run that has taken so many."""
+        allowed = math.inf if self.seconds is None else (CHECK_RUNS - 1) * self.seconds - seconds
+        return min(allowed, AUTO_SECONDS) if wanted_accuracy(self.study) == AccuracyName.AUTO else allowed
+
+    def _repeated(self, task: Task, half: Trace | None, accuracy: Accuracy) -> RunOutcome:
+        """The outcome of a checked run with its trace with half the step, if there is one."""
+        results: dict[str, float | None] = dict.fromkeys(self.study.results)
+        samples, message = None, ""
+        if half is not None:
+            results, message = self.results(half, task.point)
+        if task.samples is not None:
+            absent = np.full((len(task.samples.times), len(task.samples.signals)), np.nan)
+            samples = absent if half is None else _sampled(half, task.samples)
         return RunOutcome(
             task,
             RunStatus.COMPLETED,
             results,
             message,
             samples=samples,
-            accuracy=found.error,
-            accuracy_remark=str(found),
+            accuracy=accuracy.error,
+            accuracy_remark=check_words(accuracy),
         )
 
     def _plan(self, prepared: PreparedSystem, task: Task) -> Plan:
@@ -284,6 +316,7 @@ class WorkerOrders:
     study: Study
     signals: tuple[str, ...]
     reuse: bool
+    seconds: float | None
     scratch: str
 
 
@@ -292,7 +325,7 @@ def worker_main() -> None:
     connection = Connection(int(sys.argv[1]))
     orders: WorkerOrders = pickle.loads(connection.recv_bytes())
     settle(orders.scratch, int(sys.argv[2]))
-    study_worker = StudyWorker(orders.study, orders.signals, reuse=orders.reuse)
+    study_worker = StudyWorker(orders.study, orders.signals, reuse=orders.reuse, seconds=orders.seconds)
     connection.send_bytes(b"")  # ready
     while True:
         try:
@@ -361,7 +394,7 @@ class Runner:
 
     def __init__(self, study: Study, signals: tuple[str, ...], bounds: Bounds, *, reuse: bool = True) -> None:
         self.bounds = bounds
-        self._orders = WorkerOrders(study, signals, reuse, "")
+        self._orders = WorkerOrders(study, signals, reuse, bounds.seconds, "")
         self._scratch = TemporaryFolder()
         self._process: _Process | None = None
         self._apart: StudyWorker | None = None

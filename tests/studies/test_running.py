@@ -288,8 +288,8 @@ def test_a_scheduler_that_is_killed_loses_no_finished_run(tmp_path):
         cwd=tmp_path,
     )
     try:
-        until((tmp_path / "scheduler.json").exists)
-        address = json.loads((tmp_path / "scheduler.json").read_text())["address"]
+        file = tmp_path / "scheduler.json"
+        address = json.loads(until(lambda: file.exists() and file.read_text()))["address"]
         process = start_study(tmp_path, address, 5000)
         dataset = Dataset(tmp_path / "out")
         wait_for_parts(dataset, process)

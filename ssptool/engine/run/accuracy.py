@@ -1,6 +1,7 @@
 """Accuracy of a run: its error, estimated from the differences between runs of ever finer steps."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -46,6 +47,9 @@ LATE = "a jump of"
 TOO_LARGE = "the steps are too large for a reliable estimate"
 NOT_FALLING = "it does not fall with smaller steps"
 UNSEEN = "the results do not depend on the step, so there is no coupling error; errors inside the FMUs are not seen"
+
+
+_OPTION = re.compile(r"`--([a-z-]+) ([^` ]+)`")
 
 
 class AccuracyMethod(StrEnum):
@@ -115,6 +119,10 @@ class Accuracy:
         if self.error is None:
             return f"not known ({self._compared()}); {self.remark}"
         return "; ".join(self._parts(self.error))
+
+    def told(self, option: Callable[[str, str], str]) -> str:
+        """The same words, with those of `option` (name, value) for each option of the command line."""
+        return _OPTION.sub(lambda found: option(found[1], found[2]), str(self))
 
     def _parts(self, error: float) -> Iterator[str]:
         what = "coupling error " if self.method is AccuracyMethod.HALVED else ""

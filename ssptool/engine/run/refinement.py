@@ -21,6 +21,7 @@ from ssptool.engine.run.accuracy import (
     INSIDE,
     LATE,
     LEAST_FALL,
+    ROUNDING,
     UNSEEN,
     Accuracy,
     AccuracyMethod,
@@ -257,8 +258,8 @@ class RefinedRuns:
         other = self._estimated([base, twin], AccuracyMethod.MODEL_EXCHANGE, steps)
         if other.error is None or (found.error is not None and other.error <= AS_LARGE * found.error):
             return with_larger(found, other, AS_LARGE)
-        other = with_larger(other, found, 1 / AS_LARGE)
-        return other if other.remark else replace(other, remark=INSIDE)
+        larger = with_larger(other, found, 1 / AS_LARGE)
+        return larger if other.remark or other.error <= ROUNDING else replace(larger, remark=INSIDE)
 
     def _exchanged(self, level: int) -> Trace | None:
         """The trace of all components as one ODE, with the rows of a level; None if there is no such run."""
