@@ -27,8 +27,8 @@ ADJOINT = "fmi3GetAdjointDerivative"
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """Capabilities of one component; `obstacles` are the reasons why its inputs can only be held. `continuous`: all of
-    its connected inputs are.
+    """Capabilities of one component; `obstacles` are the reasons why its inputs can only be held. `continuous`: no
+    event changes its connected inputs or its outputs, as far as variabilities tell.
 
     `answers_by_derivatives`: how its outputs at the end of a step answer to an input over it follows from partial
     derivatives that it gives, those by its states included. `adjoint_derivatives` may be the only ones.
@@ -58,16 +58,17 @@ def capabilities(
     wired: tuple[str, ...],
     kind: InterfaceType = InterfaceType.CO_SIMULATION,
     *,
-    typed: bool = False,
+    jumps: bool = False,
 ) -> Capabilities:
-    """Capabilities of an interface of a component for its `wired` inputs, beside which are others that are `typed`."""
+    """Capabilities of an interface of a component for its `wired` inputs; some of these, or others, may `jump`."""
     fmu = component.description
     interface = fmu.interface(kind)
     if interface is None:
         return Capabilities(False, False, (f"it does not offer {kind}",))
     if kind is InterfaceType.MODEL_EXCHANGE:
         # Without events, time and continuous states are all that there is to save.
-        return Capabilities(interface.saves_state or not fmu.event_indicators, interface.directional_derivatives, ())
+        saves_state = interface.saves_state or not fmu.event_indicators
+        return Capabilities(saves_state, interface.directional_derivatives, (), continuous=False)
     obstacles = tuple(_obstacles(fmu, interface, wired)) if wired else ()
     # Derivatives by a held input do not describe its effect in a step.
     moves = not any(fmu.variables[name].is_held for name in wired)
@@ -82,7 +83,7 @@ def capabilities(
         interface.adjoint_derivatives,
         offered and knows_states,
         interface.rejects_steps,
-        moves and not typed,
+        moves and not jumps,
     )
 
 

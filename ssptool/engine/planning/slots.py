@@ -115,9 +115,17 @@ class SlotTable:
             output_slots=tuple(self.slots[signal] for signal in outputs),
             starts=MappingProxyType(self.starts[name]),
             wired=wired,
-            capabilities=capabilities(component, wired, self.implementations[name], typed=len(fed) > len(wired)),
+            capabilities=capabilities(component, wired, self.implementations[name], jumps=any(map(self._jumps, fed))),
             interface=self.implementations[name],
             structure=MappingProxyType(self.structure[name]),
+        )
+
+    def _jumps(self, destination: Signal) -> bool:
+        """True if an input, or what feeds it, changes at events only."""
+        source = self.sources[destination].source
+        component = self.network.components.get(source.component)
+        return self.kind(destination) != FLOAT or (
+            component is not None and component.description.variables[source.variable].is_held
         )
 
     def feeds(self, instance: PlannedInstance) -> bool:
