@@ -462,5 +462,5 @@ def _result(plan: Plan, execution: Execution, recorder: Recorder, recording: Rec
         overrides=overrides(plan),
         settings=plan.settings,
         accuracy=accuracy,
-        warnings=warnings_of(plan, recorder.trace, statistics.steps),
+        warnings=warnings_of(plan, recorder.trace, statistics.steps, execution.initialization.unheld),
     )

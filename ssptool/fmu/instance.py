@@ -70,6 +70,7 @@ class FmuInstance(ABC):
         self._fatal = False
         self._freed = False
         self._terminated = False
+        self._reset = False
         self.process: HostProcess | None = None
 
     @property
@@ -252,6 +253,11 @@ class FmuInstance(ABC):
         """Whether it was terminated regularly, so that it can be reset."""
         return self._terminated and not self._freed and not self._fatal
 
+    @property
+    def reused(self) -> bool:
+        """Whether it was reset, so that it is not the first run."""
+        return self._reset
+
     def reset(self) -> None:
         """Reset to the state after instantiation, with the start values of the FMU and an empty log.
 
@@ -263,6 +269,7 @@ class FmuInstance(ABC):
         with self._checked():
             self._slave.reset()
         self._initialized = self._terminated = False
+        self._reset = True
         self.log.clear()
 
     def debug_logging(self, on: bool, categories: Sequence[str] = ()) -> None:

@@ -15,6 +15,7 @@ from ssptool.engine.masters.protocols import InputApproximation
 from ssptool.engine.method_names import GAUSS_SEIDEL, ITERATED, WarningsName
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.rows_inside import rows_inside
+from ssptool.engine.run.contradictions import UnheldStart
 from ssptool.engine.trace import NUMBERED, Column, Floats, Trace, as_doubles
 from ssptool.errors import abbreviated, counted
 from ssptool.fmu.description import InterfaceType
@@ -69,8 +70,8 @@ class RunWarning:
     ----------
     code
         `RUN-101` (ringing), `RUN-102` (few steps per period), `RUN-103` (switches close together), `RUN-104` (lost
-        rows of an input table), `RUN-105` (undeclared feedthrough), `RUN-106` (inputs off their sources) or `RUN-107`
-        (energy created at a power bond).
+        rows of an input table), `RUN-105` (undeclared feedthrough), `RUN-106` (inputs off their sources), `RUN-107`
+        (energy created at a power bond) or `RUN-108` (start values that FMUs do not hold).
     signal, time
         The signal, and when it shows first, or most [s].
     size
@@ -91,11 +92,13 @@ class RunWarning:
         return f"{self.code} {self.message}"
 
 
-def warnings_of(plan: Plan, trace: Trace | None, steps: int) -> tuple[RunWarning, ...]:
+def warnings_of(
+    plan: Plan, trace: Trace | None, steps: int, unheld: Sequence[UnheldStart] = ()
+) -> tuple[RunWarning, ...]:
     """Warnings on a run with this number of macro steps, one of each code: of the signal where it is worst."""
     if plan.settings.warnings is WarningsName.OFF:
         return ()
-    found = [*_in_trace(plan, trace, steps), *_lost_rows(plan), *_undeclared(plan)]
+    found = [*_in_trace(plan, trace, steps), *_lost_rows(plan), *_undeclared(plan), *_unheld(plan, unheld)]
     worst: dict[str, RunWarning] = {}
     for one in found:
         if one.code not in worst or _badness(one) > _badness(worst[one.code]):
@@ -134,6 +137,27 @@ def _undeclared(plan: Plan) -> Iterator[RunWarning]:
         f"outputs change with inputs at the same instant, which the model descriptions deny: {abbreviated(told)}; the "
         "run counts with it; correct the dependencies in ModelStructure",
     )
+
+
+def _unheld(plan: Plan, unheld: Sequence[UnheldStart]) -> Iterator[RunWarning]:
+    """Parameters and the like of which FMUs have other values than those that were set or declared."""
+    if not unheld:
+        return
+    told = [f"{one.component}.{one.variable} = {one.found} ({_wanted(one)})" for one in unheld]
+    set_in_vain = all(one.given for one in unheld)
+    advice = "report it to the supplier of the FMU" if set_in_vain else "set it, or correct the model description"
+    yield RunWarning(
+        "RUN-108",
+        f"{unheld[0].component}.{unheld[0].variable}",
+        plan.interval.start,
+        len(unheld),
+        f"{counted(len(unheld), 'variable')} {'has' if len(unheld) == 1 else 'have'} another value after "
+        f"initialization than was set or declared: {abbreviated(told)}; {advice}",
+    )
+
+
+def _wanted(one: UnheldStart) -> str:
+    return f"set to {one.wanted}" if one.given else f"declared as start={one.wanted}, and not set"
 
 
 def _in_trace(plan: Plan, trace: Trace | None, steps: int) -> Iterator[RunWarning]:

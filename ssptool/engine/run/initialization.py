@@ -5,8 +5,6 @@ time at once. It is called when the evaluation reaches the FMU for the first tim
 initial state may depend on inputs that are known later or change: then the FMU is reset and initialized again, and the
 system is evaluated again, until each FMU was initialized with the inputs that it has."""
 
-import contextlib
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import NamedTuple
@@ -21,11 +19,10 @@ from ssptool.engine.kernel.interface import Call, SolveLoop, copy_slots, read_sl
 from ssptool.engine.method_names import InitName, WarningsName
 from ssptool.engine.planning.plan import Feedthrough, PlannedInstance
 from ssptool.engine.planning.schedule import LOOP_CONVERGENCE
-from ssptool.engine.run.feedthrough import undeclared_feedthrough
+from ssptool.engine.run.contradictions import UnheldStart, overridden_starts, undeclared_feedthrough, unheld_starts
 from ssptool.engine.run.loops import ComponentFailed, LoopReport, RunningLoop
-from ssptool.fmu.description import Causality, Value, Variable
-from ssptool.fmu.instance import FmiError, FmuInstance
-from ssptool.network.conversion import is_float
+from ssptool.fmu.description import Value
+from ssptool.fmu.instance import FmiError
 from ssptool.network.network import Signal
 
 _NOTHING: Mapping[str, Value] = {"Boolean": False, "String": "", "Float64": 0.0}
@@ -162,50 +159,6 @@ class Fmi1Initialization:
         return not abs(one - other) <= LOOP_CONVERGENCE.rtol * scale
 
 
-_TOLERANCE = 1e-6
-"""Of a value, relative to it or to its nominal value if that is larger: what FMUs solve for at the start, they solve to
-about so much."""
-
-_COMPUTED = (Causality.OUTPUT, Causality.LOCAL)
-
-
-def overridden_starts(planned: PlannedInstance, instance: FmuInstance) -> Iterator[str]:
-    """Notes on given values that an FMU has changed by the end of initialization mode.
-
-    Asked for are variables that are neither parameters nor inputs, since only those may be too many: n states take n
-    values, and one more, say of an acceleration, either repeats what these imply or contradicts it.
-    """
-    variables = planned.description.variables
-    redundant = [name for name in planned.starts if _may_depart(variables[name])]
-    if not redundant:
-        return
-    with contextlib.suppress(FmiError):  # only asked in order to tell; the run goes on without
-        for name, found in instance.get(redundant).items():
-            given = planned.starts[name]
-            if isinstance(given, float) and isinstance(found, float) and not _near(found, given, variables[name]):
-                yield _message(f"{planned.name}.{name}", given, found, variables[name])
-
-
-def _may_depart(variable: Variable) -> bool:
-    return variable.causality in _COMPUTED and is_float(variable.type)
-
-
-def _near(found: float, given: float, variable: Variable) -> bool:
-    scale = max(abs(given), abs(variable.nominal))
-    return math.isfinite(found) and abs(found - given) <= _TOLERANCE * scale
-
-
-def _message(name: str, given: float, found: float, variable: Variable) -> str:
-    unit = f" {variable.unit}" if variable.unit else ""
-    begins = f"{name} was given as {given:g}{unit} and starts as {found:g}{unit}"
-    if variable.initial == "approx":
-        return f"{begins}: the FMU takes it as a guess (initial='approx')"
-    return (
-        f"{begins}, although the FMU declares it as exact: other start values and parameters determine it; "
-        "leave it out, or change those"
-    )
-
-
 MAX_ITERATIONS = 100
 """Largest number of iterations that exchange discrete signals before the first event."""
 
@@ -224,12 +177,15 @@ class InitializationReport(NamedTuple):
         Wall time.
     notes
         Given start values that are not those of the initialized system.
+    unheld
+        Parameters and the like whose FMUs have other values than those that were set or declared.
     """
 
     loops: tuple[LoopReport, ...]
     failure: Failure | None
     seconds: float
     notes: tuple[str, ...] = ()
+    unheld: tuple[UnheldStart, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -266,7 +222,7 @@ def initialize(assembly: Assembly) -> InitializedSystem:
     except ComponentFailed as error:
         failure = assembly.explain(error.outcome, start)
     seconds = perf_counter() - began
-    report = InitializationReport(tuple(run.reports), failure, seconds, tuple(run.notes))
+    report = InitializationReport(tuple(run.reports), failure, seconds, tuple(run.notes), run.unheld)
     return InitializedSystem(run.kernel_loops, report, run.undeclared)
 
 
@@ -281,6 +237,7 @@ class _Initialization:
         self.notes: list[str] = []
         self.kernel_loops: dict[int, RunningLoop] = {}
         self.undeclared: tuple[Feedthrough, ...] = ()
+        self.unheld: tuple[UnheldStart, ...] = ()
         self.second_guesses: dict[int, float] = {}
         self.beginnings = Fmi1Initialization(assembly)
         self.at_events = [] if assembly.events is None else [assembly.events]
@@ -297,6 +254,8 @@ class _Initialization:
             instance.exit_initialization()
         for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
             self.notes += overridden_starts(planned, instance)
+        if self.plan.settings.warnings is WarningsName.ON:
+            self.unheld = unheld_starts(self.assembly)
         self._first_point()
         if self.plan.settings.warnings is WarningsName.ON:
             self.undeclared = undeclared_feedthrough(self.assembly)
