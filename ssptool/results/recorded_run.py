@@ -13,7 +13,7 @@ from typing import Any
 
 from ssptool.documents.foreign_files import open_bytes
 from ssptool.documents.outside import below, never_read
-from ssptool.engine.method_names import ImplementationName, IntegratorName
+from ssptool.engine.method_names import AUTO, JACOBI, ImplementationName, IntegratorName
 from ssptool.engine.ode.integrator import RETREATED
 from ssptool.engine.recording.formats import misfits
 from ssptool.engine.run.manifest import INSIGHT
@@ -102,8 +102,9 @@ def recorded_run(result: Path, manifest: Mapping[str, Any]) -> RecordedRun:
 
 
 def _settings(given: Mapping[str, Any], choices: Sequence[Mapping[str, Any]], notes: Sequence[str]) -> Settings:
-    """The settings of a run without its logs; with the co-simulation or the integrator that the run chose, since the
-    ssptool that made it may have had other defaults. An integrator that another one replaced was a default, and stays.
+    """The settings of a run without its logs; with the co-simulation, the integrator or steps side by side that the run
+    chose, since the ssptool that made it may have had other defaults. An integrator that another one replaced was a
+    default, and stays.
     """
     settings = Settings.of({name: value for name, value in given.items() if name not in INSIGHT}, {})
     chosen = {one.get("setting"): one for one in choices if isinstance(one, Mapping)}
@@ -114,6 +115,8 @@ def _settings(given: Mapping[str, Any], choices: Sequence[Mapping[str, Any]], no
     kept = method.get("value") in tuple(IntegratorName) and not any(RETREATED in str(note) for note in notes)
     if settings.integrator is None and kept:
         settings = replace(settings, integrator=IntegratorName(method["value"]))
+    if settings.master == AUTO and chosen.get("master", {}).get("value") == JACOBI:
+        settings = replace(settings, master=JACOBI)
     return settings
 
 

@@ -354,3 +354,19 @@ def test_a_default_of_an_earlier_version_is_what_it_was(then, left_open, tmp_pat
     assert ssptool.simulate(fmu, stop_time=2.0, start_values=values)["System1.x1"].tobytes() != (
         ssptool.read_trace(result)["System1.x1"].tobytes()
     )
+
+
+def test_a_master_that_was_the_default_of_an_earlier_version_is_what_it_was(tmp_path):
+    """The mass saves its state and holds its inputs: it was stepped side by side with the spring."""
+    system, result = tmp_path / "one_dof_oscillator", tmp_path / "result.csv"
+    shutil.copytree(Path(__file__).parents[2] / "systems" / "one_dof_oscillator", system)
+    of = {"variant": "Newmark.ssd", "stop_time": 0.2, "accuracy": "off"}
+    ssptool.simulate(system, output=result, master="jacobi", **of)
+    file = result.with_suffix(".csv.json")
+    manifest = json.loads(file.read_text())
+    manifest["settings"]["master"] = "auto"
+    for choice in manifest["choices"]:
+        choice["reason"] = "default"
+    file.write_text(json.dumps(manifest))
+    assert ssptool.reproduce(result).verdict == "same bits"
+    assert ssptool.simulate(system, **of)["Mass.z"][-1] != ssptool.read_trace(result)["Mass.z"][-1]
