@@ -19,7 +19,7 @@ from ssptool.studio.findings import DrawnPlaces, finding_content, findings_of
 from ssptool.studio.gestures import Edits, FixFinding, Gesture, RewriteXml
 from ssptool.studio.model import SystemModel
 from ssptool.studio.placing import alignments, held_places, moves, resizes, routes
-from ssptool.studio.runs import StudioRuns, plan_content, plan_of
+from ssptool.studio.runs import StudioRuns, plan_content, planning_of, settings_of
 from ssptool.studio.session import DiskNews, EditSession, State
 from ssptool.studio.stimuli import (
     INPUTS,
@@ -69,7 +69,17 @@ class PageCalls:
                 self.route,
                 self.consequences,
             ),
-            *(self.plan, self.run, self.cancel, self.runs, self.plot, self.signals, self.values, self.differences),
+            *(
+                self.plan,
+                self.run,
+                self.check,
+                self.cancel,
+                self.runs,
+                self.plot,
+                self.signals,
+                self.values,
+                self.differences,
+            ),
             *(self.open_results, self.iterations, self.iterates),
             *(self.studies, self.start_study, self.cancel_study, self.study_table, self.study_chart),
             *(self.stimuli, self.edit, self.preview, self.fix, self.rewrite, self.typed, self.stimulus),
@@ -359,7 +369,8 @@ class PageCalls:
     def plan(self, settings: Mapping[str, Any], scenario: str = "", inputs: str = "") -> Answer:
         """Choices of a run with their reasons, and its calls; nothing is loaded."""
         with self._session.copy() as copy:
-            return plan_content(plan_of(copy, settings, ChosenStimuli(self._session.beside, scenario, inputs)))
+            planning = planning_of(copy, ChosenStimuli(self._session.beside, scenario, inputs))
+            return plan_content(planning(settings_of(settings)))
 
     def run(
         self, settings: Mapping[str, Any], scenario: str = "", inputs: str = "", iterations: bool = False
@@ -414,9 +425,14 @@ class PageCalls:
         self._tell({"event": "model", **self.model()})  # of the same version: the system is as it was
         return _told(state)
 
-    def cancel(self) -> Answer:
-        self._runs.cancel()
+    def cancel(self, run: int | None = None) -> Answer:
+        """End a run or its check, else all that go on."""
+        self._runs.cancel(run)
         return {}
+
+    def check(self, run: int) -> Answer:
+        """Begin the check of the accuracy of a run."""
+        return self._runs.check(run)
 
     def runs(self) -> Answer:
         """All runs, the names of masters, and the result files around the system."""

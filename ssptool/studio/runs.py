@@ -1,4 +1,4 @@
-"""Runs of the present documents, saved or not, in a child process: progress, traces while they grow, failures."""
+"""Runs of the present documents, saved or not, in a child process: progress, growing traces, failures, accuracy."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,6 +10,7 @@ from typing import Any
 
 from ssptool.api.check import InvalidSystem
 from ssptool.api.compare import compare
+from ssptool.arguments import AccuracyName, WantedAccuracy, accuracy_by_default
 from ssptool.documents.vocabulary import rounded_text
 from ssptool.drawing.plot import page_figure
 from ssptool.drawing.plot_model import panels, thinned
@@ -20,6 +21,7 @@ from ssptool.engine.recording.formats import read_trace
 from ssptool.engine.run.make_plan import planned
 from ssptool.engine.run.plots import curves_of
 from ssptool.engine.run.recorder import Recording
+from ssptool.engine.run.refinement import AccuracyCheck
 from ssptool.engine.run.result import Result, Statistics
 from ssptool.engine.settings import Limits, Settings
 from ssptool.engine.simulate import run
@@ -28,10 +30,13 @@ from ssptool.errors import WrongUsage, counted, is_own
 from ssptool.results.comparison import comparison_rows
 from ssptool.rules.runner import check
 from ssptool.rules.selection import judge
+from ssptool.studio.checks import CANCELLED as CHECK_CANCELLED
+from ssptool.studio.checks import LaterCheck, RunAccuracy, check_of
 from ssptool.studio.iterations import COUPLING, LOOPS, LoggedIterations
 from ssptool.studio.session import EditSession, SystemCopy
 from ssptool.studio.stimuli import ChosenStimuli
 from ssptool.tempfiles import TemporaryFolder
+from ssptool.work_in_progress import listening
 
 TOLD_SECONDS = 0.2
 """Between two messages on the progress of a run [s]."""
@@ -61,7 +66,10 @@ class RunCancelled(WrongUsage):
 
 @dataclass
 class StudioRun:
-    """One run: how far it has come, and its rows so far; or a result file."""
+    """One run: how far it has come, and its rows so far; or a result file.
+
+    Its `copy` of the system stays open as long as its accuracy can be checked.
+    """
 
     number: int
     settings: Mapping[str, Any]
@@ -74,6 +82,9 @@ class StudioRun:
     message: str = ""
     logs: Mapping[str, Path] = field(default_factory=dict)
     iterations: LoggedIterations | None = None
+    accuracy: RunAccuracy = field(default_factory=RunAccuracy)
+    copy: SystemCopy | None = None
+    ended: Event = field(default_factory=Event)
     cancelled: Event = field(default_factory=Event)
 
     @property
@@ -93,10 +104,18 @@ class StudioRun:
             "facts": list(self.facts),
             "message": self.message,
             "iterations": self.iterations is not None,
+            "accuracy": self.accuracy.content(),
             "failure": None
             if failure is None
             else {"component": failure.component, "message": failure.message, "advice": failure.advice},
         }
+
+    def close(self) -> None:
+        """Close its copy of the system: its accuracy cannot be checked any more."""
+        self.accuracy.find = None
+        copy, self.copy = self.copy, None
+        if copy is not None:
+            copy.close()
 
     def go_on(self) -> None:
         """Raises RunCancelled."""
@@ -111,14 +130,16 @@ class StudioRuns:
         self._tell = tell
         self._runs: list[StudioRun] = []
         self._folder = TemporaryFolder()
-        self._thread: Thread | None = None
+        self._threads: list[Thread] = []
 
     def close(self) -> None:
-        """End the run that goes on."""
+        """End the run and the checks that go on."""
+        self.cancel()
+        for thread in self._threads:
+            thread.join()
         for one in self._runs:
-            one.cancelled.set()
-        if self._thread is not None:
-            self._thread.join()
+            if one.copy is not None:
+                one.copy.close()
         self._folder.cleanup()
 
     def all(self) -> list[dict[str, Any]]:
@@ -129,6 +150,8 @@ class StudioRuns:
     ) -> dict[str, Any]:
         """Begin a run of the documents as they are now; `iterations` are kept if they are wanted.
 
+        Earlier runs cannot be checked any more.
+
         Raises OneRunOnly, InvalidSystem, and what a plan raises.
         """
         if any(one.status == RUNNING for one in self._runs):
@@ -136,22 +159,40 @@ class StudioRuns:
         number, copy = len(self._runs) + 1, session.copy()
         logs = {one: Path(self._folder.name, f"{one}{number}.jsonl") for one in (LOOPS, COUPLING)} if iterations else {}
         try:
-            plan = plan_of(copy, {**settings, **{f"log_{name}": file for name, file in logs.items()}}, stimuli)
+            wanted, planning = accuracy_by_default(copy.switches.accuracy), planning_of(copy, stimuli)
+            plan = planning(settings_of({**settings, **{f"log_{name}": file for name, file in logs.items()}}))
         except BaseException:
             copy.close()
             raise
-        begun = StudioRun(number, settings, logs=logs)
+        for one in self._runs:
+            if one.accuracy.find is not None and not one.accuracy.checking:
+                one.close()
+                self._tell({"event": "run", **one.content()})
+        begun = StudioRun(number, settings, logs=logs, copy=copy)
         self._runs.append(begun)
-        self._thread = Thread(target=self._carry_out, args=(begun, plan, copy), daemon=True)
-        self._thread.start()
+        self._begin(self._carry_out, begun, plan, copy, check_of(wanted, planning), wanted)
         return begun.content()
+
+    def check(self, number: int) -> dict[str, Any]:
+        """Begin the check of the accuracy of a run that has ended. Raises NoSuchRun."""
+        one = self._run(number)
+        if one.accuracy.find is None or one.accuracy.checking:
+            raise NoSuchRun(f"the accuracy of {one.name} cannot be checked: run the system again")
+        one.cancelled.clear()
+        one.accuracy.checking = True
+        self._begin(self._look, one, True)
+        return one.content()
+
+    def _begin(self, work: Callable[..., None], *arguments: object) -> None:
+        self._threads = [each for each in self._threads if each.is_alive()]
+        self._threads.append(Thread(target=work, args=arguments, daemon=True))
+        self._threads[-1].start()
 
     def open(self, name: str, file: Path) -> dict[str, Any]:
         """A result file beside the runs, to be compared with them. Raises UnreadableTrace, MissingExtra."""
         found = next((one for one in self._runs if one.file == name), None)
         if found is None:
             found = StudioRun(len(self._runs) + 1, {}, name, "opened", 1.0, read_trace(file))
-            found.cancelled.set()
             self._runs.append(found)
         return found.content()
 
@@ -165,18 +206,21 @@ class StudioRuns:
         found = self._run(number).iterations
         return [] if found is None else found.table(time)
 
-    def cancel(self) -> None:
-        for one in self._runs:
+    def cancel(self, number: int | None = None) -> None:
+        """End a run or its check, or all that go on."""
+        for one in self._runs if number is None else [self._run(number)]:
             one.cancelled.set()
 
     def plot(self, numbers: Sequence[int], signals: Sequence[str]) -> Any:
         """Signals of runs as a figure of plotly, one panel per unit."""
         chosen = [one for one in map(self._run, numbers) if one.trace is not None and len(one.trace)]
-        traces = {one.name if len(chosen) > 1 else "": one.trace for one in chosen if one.trace is not None}
+        labels = {one.name if len(chosen) > 1 else "": one for one in chosen}
+        traces = {label: one.trace for label, one in labels.items() if one.trace is not None}
         if not traces:
             return None
+        errors = {label: one.accuracy.errors for label, one in labels.items() if one.accuracy.errors is not None}
         shown = list(signals) or _first_signals(traces)
-        curves = [thinned(curve) for curve in curves_of(traces, shown)]
+        curves = [thinned(curve) for curve in curves_of(traces, shown, errors)]
         return json.loads(page_figure(panels(curves)).to_json()) if curves else None
 
     def signals(self, number: int) -> list[str]:
@@ -206,27 +250,67 @@ class StudioRuns:
 
     # -- in a thread -----------------------------------------------------------------------------------------------
 
-    def _carry_out(self, one: StudioRun, plan: Plan, copy: SystemCopy) -> None:
+    def _carry_out(
+        self, one: StudioRun, plan: Plan, copy: SystemCopy, check: AccuracyCheck, wanted: WantedAccuracy
+    ) -> None:
         file = Path(self._folder.name, f"run{one.number}.csv")
         following = Thread(target=self._follow, args=(one, file), daemon=True)
         following.start()
         try:
-            with copy:
-                recording, limits = Recording(file), Limits(go_on=one.go_on)
-                done = run(
-                    plan, copy.archive, recording=recording, isolated=True, limits=limits, progress=_progress(one)
-                )
-            self._ended(one, done)
+            recording, limits = Recording(file), Limits(go_on=one.go_on)
+            done = run(
+                plan,
+                copy.archive,
+                recording=recording,
+                isolated=True,
+                limits=limits,
+                progress=_progress(one),
+                check=check,
+            )
+            self._ended(one, done, check, wanted)
         except RunCancelled:
             one.status = CANCELLED
         except Exception as problem:
-            one.message = str(problem) if is_own(problem) else f"{type(problem).__name__}: {problem}"
+            one.message = _words_of(problem)
             one.status = FAILED
-        one.cancelled.set()
+        one.ended.set()
         following.join()
+        if one.accuracy.find is None:
+            one.close()
+        if one.accuracy.checking:
+            self._look(one, wanted == AccuracyName.CHECK)
+        else:
+            self._tell({"event": "run", **one.content()})
+
+    def _look(self, one: StudioRun, asked: bool) -> None:
+        """Check the accuracy of a run that has ended."""
+
+        def told(work: str) -> None:
+            if work.startswith("checking"):
+                one.accuracy.words = work
+                self._tell({"event": "run", **one.content()})
+
+        self._tell({"event": "run", **one.content()})
+        try:
+            one.go_on()
+            with listening(told):
+                one.accuracy.look(asked)
+        except RunCancelled:
+            one.accuracy.words = CHECK_CANCELLED
+        except Exception as problem:
+            one.accuracy.words = f"not checked; {_words_of(problem)}"
+        one.accuracy.checking = False
+        if one.accuracy.find is None:
+            one.close()
         self._tell({"event": "run", **one.content()})
 
-    def _ended(self, one: StudioRun, result: Result) -> None:
+    def _ended(self, one: StudioRun, result: Result, check: AccuracyCheck, wanted: WantedAccuracy) -> None:
+        """Take the result. The accuracy comes first: once the status tells of the end, the next run may begin."""
+        one.accuracy.find = check.ready[0] if isinstance(check, LaterCheck) and check.ready else None
+        one.accuracy.seconds = result.statistics.seconds + result.statistics.initialization_seconds
+        one.accuracy.checking = one.accuracy.find is not None and wanted != AccuracyName.OFF
+        if result.accuracy.asked or one.accuracy.find is not None:
+            one.accuracy.take(result.accuracy)
         one.trace, one.failure = result.trace, result.failure
         one.fraction = 1.0 if result.ok else one.fraction
         one.facts = tuple(facts_of(result))
@@ -237,7 +321,7 @@ class StudioRuns:
         """Take the rows as they come, and tell of them."""
         with suppress(Exception):  # the run itself tells what is wrong
             for state in follow(file, interval=TOLD_SECONDS):
-                if one.cancelled.is_set() or state.ended:
+                if one.ended.is_set() or one.cancelled.is_set() or state.ended:
                     if one.status == RUNNING:
                         one.trace = state.trace
                     return
@@ -245,24 +329,32 @@ class StudioRuns:
                 self._tell({"event": "run", **one.content()})
 
 
-def plan_of(copy: SystemCopy, settings: Mapping[str, Any], stimuli: ChosenStimuli) -> Plan:
-    """The plan of a run. Raises InvalidSystem, WrongArgument, BadInputs, BadScenario."""
-    given = {name: value for name, value in settings.items() if value not in ("", None)}
+def planning_of(copy: SystemCopy, stimuli: ChosenStimuli) -> Callable[[Settings], Plan]:
+    """Makes the plan of a run with given settings. Both raise InvalidSystem, WrongArgument, BadInputs, BadScenario."""
     report = check(copy.archive, copy.structure.name)
     refused, accepted = judge(report, (), copy.switches)
     if refused:
         raise InvalidSystem(report, refused)
-    with stimuli.inputs() as inputs:
-        return planned(
-            copy.archive,
-            copy.structure,
-            parameters=(),
-            start_values={},
-            settings=Settings.of(None, given),
-            inputs=inputs,
-            scenario=stimuli.scenario(),
-            accepted=accepted,
-        )
+
+    def planning(settings: Settings) -> Plan:
+        with stimuli.inputs() as inputs:
+            return planned(
+                copy.archive,
+                copy.structure,
+                parameters=(),
+                start_values={},
+                settings=settings,
+                inputs=inputs,
+                scenario=stimuli.scenario(),
+                accepted=accepted,
+            )
+
+    return planning
+
+
+def settings_of(given: Mapping[str, Any]) -> Settings:
+    """Settings of a run as a page gives them. Raises WrongArgument."""
+    return Settings.of(None, {name: value for name, value in given.items() if value not in ("", None)})
 
 
 def plan_content(plan: Plan) -> dict[str, Any]:
@@ -324,6 +416,10 @@ def _progress(one: StudioRun) -> Callable[[float], None]:
         one.go_on()
 
     return told
+
+
+def _words_of(problem: Exception) -> str:
+    return str(problem) if is_own(problem) else f"{type(problem).__name__}: {problem}"
 
 
 def _told(value: Any, unit: str | None) -> str:

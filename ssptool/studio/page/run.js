@@ -102,12 +102,16 @@ async function plan() {
 }
 /** What the server tells of a run. */
 function take(run) {
-  const place = runs.findIndex(one => one.number === run.number);
+  const place = runs.findIndex(one => one.number === run.number), before = runs[place];
   if (place < 0) runs.push(run);
   else if (runs[place].status === 'running' || run.status !== 'running') runs[place] = run;
   tell();
   if (!chosen.has(run.number)) return;
   if (run.status !== 'running') {
+    if (before && before.status === run.status) {  // its accuracy is new, and with it the bands
+      if (before.accuracy.checking && !run.accuracy.checking) draw();
+      return;
+    }
     failed(run.failure);
     finish(run);
   } else if (Date.now() - drawn > REDRAW) draw();
@@ -145,8 +149,17 @@ function entry(run) {
 }
 function summary(run) {
   const trouble = run.failure ? `${run.failure.component ? run.failure.component + ': ' : ''}${run.failure.message}; ${run.failure.advice}` : run.message;
-  return [...(trouble ? [make('p', { class: 'finding error' }, trouble)] : []), ...(run.facts.length
+  return [...(trouble ? [make('p', { class: 'finding error' }, trouble)] : []), ...accuracy(run), ...(run.facts.length
     ? [make('details', {}, make('summary', {}, 'About this run'), ...run.facts.map(text => make('p', { class: 'quiet' }, text)))] : [])];
+}
+/** The estimated error of a run, while it is found, or a button that finds it. */
+function accuracy({ number, accuracy: { words, checking, can_check: open } }) {
+  if (checking) {
+    return [make('p', { class: 'accuracy' }, `${words.startsWith('checking') ? words : 'checking the accuracy'} … `,
+      button('Cancel check', () => ask('cancel', { run: number }), 'Keep the run without its accuracy'))];
+  }
+  return words ? [make('p', { class: 'accuracy' }, `accuracy: ${words} `,
+    open ? button('Check', () => ask('check', { run: number }), 'Estimate the error by finer runs') : null)] : [];
 }
 
 // -- pictures and values
