@@ -113,6 +113,31 @@ class _Prototype(NamedTuple):
     result: Any
 
 
+class AbsentFunction:
+    """A function that a library does not have, as FMPy calls one."""
+
+    restype = ctypes.c_int
+
+    def __call__(self, *_: Any) -> int:
+        return STATUS.index("error")
+
+
+ABSENT = AbsentFunction()
+
+_ALWAYS = r"FreeInstance|FreeSlaveInstance|SetupExperiment|EnterInitializationMode|ExitInitializationMode|Terminate"
+_NEEDED: Mapping[InterfaceType, re.Pattern[str]] = {
+    InterfaceType.CO_SIMULATION: re.compile(
+        rf"fmi\d?({_ALWAYS}|Instantiate|InstantiateSlave|InstantiateCoSimulation|InitializeSlave|TerminateSlave|DoStep)"
+    ),
+    InterfaceType.MODEL_EXCHANGE: re.compile(
+        rf"fmi\d?({_ALWAYS}|Instantiate|InstantiateModelExchange|SetTime|[GS]etContinuousStates|GetDerivatives"
+        "|GetContinuousStateDerivatives|GetNominalsOfContinuousStates|GetEventIndicators|CompletedIntegratorStep"
+        "|EnterEventMode|EnterContinuousTimeMode|NewDiscreteStates|UpdateDiscreteStates)"
+    ),
+}
+"""Functions without which no run of their interface is possible."""
+
+
 class SharedFunctions:
     """The functions of one loaded library, looked up with its first instance and shared by all."""
 
@@ -120,7 +145,8 @@ class SharedFunctions:
         self._held: ctypes.CDLL | None = None
         self._functions: dict[str, Any] = {}
         self.addresses: Mapping[str, int] = {}
-        """FMI function name → address, for all functions of the interface type; empty before the first instance."""
+        """FMI function name → address, for all functions of the interface type that the library has; empty before the
+        first instance."""
 
     def instance(self, kind: type, path: Path, *, prefix: str = "") -> Any:
         """An instance of this FMPy class of FMI instances, with the functions of the library at an absolute path.
@@ -133,14 +159,18 @@ class SharedFunctions:
         OSError
             The library cannot be loaded.
         AttributeError
-            The library lacks a function.
+            The library lacks a function that each run needs; others fail when they are called.
         """
         instance: Any = object.__new__(kind)
         if self._held is None:
             # Loaded once more, so that it stays loaded when the instance that opened it is freed.
             held = ctypes.CDLL(str(path))
             self._functions = dict(_bound_functions(held, kind, prefix))
-            self.addresses = {standard_name(name): address_of(function) for name, function in self._functions.items()}
+            self.addresses = {
+                standard_name(name): address_of(function)
+                for name, function in self._functions.items()
+                if not isinstance(function, AbsentFunction)
+            }
             self._held = held
         instance.dll = ctypes.CDLL(str(path))
         instance._functions = self._functions
@@ -160,8 +190,14 @@ def standard_name(name: str) -> str:
 
 
 def _bound_functions(library: ctypes.CDLL, kind: type, prefix: str) -> Iterator[tuple[str, Any]]:
+    exchange = issubclass(kind, (fmi2.FMU2Model, fmi3.FMU3Model))
+    needed = _NEEDED[InterfaceType.MODEL_EXCHANGE if exchange else InterfaceType.CO_SIMULATION]
     for prototype in prototypes(kind):
-        function: Any = getattr(library, prefix + standard_name(prototype.name))
+        name = standard_name(prototype.name)
+        if not hasattr(library, prefix + name) and not needed.fullmatch(name):
+            yield prototype.name, ABSENT
+            continue
+        function: Any = getattr(library, prefix + name)
         function.argnames = list(prototype.arguments)
         function.argtypes = list(prototype.types)
         function.restype = prototype.result

@@ -15,6 +15,8 @@ from ssptool.foreign_text import one_line
 
 FATAL = STATUS.index("fatal")
 
+NO_FUNCTION = "the library of the FMU does not have this function"
+
 
 class FmiError(Exception):
     """An FMI function of an instance returned a status worse than a warning."""
@@ -337,7 +339,13 @@ class FmuInstance(ABC):
             yield
         except fmi1.FMICallException as error:
             self._fatal = self._fatal or error.status == FATAL
-            raise FmiError(self.name, self._stated(error.function), error.status, self.log.latest()) from None
+            function = self._stated(error.function)
+            advice = "" if self.has(function) else NO_FUNCTION
+            raise FmiError(self.name, function, error.status, self.log.latest(), advice) from None
+
+    def has(self, function: str) -> bool:
+        """Whether the library has this function."""
+        return function in self._functions
 
     def _stated(self, function: str) -> str:
         """FMI's name of a function of FMPy."""

@@ -197,7 +197,7 @@ class Assembly:
         instance = self.instances[outcome.instance]
         if _asks_to_end(outcome, instance):
             return wish_to_end(instance.name, time, instance.last_successful_time())
-        returned = f"returned {status_word(outcome.fmi_status)}"
+        returned = self._returned(instance, outcome.function, outcome.fmi_status)
         answer, advice = _CONTRADICTIONS.get(outcome.function, (returned, ""))
         messages = instance.log.latest()
         return Failure(
@@ -239,17 +239,24 @@ class Assembly:
 
     def refused(self, error: FmiError, time: float) -> Failure:
         """An FMU's answer outside of the kernel: when it is initialized or terminated."""
+        instance = next((one for one in self.instances if one.name == error.instance), None)
         if lost := lost_process(self.instances, time):
             return lost
         return Failure(
             Ending.FMI,
-            f"component {error.instance}: {error.function} returned {status_word(error.status)}",
+            f"component {error.instance}: {error.function} {self._returned(instance, error.function, error.status)}",
             self._advice(error.messages),
             time,
             error.instance,
             error.function,
             error.messages,
         )
+
+    @staticmethod
+    def _returned(instance: FmuInstance | None, function: str, status: int) -> str:
+        if instance is None or instance.has(function.partition(":")[0]):
+            return f"returned {status_word(status)}"
+        return "could not be called: the library of the FMU does not have it"
 
     def _advice(self, messages: Sequence[str], advice: str = "") -> str:
         """Advice after a failed call; without one, the FMU's own words say what is wrong, if there are any."""
@@ -556,7 +563,7 @@ def _functions(planned: PlannedInstance, instance: FmuInstance, event_types: tup
     at_events = EVENT_FUNCTIONS if planned.description.fmi_major == 3 else ()
     if planned.interface is InterfaceType.CO_SIMULATION:
         optional = (ADJOINT,) if planned.capabilities.adjoint_derivatives else ()
-        functions = {name: present[name] for name in (*wanted, *optional)}
+        functions = {name: present.get(name, _REFUSAL) for name in (*wanted, *optional)}
         return functions | {name: present[name] for name in at_events if name in present}
     exchange = functions_of_exchange(planned.description.fmi_major)
     return {name: present.get(name, _REFUSAL) for name in (*wanted, *exchange, *at_events)}

@@ -21,8 +21,10 @@ from ssptool.engine.planning.plan import Feedthrough, PlannedInstance
 from ssptool.engine.planning.schedule import LOOP_CONVERGENCE
 from ssptool.engine.run.contradictions import UnheldStart, overridden_starts, undeclared_feedthrough, unheld_starts
 from ssptool.engine.run.loops import ComponentFailed, LoopReport, RunningLoop
+from ssptool.errors import abbreviated
 from ssptool.fmu.description import Value
-from ssptool.fmu.instance import FmiError
+from ssptool.fmu.instance import FATAL, FmiError, FmuInstance
+from ssptool.fmu.messages import status_word
 from ssptool.network.network import Signal
 
 _NOTHING: Mapping[str, Value] = {"Boolean": False, "String": "", "Float64": 0.0}
@@ -136,7 +138,14 @@ class Fmi1Initialization:
         now = self._cells(planned)
         instance.set({**planned.starts, **{name: now[name] for name in fed}})
         instance.enter_initialization(plan.interval.start, plan.interval.stop, None)
-        self._with[index] = instance.get([signal.variable for signal in planned.inputs])
+        inputs = [signal.variable for signal in planned.inputs]
+        try:
+            self._with[index] = instance.get(inputs)
+        except FmiError as error:
+            if error.status == FATAL:
+                raise
+            stated = {name: stated_value(planned, name) for name in inputs}
+            self._with[index] = stated | {name: now[name] for name in fed}
         for signal, slot in zip(planned.inputs, planned.input_slots, strict=True):
             write_slot(kernel, slot, plan.types[slot], self._with[index][signal.variable])
 
@@ -302,9 +311,9 @@ class _Initialization:
         for (planned, slots), instance in zip(self.plan.first_guesses(), self.assembly.instances, strict=True):
             names = [self.plan.signals[slot].variable for slot in slots]
             if instance.starts_over:
-                found = {name: stated_value(planned, name) for name in names}
+                found: Mapping[str, Value] = {name: stated_value(planned, name) for name in names}
             else:
-                found = instance.get(names)
+                found = self._asked(planned, instance, names)
             for slot, name in zip(slots, names, strict=True):
                 write_slot(self.kernel, slot, self.plan.types[slot], found[name])
         real = np.ones(len(values), dtype=bool)
@@ -319,6 +328,22 @@ class _Initialization:
                 self.second_guesses[wire.source] = float(back)
         for slot, value in {**self.plan.constants, **self.plan.guesses}.items():
             write_slot(self.kernel, slot, self.plan.types[slot], value)
+
+    def _asked(self, planned: PlannedInstance, instance: FmuInstance, names: Sequence[str]) -> Mapping[str, Value]:
+        """Present values; what an FMU is stated to have if it refuses to return inputs."""
+        try:
+            return instance.get(names)
+        except FmiError as error:
+            if error.status == FATAL or (instance.process is not None and instance.process.lost):
+                raise
+            variables = planned.description.variables
+            unknown = [name for name in names if planned.starts.get(name, variables[name].start) is None]
+            if unknown:
+                self.notes.append(
+                    f"{error.function} of {planned.name} returned {status_word(error.status)} for its inputs: the "
+                    f"first guess of {abbreviated(unknown)}, without a start value, is 0"
+                )
+            return {name: stated_value(planned, name) for name in names}
 
     def _make_consistent(self) -> None:
         if self.beginnings:

@@ -81,14 +81,19 @@ constexpr std::array life_cycle{"InstantiateSlave",
 constexpr std::array suffixes{"Real",  "Integer", "Boolean", "String", "Float64", "Float32", "Int8",  "UInt8",
                               "Int16", "UInt16",  "Int32",   "UInt32", "Int64",   "UInt64",  "Binary"};
 
-// What model exchange does not have is looked for by a kernel too, but never called; should it be, it refuses.
+// A kernel looks for functions that it may never call, and that the interface or the library does not have; should it
+// call one, it refuses.
 int refuse_call() { return fmi::error; }
 
 // Functions of FMI 1.0 have the model's name before theirs in the library.
 FunctionTable functions_of(const Library& library, const PlannedPart& plan) {
   const std::string prefix = prefix_of(plan.fmi_major), model = plan.fmi_major < 2 ? plan.identifier + '_' : "";
   std::map<std::string, void*> found;
-  const auto look_up = [&](const std::string& name) { found[name] = library.find((model + name).c_str()); };
+  const auto look_up = [&](const std::string& name) {
+    void* const address = library.find((model + name).c_str());
+    const bool needed = address != nullptr || name.find("Instantiate") != std::string::npos;
+    found[name] = needed ? address : reinterpret_cast<void*>(&refuse_call);
+  };
   for (const char* name : life_cycle) look_up(prefix + name);
   if (plan.fmi_major == 3)
     for (const std::string& name : event_mode_functions()) look_up(name);

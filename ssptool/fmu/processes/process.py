@@ -20,7 +20,7 @@ from ssptool.child_processes import (
     parsed,
     start_interpreter,
 )
-from ssptool.fmu.binary import FmuBinary, instantiation, prototypes, standard_name
+from ssptool.fmu.binary import ABSENT, FmuBinary, instantiation, prototypes, standard_name
 from ssptool.fmu.c_types import fmi2, fmi3
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FATAL, Fmi1Instance, Fmi1Slave, Fmi2Instance, Fmi3Instance, FmiError, FmuInstance
@@ -249,7 +249,9 @@ class RemoteBinary(FmuBinary):
         kind = (_EXCHANGE if exchange else _SIMULATION)[major]
         slave = _remote_class(kind)(self.process, index, component, callback=log)
         addresses = {name: address for name, address in functions().items() if name in present}
-        slave._functions = {own: f for own, f in _functions(kind).items() if standard_name(own) in addresses}
+        slave._functions = {
+            own: f if standard_name(own) in addresses else ABSENT for own, f in _functions(kind).items()
+        }
         instance: FmuInstance = _INSTANCE[major](name, self.description, slave, addresses, log)
         instance.process = self.process
         return instance
