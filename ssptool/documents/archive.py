@@ -260,8 +260,13 @@ class Archive:
 
     @property
     def zip_facts(self) -> ZipFacts | None:
-        """Facts from the directory of the zip on disk; None for a folder or a lone `.ssd`."""
-        return self._entries.facts if isinstance(self._entries, ZipEntries) else None
+        """Facts from the directory of the zip on disk; None for a folder or a lone `.ssd`. With unsaved edits no entry
+        is odd, because saving packs all of them anew.
+        """
+        if not isinstance(self._entries, ZipEntries):
+            return None
+        facts = self._entries.facts
+        return facts._replace(odd=()) if facts.odd and self.edits() else facts
 
     def state_on_disk(self, name: str) -> FileState | None:
         """By what a later change of an unpacked file shows; None for what is packed, edited, no file, or outside.

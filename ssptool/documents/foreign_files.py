@@ -6,13 +6,16 @@ opened, because reading one may never end.
 
 import errno
 import os
+import re
 import stat
 import zipfile
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from io import BufferedReader, TextIOWrapper
+from io import BufferedReader, BytesIO, TextIOWrapper
+from itertools import zip_longest
 from pathlib import Path
+from typing import NamedTuple
 from zlib import error as ZlibError
 
 from ssptool.confinement import require_readable
@@ -204,19 +207,75 @@ def exceeded(infos: Sequence[zipfile.ZipInfo], limits: ArchiveLimits) -> Iterato
         yield f"the archive has {ratio} bytes unpacked per packed byte, more than the limit of {limits.ratio:.0f}"
 
 
+_ODD = re.compile(r"\\|(?:^|/)\.?/|(?:^|/)\.$")
+_COMPARED = 256 * _MIB
+"""Bytes, unpacked, of entries of one name that are compared; others count as different."""
+
+
+class OddEntry(NamedTuple):
+    """An entry that a zip should not have as it is, by the name in its directory, and what it is read as."""
+
+    name: str
+    told: str
+
+
+def plain_name(stored: str) -> str:
+    """The name of an entry with forward slashes, and without parts that are empty or `.`; "" for the root itself.
+
+    What leads out of a folder stays as it is, for `unsafe` to see.
+    """
+    name = stored.replace("\\", "/")
+    if name.startswith("/") or not _ODD.search(stored):
+        return name
+    plain = "/".join(part for part in name.split("/") if part not in ("", "."))
+    return f"{plain}/" if plain and name.endswith(("/", "/.")) else plain
+
+
 class ForeignZip(zipfile.ZipFile):
     """A zip whose directory may lie: entries are unpacked in pieces, to at most the size that the directory states.
 
-    So limits on stated sizes are limits on real ones. Raises SpecialFile, or as `zipfile.ZipFile`.
+    So limits on stated sizes are limits on real ones. Entries have plain names, and each stands once if it is stored
+    several times with the same bytes; `odd` tells where that is not so in the directory. Raises SpecialFile, or as
+    `zipfile.ZipFile`.
     """
 
     def __init__(self, path: Path) -> None:
         self._source = open_bytes(path)
         try:
             super().__init__(self._source)
+            self.odd = tuple(self._made_plain())
         except BaseException:
             self._source.close()
             raise
+
+    def _made_plain(self) -> Iterator[OddEntry]:
+        """Give entries plain names, and leave out the root and repeated ones."""
+        kept: dict[str, list[zipfile.ZipInfo]] = {}
+        compared = 0
+        for info in self.filelist:
+            stored, plain = info.orig_filename, plain_name(info.orig_filename)
+            if not plain and not info.file_size:
+                yield OddEntry(stored, "the entry stands for the folder itself; it is left out")
+                continue
+            if plain and plain != stored and not (plain.endswith("/") and info.file_size):
+                info.filename = plain
+                yield OddEntry(stored, f"the name is not plain; it is read as {plain}")
+            same = kept.setdefault(info.filename, [])
+            compared += info.file_size if same else 0
+            if same and compared <= _COMPARED and self._are_equal(same[0], info):
+                yield OddEntry(stored, f"{info.filename} stands in the archive again, with the same content")
+            else:
+                same.append(info)
+        self.filelist = [info for infos in kept.values() for info in infos]
+        self.NameToInfo = {info.filename: info for info in self.filelist}
+
+    def _are_equal(self, one: zipfile.ZipInfo, other: zipfile.ZipInfo) -> bool:
+        if (one.CRC, one.file_size) != (other.CRC, other.file_size):
+            return False
+        try:
+            return all(first == second for first, second in zip_longest(self.pieces(one), self.pieces(other)))
+        except UNREADABLE_ZIP:  # which reading it reports
+            return False
 
     def close(self) -> None:
         super().close()
@@ -243,6 +302,16 @@ class ForeignZip(zipfile.ZipFile):
         """The bytes of an entry. Raises as `pieces`, and KeyError."""
         return b"".join(self.pieces(name if isinstance(name, zipfile.ZipInfo) else self.getinfo(name)))
 
+    def plainly_packed(self) -> bytes:
+        """The bytes of a zip with the same entries under their plain names. Raises as `pieces`."""
+        packed = BytesIO()
+        with zipfile.ZipFile(packed, "w") as written:
+            for info in self.infolist():
+                plain = zipfile.ZipInfo(info.filename, info.date_time)
+                plain.compress_type, plain.external_attr = info.compress_type, info.external_attr
+                written.writestr(plain, b"" if info.is_dir() else self.read(info))
+        return packed.getvalue()
+
     def unpack(self, folder: Path, limits: ArchiveLimits | None = None) -> None:
         """Write all entries into a folder of ours.
 
@@ -255,7 +324,7 @@ class ForeignZip(zipfile.ZipFile):
         for problem in exceeded(infos, limits or ArchiveLimits()):
             raise zipfile.BadZipFile(f"{problem}; if you trust it, unpack it with another program, and use the folder")
         for info in infos:
-            if reason := unsafe(info.orig_filename):
+            if reason := unsafe(plain_name(info.orig_filename)):
                 problem = f"the entry {info.orig_filename!r} {reason}, so it could be written outside the folder"
                 raise zipfile.BadZipFile(problem)
         for info in infos:

@@ -23,10 +23,12 @@ from ssptool.documents.foreign_files import (
     UNREADABLE_ZIP,
     ArchiveLimits,
     ForeignZip,
+    OddEntry,
     exceeded,
     leads_out,
     links_below,
     open_bytes,
+    plain_name,
     read_bytes,
 )
 from ssptool.documents.outside import around, below, of_the_kernel
@@ -55,11 +57,14 @@ class EntryFacts(NamedTuple):
 
 
 class ZipFacts(NamedTuple):
-    """Facts from the directory of a zip; `disks` are the numbers of all mentioned disks, {0} for a single file."""
+    """Facts from the directory of a zip; `disks` are the numbers of all mentioned disks, {0} for a single file; `odd`
+    are entries whose names are not plain, and repeated ones.
+    """
 
     entries: tuple[EntryFacts, ...]
     disks: frozenset[int]
     comment: bytes
+    odd: tuple[OddEntry, ...]
 
 
 class MissingEntry(LookupError):
@@ -320,7 +325,7 @@ class ZipEntries:
     def facts(self) -> ZipFacts:
         infos = self._zip.infolist()
         disks = {_end_disk(self._file), *(info.volume for info in infos)}
-        return ZipFacts(tuple(map(_facts, infos)), frozenset(disks), self._zip.comment)
+        return ZipFacts(tuple(map(_facts, infos)), frozenset(disks), self._zip.comment, self._zip.odd)
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._infos)
@@ -414,17 +419,17 @@ def _problems(file: str, infos: list[zipfile.ZipInfo], limits: ArchiveLimits, pr
     for name, count in Counter(info.filename for info in infos).items():
         if count > 1:
             yield error("PKG-021", Position(prefix + name), f"{count} entries have this name", "keep one of them")
-    names = {info.orig_filename for info in infos}
+    names = {plain_name(info.orig_filename) for info in infos}
     for name in sorted(names.intersection(chain.from_iterable(map(_parents, names)))):
         yield error("PKG-021", Position(prefix + name), "a file and a folder have this name", "rename one of them")
     for info in infos:
         # zipfile cuts names at a zero byte and knows no other encryption than that of flag bit 0.
-        name = info.orig_filename
-        at = Position(prefix + name)
+        name = plain_name(info.orig_filename)
+        at = Position(prefix + info.orig_filename)
         if reason := unsafe(name):
             yield error("PKG-020", at, f"the name of this entry {reason}", "pack again with relative names")
-        elif "." in name.split("/") or "" in name.rstrip("/").split("/"):
-            yield error("PKG-021", at, "the name has an empty or '.' part", "pack again with plain names")
+        elif info.filename in (".", "") or info.filename.endswith("/."):
+            yield error("PKG-021", at, "a file has the name of a folder", "rename it, and pack again")
         if info.flag_bits & 0x2041:
             yield error("PKG-003", at, "the entry is encrypted", "pack again without a password")
         elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

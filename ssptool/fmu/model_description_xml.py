@@ -16,7 +16,7 @@ from zipfile import ZipFile
 from lxml import etree
 
 from ssptool.documents.document import garbage_collection_paused
-from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, read_bytes, special_kind
+from ssptool.documents.foreign_files import UNREADABLE_ZIP, ForeignZip, OddEntry, read_bytes, special_kind
 from ssptool.documents.generated import parsed_model_description
 from ssptool.fmu.description import Interface
 
@@ -55,10 +55,13 @@ class RecentValues(Generic[T]):
 
 
 class ZipContents(NamedTuple):
-    """`description`: the model description; None if missing or not cached."""
+    """`description`: the model description; None if missing or not cached. `odd` are entries with names that are not
+    plain, and repeated ones.
+    """
 
     names: frozenset[str]
     description: bytes | None
+    odd: tuple[OddEntry, ...] = ()
 
 
 def zip_contents(path: Path) -> ZipContents:
@@ -94,11 +97,11 @@ def _read_zip_contents(path: Path) -> ZipContents:
     with ForeignZip(path) as archive:
         names = frozenset(archive.namelist())
         if MODEL_DESCRIPTION not in names or archive.getinfo(MODEL_DESCRIPTION).file_size > KEPT_SIZE:
-            return ZipContents(names, None)
+            return ZipContents(names, None, archive.odd)
         try:
-            return ZipContents(names, archive.read(MODEL_DESCRIPTION))
+            return ZipContents(names, archive.read(MODEL_DESCRIPTION), archive.odd)
         except UNREADABLE_ZIP:
-            return ZipContents(names, None)  # reading it reports the problem
+            return ZipContents(names, None, archive.odd)  # reading it reports the problem
 
 
 MAXIMUM_SIZE = 256 * 1024 * 1024

@@ -31,6 +31,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Position, Severity
 from ssptool.documents.document import Repair
 from ssptool.documents.element import Element, text_of
+from ssptool.documents.foreign_files import ForeignZip
 from ssptool.errors import WrongUsage
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.conversion import define_unit
@@ -68,7 +69,23 @@ class Rewrite(NamedTuple):
     content: bytes
 
 
-Edit = SetAttribute | Delete | Define | Rewrite
+class Repack(NamedTuple):
+    """Give the entries of a zip in the archive plain names, or of the archive itself (`name` empty)."""
+
+    archive: Archive
+    name: str = ""
+
+    def apply(self) -> None:
+        if not self.name:  # an archive with edits is packed anew when it is saved
+            first = self.archive.names()[0]
+            self.archive.put(first, self.archive.read(first))
+            return
+        with ForeignZip(self.archive.local_path(self.name)) as packed:
+            content = packed.plainly_packed()
+        self.archive.put(self.name, content)
+
+
+Edit = SetAttribute | Delete | Define | Rewrite | Repack
 
 
 class Fix(NamedTuple):
@@ -84,7 +101,7 @@ class Fix(NamedTuple):
     @property
     def touched(self) -> frozenset[Element]:
         """The elements that it edits."""
-        return frozenset(edit.element for edit in self.edits if not isinstance(edit, Rewrite))
+        return frozenset(edit.element for edit in self.edits if not isinstance(edit, Rewrite | Repack))
 
     @property
     def title(self) -> str:
@@ -99,6 +116,8 @@ class Fix(NamedTuple):
                     element.delete()
                 case Rewrite(archive, name, content):
                     archive.put(name, content)
+                case Repack():
+                    edit.apply()
                 case Define(_, root, unit):
                     if all(known.name != unit.name for known in root.every(ssc.Unit)):
                         define_unit(root, unit)
@@ -115,6 +134,8 @@ def _told(edit: Edit) -> str:
             return f"delete <{element.tag.rpartition('}')[2]}>{named}"
         case Rewrite(_, name):
             return f"write {name} as UTF-8 that XML readers take"
+        case Repack(_, name):
+            return f"pack {name or 'the package'} again with plain names"
         case Define(_, _, unit):
             return f"define the unit '{unit.name}'"
         case SetAttribute(_, name, None):

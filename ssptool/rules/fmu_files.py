@@ -5,12 +5,14 @@ from functools import cached_property
 from pathlib import Path
 from zipfile import BadZipFile
 
+from ssptool.documents.foreign_files import OddEntry
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu
 from ssptool.fmu.model_description_xml import (
     fmu_entries,
     library_entry,
     misnamed_library,
     platforms,
+    zip_contents,
 )
 from ssptool.fmu.read_description import description_problems, read_and_check
 from ssptool.fmu.safe_reading import DescriptionProblem
@@ -69,6 +71,14 @@ class FmuFile:
             return {}
         offered = {kind: self.description.interface(kind) for kind in InterfaceType}
         return {kind: interface for kind, interface in offered.items() if interface is not None}
+
+    @cached_property
+    def odd(self) -> tuple[OddEntry, ...]:
+        """Entries of its zip with names that are not plain, and repeated ones."""
+        try:
+            return () if self.path.is_dir() else zip_contents(self.path).odd
+        except (OSError, BadZipFile, NotImplementedError, ValueError):
+            return ()  # FMU-001
 
     @cached_property
     def _entries(self) -> Set[str]:

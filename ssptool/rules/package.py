@@ -13,9 +13,23 @@ from ssptool.documents.aside import aside
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.element import Element
 from ssptool.documents.ssc import MetaSourceBase
-from ssptool.documents.uri import unportable_names
+from ssptool.documents.storage import NESTING_MARK
+from ssptool.documents.uri import UP, unportable_names
 from ssptool.documents.vocabulary import SETTINGS_FILE, media_type
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, SHOULD, TEXT, WARNING, Chapter, Finding
+from ssptool.rules.catalogue import (
+    DERIVED,
+    ERROR,
+    INFO,
+    MUST,
+    POLICY,
+    SHOULD,
+    TEXT,
+    WARNING,
+    Chapter,
+    Finding,
+    Fix,
+    Repack,
+)
 from ssptool.rules.sources import sources_of
 from ssptool.rules.subjects import Package, Reach, Structure, Unreadable, refer, resolve
 
@@ -413,7 +427,7 @@ def extra_reserved(package: Package) -> Iterator[Finding]:
 
 @ENTRIES.rule("PKG-020", severity=ERROR, basis=DERIVED, blocks_run=True)
 def safe_names(archive: Unreadable) -> Iterator[Finding]:
-    """Names of entries are relative, with forward slashes, and never lead upwards.
+    """Names of entries are relative, never lead upwards, and have no control characters; backslashes count as slashes.
 
     Unpacking such an entry would write outside the target folder.
 
@@ -430,9 +444,10 @@ def safe_names(archive: Unreadable) -> Iterator[Finding]:
     blocks_run=True,
 )
 def plain_names(archive: Unreadable) -> Iterator[Finding]:
-    """Each name occurs once, and has no empty or `.` parts.
+    """Each name stands for one file.
 
-    `./x` and `x` are different entries, and of two entries with the same name each tool may read a different one.
+    Of two entries with the same name and different bytes each tool may read another one. A file and a folder cannot
+    have the same name on disk.
 
     Fix: pack again from a folder.
     """
@@ -474,6 +489,27 @@ def portable_names(package: Package) -> Iterator[Finding]:
     no_part = aside(package.archive)
     for name, reason in unportable_names(name for name in package.names if name not in no_part):
         yield Finding(Position(name), f"the name {reason}", "rename the file, and the references to it")
+
+
+@ENTRIES.rule("PKG-103", severity=WARNING, basis=POLICY, source="ssptool: APPNOTE.TXT 6.3, §4.4.17")
+def plain_entries(package: Package) -> Iterator[Finding]:
+    """Names of entries have forward slashes, no empty or `.` parts, and stand in the archive once. In FMUs too.
+
+    ssptool reads such entries under their plain names, and one of several entries with equal bytes; other tools may not
+    find them.
+
+    Fix: pack again with plain names.
+    """
+    facts, archive = package.archive.zip_facts, package.archive
+    for entry in facts.odd if facts is not None else ():
+        fix = Fix((Repack(archive),))
+        yield Finding(Position(entry.name), entry.told, "pack again with plain names", fix=fix)
+    for name, fmu in {name: fmu for each in package.structures for name, fmu in each.fmu_files.items()}.items():
+        for entry in fmu.odd:
+            own = archive.has(name) and not (archive.is_generated or name.startswith(UP))
+            place = Position(f"{name}{NESTING_MARK}{entry.name}")
+            again = Fix((Repack(archive, name),)) if own else None
+            yield Finding(place, entry.told, "pack the FMU again with plain names", fix=again)
 
 
 @ENTRIES.rule("PKG-022", severity=INFO, basis=POLICY, source="ssptool")

@@ -17,7 +17,7 @@ from ssptool.documents.element import Element, siblings_counted_once
 from ssptool.documents.foreign_files import ArchiveLimits
 from ssptool.documents.storage import NESTING_MARK, RemainingLimits
 from ssptool.documents.uri import UP
-from ssptool.rules.catalogue import RULES, TOOLS, VERSIONS, Finding, Fix, Rule, rules_over
+from ssptool.rules.catalogue import RULES, TOOLS, VERSIONS, Finding, Fix, Repack, Rule, rules_over
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete
 from ssptool.rules.kept import Kept
 from ssptool.rules.load import load
@@ -395,9 +395,16 @@ def _found(package: Package, run: ValidationRun, diagnostics: set[Diagnostic]) -
 
 
 def editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagnostic, Fix]:
-    """Diagnostics of the archive's own documents, without those in FMUs and nested packages."""
+    """Diagnostics of the archive's own documents, without those in FMUs and nested packages; and of zips to be packed
+    again as a whole, of which the finding names an entry.
+    """
     own = set(archive.names()) if fixes and not archive.is_generated else set()
-    return {diagnostic: fix for diagnostic, fix in fixes.items() if diagnostic.position.file in own}
+    return {
+        diagnostic: fix
+        for diagnostic, fix in fixes.items()
+        if diagnostic.position.file in own
+        or any(isinstance(edit, Repack) and edit.archive is archive for edit in fix.edits)
+    }
 
 
 def _inside(archive: Archive, name: str, unguarded: bool, tools: Collection[str], allowance: RemainingLimits) -> Found:

@@ -213,7 +213,7 @@ def test_names_that_lead_out_of_the_archive_are_refused(tmp_path, name):
     assert caught.value.diagnostics[0].position.file == name
 
 
-@pytest.mark.parametrize("byte", [b"\\", b"\x00", b"\n"])
+@pytest.mark.parametrize("byte", [b"\x00", b"\n"])
 def test_odd_bytes_in_names_are_refused(tmp_path, byte):
     path = write_zip(tmp_path / "a.ssp", {**FILES, "resources_b": b""})
     path.write_bytes(path.read_bytes().replace(b"resources_b", b"resources" + byte + b"b"))
@@ -232,11 +232,39 @@ def test_duplicate_names_are_refused(tmp_path):
     assert codes(caught) == ["PKG-021"]
 
 
-@pytest.mark.parametrize("name", ["./a.txt", "resources/./a.txt", "resources//a.txt"])
-def test_dotted_and_empty_parts_of_names_are_refused(tmp_path, name):
+@pytest.mark.parametrize("name", ["./r/a.txt", "r/./a.txt", "r//a.txt", "r\\a.txt", ".\\r\\.\\a.txt", "././r/a.txt"])
+def test_entries_are_read_under_their_plain_names(tmp_path, name):
+    with Archive.open(write_zip(tmp_path / "a.ssp", {**FILES, "./": b"", name: b"text"})) as archive:
+        assert archive.read("r/a.txt") == b"text"
+        assert set(archive.names()) == {*FILES, "r/a.txt"}
+        assert {one.name for one in archive.zip_facts.odd} == {"./", name}
+        archive.save(tmp_path / "plain.ssp")
+    with Archive.open(tmp_path / "plain.ssp") as again:
+        assert (set(again.names()), again.zip_facts.odd) == ({*FILES, "r/a.txt"}, ())
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("name", ["resources/A.fmu", "./resources/A.fmu", "resources\\A.fmu"])
+def test_an_entry_that_is_there_again_with_the_same_bytes_is_read_once(tmp_path, name):
+    path = write_zip(tmp_path / "a.ssp", FILES)
+    with zipfile.ZipFile(path, "a") as packed:
+        packed.writestr(name, FILES["resources/A.fmu"])
+    with Archive.open(path) as archive:
+        assert archive.names().count("resources/A.fmu") == 1
+        assert archive.zip_facts.odd[-1].name == name
+    with zipfile.ZipFile(path, "a") as packed:
+        packed.writestr(name, b"another")
     with pytest.raises(InvalidDocument) as caught:
-        Archive.open(write_zip(tmp_path / "a.ssp", {**FILES, name: b""}))
+        Archive.open(path)
     assert codes(caught) == ["PKG-021"]
+
+
+def test_unsaved_edits_leave_no_odd_entry(tmp_path):
+    """Saving packs all entries anew."""
+    with Archive.open(write_zip(tmp_path / "a.ssp", {**FILES, "./a.txt": b""})) as archive:
+        assert archive.zip_facts.odd
+        archive.put("b.txt", b"")
+        assert not archive.zip_facts.odd
 
 
 def test_a_name_that_is_a_file_and_a_folder_is_refused(tmp_path):

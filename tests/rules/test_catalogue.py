@@ -172,8 +172,8 @@ ZIPS = {
     "PKG-001": [truncated, text],
     "PKG-002": [bzip2],
     "PKG-003": [encrypted],
-    "PKG-020": [with_entry("../outside.txt"), with_entry("/absolute.txt"), with_entry("resources\\a.ssv")],
-    "PKG-021": [with_entry("./resources/a.ssv"), with_entry("resources//a.ssv")],
+    "PKG-020": [with_entry("../outside.txt"), with_entry("/absolute.txt"), with_entry("a\\..\\..\\b")],
+    "PKG-021": [with_entry("./SystemStructure.ssd"), with_entry("SystemStructure.ssd/a")],
     "PKG-024": [bomb],
 }
 
@@ -198,6 +198,7 @@ READABLE_ZIPS = {
     "PKG-006": [with_entry("resources/Straße.ssv"), unmarked],
     "PKG-007": [unmarked],
     "PKG-008": [composed, surrogates],
+    "PKG-103": [with_entry(name) for name in ("./resources/a.ssv", "resources//a.ssv", "resources\\a.ssv")],
     "PKG-102": [with_entry(f"resources/{name}") for name in ("nul.ssv", "a:b", "a.", "b ", "a?", "x" * 256)],
 }
 
