@@ -24,6 +24,7 @@ from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals
 from ssptool.fmu.units import named, stated_or_own
 from ssptool.network.conversion import canonical, convertible
 from ssptool.network.graph_algorithms import cyclic_components
+from ssptool.rules.bindings import uses
 from ssptool.rules.catalogue import (
     DERIVED,
     ERROR,
@@ -35,12 +36,13 @@ from ssptool.rules.catalogue import (
     XSD,
     Chapter,
     Finding,
+    deleted,
     near,
     rewritten,
 )
 from ssptool.rules.fmu_files import FmuFile
-from ssptool.rules.links import Declared, Statement, declared, signal_flow, stated_by
-from ssptool.rules.subjects import Reach, Structure, first, found_once, is_fmu, remembered
+from ssptool.rules.links import Declared, Statement, connections, declared, signal_flow, stated_by
+from ssptool.rules.subjects import Reach, Structure, around, first, found_once, is_fmu, remembered
 from ssptool.work_in_progress import one_by_one
 
 FMU_COMPONENTS = Chapter("Components against their FMUs (SSP 2.0 §4.5, §5.2.1, §5.4)", section="SSP 2.0 §5.2.1")
@@ -72,9 +74,10 @@ def readable_fmu(component: ssd.Component, structure: Structure) -> Iterator[Fin
 def known_variables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connector of an FMU has the name of one of its variables.
 
-    A Binary connector of an FMI 1.0 or 2.0 FMU stands for a group of variables, as layered standards define it.
+    A Binary connector of an FMI 1.0 or 2.0 FMU stands for a group of variables, as layered standards define it. A
+    parameter connector that nothing connects or sets, as some exporters write them, is a warning.
 
-    Fix: correct the name; `ssptool info` lists the variables.
+    Fix: correct the name; `ssptool info` lists the variables. Delete a connector that nothing uses.
 
     Accepted: the connector and its connections are left out.
     """
@@ -84,7 +87,10 @@ def known_variables(component: ssd.Component, structure: Structure) -> Iterator[
             grouped = says.type_name == "Binary" and description.fmi_major < 3
             if not grouped and not _group(name, says, description):
                 message = f"the FMU of '{component.name}' has no variable '{name}'"
-                yield Finding(connector, message, near(name, description.variables), "name")
+                if _is_needless(name, says, component, structure):
+                    yield _left_out(connector, message)
+                else:
+                    yield Finding(connector, message, near(name, description.variables), "name")
 
 
 @FMU_COMPONENTS.rule("FMU-003", severity=ERROR, basis=MUST)
@@ -243,9 +249,10 @@ def same_clocks(structure: Structure) -> Iterator[Finding]:
 def known_binaries(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A Binary connector of an FMU of FMI 1.0 or 2.0 is a binary variable by the conventions of OSMP.
 
-    These versions of FMI have no binary variables; in OSMP a group of three Integers stands for one.
+    These versions of FMI have no binary variables; in OSMP a group of three Integers stands for one. A parameter
+    connector that nothing connects or sets is a warning.
 
-    Fix: connect the variables of the FMU, or export it as FMI 3.0.
+    Fix: connect the variables of the FMU, or export it as FMI 3.0. Delete a connector that nothing uses.
 
     Accepted: the connector and its connections are left out.
     """
@@ -254,7 +261,10 @@ def known_binaries(component: ssd.Component, structure: Structure) -> Iterator[F
         for connector, name, says in declared(component, structure):
             if isinstance(says.type, ssc.Binary) and name not in description.binaries:
                 message = f"the FMU is of FMI {description.fmi_version} and has no binary variable '{name}'"
-                yield Finding(connector, message, near(name, description.binaries), "name")
+                if _is_needless(name, says, component, structure):
+                    yield _left_out(connector, message)
+                else:
+                    yield Finding(connector, message, near(name, description.binaries), "name")
 
 
 @FMU_COMPONENTS.rule(
@@ -326,6 +336,38 @@ def _unpaired(component: ssd.Component, structure: Structure) -> tuple[Declared,
     """The connectors that name no variable of the component's FMU."""
     fmu = structure.fmu_of(component)
     return () if fmu is None else tuple(one for one in declared(component, structure) if one.name not in fmu.variables)
+
+
+_PARAMETERS = frozenset({Kind.PARAMETER, Kind.STRUCTURAL_PARAMETER, Kind.CALCULATED_PARAMETER, Kind.CONSTANT})
+
+
+def _is_needless(name: str, says: Statement, component: ssd.Component, structure: Structure) -> bool:
+    """True for the connector of a parameter that nothing connects or sets."""
+    return says.kind in _PARAMETERS and name not in _used(component, structure)
+
+
+def _left_out(connector: ssd.Connector, message: str) -> Finding:
+    told = f"{message}; nothing connects or sets this parameter, so it is left out"
+    return Finding(connector, told, "delete the connector", "name", WARNING, deleted(connector))
+
+
+@remembered
+def _used(component: ssd.Component, structure: Structure) -> frozenset[str]:
+    """Names of a component's connectors that are connected, or get values from parameter sets."""
+    found = {
+        end.connector
+        for system in around(component, ssd.System)
+        for stated in connections(system, structure)
+        for end in (stated.start, stated.end)
+        if end.element == component.name
+    }
+    for use in uses(structure):
+        if use.addressed is component:
+            found.add(use.rest)
+        elif use.owner is component:
+            found.add(use.name)
+        found.update(target.name for target in use.targets if target.element is component)
+    return frozenset(found)
 
 
 def _everywhere(pair: Pair, message: str, advice: str = "", severity: Severity | None = None) -> Iterator[Finding]:

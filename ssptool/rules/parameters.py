@@ -12,7 +12,20 @@ from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.connectors import settable
 from ssptool.network.conversion import InvalidValue, allowed, bounds_text, conversion, convert, convertible, transformed
 from ssptool.rules.bindings import ParameterTarget, ParameterUse, uses, variables_of
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Chapter, Finding, near, repeats
+from ssptool.rules.catalogue import (
+    DERIVED,
+    ERROR,
+    INFO,
+    MUST,
+    POLICY,
+    TEXT,
+    WARNING,
+    Chapter,
+    Finding,
+    deleted,
+    near,
+    repeats,
+)
 from ssptool.rules.links import enumeration_items
 from ssptool.rules.subjects import Structure, around, container, content, wrong_content, wrong_number
 
@@ -144,11 +157,15 @@ def settable_in_fmi23(structure: Structure) -> Iterator[Finding]:
 
     Accepted: the value is left out.
     """
+    alone = sum(name.endswith(".ssd") for name in structure.archive.names()) == 1  # others may use the file too
+    needed = {_place(use) for use in uses(structure) if not use.targets or any(map(_takes_value, use.targets))}
     for use, target in _of_fmi(structure, "2.", "3."):
         variable = target.variable
         if variable is not None and not settable(variable):
             why = "is constant" if variable.variability == "constant" else "is calculated by its FMU"
-            yield Finding(_place(use), f"{target} {why}: its value cannot be set", _origin(target), _attribute(use))
+            message, place = f"{target} {why}: its value cannot be set", _place(use)
+            fix = None if place in needed else deleted(place, safe=place.position.file == structure.file.name or alone)
+            yield Finding(place, message, _origin(target) or "leave it out", _attribute(use), fix=fix)
 
 
 @BINDINGS.rule("SSD-PAR-021", severity=ERROR, basis=MUST)
@@ -297,6 +314,10 @@ def _value_place(use: ParameterUse) -> Element:
 
 def _attribute(use: ParameterUse) -> str:
     return "name" if use.entry is None else "target"
+
+
+def _takes_value(target: ParameterTarget) -> bool:
+    return target.variable is None or settable(target.variable)
 
 
 def _origin(target: ParameterTarget) -> str:
