@@ -22,7 +22,7 @@ from ssptool.fmu.description import (
 from ssptool.fmu.model_description_xml import BINARIES, MODEL_DESCRIPTION, this_platform
 from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals
 from ssptool.fmu.units import named, stated_or_own
-from ssptool.network.conversion import canonical, convertible
+from ssptool.network.conversion import Relation, canonical, convertible, relation
 from ssptool.network.graph_algorithms import cyclic_components
 from ssptool.rules.bindings import uses
 from ssptool.rules.catalogue import (
@@ -138,7 +138,8 @@ def fitting_kinds(structure: Structure) -> Iterator[Finding]:
 def same_types(structure: Structure) -> Iterator[Finding]:
     """The type that a connector states is that of the variable.
 
-    Real and Float64 are the same, so are Integer and Int32.
+    Real and Float64 are the same, so are Integer and Int32. It is a warning if every value of the one type is one of
+    the other, as with a Real connector for an Int32 output.
 
     Fix: state the type of the variable, or none.
 
@@ -149,7 +150,11 @@ def same_types(structure: Structure) -> Iterator[Finding]:
         grouped = stated == "Binary" and pair.fmu.fmi_major < 3
         if stated is not None and canonical(stated) != pair.variable.type and not grouped:
             message = f"the connector is {stated}, the variable '{pair.variable.name}' is {pair.variable.type}"
-            yield from _everywhere(pair, message, "state the type of the variable, or none")
+            exact = _is_exact(pair, stated)
+            for connector in pair.connectors:
+                own, advice = connector.type, "state the type of the variable, or none"
+                fix = deleted(own, safe=not own.attrib) if exact and own is not None else None
+                yield Finding(connector, message, advice, severity=WARNING if exact else None, fix=fix)
 
 
 @FMU_COMPONENTS.rule("FMU-006", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1")
@@ -368,6 +373,12 @@ def _used(component: ssd.Component, structure: Structure) -> frozenset[str]:
             found.add(use.name)
         found.update(target.name for target in use.targets if target.element is component)
     return frozenset(found)
+
+
+def _is_exact(pair: Pair, stated: str) -> bool:
+    """True if what passes the connector arrives without loss although its type is another one than the variable's."""
+    types = (stated, pair.variable.type) if pair.says.kind is Kind.INPUT else (pair.variable.type, stated)
+    return pair.says.kind in (Kind.INPUT, Kind.OUTPUT) and relation(*types) is Relation.WIDENING
 
 
 def _everywhere(pair: Pair, message: str, advice: str = "", severity: Severity | None = None) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Content that exporters write and nothing uses: parameter connectors that the FMU lacks, values that it calculates."""
+"""Documents as exporters write them: they run as they come, with a warning and a fix, where nothing is lost."""
 
 import pytest
 
@@ -81,3 +81,27 @@ def test_values_that_the_fmu_calculates_are_deleted(system):
     assert {one.code for one in ssptool.fix(system).fixed} == {"SSD-PAR-018"}
     assert severities(system) == []
     assert ssptool.simulate(system)["A.y"][-1] == GAIN * 2.5
+
+
+@pytest.mark.parametrize(("fmu", "stated", "severity"), [("Int32", "Real", "warning"), ("Float64", "Integer", "error")])
+def test_a_connector_of_another_type_is_a_warning_where_each_value_is_exact(tmp_path, fmu, stated, severity):
+    """As easySSP writes them. n counts by 2 from 3 in each step, and y = 4 n."""
+    count = [Var("n", "output", fmu, start=3, initial="exact", variability="discrete")]
+    make_fmu(tmp_path / "Count.fmu", count, me=None, calc="", step="v->n += 2; return OK;")
+    make_fmu(
+        tmp_path / "Gain.fmu",
+        [Var("u", "input", start=0.0), Var("y", "output", needs=["u"])],
+        me=None,
+        calc="v->y = 4 * v->u;",
+    )
+    system = write_system(tmp_path / "system", tmp_path, {"N": "Count", "G": "Gain"}, [("N.n", "G.u")])
+    ssd = system / "SystemStructure.ssd"
+    own = {"Int32": "Integer", "Float64": "Real"}[fmu]
+    ssd.write_text(ssd.read_text().replace(f"<ssc:{own}/>", f"<ssc:{stated}/>", 1))
+    assert ("FMU-005", severity) in severities(system)
+    if severity == "warning":
+        options = {"stop_time": 0.1, "step_size": 0.01}
+        assert ssptool.simulate(system, **options)["G.y"][-1] == 4 * (3 + 2 * 10)
+        assert [one.code for one in ssptool.fix(system).fixed] == ["FMU-005"]
+        assert "FMU-005" not in dict(severities(system))
+        assert ssptool.simulate(system, **options)["G.y"][-1] == 4 * (3 + 2 * 10)
