@@ -396,7 +396,11 @@ class Parameterization:
             return
         targets = {} if renamed is None else by_source(renamed)
         detail = f"bound to {dotted(bound.path) or 'the root system'} at {binding.position}"
-        for given in read_set(parameters, self._tree, detail):
+        known = list(read_set(parameters, self._tree, detail))
+        if renamed is not None and targets.keys().isdisjoint(binding.prefix + given.name for given in known):
+            # A mapping may leave names out; one without any of them makes the whole set void.
+            self._missed.update((given.position, ".".join((*bound.path, given.name))) for given in known)
+        for given in known:
             if binding.prefix:
                 name = binding.prefix + given.name
                 given = given.after(StepKind.PREFIX, binding.position, repr(binding.prefix), name=name)

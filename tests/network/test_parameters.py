@@ -5,10 +5,13 @@ import zipfile
 import pytest
 from pytest import approx
 
+import ssptool
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.network.conversion import InvalidValue
 from ssptool.network.network import Signal, StepKind
 from ssptool.network.targets import UnknownVariable
+from tests.engine.small.fmus import Var, make_fmu
+from tests.engine.systems import write_system
 from tests.network.packages import (
     MODE,
     bindings,
@@ -411,3 +414,37 @@ def test_a_system_has_no_inside_for_its_sets(tmp_path):
     """SSD-PAR-005."""
     (refused,) = network(tmp_path, root(bindings('sourceBase="component" source="p.ssv"'))).unsupported
     assert "sourceBase='component' on an element that is not a component" in refused.feature
+
+
+def test_a_mapping_that_maps_nothing_of_its_set_is_named_by_a_run(tmp_path):
+    """The set is without effect then, which is no mapping's purpose; one that maps some may leave the others out."""
+    make_fmu(
+        tmp_path / "Gain.fmu",
+        [Var("k", "parameter", start=0.5), Var("y", "output", needs=[])],
+        me=None,
+        calc="v->y = 4 * v->k;",
+    )
+    system = write_system(tmp_path / "system", tmp_path, {"G": "Gain"}, [])
+    (system / "resources" / "v.ssv").write_text(
+        '<ssv:ParameterSet xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues" '
+        'version="1.0" name="v">'
+        '<ssv:Parameters><ssv:Parameter name="gain"><ssv:Real value="2.5"/></ssv:Parameter>'
+        '<ssv:Parameter name="other"><ssv:Real value="1"/></ssv:Parameter></ssv:Parameters></ssv:ParameterSet>'
+    )
+    ssd, mapping = system / "SystemStructure.ssd", system / "resources" / "m.ssm"
+    bindings = (
+        '<ssd:ParameterBindings><ssd:ParameterBinding source="resources/v.ssv"><ssd:ParameterMapping '
+        'source="resources/m.ssm"/></ssd:ParameterBinding></ssd:ParameterBindings>'
+    )
+    ssd.write_text(ssd.read_text().replace("<ssd:Elements>", f"{bindings}<ssd:Elements>"))
+    for source, y, without in (("gaim", 2.0, ["gain", "other"]), ("gain", 10.0, [])):
+        mapping.write_text(
+            '<ssm:ParameterMapping xmlns:ssm="http://ssp-standard.org/SSP1/SystemStructureParameterMapping" '
+            'version="1.0">'
+            f'<ssm:MappingEntry source="{source}" target="G.k"/></ssm:ParameterMapping>'
+        )
+        result = ssptool.simulate(system)
+        assert result["G.y"][-1] == y
+        notes = [note for note in result.notes if "no effect" in note]
+        assert len(notes) == bool(without)
+        assert all(name in notes[0] and "v.ssv" in notes[0] for name in without)

@@ -1,7 +1,7 @@
 """Slots of a run: its signals by name, and their start values."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 
@@ -12,9 +12,10 @@ from ssptool.engine.planning.events import CLOCK, EventModes, clock_signals
 from ssptool.engine.planning.plan import PlannedInstance, PlannedWire
 from ssptool.engine.stimuli.stimuli import Stimuli, source_signal
 from ssptool.engine.trace import Column
+from ssptool.errors import abbreviated
 from ssptool.fmu.description import Causality, InterfaceType, Value, Variability
 from ssptool.network.arrays import whole, wholes
-from ssptool.network.network import IDENTITY, Network, Port, Signal, Wire
+from ssptool.network.network import IDENTITY, Network, Port, Signal, Unmatched, Wire
 
 
 class SlotTable:
@@ -217,9 +218,8 @@ class SlotTable:
         return Column(str(port.signal), port.unit, kind, port.description, discrete, source)
 
     def notes(self) -> Iterable[str]:
-        for parameter in self.network.unmatched:
-            near = f"; did you mean {', '.join(parameter.near)}?" if parameter.near else ""
-            yield f"{parameter.position}: parameter {parameter.name} matches no variable and has no effect{near}"
+        if missed := self.network.unmatched:
+            yield _without_effect(missed)
         for component in self.network.components.values():
             others = [
                 str(port.signal)
@@ -229,6 +229,16 @@ class SlotTable:
             if others:
                 unsupported = "neither exchanged nor recorded, because signals of their types are not supported"
                 yield f"{unsupported}: {', '.join(others)}"
+
+
+def _without_effect(missed: Sequence[Unmatched]) -> str:
+    """One line on parameters that match no variable, with what is similar to the first."""
+    first, *others = missed
+    near = f"; did you mean {', '.join(first.near)}?" if first.near else ""
+    if not others:
+        return f"{first.position}: parameter {first.name} matches no variable and has no effect{near}"
+    names = abbreviated([one.name for one in missed])
+    return f"{first.position}: {len(missed)} parameters match no variable and have no effect: {names}{near}"
 
 
 def _exchanged_as(port: Port) -> str:
