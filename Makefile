@@ -105,6 +105,7 @@ bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios 
 	$(BIN)/python benchmarks/exported.py
 	$(BIN)/python benchmarks/chain.py
 	$(BIN)/python benchmarks/driven.py
+	$(BIN)/python benchmarks/indicators.py
 	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/processes.py
 	$(BIN)/python benchmarks/peers.py

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.run.indicators import RunWarning, _Course, _of_signal
+from ssptool.engine.run.indicators import PIECE, RunWarning, _Course, _of_signal, _suspects
 from ssptool.engine.trace import Column
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
@@ -145,6 +145,34 @@ def test_little_energy_is_not_told(tmp_path):
     assert ssptool.simulate(system, step_size=0.0002, stop_time=1.0, isolated=False).warnings == ()
     off = ssptool.simulate(system, step_size=0.01, stop_time=5.0, isolated=False, warnings="off")
     assert off.warnings == ()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_not_looked_into_shows_no_sign(seed):
+    """Waves, ramps and ringing of all sizes and lengths, anywhere in a long run, also where two pieces meet."""
+    random = np.random.default_rng(seed)
+    rows, sine = np.arange(3 * PIECE + 7), np.sin
+    values = 300 + sine(2 * np.pi * rows / random.choice([5, 15, 19, 25, 60, 900, 1e5]))
+    at, length = random.choice([PIECE, 2 * PIECE, 5000]) + random.integers(-15, 15), random.integers(1, 60)
+    size = 10 ** random.uniform(-5, 1)
+    match seed % 4:
+        case 0:
+            values[at : at + length] += size * (-1.0) ** rows[at : at + length]
+        case 1:
+            values += size * np.clip((rows - at) / length, 0, 1)
+        case 2:
+            values[at:] += size
+        case 3:
+            values[at : at + length] += size * sine(rows[at : at + length])
+    (suspect,) = _suspects(np.column_stack([rows, values]), [1])
+    found = [one for course in _Course for one in _of_signal(REAL, rows.astype(float), values, course)]
+    assert suspect or not found
+
+
+def test_of_smooth_signals_nothing_is_looked_into():
+    rows = np.arange(3 * PIECE)
+    waves = np.column_stack([np.sin(2 * np.pi * rows / period) for period in (70, 400, 1e4)])
+    assert not _suspects(waves, [0, 1, 2]).any()
 
 
 def test_values_that_are_not_finite_or_do_not_change_have_no_signs():

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.interface import DrivenInputMode
+from ssptool.engine.kernel.interface import FLOAT, DrivenInputMode
 from ssptool.engine.masters.energy import PowerBond, bonds_of_units
 from ssptool.engine.masters.program import Extrapolate, Hold
 from ssptool.engine.masters.protocols import InputApproximation
@@ -48,6 +48,9 @@ DEFECTS = 3
 
 CREATED = 0.2
 """Energy created or destroyed at a power bond, relative to what flows through it, from which on it is said."""
+
+PIECE = 4096
+"""Rows that are looked at together."""
 
 CLOSE_SWITCHES = 3
 """Steps between two switches of a signal below which they are not resolved."""
@@ -170,23 +173,47 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int) -> Iterator[RunWarnin
         return
     if trace.points is not None:
         trace = trace.rows(trace.points)
-    last = np.append(trace.t[1:] > trace.t[:-1], True)
-    t = trace.t[last]
-    if len(t) <= max(steps, ALTERNATIONS):
+    ahead = trace.t[1:] > trace.t[:-1]
+    if not ahead.all():
+        trace = trace.rows(np.append(ahead, True))
+    if len(trace.t) <= max(steps, ALTERNATIONS):
         return
     sources, courses = {wire.source for wire in plan.wires}, _courses(plan)
     fed = _courses_of_sources(plan, courses)
-    for place, (slot, column) in enumerate(zip(plan.recorded, trace.columns, strict=True)):
-        if slot not in sources or column.type in NUMBERED:
-            continue
-        values = as_doubles(np.ascontiguousarray(trace.cells[last, place][:, None]), [column.type])[:, 0]
-        yield from _of_signal(column, t, values, fed.get(slot, _Course.MEAN))
+    slots, columns = plan.recorded, trace.columns
+    looked_at = [place for place, slot in enumerate(slots) if slot in sources and columns[place].type not in NUMBERED]
+    reals = [place for place in looked_at if columns[place].type == FLOAT and not columns[place].held]
+    clear = {place for place, suspect in zip(reals, _suspects(trace.cells, reals), strict=True) if not suspect}
+    for place in (one for one in looked_at if one not in clear):
+        column = columns[place]
+        values = as_doubles(np.ascontiguousarray(trace.cells[:, place, None]), [column.type])[:, 0]
+        yield from _of_signal(column, trace.t, values, fed.get(slots[place], _Course.MEAN))
     if not plan.master.name.startswith(GAUSS_SEIDEL):  # of which an input has the value of one end or the other
-        yield from _energy(plan, trace, last, courses)
+        yield from _energy(plan, trace, courses)
 
 
-def _energy(plan: Plan, trace: Trace, rows: NDArray[np.bool_], courses: Mapping[str, _Course]) -> Iterator[RunWarning]:
-    for bond, share, time in created_energy(plan, trace, rows, courses):
+def _suspects(cells: Floats, places: Sequence[int]) -> NDArray[np.bool_]:
+    """False for columns (k,) of real numbers that cannot show a sign: pieces of rows stay in a cache meanwhile."""
+    window, extremes = MOST_PERIODS * FEWEST_STEPS, 2 * MOST_PERIODS
+    low, high, steepest = (np.full(len(places), start) for start in (np.inf, -np.inf, 0.0))
+    crowded, turns = np.zeros(len(places), dtype=bool), [np.zeros(0, dtype=np.intp)] * len(places)
+    for begin in range(0, len(cells) if places else 0, PIECE):
+        part = np.ascontiguousarray(cells[begin : begin + PIECE + 2, places].T)
+        low, high = np.minimum(low, part.min(axis=1)), np.maximum(high, part.max(axis=1))
+        changes = np.diff(part, axis=1)
+        if changes.shape[1] < 2:
+            break
+        steepest = np.maximum(steepest, np.maximum(changes.max(axis=1), -changes.min(axis=1)))
+        turned = changes[:, 1:] * changes[:, :-1] <= 0.0
+        for number in np.flatnonzero(~crowded):
+            found = np.concatenate((turns[number][-extremes:], np.flatnonzero(turned[number]) + begin))
+            crowded[number] = len(found) > extremes and (found[extremes:] - found[:-extremes]).min() < window
+            turns[number] = found
+    return np.asarray(crowded | ~(steepest <= DEFECT * (high - low)))
+
+
+def _energy(plan: Plan, trace: Trace, courses: Mapping[str, _Course]) -> Iterator[RunWarning]:
+    for bond, share, time in created_energy(plan, trace, courses):
         if abs(share) > CREATED:
             yield RunWarning(
                 "RUN-107",
@@ -246,9 +273,8 @@ def _badness(warning: RunWarning) -> float:
 
 
 def _of_signal(column: Column, t: Floats, values: Floats, course: _Course = _Course.MEAN) -> Iterator[RunWarning]:
-    finite = values[np.isfinite(values)]
-    scale = float(np.ptp(finite)) if len(finite) == len(values) > 0 else 0.0
-    if scale == 0.0:
+    scale = float(values.max() - values.min()) if len(values) else 0.0
+    if not 0.0 < scale < np.inf:
         return
     if column.held and not (column.real and _moves(values)):
         yield from _close_switches(column.signal, t, values)
@@ -366,9 +392,7 @@ class CreatedEnergy(NamedTuple):
     time: float
 
 
-def created_energy(
-    plan: Plan, trace: Trace, rows: NDArray[np.bool_], courses: Mapping[str, _Course]
-) -> Iterator[CreatedEnergy]:
+def created_energy(plan: Plan, trace: Trace, courses: Mapping[str, _Course]) -> Iterator[CreatedEnergy]:
     """Energy at each power bond between components with inputs of these courses, by rows of a trace.
 
     Over a step of h each side takes u from the other's output y, and gives the mean of its own:
@@ -377,20 +401,33 @@ def created_energy(
     places = {column.signal: place for place, column in enumerate(trace.columns)}
     for bond in bonds_of_units(plan.network):
         names, sides = (str(bond.first), str(bond.second)), (bond.first.component, bond.second.component)
-        if courses.keys() >= set(sides) and places.keys() >= set(names):
-            outputs = [trace.cells[rows, places[name]] for name in names]
-            yield from _created(bond, trace.t[rows], outputs, [courses[side] for side in sides])
+        if not courses.keys() >= set(sides) or not places.keys() >= set(names):
+            continue
+        if {courses[side] for side in sides} != {_Course.MEAN}:  # which creates none
+            yield from _created(bond, trace, [places[name] for name in names], [courses[side] for side in sides])
 
 
 def _created(
-    bond: PowerBond, t: Floats, outputs: Sequence[Floats], courses: Sequence[_Course]
+    bond: PowerBond, trace: Trace, places: Sequence[int], courses: Sequence[_Course]
 ) -> Iterator[CreatedEnergy]:
-    factor, h = bond.first_factor * bond.first_scale, np.diff(t)
-    one, other = outputs
+    """In pieces that stay in a cache; each begins a step early, for inputs that continue a line."""
+    factor = bond.first_factor * bond.first_scale
+    created, flowed, least, greatest, most, worst = 0.0, 0.0, 0.0, 0.0, 0.0, 0
     with np.errstate(over="ignore", invalid="ignore"):  # of a run that grows without bound nothing is told
-        into_one, into_other = _in_steps(other, courses[0]), _in_steps(one, courses[1])
-        created = factor * h * (_means(one) * into_one - _means(other) * into_other)
-        flowed = np.cumsum(factor * h * _means(one) * _means(other))
-    total, scale = float(np.sum(created)), float(np.max(flowed, initial=0.0) - np.min(flowed, initial=0.0))
-    if np.isfinite(total) and 0.0 < scale < np.inf:
-        yield CreatedEnergy(bond, total / scale, float(t[np.argmax(np.abs(created))]))
+        for begin in range(0, len(trace.t) - 1, PIECE):
+            early = max(begin - 1, 0)
+            rows = slice(early, begin + PIECE + 1)
+            one, other = np.ascontiguousarray(trace.cells[rows, places].T)
+            h = factor * np.diff(trace.t[rows])
+            into_one, into_other = _in_steps(other, courses[0]), _in_steps(one, courses[1])
+            mean_one, mean_other = _means(one), _means(other)
+            own = (h * (mean_one * into_one - mean_other * into_other))[begin - early :]
+            flows = flowed + np.cumsum((h * mean_one * mean_other)[begin - early :])
+            created, flowed = created + float(own.sum()), float(flows[-1])
+            least, greatest = min(least, float(flows.min())), max(greatest, float(flows.max()))
+            at = int(np.argmax(np.abs(own)))
+            if abs(own[at]) > most:
+                most, worst = abs(float(own[at])), begin + at
+    scale = greatest - least
+    if np.isfinite(created) and 0.0 < scale < np.inf:
+        yield CreatedEnergy(bond, created / scale, float(trace.t[worst]))
