@@ -4,6 +4,7 @@
 remembered, up to `KEPT_SIZE` bytes.
 """
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Set
 from copy import deepcopy
@@ -135,6 +136,13 @@ class CachedByContent(Generic[T]):
         self._recent.put(content, result, len(content))
 
 
+_VERSION = re.compile(r"[12]\.0(\.\d+)?|3\..+")
+"""Versions of FMI. A third number is that of a patch release, which FMUs do not state, as it changes no format."""
+
+_NUMBER = re.compile(r"\d+(\.\d+)?")
+_OLDEST = 1.0
+
+
 def parse_model_description(content: bytes) -> etree._Element:
     """The root element of a model description. External entities, DTDs and the network are never used.
 
@@ -152,8 +160,10 @@ def parse_model_description(content: bytes) -> etree._Element:
     version = root.get("fmiVersion")
     if version is None:
         raise UnusableXml(f"{MODEL_DESCRIPTION} has no attribute fmiVersion at its root <{root.tag}>")
-    if version not in ("1.0", "2.0") and not version.startswith("3."):
-        raise UnusableXml(f'fmiVersion "{version}" is not supported; supported are 1.0, 2.0 and 3.x')
+    if not _VERSION.fullmatch(version):
+        newer = _NUMBER.match(version)
+        what = "is newer than the versions" if newer and float(newer[0]) > _OLDEST else "is none of the versions"
+        raise UnusableXml(f'fmiVersion "{version}" {what} that ssptool knows: 1.0, 2.0 and 3.x')
     if root.find("ModelVariables") is None:
         raise UnusableXml(f"{MODEL_DESCRIPTION} has no element ModelVariables")
     return root
@@ -196,7 +206,7 @@ def in_memory_fmu(root: etree._Element) -> BytesIO:
     For FMI 1.0 FMPy requires the numbers of states and event indicators, also for co-simulation.
     """
     head = etree.Element(root.tag, {str(name): str(value) for name, value in root.attrib.items()})
-    if root.get("fmiVersion") == "1.0":
+    if root.get("fmiVersion", "").startswith("1."):
         for name in ("numberOfContinuousStates", "numberOfEventIndicators"):
             head.set(name, root.get(name, "0"))
     for child in root.iterchildren(etree.Element):

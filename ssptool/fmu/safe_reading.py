@@ -42,6 +42,7 @@ def read_safely(root: etree._Element, schema: etree.XMLSchema) -> SafeReading:
     """Change a tree to what can be read safely."""
     told: list[DescriptionProblem] = []
     left: list[DescriptionProblem] = []
+    told += _of_version(root)
     for node, violation in violations(root, schema):
         reading = _of_value(node, violation)
         (left if reading is None else told).append(reading or DescriptionProblem(source_line(node), violation.message))
@@ -50,6 +51,15 @@ def read_safely(root: etree._Element, schema: etree.XMLSchema) -> SafeReading:
     told += _of_roles(root)
     told += _of_references(root)
     return SafeReading(tuple(told), tuple(left))
+
+
+def _of_version(root: etree._Element) -> Iterator[DescriptionProblem]:
+    """The number of a patch release, which is no part of the version that FMUs state (FMI 2.0.4 §2.2.1)."""
+    version = root.get("fmiVersion", "")
+    short = version[:3]
+    if version != short and short in ("1.0", "2.0"):
+        root.set("fmiVersion", short)
+        yield DescriptionProblem(source_line(root), f'fmiVersion="{version}" is read as {short}')
 
 
 # -- values that their types do not allow --------------------------------------------------------------------------

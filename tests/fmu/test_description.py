@@ -236,7 +236,7 @@ def test_an_archive_without_model_description_says_so(tmp_path):
         (
             'fmiVersion="2.0"',
             'fmiVersion="4.0"',
-            'fmiVersion "4.0" is not supported; supported are 1.0, 2.0 and 3.x',
+            'fmiVersion "4.0" is newer than the versions that ssptool knows: 1.0, 2.0 and 3.x',
         ),
         ('fmiVersion="2.0"', "", "has no attribute fmiVersion"),
         ('name="n" valueReference="1"', 'name="n"', 'variable "n" has no valueReference'),

@@ -141,6 +141,14 @@ def test_one_flaw_is_told_and_costs_nothing_else(tmp_path, xml, right, wrong, na
     assert [read.variables[name] for name in others] == [whole.variables[name] for name in others]
 
 
+@pytest.mark.parametrize("stated", ["2.0.3", "2.0.4"])
+def test_a_patch_release_is_read_as_its_version(tmp_path, stated):
+    path = fmu(tmp_path, FMI2.replace('fmiVersion="2.0"', f'fmiVersion="{stated}"'))
+    assert read_description(path).fmi_version == "2.0"
+    (told,) = description_problems(path)
+    assert told.line == 1 and stated in told.message
+
+
 def test_every_flaw_at_once_is_told(tmp_path):
     """Each of them at its line; one per line."""
     flawed = FMI3
