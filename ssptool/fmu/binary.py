@@ -279,6 +279,7 @@ class FmuBinary:
         self.folder = folder
         self._unpacked = unpacked
         self._instances: list[FmuInstance] = []
+        self._disowned: list[FmuInstance] = []
         self._library = SharedFunctions()
 
     def instantiate(
@@ -339,6 +340,16 @@ class FmuBinary:
         instance.description = description or self.description
         self._instances.append(instance)
         return instance
+
+    def same_as(self, instance: FmuInstance) -> FmuInstance | None:
+        """Another instance that is in truth this one, as the library has only one and gives it again; else None."""
+        others = (one for one in self._instances if one is not instance)
+        return next((one for one in others if one.component == instance.component), None)
+
+    def disown(self, instance: FmuInstance) -> None:
+        """Forget an instance that is in truth another one, without freeing it; what it calls stays there."""
+        self._instances.remove(instance)
+        self._disowned.append(instance)
 
     def forget(self, instance: FmuInstance) -> None:
         """Forget a freed instance."""

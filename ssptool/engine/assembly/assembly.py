@@ -33,11 +33,12 @@ from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde, Plan
 from ssptool.engine.recording.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
 from ssptool.engine.watch import Watch
 from ssptool.errors import counted
-from ssptool.fmu.binary import FmuBinary
+from ssptool.fmu.binary import FmuBinary, UnsupportedFmu
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.fmu.messages import STATUS, status_word
 from ssptool.fmu.model_exchange import EventMode, functions_of_exchange
+from ssptool.fmu.processes import AVAILABLE
 
 Explain = Callable[[Outcome, float], Failure]
 
@@ -355,7 +356,7 @@ def assemble(
             kept.append(added)
             instances.append(added.instance)
             tables.append(added.table)
-            stack.callback(supply.give_back, binary, added.instance, keep=_serves_again(plan, planned, watch))
+            stack.callback(supply.give_back, added.binary, added.instance, keep=_serves_again(plan, planned, watch))
         # Pushed last to run first: saved states must be freed before their instances.
         stack.callback(kernel.release)
         logging.clock.time = plan.interval.start
@@ -449,8 +450,9 @@ def _outputs(plan: Plan, ode: PlannedOde) -> frozenset[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Added:
-    """An instance that is registered with the kernel."""
+    """An instance that is registered with the kernel, and its binary."""
 
+    binary: FmuBinary
     instance: FmuInstance
     table: InstanceTable
     member: "RunningMember | None"
@@ -470,23 +472,48 @@ def _add(
     planned = plan.instances[index]
     events = plan.event_modes.members.get(planned.name)
     of_ode = plan.ode.events.members.get(planned.name) if plan.ode is not None else None
-    environment = kernel.environment() if coupled or _asks_for_inputs(planned) else 0
+    environment, note = kernel.environment() if coupled or _asks_for_inputs(planned) else 0, ""
     instance = supply.take(binary, planned.name) if _serves_again(plan, planned, watch) else None
     if instance is None:
+
+        def make(of: FmuBinary) -> FmuInstance:
+            return _instantiated(of, plan, planned, kernel, environment, logging)
+
         with watch.during(index, _making(planned)) if watch else contextlib.nullcontext():
-            instance = _instantiated(binary, plan, planned, kernel, environment, logging)
+            instance = make(binary)
+            if (other := binary.same_as(instance)) is not None:
+                binary, instance, note = _apart(plan, index, binary, supply, make, (instance, other))
     own = events or of_ode
     table = _table(plan, planned, instance, environment, _event_types(planned, own))
     if watch:
         instance.intercept(watch.around(index))
         table = watch.stand_in(index, table)
-    note = logging.start(instance)
+    note = "; ".join(filter(None, (note, logging.start(instance))))
     step = StepReport(returns_early=events.returns_early) if events is not None and not coupled else None
     if step is not None:
         table = replace(table, report=step.numbers)
     kernel.add(idle_steps(table, native=is_native(kernel)) if coupled else table)
     member = None if own is None else RunningMember(index, own, instance, EventMode(instance), step)
-    return _Added(instance, table, member, note)
+    return _Added(binary, instance, table, member, note)
+
+
+def _apart(
+    plan: Plan,
+    index: int,
+    binary: FmuBinary,
+    supply: Pool,
+    make: Callable[[FmuBinary], FmuInstance],
+    same: tuple[FmuInstance, FmuInstance],
+) -> tuple[FmuBinary, FmuInstance, str]:
+    """An instance in a process of its own in place of one that is in truth another one; and a note."""
+    instance, other = same
+    binary.disown(instance)
+    what = f"the FMU of {instance.name} gives it the instance that {other.name} has"
+    if not AVAILABLE:
+        raise UnsupportedFmu(binary.path, f"{what}, so that it cannot be used for two components")
+    number = 1 + index + max(one.process for one in plan.instances)
+    own = supply.binary(binary.path, binary.description, binary.interface, number)
+    return own, make(own), f"{what}; {instance.name} runs in a process of its own"
 
 
 def _making(planned: PlannedInstance) -> str:

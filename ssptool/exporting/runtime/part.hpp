@@ -69,6 +69,9 @@ class Part {
   [[nodiscard]] const FunctionTable& functions() const noexcept { return functions_; }
   [[nodiscard]] fmi::Component component() const noexcept { return component_; }
 
+  // Of an instance that is in truth that of another part, which frees it.
+  void disown() noexcept { component_ = nullptr; }
+
   // Through which the kernel gives it inputs inside a step.
   Environment* environment = nullptr;
 

@@ -25,11 +25,22 @@ System::System(const std::string& resources, Log& log, bool logging, Kind kind, 
   for (const PlannedPart& planned : plan_.parts) {
     parts_.push_back(load_part(planned, resources_, libraries_, log_));
     parts_.back()->instantiate(below(resources_, planned.folder), logging);
+    require_own_instance(*parts_.back());
     parts_.back()->configure();
   }
   experiment_.start = plan_.start;
   reports_.resize(parts_.size() + (plan_.ode && !plan_.ode->alone));
   build_kernel();
+}
+
+// A library that has one instance only gives it again; freed twice, it would end the process.
+void System::require_own_instance(Part& part) const {
+  for (const std::unique_ptr<Part>& other : parts_)
+    if (other.get() != &part && other->plan().folder == part.plan().folder && other->component() == part.component()) {
+      part.disown();
+      throw std::runtime_error("component " + part.plan().name + ": its FMU gives it the instance that " +
+                               other->plan().name + " has, so that it cannot be used for two components");
+    }
 }
 
 System::~System() { release_states(); }

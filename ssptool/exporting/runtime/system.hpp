@@ -107,6 +107,7 @@ class System {
     std::map<Slot, Value> with{};
     std::vector<std::pair<PartVariable, std::vector<Value>>> given{};  // by an importer, in its order
   };
+  void require_own_instance(Part&) const;
   void release_states() noexcept;
   void build_kernel();
   [[nodiscard]] Member member_of(Part&);

@@ -118,9 +118,18 @@ static void set_bytes(Bytes *b, const void *p, size_t n)
     b->n = n;
 }
 
+#ifdef ONE_INSTANCE // as of a library with static memory, which does not say so
+static Instance only_one;
+#endif
+
 static Instance *born(const char *name, bool cs)
 {
+#ifdef ONE_INSTANCE
+    Instance *s = &only_one;
+    memset(s, 0, sizeof *s);
+#else
     Instance *s = calloc(1, sizeof *s);
+#endif
     snprintf(s->name, 64, "%s", name);
     s->cs = cs;
     who = s->name;
@@ -238,6 +247,10 @@ static void emptied(Instance *s)
 static void dropped(Instance *s)
 {
     emptied(s);
+#ifdef ONE_INSTANCE
+    if (s == &only_one)
+        return;
+#endif
     free(s);
 }
 
