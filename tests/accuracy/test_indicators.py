@@ -169,6 +169,12 @@ def test_what_is_not_looked_into_shows_no_sign(seed):
     assert suspect or not found
 
 
+def test_signals_that_grow_without_bound_are_looked_into_without_a_warning_of_numpy():
+    growing = np.column_stack([np.exp(np.arange(709.0)), 1e300 * (-1.0) ** np.arange(709)])
+    with np.errstate(all="raise"):
+        assert _suspects(growing, [0, 1]).all()
+
+
 def test_of_smooth_signals_nothing_is_looked_into():
     rows = np.arange(3 * PIECE)
     waves = np.column_stack([np.sin(2 * np.pi * rows / period) for period in (70, 400, 1e4)])

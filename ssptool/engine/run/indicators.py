@@ -192,6 +192,7 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int) -> Iterator[RunWarnin
         yield from _energy(plan, trace, courses)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what grows without bound is looked into
 def _suspects(cells: Floats, places: Sequence[int]) -> NDArray[np.bool_]:
     """False for columns (k,) of real numbers that cannot show a sign: pieces of rows stay in a cache meanwhile."""
     window, extremes = MOST_PERIODS * FEWEST_STEPS, 2 * MOST_PERIODS
