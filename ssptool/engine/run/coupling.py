@@ -275,7 +275,8 @@ def _set(
 def _follows(plan: Plan, instance: int) -> bool:
     """True if its inputs can do more than be held; in substeps any can, substep by substep."""
     planned = plan.instances[instance]
-    return bool(planned.wired) and (planned.capabilities.follows or plan.substeps(planned).count > 1)
+    moves = any(name in planned.wired for name, _ in planned.moving)
+    return moves and (planned.capabilities.follows or plan.substeps(planned).count > 1)
 
 
 def _registered(steps: Sequence[Call | SolveLoop], loops: dict[int, RunningLoop]) -> tuple[Call | SolveLoop, ...]:
