@@ -237,8 +237,10 @@ plan = make_plan(net, Settings(stop_time=1.0, step_size=0.01, processes="each", 
 run(plan, Folder(Path({str(folder)!r})))
 """
     with subprocess.Popen([sys.executable, "-c", program]) as started:
-        found = until(lambda: len(children(started.pid)) == 2 and children(started.pid))
-        started.send_signal(signal.SIGKILL)
+        try:
+            found = until(lambda: len(children(started.pid)) == 2 and children(started.pid))
+        finally:  # else the program, which never ends, would be waited for
+            started.send_signal(signal.SIGKILL)
     until(lambda: not any(Path(f"/proc/{number}").exists() for number in found))
 
 
