@@ -50,7 +50,10 @@ def children(pid):
 
 
 def _listed(path):
-    return path.read_text().split()
+    try:
+        return path.read_text().split()
+    except OSError:  # the thread has ended meanwhile
+        return []
 
 
 def both(net, isolated=False, processes="each", **settings):
