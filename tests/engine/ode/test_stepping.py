@@ -111,8 +111,9 @@ def test_a_value_that_a_component_refuses_ends_the_simulation(models, monkeypatc
         simulation.step()
 
         def refuse(self, _values):
-            raise FmiError(self.name, "fmi2SetReal", 3, ())
+            function = "fmi2SetReal" if self.description.fmi_major == 2 else "fmi3SetFloat64"
+            raise FmiError(self.name, function, 3, ())
 
         monkeypatch.setattr(FmuInstance, "set", refuse)
-        with pytest.raises(RunError, match="fmi2SetReal returned error"):
+        with pytest.raises(RunError, match=r"fmi(2SetReal|3SetFloat64) returned error"):
             simulation.set("A.u", 2.0)
