@@ -302,21 +302,20 @@ def _checked(check: AccuracyCheck | None, finer: FinerRuns) -> tuple[Job, Limits
     if check is None:
         return finer.job, finer.whole, None
     if check.wanted is None:
-        finer = _with_step(check, finer)
+        _take_resolved_step(check, finer)
         return finer.job, finer.limits(), partial(_accuracy, check, finer, perf_counter())
     plan, accuracy = _searched(check, finer)
     return replace(finer.job, plan=select(plan, finer.recording.signals)), finer.limits(), partial(_kept, accuracy)
 
 
-def _with_step(check: AccuracyCheck, finer: FinerRuns) -> FinerRuns:
-    """The same with a macro step that resolves the first instants, where it is a guess only."""
+def _take_resolved_step(check: AccuracyCheck, finer: FinerRuns) -> None:
+    """Give the job a macro step that resolves the first instants, where it is a guess only."""
     plan = finer.job.plan
     if finer.job.realtime is None and step_is_guessed(plan):
         from ssptool.engine.run.first_instants import with_resolved_step
 
         plan = with_resolved_step(plan, check.replan, finer)
         finer.job = replace(finer.job, plan=select(plan, finer.recording.signals))
-    return finer
 
 
 def _accuracy(check: AccuracyCheck, finer: FinerRuns, began: float, trace: Trace | None, failed: bool) -> Accuracy:

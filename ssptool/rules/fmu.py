@@ -87,10 +87,8 @@ def known_variables(component: ssd.Component, structure: Structure) -> Iterator[
             grouped = says.type_name == "Binary" and description.fmi_major < 3
             if not grouped and not _group(name, says, description):
                 message = f"the FMU of '{component.name}' has no variable '{name}'"
-                if _is_needless(name, says, component, structure):
-                    yield _left_out(connector, message)
-                else:
-                    yield Finding(connector, message, near(name, description.variables), "name")
+                needless = _is_needless(name, says, component, structure)
+                yield _lacking(connector, message, near(name, description.variables), needless)
 
 
 @FMU_COMPONENTS.rule("FMU-003", severity=ERROR, basis=MUST)
@@ -266,10 +264,8 @@ def known_binaries(component: ssd.Component, structure: Structure) -> Iterator[F
         for connector, name, says in declared(component, structure):
             if isinstance(says.type, ssc.Binary) and name not in description.binaries:
                 message = f"the FMU is of FMI {description.fmi_version} and has no binary variable '{name}'"
-                if _is_needless(name, says, component, structure):
-                    yield _left_out(connector, message)
-                else:
-                    yield Finding(connector, message, near(name, description.binaries), "name")
+                needless = _is_needless(name, says, component, structure)
+                yield _lacking(connector, message, near(name, description.binaries), needless)
 
 
 @FMU_COMPONENTS.rule(
@@ -351,7 +347,10 @@ def _is_needless(name: str, says: Statement, component: ssd.Component, structure
     return says.kind in _PARAMETERS and name not in _used(component, structure)
 
 
-def _left_out(connector: ssd.Connector, message: str) -> Finding:
+def _lacking(connector: ssd.Connector, message: str, advice: str, needless: bool) -> Finding:
+    """The finding on a connector without a counterpart in the FMU."""
+    if not needless:
+        return Finding(connector, message, advice, "name")
     told = f"{message}; nothing connects or sets this parameter, so it is left out"
     return Finding(connector, told, "delete the connector", "name", WARNING, deleted(connector))
 

@@ -157,15 +157,20 @@ def settable_in_fmi23(structure: Structure) -> Iterator[Finding]:
 
     Accepted: the value is left out.
     """
+    found = [
+        (use, target, target.variable)
+        for use, target in _of_fmi(structure, "2.", "3.")
+        if target.variable is not None and not settable(target.variable)
+    ]
+    if not found:
+        return
     alone = sum(name.endswith(".ssd") for name in structure.archive.names()) == 1  # others may use the file too
     needed = {_place(use) for use in uses(structure) if not use.targets or any(map(_takes_value, use.targets))}
-    for use, target in _of_fmi(structure, "2.", "3."):
-        variable = target.variable
-        if variable is not None and not settable(variable):
-            why = "is constant" if variable.variability == "constant" else "is calculated by its FMU"
-            message, place = f"{target} {why}: its value cannot be set", _place(use)
-            fix = None if place in needed else deleted(place, safe=place.position.file == structure.file.name or alone)
-            yield Finding(place, message, _origin(target) or "leave it out", _attribute(use), fix=fix)
+    for use, target, variable in found:
+        why = "is constant" if variable.variability == "constant" else "is calculated by its FMU"
+        message, place = f"{target} {why}: its value cannot be set", _place(use)
+        fix = None if place in needed else deleted(place, safe=place.position.file == structure.file.name or alone)
+        yield Finding(place, message, _origin(target) or "leave it out", _attribute(use), fix=fix)
 
 
 @BINDINGS.rule("SSD-PAR-021", severity=ERROR, basis=MUST)

@@ -8,8 +8,7 @@ from ssptool.engine.planning.interval import GUESS
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import TraceTooLarge
 from ssptool.engine.run.accuracy import LARGE, AccuracyMethod, estimated
-from ssptool.engine.run.refinement import CarryOut
-from ssptool.engine.settings import ASKED, Choice
+from ssptool.engine.run.refinement import CarryOut, with_reason
 from ssptool.errors import WrongValue
 from ssptool.fmu.instance import FmiError
 
@@ -59,9 +58,4 @@ def _differs(plan: Plan, replan: Callable[..., Plan], carry_out: CarryOut, step:
 def _planned(plan: Plan, replan: Callable[..., Plan], step: float) -> Plan:
     """The plan with this step [s], and the reason for it."""
     reason = f"neither the system nor its FMUs state one; at the start, steps of {10 * step:g} s differ from halves"
-    made = replan(settings=replace(plan.settings, step_size=step))
-    choices = (
-        Choice("step_size", one.value, reason) if (one.setting, one.reason) == ("step_size", ASKED) else one
-        for one in made.choices
-    )
-    return replace(made, choices=tuple(choices))
+    return with_reason(replan(settings=replace(plan.settings, step_size=step)), "step_size", step, reason)

@@ -384,16 +384,20 @@ class AccuracyCheck:
         found = search.levels.planned(level, logs=True)
         setting, value = search.levels.setting, search.levels.value(level)
         reason = f"chosen for an accuracy of {self.wanted:g}{'' if accuracy.met else ', which is not reached'}"
-        choices = (
-            replace(one, value=_exact(one.value, value), reason=reason, place="") if one.setting == setting else one
-            for one in found.choices
-        )
-        return replace(found, choices=tuple(choices)), accuracy
+        return with_reason(found, setting, value, reason), accuracy
 
 
-def _exact(words: str, value: float) -> str:
-    """The words of a choice, with the number as it is to be typed again."""
-    return words.replace(f"{value:g}", f"{value:.12g}")
+def with_reason(plan: Plan, setting: str, value: float, reason: str) -> Plan:
+    """The plan with a reason for a number that other runs have led to, which is written as it is to be typed again."""
+
+    def told(words: str) -> str:
+        return words.replace(f"{value:g}", f"{value:.12g}")
+
+    choices = (
+        replace(one, value=told(one.value), reason=reason, place="") if one.setting == setting else one
+        for one in plan.choices
+    )
+    return replace(plan, choices=tuple(choices))
 
 
 class _Search:
