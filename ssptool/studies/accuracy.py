@@ -6,7 +6,7 @@ from typing import Any
 
 from ssptool.arguments import AccuracyName, WantedAccuracy, accuracy_by_default
 from ssptool.documents.vocabulary import rounded_text
-from ssptool.engine.run.accuracy import UNSEEN, Accuracy
+from ssptool.engine.run.accuracy import Accuracy, is_within
 from ssptool.errors import counted
 from ssptool.foreign_text import json_text
 from ssptool.studies.definition import Study
@@ -69,11 +69,6 @@ def _as_setting(name: str, value: str) -> str:
     return f"`{name.replace('-', '_')} = {value if value[0].isdigit() else json_text(value)}`"
 
 
-def keeps(wanted: float | None, error: float | None, remark: str) -> bool:
-    """True if a checked run has at most the error that is stated, or none is; one that no step changes has none."""
-    return wanted is None or UNSEEN in remark or (error is not None and error <= wanted)
-
-
 @dataclass(frozen=True, slots=True)
 class StudyAccuracy:
     """Results of the checks of a study.
@@ -95,7 +90,7 @@ class StudyAccuracy:
     @property
     def missed(self) -> tuple[Mapping[str, Any], ...]:
         """Checked rows that are not known to be as accurate as stated."""
-        return tuple(row for row in self.checked if not keeps(self.wanted, row[ACCURACY], row[REMARK]))
+        return tuple(row for row in self.checked if not is_within(self.wanted, row[ACCURACY], row[REMARK]))
 
     @property
     def met(self) -> bool:

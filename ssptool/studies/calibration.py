@@ -27,11 +27,12 @@ import numpy as np
 
 from ssptool.documents.foreign_files import read_text
 from ssptool.documents.saving import replaced_atomically, stay_inside
+from ssptool.engine.run.accuracy import is_within
 from ssptool.engine.run.selection import Inside
 from ssptool.engine.trace import Column, Floats, Trace
 from ssptool.errors import counted, similar_names, studies_need
 from ssptool.foreign_text import joined_lines, json_content, json_text
-from ssptool.studies.accuracy import is_checked, keeps, wanted_accuracy
+from ssptool.studies.accuracy import is_checked, wanted_accuracy
 from ssptool.studies.dataset import intact
 from ssptool.studies.definition import Factor, FactorRole, RunOutcome, RunStatus, Samples, Study, Task, computed_order
 from ssptool.studies.designs import Computed, FactorValue, Range
@@ -94,7 +95,7 @@ class Verification:
     @property
     def met(self) -> bool:
         """True unless the study states an error that is not known to be kept."""
-        return keeps(self.wanted, self.error, self.remark)
+        return is_within(self.wanted, self.error, self.remark)
 
     def lines(self, estimates: Sequence[Estimate]) -> Iterator[str]:
         """The check in words."""

@@ -114,3 +114,22 @@ def test_where_no_step_can_end_closer_the_delay_is_said_to_be_unknown(tmp_path):
     rigid(folder / "resources" / "One.fmu")
     result = carried_out(system, folder, accuracy="auto")
     assert {"Strike.force", "One"} <= set(result.accuracy.remark.replace(":", "").split())
+
+
+def test_an_error_that_is_asked_for_is_not_reached_where_a_jump_may_be_late(tmp_path):
+    """The estimate of what is seen would do; the delay costs 250 times as much."""
+    system = late(1.9001)
+    folder = written(system, tmp_path)
+    rigid(folder / "resources" / "One.fmu")
+    result = carried_out(system, folder, accuracy=1e-5)
+    assert true_error(system, result)[0] > 1e-5
+    assert not result.accuracy.met
+
+
+def test_runs_that_agree_state_no_error_where_all_may_be_late(tmp_path):
+    system = late(1.8999)
+    folder = written(system, tmp_path)
+    rigid(folder / "resources" / "One.fmu")
+    result = carried_out(system, folder, accuracy="auto", record=["Strike.force"])
+    assert result.accuracy.error is None
+    assert "Strike.force" in result.accuracy.remark

@@ -21,7 +21,8 @@ def test_names_and_description_are_found_without_opening_it_again(tmp_path, monk
     first = zip_contents(path)
     monkeypatch.setattr("ssptool.fmu.model_description_xml.ZipFile", None)
     assert zip_contents(path) is first
-    assert first == (frozenset({"modelDescription.xml", "binaries/x/y.so"}), b"<a/>")
+    assert first.names == {"modelDescription.xml", "binaries/x/y.so"}
+    assert first.description == b"<a/>"
 
 
 def test_another_file_of_that_name_is_another(tmp_path):

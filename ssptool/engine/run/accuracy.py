@@ -44,6 +44,7 @@ HALVINGS = 16
 
 INSIDE = "more than smaller steps show: it is inside the FMUs; `--implementation me` has none of it"
 LATE = "a jump of"
+PERHAPS_LATE = "may be noticed late"
 TOO_LARGE = "the steps are too large for a reliable estimate"
 NOT_FALLING = "it does not fall with smaller steps"
 UNSEEN = "the results do not depend on the step, so there is no coupling error; errors inside the FMUs are not seen"
@@ -107,11 +108,7 @@ class Accuracy:
     @property
     def met(self) -> bool:
         """True if the error is at most that asked for, if one was."""
-        return self.wanted is None or self.is_at_most(self.wanted)
-
-    def is_at_most(self, error: float) -> bool:
-        """True if the estimate is not larger than this; a run that does not depend on its steps has no error."""
-        return self.remark == UNSEEN or (self.error is not None and self.error <= error)
+        return is_within(self.wanted, self.error, self.remark)
 
     def __str__(self) -> str:
         if self.method is AccuracyMethod.NOT_CHECKED:
@@ -191,6 +188,15 @@ def stated_errors(manifest: Mapping[str, Any]) -> StatedErrors | None:
     accuracy = manifest.get("accuracy", {})
     error = accuracy.get("error")
     return StatedErrors(float(error), accuracy.get("errors")) if isinstance(error, int | float) else None
+
+
+def is_within(wanted: float | None, error: float | None, told: str) -> bool:
+    """True if an estimated error of which this is `told` is at most the one wanted, or none is. A run that does not
+    depend on its steps has no error; where a jump may be noticed late, the delay may cost more than the estimate.
+    """
+    if wanted is None:
+        return True
+    return PERHAPS_LATE not in told and (UNSEEN in told or (error is not None and error <= wanted))
 
 
 UNCHECKED = Accuracy()

@@ -21,12 +21,14 @@ from ssptool.engine.run.accuracy import (
     INSIDE,
     LATE,
     LEAST_FALL,
+    PERHAPS_LATE,
     ROUNDING,
     UNSEEN,
     Accuracy,
     AccuracyMethod,
     estimated,
     first_late,
+    is_within,
     noticed_jumps,
     points_before,
     with_larger,
@@ -200,8 +202,8 @@ class RefinedRuns:
         points = points_before(jumps, found.steps[-1])
         closer = self._cannot_stop() or self._trace(level, reserve, points)
         if isinstance(closer, str):
-            unknown = f"{LATE} {jumps[0].signal} at {jumps[0].time:.6g} s may be noticed late: {closer}"
-            return found if found.remark else replace(found, remark=unknown)
+            unknown = f"{LATE} {jumps[0].signal} at {jumps[0].time:.6g} s {PERHAPS_LATE}: {closer}"
+            return replace(found, remark=unknown) if found.remark in ("", UNSEEN) else found
         late = self._estimated([traces[0], closer], self.method, found.steps)
         if late.error is None or late.error <= (found.error or 0.0):
             return with_larger(found, late)
@@ -424,7 +426,7 @@ class _Search:
 
     @property
     def _good(self) -> list[int]:
-        return [level for level, one in self.found.items() if one.is_at_most(self.wanted)]
+        return [level for level, one in self.found.items() if is_within(self.wanted, one.error, one.remark)]
 
     def _error(self, level: int) -> float:
         error = self.found[level].error
