@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.engine.kernel import NATIVE
 from ssptool.engine.kernel.interface import FLOAT, DrivenInputMode
 from ssptool.engine.masters.energy import PowerBond, bonds_of_units
 from ssptool.engine.masters.program import Extrapolate, Hold
@@ -49,20 +50,28 @@ DEFECTS = 3
 CREATED = 0.2
 """Energy created or destroyed at a power bond, relative to what flows through it, from which on it is said."""
 
-PIECE = 4096
-"""Rows that are looked at together."""
-
 CLOSE_SWITCHES = 3
 """Steps between two switches of a signal below which they are not resolved."""
 
 
-class _Course(StrEnum):
-    """Value of an input in a step, by those of its source at communication points."""
+class _Course(Enum):
+    """Value of an input in a step: in words, and as weights of those of its source before the step, at its start and at
+    its end.
+    """
 
-    START = "hold its value from the start of each step"
-    END = "hold its value at the end of each step"
-    LINE = "continue the line through its last two values"
-    MEAN = "follow it"
+    START = "hold its value from the start of each step", (0.0, 1.0, 0.0)
+    END = "hold its value at the end of each step", (0.0, 0.0, 1.0)
+    LINE = "continue the line through its last two values", (-0.5, 1.5, 0.0)
+    MEAN = "follow it", (0.0, 0.5, 0.5)
+
+    def __init__(self, words: str, weights: tuple[float, float, float]) -> None:
+        self.words, self.weights = words, weights
+
+    def in_steps(self, values: Floats) -> Floats:
+        """Values (n − 1,) of the input in the steps between n values of its source."""
+        before, start, end = self.weights
+        found = start * values[:-1] + end * values[1:]
+        return found + before * np.concatenate((values[:1], values[:-2])) if before else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,39 +201,26 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int) -> Iterator[RunWarnin
         yield from _energy(plan, trace, courses)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what grows without bound is looked into
-def _suspects(cells: Floats, places: Sequence[int]) -> NDArray[np.bool_]:
-    """False for columns (k,) of real numbers that cannot show a sign: pieces of rows stay in a cache meanwhile."""
-    window, extremes = MOST_PERIODS * FEWEST_STEPS, 2 * MOST_PERIODS
-    low, high, steepest = (np.full(len(places), start) for start in (np.inf, -np.inf, 0.0))
-    crowded, turns = np.zeros(len(places), dtype=bool), [np.zeros(0, dtype=np.intp)] * len(places)
-    for begin in range(0, len(cells) if places else 0, PIECE):
-        part = np.ascontiguousarray(cells[begin : begin + PIECE + 2, places].T)
-        low, high = np.minimum(low, part.min(axis=1)), np.maximum(high, part.max(axis=1))
-        changes = np.diff(part, axis=1)
-        if changes.shape[1] < 2:
-            break
-        steepest = np.maximum(steepest, np.maximum(changes.max(axis=1), -changes.min(axis=1)))
-        turned = changes[:, 1:] * changes[:, :-1] <= 0.0
-        for number in np.flatnonzero(~crowded):
-            found = np.concatenate((turns[number][-extremes:], np.flatnonzero(turned[number]) + begin))
-            crowded[number] = len(found) > extremes and (found[extremes:] - found[:-extremes]).min() < window
-            turns[number] = found
-    return np.asarray(crowded | ~(steepest <= DEFECT * (high - low)))
+def _suspects(cells: Floats, places: Sequence[int]) -> list[bool]:
+    """False for columns (k,) of real numbers that cannot show a sign; without the native kernel none is ruled out."""
+    if not NATIVE:
+        return [True] * len(places)
+    from ssptool.engine.kernel._kernel import suspects
+
+    return suspects(cells, places, MOST_PERIODS * FEWEST_STEPS, DEFECT)
 
 
 def _energy(plan: Plan, trace: Trace, courses: Mapping[str, _Course]) -> Iterator[RunWarning]:
     for bond, share, time in created_energy(plan, trace, courses):
-        if abs(share) > CREATED:
-            yield RunWarning(
-                "RUN-107",
-                str(bond.first),
-                time,
-                share,
-                f"the coupling of {bond.first} and {bond.second} {'creates' if share > 0 else 'destroys'} "
-                f"{100 * abs(share):.3g} % of the energy that flows through it, as inputs do not follow it over each "
-                f"step, most at {time:.6g} s: use a smaller --step-size",
-            )
+        yield RunWarning(
+            "RUN-107",
+            str(bond.first),
+            time,
+            share,
+            f"the coupling of {bond.first} and {bond.second} {'creates' if share > 0 else 'destroys'} "
+            f"{100 * abs(share):.3g} % of the energy that flows through it, as inputs do not follow it over each step, "
+            f"most at {time:.6g} s: use a smaller --step-size",
+        )
 
 
 def _courses(plan: Plan) -> Mapping[str, _Course]:
@@ -251,23 +247,6 @@ def _courses_of_sources(plan: Plan, courses: Mapping[str, _Course]) -> Mapping[i
     return {source: course for source, course in fed if course is not _Course.MEAN}
 
 
-def _in_steps(values: Floats, course: _Course) -> Floats:
-    """Values (n − 1,) of an input in the steps between n values of its source."""
-    match course:
-        case _Course.START:
-            return values[:-1]
-        case _Course.END:
-            return values[1:]
-        case _Course.LINE:
-            return values[:-1] + 0.5 * np.diff(values, prepend=values[:1])[:-1]
-        case _:
-            return _means(values)
-
-
-def _means(values: Floats) -> Floats:
-    return 0.5 * (values[1:] + values[:-1])
-
-
 def _badness(warning: RunWarning) -> float:
     """Fewer steps per period are worse, and more of all else, whatever its sign."""
     return -warning.size if warning.code == "RUN-102" else abs(warning.size)
@@ -284,7 +263,7 @@ def _of_signal(column: Column, t: Floats, values: Floats, course: _Course = _Cou
     elif few := _few_steps(column.signal, t, values / scale):
         yield few
     elif course is not _Course.MEAN:
-        yield from _defects(column.signal, t, (_in_steps(values, course) - _means(values)) / scale, course)
+        yield from _defects(column.signal, t, (course.in_steps(values) - _Course.MEAN.in_steps(values)) / scale, course)
 
 
 def _moves(values: Floats) -> bool:
@@ -351,8 +330,8 @@ def _defects(signal: str, t: Floats, missed: Floats, course: _Course) -> Iterato
         signal,
         float(t[begin]),
         size,
-        f"inputs {course}, and are off {signal} by up to {100 * size:.2g} % of its range on the mean of a step, in "
-        f"{length + 1} steps in a row from {t[begin]:.6g} s on: use a smaller --step-size",
+        f"inputs {course.words}, and are off {signal} by up to {100 * size:.2g} % of its range on the mean of a step, "
+        f"in {length + 1} steps in a row from {t[begin]:.6g} s on: use a smaller --step-size",
     )
 
 
@@ -394,7 +373,7 @@ class CreatedEnergy(NamedTuple):
 
 
 def created_energy(plan: Plan, trace: Trace, courses: Mapping[str, _Course]) -> Iterator[CreatedEnergy]:
-    """Energy at each power bond between components with inputs of these courses, by rows of a trace.
+    """Energy, if it is much, at each power bond between components with inputs of these courses, by rows of a trace.
 
     Over a step of h each side takes u from the other's output y, and gives the mean of its own:
     w · h · (mean(y1) · u1 − mean(y2) · u2) more flows into one component than out of the other.
@@ -408,27 +387,26 @@ def created_energy(plan: Plan, trace: Trace, courses: Mapping[str, _Course]) -> 
             yield from _created(bond, trace, [places[name] for name in names], [courses[side] for side in sides])
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of a run that grows without bound nothing is told
 def _created(
     bond: PowerBond, trace: Trace, places: Sequence[int], courses: Sequence[_Course]
 ) -> Iterator[CreatedEnergy]:
-    """In pieces that stay in a cache; each begins a step early, for inputs that continue a line."""
-    factor = bond.first_factor * bond.first_scale
-    created, flowed, least, greatest, most, worst = 0.0, 0.0, 0.0, 0.0, 0.0, 0
-    with np.errstate(over="ignore", invalid="ignore"):  # of a run that grows without bound nothing is told
-        for begin in range(0, len(trace.t) - 1, PIECE):
-            early = max(begin - 1, 0)
-            rows = slice(early, begin + PIECE + 1)
-            one, other = np.ascontiguousarray(trace.cells[rows, places].T)
-            h = factor * np.diff(trace.t[rows])
-            into_one, into_other = _in_steps(other, courses[0]), _in_steps(one, courses[1])
-            mean_one, mean_other = _means(one), _means(other)
-            own = (h * (mean_one * into_one - mean_other * into_other))[begin - early :]
-            flows = flowed + np.cumsum((h * mean_one * mean_other)[begin - early :])
-            created, flowed = created + float(own.sum()), float(flows[-1])
-            least, greatest = min(least, float(flows.min())), max(greatest, float(flows.max()))
-            at = int(np.argmax(np.abs(own)))
-            if abs(own[at]) > most:
-                most, worst = abs(float(own[at])), begin + at
-    scale = greatest - least
-    if np.isfinite(created) and 0.0 < scale < np.inf:
-        yield CreatedEnergy(bond, created / scale, float(trace.t[worst]))
+    if not _creates_energy(trace, places, courses):
+        return
+    one, other = trace.cells.T[places]
+    h, mean_one, mean_other = np.diff(trace.t), _Course.MEAN.in_steps(one), _Course.MEAN.in_steps(other)
+    created = h * (mean_one * courses[0].in_steps(other) - mean_other * courses[1].in_steps(one))
+    scale = np.ptp(np.append(0.0, np.cumsum(h * mean_one * mean_other)))
+    share = np.sign(bond.first_factor * bond.first_scale) * np.sum(created) / scale if 0.0 < scale < np.inf else 0.0
+    if np.isfinite(share) and abs(share) > CREATED:
+        yield CreatedEnergy(bond, float(share), float(trace.t[np.argmax(np.abs(created))]))
+
+
+def _creates_energy(trace: Trace, places: Sequence[int], courses: Sequence[_Course]) -> bool:
+    """False if it is little; without the native kernel nothing is ruled out."""
+    if not NATIVE:
+        return True
+    from ssptool.engine.kernel._kernel import creates_energy
+
+    into_first, into_second = (course.weights for course in courses)
+    return creates_energy(trace.t, trace.cells, places, (into_second, into_first), CREATED)

@@ -123,6 +123,7 @@ void bind_ode_component(nb::module_&);
 void bind_dense(nb::module_&);
 void bind_events(nb::module_&);
 void bind_loop_solvers(nb::module_&);
+void bind_signs(nb::module_&);
 
 LoopMethod method_from(int method);
 nb::object solution_to_python(Solution, nb::object rejected);

@@ -19,4 +19,5 @@ NB_MODULE(_kernel, module) {
   ssptool::binding::bind_ode_solvers(module);
   ssptool::binding::bind_integration(module);
   ssptool::binding::bind_ode_component(module);
+  ssptool::binding::bind_signs(module);
 }
