@@ -1,18 +1,18 @@
-"""The files of an FMU (a zip or a folder): its libraries, and its model description, parsed for FMPy.
+"""The files of an FMU (a zip or a folder): its libraries, and its model description.
 
 `validate`, `explain` and `run` ask for the same few FMUs: contents of zips and results that depend on the XML alone are
 remembered, up to `KEPT_SIZE` bytes.
 """
 
+import platform
 import re
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Set
-from copy import deepcopy
-from io import BytesIO
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, Generic, NamedTuple, TypeVar
-from zipfile import ZipFile
 
 from lxml import etree
 
@@ -200,31 +200,16 @@ def model_description(path: Path) -> bytes:
         raise UnusableXml(f"not an intact zip archive ({error})") from error
 
 
-def in_memory_fmu(root: etree._Element) -> BytesIO:
-    """A zip with only this model description, without variables and model structure, for FMPy.
-
-    For FMI 1.0 FMPy requires the numbers of states and event indicators, also for co-simulation.
-    """
-    head = etree.Element(root.tag, {str(name): str(value) for name, value in root.attrib.items()})
-    if root.get("fmiVersion", "").startswith("1."):
-        for name in ("numberOfContinuousStates", "numberOfEventIndicators"):
-            head.set(name, root.get(name, "0"))
-    for child in root.iterchildren(etree.Element):
-        head.append(etree.Element(child.tag) if child.tag in ("ModelVariables", "ModelStructure") else deepcopy(child))
-    file = BytesIO()
-    with ZipFile(file, "w") as archive:
-        archive.writestr(MODEL_DESCRIPTION, etree.tostring(head))
-    return file
+UNREADABLE = (UnusableXml, KeyError, ValueError, OSError)
+"""Errors of reading a model description."""
 
 
 def unreadable_reason(error: Exception) -> str:
-    """The reason why a model description is unreadable, from an exception of FMPy or of this package."""
-    if isinstance(error, UnusableXml) or type(error) is Exception:
+    """The reason why a model description is unreadable, from one of the errors of reading it."""
+    if isinstance(error, UnusableXml):
         return str(error)
     if isinstance(error, KeyError):
         return f"{MODEL_DESCRIPTION} refers to {error}, which it does not define"
-    if isinstance(error, IndexError):
-        return f"{MODEL_DESCRIPTION} refers to a variable index that does not exist"
     return f"{MODEL_DESCRIPTION}: {error}"
 
 
@@ -236,6 +221,29 @@ def source_line(node: etree._Element | None) -> int:
 
 
 BINARIES = "binaries/"
+_OF_X86 = frozenset({"amd64", "i386", "i686", "x86", "x86_64", "x86pc"})
+
+
+class _Platform(NamedTuple):
+    """Names of a platform in FMI 1.0 and 2.0, and in 3.0; its architecture; the ending of its libraries."""
+
+    before_fmi3: str
+    by_machine: str
+    is_x86: bool
+    suffix: str
+
+
+@cache
+def _own_platform() -> _Platform:
+    """This platform (FMI 2.0.4 §2.3, FMI 3.0 §2.5.1.2)."""
+    short, system, suffix = {"win32": ("win", "windows", ".dll"), "darwin": ("darwin", "darwin", ".dylib")}.get(
+        sys.platform, ("linux", "linux", ".so")
+    )
+    bits, machine = (64 if sys.maxsize > 2**32 else 32), platform.machine().lower()
+    is_x86 = machine in _OF_X86
+    own = {"arm64": "aarch64"}.get(machine, machine)
+    architecture = {64: "x86_64", 32: "x86"}[bits] if is_x86 else own
+    return _Platform(f"{short}{bits}", f"{architecture}-{system}", is_x86, suffix)
 
 
 def this_platform(major: int, names: Set[str] = frozenset()) -> str:
@@ -244,20 +252,14 @@ def this_platform(major: int, names: Set[str] = frozenset()) -> str:
     FMI 1.0 and 2.0 have names for x86 only. For another machine an FMU takes that of FMI 3.0, if there are such entries
     among its `names`, or that of x86.
     """
-    import fmpy  # for the reason that `read_description` has
-
-    by_machine = str(fmpy.platform_tuple)
-    has_it = not fmpy.architecture.startswith("x86") and any(
-        name.startswith(f"{BINARIES}{by_machine}/") for name in names
-    )
-    return by_machine if major >= 3 or has_it else str(fmpy.platform)
+    own = _own_platform()
+    has_it = not own.is_x86 and any(name.startswith(f"{BINARIES}{own.by_machine}/") for name in names)
+    return own.by_machine if major >= 3 or has_it else own.before_fmi3
 
 
 def library_entry(major: int, identifier: str, names: Set[str] = frozenset()) -> str:
     """The entry of the library for this platform in an FMU with these entries."""
-    import fmpy
-
-    return f"{BINARIES}{this_platform(major, names)}/{identifier}{fmpy.sharedLibraryExtension}"
+    return f"{BINARIES}{this_platform(major, names)}/{identifier}{_own_platform().suffix}"
 
 
 def platforms(path: Path, interface: Interface) -> frozenset[str]:

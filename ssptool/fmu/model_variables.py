@@ -1,25 +1,20 @@
-"""Read variables and model structure of a model description in linear time, as objects of FMPy's classes; what has no
-reading has been taken out before (`safe_reading`).
+"""Variables, types and model structure of a model description as they are written, with references resolved.
 
-FMPy reads the rest of a model description. Its own reader of variables takes ten times as long and skips some
-attributes; its checks run on these objects as on its own.
+What has no reading has been taken out before (`safe_reading`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
-from math import prod
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import NamedTuple, NoReturn
 
 from lxml import etree
 
-from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION, UnusableXml, in_memory_fmu, source_line
-
-if TYPE_CHECKING:
-    from fmpy.model_description import SimpleType, VariableAlias
+from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION, UnusableXml, source_line
 
 _TYPES_BEFORE_FMI3 = frozenset({"Real", "Integer", "Boolean", "String", "Enumeration"})
-_FLOATS = frozenset({"Real", "Float32", "Float64"})
+FLOATS = frozenset({"Real", "Float32", "Float64"})
 _PARAMETERS = frozenset({"parameter", "calculatedParameter", "structuralParameter"})
 _OF_PARAMETERS = {
     "structuralParameter": "exact",
@@ -39,82 +34,130 @@ _INITIAL: Mapping[str, Mapping[str, str | None]] = MappingProxyType(
 """Variability and causality → the default of `initial` (FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.5)."""
 
 
+class DeclaredType(NamedTuple):
+    """A type definition. Limits and the nominal value are as written; `items` are those of an enumeration."""
+
+    name: str
+    unit: str | None
+    nominal: str | None
+    minimum: str | None
+    maximum: str | None
+    relative_quantity: str | None
+    items: Mapping[str, int]
+
+
+class Alias(NamedTuple):
+    """Another name of a variable (FMI 3.0 §2.4.7.3)."""
+
+    name: str
+    description: str | None
+    display_unit: str | None
+
+
+class StatedExtent(NamedTuple):
+    """An extent of an array: a number, or the structural parameter with this value reference."""
+
+    extent: int | None
+    reference: int | None
+
+
 class RawVariable:
-    """A variable with the needed attributes of FMPy's `ModelVariable`, as written in the XML.
+    """A variable as written in the XML, completed by defaults.
 
     `own` is the variable's element, `typed` the element that states the type: a child in FMI 1 and 2, the variable
-    itself in FMI 3. `starts` are the start values in child elements of FMI 3.
+    itself in FMI 3. `starts` are the start values in child elements of FMI 3; `sizes` are the names of the structural
+    parameters that give the extents of an array, None for a number.
     """
 
-    description: str | None = None
-    initial: str | None = None
     start: str | None = None
     unit: str | None = None
-    displayUnit: str | None = None
-    derivative: Any = None
-    clocks: Any = None
-    declaredType: "SimpleType | None" = None
-    alias: "RawVariable | None" = None
-    aliases: "tuple[VariableAlias, ...]" = ()
-    dimensions: tuple[Any, ...] = ()
+    display_unit: str | None = None
+    state: "RawVariable | None" = None
+    clocks: "tuple[RawVariable, ...]" = ()
+    declared: DeclaredType | None = None
+    alias_of: "RawVariable | None" = None
+    aliases: tuple[Alias, ...] = ()
+    dimensions: tuple[StatedExtent, ...] = ()
     shape: tuple[int, ...] = ()
+    sizes: tuple[str | None, ...] = ()
     starts: tuple[str, ...] | None = None
 
     def __init__(self, name: str, own: etree._Element, typed: etree._Element) -> None:
         self.own = own
         self.typed = typed
-        self.type = typed.tag
-        self.sourceline = source_line(own)
+        self.type = str(typed.tag)
+        self.line = source_line(own)
         self.name = name
         self.description = own.get("description")
         self.causality = own.get("causality", "local")
         self.variability = own.get("variability", "")
+        self.initial = own.get("initial")
         try:
-            self.valueReference = int(own.get("valueReference", ""))
+            self.reference = int(own.get("valueReference", ""))
         except ValueError:
             stated = own.get("valueReference")
             self.refuse("has no valueReference" if stated is None else f"has the valueReference {stated!r}")
-        if (initial := own.get("initial")) is not None:
-            self.initial = initial
         if (start := typed.get("start")) is not None:
             self.start = start
-        if self.type in _FLOATS:
+        if self.type in FLOATS:
             self.unit = typed.get("unit")
-            self.displayUnit = typed.get("displayUnit")
-            self.derivative = typed.get("derivative")
+            self.display_unit = typed.get("displayUnit")
 
     def refuse(self, what: str) -> NoReturn:
-        raise UnusableXml(f'{MODEL_DESCRIPTION}, line {self.sourceline}: variable "{self.name}" {what}')
+        raise UnusableXml(f'{MODEL_DESCRIPTION}, line {self.line}: variable "{self.name}" {what}')
 
 
-def read_model_description(root: etree._Element) -> Any:
-    """FMPy's `ModelDescription` with variables and model structure read by this module.
+class Unknown(NamedTuple):
+    """An entry of the model structure; without `dependencies` it may depend on everything."""
+
+    variable: RawVariable
+    dependencies: list[RawVariable] | None
+    kinds: list[str] | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelVariables:
+    """Variables, with their aliases at the end, and the model structure of an FMI version."""
+
+    major: int
+    variables: tuple[RawVariable, ...]
+    outputs: tuple[Unknown, ...] = ()
+    derivatives: tuple[Unknown, ...] = ()
+    clocked_states: tuple[Unknown, ...] = ()
+    initial_unknowns: tuple[Unknown, ...] = ()
+    event_indicators: tuple[Unknown, ...] = ()
+
+
+def read_model_variables(root: etree._Element) -> ModelVariables:
+    """Read variables and model structure.
 
     Raises
     ------
-    UnusableXml
+    UnusableXml, ValueError, KeyError
         A variable or an entry of the model structure cannot be read.
     """
-    # Imported here for the reason that `read_description` has.
-    from fmpy.model_description import read_model_description as read_by_fmpy
-
-    raw = read_by_fmpy(in_memory_fmu(root), validate=False)
-    major = int(raw.fmiVersion.split(".")[0])
-    types = _declared_types(raw, root)
+    major = int(root.get("fmiVersion", "").split(".")[0])
+    types = _declared_types(root, major)
     variables = [_completed(variable, types, major) for variable in _variables(root, major)]
-    raw.modelVariables = variables
+    if major == 1:
+        return ModelVariables(major, tuple(variables))
     if major == 2:
-        _resolve_indices(variables)
-        _read_structure_of_fmi2(raw, root)
-    elif major >= 3:
-        by_reference = {variable.valueReference: variable for variable in variables}
+        numbered = dict(enumerate(variables, 1))
+        entries, key, structure = "ModelStructure/{}/Unknown", "index", _STRUCTURE_OF_FMI2
+    else:
+        numbered = {variable.reference: variable for variable in variables}
+        entries, key, structure = "ModelStructure/{}", "valueReference", _STRUCTURE_OF_FMI3
         for variable in variables:
-            _measure(variable, by_reference)
-        variables += [_alias(variable, stated) for variable in variables for stated in variable.aliases]
-        _read_structure_of_fmi3(raw, root, by_reference)
-        _resolve_references(variables, by_reference)
-        raw.numberOfEventIndicators = sum(prod(unknown.variable.shape) for unknown in raw.eventIndicators)
-    return raw
+            _measure(variable, numbered)
+    _resolve(variables, numbered)
+    variables += [_alias(variable, stated) for variable in variables for stated in variable.aliases]
+    known: dict[str, list[RawVariable]] = {}
+    unknowns = {
+        field: tuple(_unknown(node, numbered, key, known) for node in root.iterfind(entries.format(element)))
+        for field, element in structure.items()
+    }
+    return ModelVariables(major, tuple(variables), **unknowns)
 
 
 # -- variables -----------------------------------------------------------------------------------------------
@@ -137,7 +180,6 @@ def _variable_before_fmi3(name: str, node: etree._Element) -> RawVariable:
 
 def _variable_of_fmi3(name: str, node: etree._Element) -> RawVariable:
     variable = RawVariable(name, node, node)
-    variable.clocks = node.get("clocks")
     if node.tag in ("Binary", "String"):
         variable.starts = tuple(start.get("value", "") for start in node.iterfind("Start"))
         variable.start = variable.starts[0] if variable.starts else None
@@ -147,14 +189,12 @@ def _variable_of_fmi3(name: str, node: etree._Element) -> RawVariable:
 
 
 def _add_children(variable: RawVariable, node: etree._Element) -> None:
-    from fmpy.model_description import Dimension, VariableAlias
-
     variable.aliases = tuple(
-        VariableAlias(child.get("name"), child.get("description"), child.get("displayUnit"))
+        Alias(child.get("name", ""), child.get("description"), child.get("displayUnit"))
         for child in node.iterfind("Alias")
     )
     variable.dimensions = tuple(
-        Dimension(_number(child.get("start")), _number(child.get("valueReference")))
+        StatedExtent(_number(child.get("start")), _number(child.get("valueReference")))
         for child in node.iterfind("Dimension")
     )
 
@@ -163,15 +203,34 @@ def _number(text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
-def _declared_types(raw: Any, root: etree._Element) -> Mapping[str | None, Any]:
-    """Declared types by name. None stands for no type, and for types of clocks, which FMPy does not read."""
-    unread = {str(node.get("name")): None for node in root.iterfind("TypeDefinitions/ClockType")}
-    return {None: None, **unread, **{one.name: one for one in raw.typeDefinitions}}
+def _declared_types(root: etree._Element, major: int) -> Mapping[str | None, DeclaredType | None]:
+    """Declared types by name. None stands for no type, and for types of clocks, of which nothing is needed."""
+    found: dict[str | None, DeclaredType | None] = {None: None}
+    for node in root.iterfind("TypeDefinitions/*"):
+        name, typed = node.get("name", ""), node if major >= 3 else next(node.iterchildren(etree.Element), None)
+        if typed is None:
+            raise UnusableXml(f'{MODEL_DESCRIPTION}, line {source_line(node)}: type "{name}" says nothing')
+        found[name] = None if node.tag == "ClockType" else _declared_type(name, typed, major)
+    return found
 
 
-def _completed(variable: RawVariable, types: Mapping[str | None, Any], major: int) -> RawVariable:
+def _declared_type(name: str, typed: etree._Element, major: int) -> DeclaredType:
+    """A type of FMI 1.0 numbers its items from 1."""
+    items = {
+        item.get("name", ""): number if major == 1 else int(item.get("value", ""))
+        for number, item in enumerate(typed.iterfind("Item"), 1)
+    }
+    for item, value in items.items():
+        if not -_INT64 <= value < _INT64:
+            raise ValueError(f'enumeration "{name}": {item}="{value}" is not an integer of 64 bits')
+    own = typed.get
+    limits = own("nominal"), own("min"), own("max")
+    return DeclaredType(name, own("unit"), *limits, own("relativeQuantity"), MappingProxyType(items))
+
+
+def _completed(variable: RawVariable, types: Mapping[str | None, DeclaredType | None], major: int) -> RawVariable:
     """A variable completed by its declared type and by defaults."""
-    variable.declaredType = types[variable.typed.get("declaredType")]
+    variable.declared = types[variable.typed.get("declaredType")]
     if major == 1 and variable.causality == "internal":
         variable.causality = "local"
     if major == 1 and variable.variability == "parameter":
@@ -186,89 +245,70 @@ def _completed(variable: RawVariable, types: Mapping[str | None, Any], major: in
 def _variability(variable: RawVariable) -> str:
     if variable.causality in _PARAMETERS:
         return "fixed"
-    return "continuous" if variable.type in _FLOATS else "discrete"
+    return "continuous" if variable.type in FLOATS else "discrete"
 
 
-_UINT64 = 2**64
+_INT64, _UINT64 = 2**63, 2**64
 
 
 def _measure(variable: RawVariable, by_reference: Mapping[int, RawVariable]) -> None:
     """Compute the extents of an array from start values of structural parameters."""
-    for dimension in variable.dimensions:
-        if dimension.start is None:
-            dimension.variable = by_reference[dimension.valueReference]
-    if variable.dimensions:
-        extents = (one.start if one.start is not None else one.variable.start for one in variable.dimensions)
-        variable.shape = tuple(map(int, extents))
-        for extent in variable.shape:
-            if not 0 <= extent < _UINT64:
-                raise ValueError(f'variable "{variable.name}": a dimension has {extent} elements')
+    if not variable.dimensions:
+        return
+    given = [None if one.reference is None else by_reference[one.reference] for one in variable.dimensions]
+    extents = (
+        one.extent if parameter is None else parameter.start
+        for one, parameter in zip(variable.dimensions, given, strict=True)
+    )
+    variable.shape = tuple(int(extent) for extent in extents if extent is not None)
+    variable.sizes = tuple(None if parameter is None else parameter.name for parameter in given)
+    if len(variable.shape) < len(given):
+        variable.refuse("has a dimension without a size")
+    for extent in variable.shape:
+        if not 0 <= extent < _UINT64:
+            raise ValueError(f'variable "{variable.name}": a dimension has {extent} elements')
 
 
-def _alias(variable: RawVariable, stated: "VariableAlias") -> RawVariable:
+def _alias(variable: RawVariable, stated: Alias) -> RawVariable:
     alias = copy(variable)
-    alias.name, alias.alias = stated.name, variable
+    alias.name, alias.alias_of = stated.name, variable
     alias.description = stated.description or alias.description
-    alias.displayUnit = stated.displayUnit or alias.displayUnit
+    alias.display_unit = stated.display_unit or alias.display_unit
     return alias
 
 
-def _resolve_indices(variables: list[RawVariable]) -> None:
+def _resolve(variables: Iterable[RawVariable], numbered: Mapping[int, RawVariable]) -> None:
+    """States of derivatives, and clocks."""
     for variable in variables:
-        if variable.derivative is not None:
-            variable.derivative = variables[int(variable.derivative) - 1]
-
-
-def _resolve_references(variables: Iterable[RawVariable], by_reference: Mapping[int, RawVariable]) -> None:
-    for variable in variables:
-        if variable.derivative is not None:
-            variable.derivative = by_reference[int(variable.derivative)]
-        if variable.clocks is not None:
-            variable.clocks = [by_reference[int(text)] for text in variable.clocks.split()]
+        state = variable.typed.get("derivative") if variable.type in FLOATS else None
+        if state is not None:
+            variable.state = numbered[int(state)]
+        if (clocks := variable.own.get("clocks")) is not None:
+            variable.clocks = tuple(numbered[int(text)] for text in clocks.split())
 
 
 # -- model structure -----------------------------------------------------------------------------------------
 
-_STRUCTURE_OF_FMI2 = {"outputs": "Outputs", "derivatives": "Derivatives", "initialUnknowns": "InitialUnknowns"}
+_STRUCTURE_OF_FMI2 = {"outputs": "Outputs", "derivatives": "Derivatives", "initial_unknowns": "InitialUnknowns"}
 _STRUCTURE_OF_FMI3 = {
     "outputs": "Output",
     "derivatives": "ContinuousStateDerivative",
-    "clockedStates": "ClockedState",
-    "initialUnknowns": "InitialUnknown",
-    "eventIndicators": "EventIndicator",
+    "clocked_states": "ClockedState",
+    "initial_unknowns": "InitialUnknown",
+    "event_indicators": "EventIndicator",
 }
 
 
-def _read_structure_of_fmi2(raw: Any, root: etree._Element) -> None:
-    """Unknowns with their dependencies. Variables are counted from 1."""
-    known: dict[str, Any] = {}
-    for field, element in _STRUCTURE_OF_FMI2.items():
-        for node in root.iterfind(f"ModelStructure/{element}/Unknown"):
-            stated = node.get("dependencies")
-            if stated is not None and stated not in known:
-                known[stated] = [raw.modelVariables[int(text) - 1] for text in stated.split()]
-            variable = raw.modelVariables[int(node.get("index", "")) - 1]
-            getattr(raw, field).append(_unknown(variable, None if stated is None else known[stated], node))
-
-
-def _read_structure_of_fmi3(raw: Any, root: etree._Element, by_reference: Mapping[int, RawVariable]) -> None:
-    known: dict[str, Any] = {}
-    for field, element in _STRUCTURE_OF_FMI3.items():
-        for node in root.iterfind(f"ModelStructure/{element}"):
-            stated = node.get("dependencies")
-            if stated is not None and stated not in known:
-                known[stated] = [by_reference[int(text)] for text in stated.split()]
-            variable = by_reference[int(node.get("valueReference", ""))]
-            getattr(raw, field).append(_unknown(variable, None if stated is None else known[stated], node))
-
-
-def _unknown(variable: RawVariable, dependencies: list[RawVariable] | None, node: etree._Element) -> Any:
-    from fmpy.model_description import Unknown
-
-    kinds = node.get("dependenciesKind")
+def _unknown(
+    node: etree._Element, numbered: Mapping[int, RawVariable], key: str, known: dict[str, list[RawVariable]]
+) -> Unknown:
+    """An entry whose variables have these numbers; many entries share one of the `known` lists of dependencies."""
+    stated, kinds = node.get("dependencies"), node.get("dependenciesKind")
+    if stated is not None and stated not in known:
+        known[stated] = [numbered[int(text)] for text in stated.split()]
     return Unknown(
-        variable=variable,
-        dependencies=dependencies,
-        dependenciesKind=None if kinds is None else kinds.split(),
-        sourceline=source_line(node),
+        numbered[int(node.get(key, ""))],
+        None if stated is None else known[stated],
+        None if kinds is None else kinds.split(),
+        source_line(node),
     )

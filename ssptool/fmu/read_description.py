@@ -1,22 +1,18 @@
-"""Read a modelDescription.xml of FMI 1.0, 2.0 or 3.x into an `FmuDescription`, and check it, through FMPy.
+"""Read a modelDescription.xml of FMI 1.0, 2.0 or 3.x into an `FmuDescription`, and check it."""
 
-FMPy reads neither direct dependencies nor capabilities of FMI 1.0 (Co-Simulation §3, Model Exchange §3), and loses the
-causality of its parameters; these are read here. Checks are the schemas and checks of FMPy and some of our own.
-"""
-
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from math import isfinite
+from importlib.util import find_spec
+from math import isfinite, prod
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from lxml import etree
 
 from ssptool.documents.generated import fmi1_role
-from ssptool.errors import abbreviated
+from ssptool.fmu.consistency import inconsistencies
 from ssptool.fmu.description import (
     Causality,
     Dependencies,
@@ -29,6 +25,7 @@ from ssptool.fmu.description import (
     Variable,
 )
 from ssptool.fmu.model_description_xml import (
+    UNREADABLE,
     CachedByContent,
     model_description,
     parse_model_description,
@@ -36,7 +33,7 @@ from ssptool.fmu.model_description_xml import (
     source_line,
     unreadable_reason,
 )
-from ssptool.fmu.model_variables import RawVariable, read_model_description
+from ssptool.fmu.model_variables import ModelVariables, RawVariable, Unknown, read_model_variables
 from ssptool.fmu.safe_reading import DescriptionProblem, of_starts, read_safely
 from ssptool.fmu.units import DisplayUnit, Exponents, PhysicalUnit
 
@@ -54,9 +51,7 @@ def read_description(path: Path) -> FmuDescription:
         description = description_from_xml(model_description(path))
         modules = python_modules(path)
         return replace(description, python_modules=modules) if modules else description
-    # FMPy raises plain `Exception` for most of what can be wrong with a model description, and whatever
-    # Python raises for the rest (KeyError, TypeError, ValueError …).
-    except Exception as error:
+    except UNREADABLE as error:
         raise UnreadableFmu(path, unreadable_reason(error)) from error
 
 
@@ -65,63 +60,68 @@ def description_from_xml(content: bytes) -> FmuDescription:
     """Read a model description from its XML; of flaws the safe reading."""
     root = parse_model_description(content)
     read_safely(root, _schema(root.get("fmiVersion", "")[:1]))
-    return frozen_description(read_model_description(root), root)
+    return frozen_description(read_model_variables(root), root)
 
 
 _FMI3_TYPE = {"Real": "Float64", "Integer": "Int32"}
 _INTEGERS = frozenset(f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64))
 _TYPES = _INTEGERS | {"Float32", "Float64", "Boolean", "String", "Enumeration", "Binary", "Clock"}
 _INFINITY = float("inf")
-_INT32, _INT64 = 2**31, 2**63
+_INT32 = 2**31
 _OSMP_BINARY = "{*}osmp-binary-variable"
 
 
-def frozen_description(raw: Any, root: etree._Element) -> FmuDescription:
-    """FMPy's objects as frozen values; `root` contains what FMPy does not read."""
-    aliases = _aliases(raw.modelVariables)
-    version = int(raw.fmiVersion.split(".")[0])
-    read = _variable_of_fmi3 if version >= 3 else _variable
-    variables = {variable.name: read(variable) for variable in raw.modelVariables}
-    if version == 1:
-        nodes = {node.get("name"): node for node in root.iterfind("ModelVariables/*")}
-        own = {name: _of_fmi1(variable, nodes[name]) for name, variable in variables.items()}
-        return _description_of_fmi1(raw, root, MappingProxyType(own))
+def frozen_description(raw: ModelVariables, root: etree._Element) -> FmuDescription:
+    """The description with these variables and this structure; the rest is read from its XML."""
+    aliases = _aliases(raw.variables)
+    read = _variable_of_fmi3 if raw.major >= 3 else _variable
+    variables = {variable.name: read(variable) for variable in raw.variables}
+    if raw.major == 1:
+        return _description_of_fmi1(root, variables)
     return FmuDescription(
-        fmi_version=raw.fmiVersion,
-        model_name=raw.modelName or "",
-        token=raw.guid or "",
-        co_simulation=_interface(raw.coSimulation, root.find("CoSimulation"), version),
-        model_exchange=_interface(raw.modelExchange, root.find("ModelExchange"), version),
-        scheduled_execution=raw.scheduledExecution is not None,
+        fmi_version=root.get("fmiVersion", ""),
+        model_name=root.get("modelName", ""),
+        token=root.get("guid" if raw.major == 2 else "instantiationToken", ""),
+        co_simulation=_interface(root.find("CoSimulation"), raw.major),
+        model_exchange=_interface(root.find("ModelExchange"), raw.major),
+        scheduled_execution=root.find("ScheduledExecution") is not None,
         variables=MappingProxyType(variables),
-        units=MappingProxyType({unit.name: _unit(unit) for unit in raw.unitDefinitions}),
+        units=MappingProxyType({node.get("name", ""): _unit(node) for node in root.iterfind("UnitDefinitions/Unit")}),
         outputs=_dependencies(raw.outputs, aliases),
         derivatives=_dependencies(raw.derivatives, aliases),
-        initial_unknowns=_dependencies(raw.initialUnknowns, aliases),
-        event_indicators=int(raw.numberOfEventIndicators),
+        initial_unknowns=_dependencies(raw.initial_unknowns, aliases),
+        event_indicators=_event_indicators(raw, root),
         binaries=frozenset(node.get("name", "") for node in root.iter(_OSMP_BINARY)),
         experiment=_experiment(root.find("DefaultExperiment")),
-        log_categories=tuple(category.name for category in raw.logCategories if category.name),
+        log_categories=tuple(filter(None, (node.get("name") for node in root.iterfind("LogCategories/Category")))),
     )
 
 
-def _description_of_fmi1(raw: Any, root: etree._Element, variables: Mapping[str, Variable]) -> FmuDescription:
+def _event_indicators(raw: ModelVariables, root: etree._Element) -> int:
+    if raw.major >= 3:
+        return sum(prod(unknown.variable.shape) for unknown in raw.event_indicators)
+    return int(root.get("numberOfEventIndicators", "0"))
+
+
+def _description_of_fmi1(root: etree._Element, variables: Mapping[str, Variable]) -> FmuDescription:
+    nodes = {node.get("name"): node for node in root.iterfind("ModelVariables/*")}
+    own = {name: _of_fmi1(variable, nodes[name]) for name, variable in variables.items()}
     outputs = fmi1_dependencies(root.iterfind("ModelVariables/ScalarVariable"))
-    exchange = None if raw.modelExchange is None else Interface(root.get("modelIdentifier", ""), False, False, False)
+    identifier = root.get("modelIdentifier", "")
     return FmuDescription(
-        fmi_version=raw.fmiVersion,
-        model_name=raw.modelName or "",
-        token=raw.guid or "",
+        fmi_version=root.get("fmiVersion", ""),
+        model_name=root.get("modelName", ""),
+        token=root.get("guid", ""),
         co_simulation=_co_simulation_of_fmi1(root),
-        model_exchange=exchange,
+        model_exchange=Interface(identifier, False, False, False) if root.find("Implementation") is None else None,
         scheduled_execution=False,
-        variables=variables,
+        variables=MappingProxyType(own),
         units=fmi1_units(root),
         outputs=outputs,
         derivatives=MappingProxyType({}),
         # Without initialization mode, the dependencies at communication points count for the first one as well.
         initial_unknowns=outputs,
-        event_indicators=int(raw.numberOfEventIndicators),
+        event_indicators=int(root.get("numberOfEventIndicators", "0")),
         binaries=frozenset(node.get("name", "") for node in root.iter(_OSMP_BINARY)),
         experiment=_experiment(root.find("DefaultExperiment")),
     )
@@ -170,49 +170,50 @@ def _finite(text: str | None) -> float | None:
         return None
 
 
-def _unit(raw: Any) -> PhysicalUnit:
-    base = raw.baseUnit
+def _unit(node: etree._Element) -> PhysicalUnit:
+    name, base = node.get("name", ""), node.find("BaseUnit")
     if base is None:
-        return PhysicalUnit(raw.name, None)
-    exponents = Exponents(base.kg, base.m, base.s, base.A, base.K, base.mol, base.cd, base.rad)
+        return PhysicalUnit(name, None)
+    exponents = Exponents(*(int(base.get(symbol, "0")) for symbol in Exponents._fields))
     for symbol, exponent in zip(exponents._fields, exponents, strict=True):
         if not -_INT32 <= exponent < _INT32:
-            raise ValueError(f'unit "{raw.name}": {symbol}="{exponent}" is not an integer of 32 bits')
-    return PhysicalUnit(raw.name, exponents, base.factor, base.offset)
+            raise ValueError(f'unit "{name}": {symbol}="{exponent}" is not an integer of 32 bits')
+    return PhysicalUnit(name, exponents, float(base.get("factor", "1")), float(base.get("offset", "0")))
 
 
-def _interface(raw: Any, node: etree._Element | None, version: int) -> Interface | None:
-    if raw is None:
+def _interface(node: etree._Element | None, major: int) -> Interface | None:
+    """The interface; flags that FMI 3.0 names otherwise than 2.0 are looked up by the name of the version."""
+    if node is None:
         return None
+    state, plural = ("State", "s") if major >= 3 else ("state", "")
     return Interface(
-        model_identifier=raw.modelIdentifier or "",
-        saves_state=raw.canGetAndSetFMUstate,
-        serializes_state=raw.canSerializeFMUstate,
-        # FMI 3.0 renamed the flag in the plural, which FMPy does not copy.
-        directional_derivatives=raw.providesDirectionalDerivative or _flag(node, "providesDirectionalDerivatives"),
-        variable_step=getattr(raw, "canHandleVariableCommunicationStepSize", False),
-        input_derivatives=getattr(raw, "canInterpolateInputs", False),
-        output_derivative_order=getattr(raw, "maxOutputDerivativeOrder", 0),
-        intermediate_update=getattr(raw, "providesIntermediateUpdate", False),
-        once_per_process=raw.canBeInstantiatedOnlyOncePerProcess,
-        needs_tool=raw.needsExecutionTool,
-        event_mode=getattr(raw, "hasEventMode", False),
+        model_identifier=node.get("modelIdentifier", ""),
+        saves_state=_flag(node, f"canGetAndSetFMU{state}"),
+        serializes_state=_flag(node, f"canSerializeFMU{state}"),
+        directional_derivatives=_flag(node, f"providesDirectionalDerivative{plural}"),
+        variable_step=_flag(node, "canHandleVariableCommunicationStepSize"),
+        input_derivatives=_flag(node, "canInterpolateInputs"),
+        output_derivative_order=int(node.get("maxOutputDerivativeOrder", "0")),
+        intermediate_update=_flag(node, "providesIntermediateUpdate"),
+        once_per_process=_flag(node, "canBeInstantiatedOnlyOncePerProcess"),
+        needs_tool=_flag(node, "needsExecutionTool"),
+        event_mode=_flag(node, "hasEventMode"),
         # FMI 2.0 and 3.0 state the opposite, and the default is that it is needed in 2.0 only.
         needs_completed_step=_flag(node, "needsCompletedIntegratorStep")
-        or (version == 2 and not _flag(node, "completedIntegratorStepNotNeeded")),
+        or (major == 2 and not _flag(node, "completedIntegratorStepNotNeeded")),
         adjoint_derivatives=_flag(node, "providesAdjointDerivatives"),
         fixed_step=_positive(node, "fixedInternalStepSize"),
         line=source_line(node),
     )
 
 
-def _positive(node: etree._Element | None, attribute: str) -> float | None:
-    number = None if node is None else _finite(node.get(attribute))
+def _positive(node: etree._Element, attribute: str) -> float | None:
+    number = _finite(node.get(attribute))
     return number if number is not None and number > 0 else None
 
 
-def _flag(node: etree._Element | None, attribute: str) -> bool:
-    return node is not None and _is_true(node.get(attribute))
+def _flag(node: etree._Element, attribute: str) -> bool:
+    return _is_true(node.get(attribute))
 
 
 def _is_true(text: str | None) -> bool:
@@ -223,12 +224,12 @@ def _variable(raw: RawVariable) -> Variable:
     kind = _FMI3_TYPE.get(raw.type, raw.type)
     if kind not in _TYPES:
         raise ValueError(f'variable "{raw.name}": <{raw.type}> is not a type of FMI')
-    declared: Any = raw.declaredType
+    declared = raw.declared
     starts = () if raw.start is None and raw.starts is None else _starts(_start_texts(raw), kind)
     unit, nominal, minimum, maximum = _quantities(raw)
     return Variable(
         name=raw.name,
-        reference=raw.valueReference,
+        reference=raw.reference,
         type=kind,
         causality=_CAUSALITIES.get(raw.causality) or Causality(raw.causality),
         variability=_VARIABILITIES.get(raw.variability) or Variability(raw.variability),
@@ -239,13 +240,13 @@ def _variable(raw: RawVariable) -> Variable:
         minimum=-_INFINITY if minimum is None else float(minimum),
         maximum=_INFINITY if maximum is None else float(maximum),
         relative_quantity=_is_true(raw.typed.get("relativeQuantity"))
-        or bool(declared is not None and declared.relativeQuantity),
+        or (declared is not None and _is_true(declared.relative_quantity)),
         shape=(),
-        items=_items(declared) if declared is not None and declared.items else _NO_ITEMS,
+        items=_NO_ITEMS if declared is None else declared.items,
         description=raw.description or "",
-        derivative_of=None if raw.derivative is None else _name(raw.derivative),
+        derivative_of=None if raw.state is None else raw.state.name,
         intermediate_update=False,
-        line=raw.sourceline,
+        line=raw.line,
         starts=starts,
         declared_type=None if declared is None else declared.name,
         nominal_stated=nominal is not None,
@@ -256,8 +257,8 @@ def _variable_of_fmi3(raw: RawVariable) -> Variable:
     return _variable(raw)._replace(
         shape=raw.shape,
         intermediate_update=_is_true(raw.own.get("intermediateUpdate")),
-        clocks=tuple([clock.name for clock in raw.clocks]) if raw.clocks else (),
-        sizes=tuple([None if one.variable is None else one.variable.name for one in raw.dimensions]),
+        clocks=tuple([clock.name for clock in raw.clocks]),
+        sizes=raw.sizes,
         clock=tuple((str(name), str(value)) for name, value in raw.own.items()) if raw.type == "Clock" else (),
         mime_type=raw.own.get("mimeType"),
     )
@@ -269,29 +270,16 @@ _NO_ITEMS: Mapping[str, int] = MappingProxyType({})
 _TRUE = ("true", "1")
 
 
-def _items(declared: Any) -> Mapping[str, int]:
-    items = {item.name: int(item.value) for item in declared.items}
-    for name, value in items.items():
-        if not -_INT64 <= value < _INT64:
-            raise ValueError(f'enumeration "{declared.name}": {name}="{value}" is not an integer of 64 bits')
-    return MappingProxyType(items)
-
-
-def _name(derivative: Any) -> str | None:
-    # FMI 1.0 has no such reference; those of FMI 2 and 3 are resolved to the variable.
-    return None if isinstance(derivative, str) else str(derivative.name)
-
-
 def _quantities(raw: RawVariable) -> tuple[str | None, str | None, str | None, str | None]:
     """Unit, nominal, min and max as written, of the variable or else of its declared type."""
-    own, declared = raw.typed.get, raw.declaredType
+    own, declared = raw.typed.get, raw.declared
     if declared is None:
         return own("unit"), own("nominal"), own("min"), own("max")
     return (
         own("unit", declared.unit),
         own("nominal", declared.nominal),
-        own("min", declared.min),
-        own("max", declared.max),
+        own("min", declared.minimum),
+        own("max", declared.maximum),
     )
 
 
@@ -322,20 +310,20 @@ def _starts(texts: Sequence[str], kind: str) -> tuple[Value, ...]:
 Aliases: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
-def _aliases(variables: Iterable[Any]) -> Aliases:
+def _aliases(variables: Iterable[RawVariable]) -> Aliases:
     """Variable → its name and those of its FMI 3.0 aliases, which share its entries in the model structure.
 
     Variables without aliases are left out.
     """
     names: dict[str, tuple[str, ...]] = {}
     for variable in variables:
-        if variable.alias:
-            base = variable.alias.name
+        if variable.alias_of is not None:
+            base = variable.alias_of.name
             names[base] = (*names.get(base, (base,)), variable.name)
     return names
 
 
-def _dependencies(unknowns: Iterable[Any], aliases: Aliases) -> Dependencies:
+def _dependencies(unknowns: Iterable[Unknown], aliases: Aliases) -> Dependencies:
     declared: dict[str, frozenset[str] | None] = {}
     sets: dict[int, frozenset[str]] = {}  # many unknowns share one list of dependencies
     for unknown in unknowns:
@@ -412,22 +400,6 @@ def _fmi1_flag(flags: Mapping[str, str], name: str) -> bool:
     return flags.get(name, "").strip() in ("true", "1")
 
 
-_SCHEMAS = {
-    "1": "fmi1/fmiModelDescription.xsd",
-    "2": "fmi2/fmi2ModelDescription.xsd",
-    "3": "fmi3/fmi3ModelDescription.xsd",
-}
-_LINE = re.compile(r" \(line (\d+)\)")
-# FMPy's parser of structured names takes milliseconds for each of them. Here are the same names as a regular
-# expression (FMI 2.0.4 §2.2.9, FMI 3.0 §2.4.7.5); like FMPy it takes a quotation mark, a backslash and white space in
-# a quoted identifier as they are, which the standard has as escapes only.
-_QUOTED = r"""'(?:[\w!#$%&()*+,\-./:;<>=?@\[\]^{}|~ "\\\t\n\f\r]|\\')+'"""
-_INDICES = r"\[\d+(?:,\d+)*\]"
-_PART = rf"(?:[A-Za-z_]\w*|{_QUOTED})(?:{_INDICES})?"
-_IDENTIFIER = rf"{_PART}(?:\.{_PART})*"
-_STRUCTURED_NAME = re.compile(rf"{_IDENTIFIER}|der\({_IDENTIFIER}(?:,\d+)?\)", re.ASCII)
-
-
 def read_and_check(path: Path) -> FmuDescription:
     """`read_description` that reads the file once, for later `description_problems` as well."""
     description_problems(path)
@@ -447,88 +419,32 @@ def description_problems(path: Path) -> tuple[DescriptionProblem, ...]:
     """
     try:
         return _problems(model_description(path))
-    # FMPy raises plain `Exception` and whatever Python raises.
-    except Exception as error:
+    except UNREADABLE as error:
         raise UnreadableFmu(path, unreadable_reason(error)) from error
 
 
 @CachedByContent
 def _problems(content: bytes) -> tuple[DescriptionProblem, ...]:
-    # Imported here for the reason that `read_description` has.
-    from fmpy.validation import validate_model_description
-
     root = parse_model_description(content)
     told, left = read_safely(root, _schema(root.get("fmiVersion", "")[:1]))
     if left:
         return tuple(sorted((*told, *left)))
-    raw = read_model_description(root)
+    raw = read_model_variables(root)
     description = frozen_description(raw, root)
     description_from_xml.remember(content, description)
-    flat = raw.variableNamingConvention == "flat"
-    names = tuple(_illegal_names(raw))
-    stated = [variable for variable in raw.modelVariables if not variable.alias]
-    aliases = len(stated) < len(raw.modelVariables)
-    found = validate_model_description(raw, validate_variable_names=flat, validate_model_structure=not aliases)
-    if aliases:
-        # FMPy demands that aliases of outputs, too, are initial unknowns; FMI 3.0 §2.4.8 lists variables, not names.
-        raw.modelVariables = stated
-        structural = validate_model_description(raw, validate_model_structure=True)
-        known = set(found)
-        found += [message for message in structural if message not in known]
-    more = _dependency_problems(root) if root.get("fmiVersion") == "1.0" else ()
-    return (*told, *of_starts(description), *names, *map(_problem, found), *more)
+    return (*told, *of_starts(description), *inconsistencies(raw, root))
 
 
-def is_structured(name: str) -> bool:
-    """Whether a variable name obeys the naming convention "structured"."""
-    return _STRUCTURED_NAME.fullmatch(name) is not None
-
-
-def _illegal_names(raw: Any) -> Iterator[DescriptionProblem]:
-    """Names that violate the naming convention "structured", with FMPy's messages."""
-    for variable in raw.modelVariables if raw.variableNamingConvention != "flat" else ():
-        if not is_structured(variable.name):
-            message = f'"{variable.name}" is not a legal variable name for naming convention "structured".'
-            yield DescriptionProblem(variable.sourceline, message)
-
-
-def _dependency_problems(root: etree._Element) -> Iterator[DescriptionProblem]:
-    """FMI 1.0: problems of direct dependencies, which FMPy does not read."""
-    variables = {node.get("name", ""): node for node in root.iterfind("ModelVariables/*")}
-    for name, node in variables.items():
-        stated = node.find("DirectDependency")
-        if stated is not None and node.get("causality") != "output":
-            yield DescriptionProblem(
-                source_line(stated), f'Variable "{name}" has a DirectDependency, but is not an output.'
-            )
-        for one in () if stated is None else stated.iterfind("Name"):
-            known = variables.get((one.text or "").strip())
-            if known is None or known.get("causality") != "input":
-                message = f'The DirectDependency of variable "{name}" names "{one.text}", which is not an input.'
-                yield DescriptionProblem(source_line(one), message)
+_SCHEMAS = {
+    "1": "fmi1/fmiModelDescription.xsd",
+    "2": "fmi2/fmi2ModelDescription.xsd",
+    "3": "fmi3/fmi3ModelDescription.xsd",
+}
 
 
 @cache
 def _schema(major: str) -> etree.XMLSchema:
-    import fmpy
-
-    return etree.XMLSchema(etree.parse(Path(fmpy.__file__).parent / "schema" / _SCHEMAS[major]))
-
-
-def _problem(message: str) -> DescriptionProblem:
-    place = _LINE.search(message)
-    return DescriptionProblem(int(place[1]) if place else 0, _only_differences(_LINE.sub("", message)))
-
-
-_TWO_SETS = re.compile(r"(?s)(ModelStructure/\w+) does not contain .*? Expected \{(.*)\} but was \{(.*)\}\.")
-
-
-def _only_differences(message: str) -> str:
-    """In the place of two sets of names, which may be thousands, what one of them has alone."""
-    sets = _TWO_SETS.fullmatch(message)
-    if sets is None:
-        return message
-    expected, found = (set(filter(None, names.split(", "))) for names in sets.group(2, 3))
-    missing, surplus = sorted(expected - found), sorted(found - expected)
-    told = [f"lacks {abbreviated(missing)}"] * bool(missing) + [f"must not list {abbreviated(surplus)}"] * bool(surplus)
-    return f"{sets[1]} {' and '.join(told)}" if told else message
+    """The schema of an FMI version, as FMPy has it; importing FMPy takes longer than all other reading."""
+    package = find_spec("fmpy")
+    assert package is not None and package.origin is not None
+    return etree.XMLSchema(etree.parse(Path(package.origin).parent / "schema" / _SCHEMAS[major]))

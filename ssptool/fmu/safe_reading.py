@@ -249,6 +249,10 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """Variabilities of each causality (FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.5)."""
 
 
+def allowed_variabilities(causality: str) -> tuple[str, ...]:
+    return _ALLOWED.get(causality, ())
+
+
 def _of_roles(root: etree._Element) -> Iterator[DescriptionProblem]:
     """Combinations of causality and variability that FMI does not have."""
     if root.get("fmiVersion") == "1.0":

@@ -61,7 +61,7 @@ class Pair(NamedTuple):
 def readable_fmu(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The FMU of a component is a readable archive with a model description.
 
-    Fix: export or copy the FMU again; `fmpy validate` says more.
+    Fix: export or copy the FMU again.
     """
     reference = structure.reference(component, component.source or "")
     if is_fmu(component) and reference.reach is Reach.INSIDE:
@@ -431,7 +431,7 @@ MOST_SHOWN = 20
 """Problems of one FMU; the rest are counted."""
 
 
-@FMUS.rule("FMU-101", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.2, FMI 3.0 §2.4; checked by FMPy")
+@FMUS.rule("FMU-101", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.2, FMI 3.0 §2.4")
 def valid_descriptions(structure: Structure) -> Iterator[Finding]:
     """The model description of an FMU satisfies its schema, and FMI's rules on variables and structure.
 

@@ -18,6 +18,7 @@ from ssptool.engine.kernel.interface import FUNCTIONS
 from ssptool.fmu.binary import UnloadableBinary, UnsupportedFmu, load
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.fmu.instance import FmiError
+from ssptool.fmu.model_description_xml import _own_platform, library_entry, this_platform
 from ssptool.fmu.processes import AVAILABLE
 from ssptool.fmu.read_description import read_description
 from tests.fmu.building import PLATFORM, build_shared
@@ -390,11 +391,19 @@ def test_the_only_library_is_used_whatever_its_name_is(tmp_path, fmu, version):
         load(renamed, read_description(renamed))
 
 
+@pytest.mark.parametrize("major", [1, 2, 3])
+def test_this_platform_has_the_name_that_fmpy_knows(major):
+    assert this_platform(major) == PLATFORM[major]
+    assert library_entry(major, "m") == f"binaries/{PLATFORM[major]}/m{fmpy.sharedLibraryExtension}"
+
+
 @pytest.fixture
 def other_machine(monkeypatch):
     """Another machine than x86, which FMI 2.0 has no name for."""
-    monkeypatch.setattr(fmpy, "architecture", "vax")
-    monkeypatch.setattr(fmpy, "platform_tuple", "vax-linux")
+    monkeypatch.setattr(platform, "machine", lambda: "vax")
+    _own_platform.cache_clear()
+    yield
+    _own_platform.cache_clear()
 
 
 @pytest.mark.parametrize("folder", ["vax-linux", fmpy.platform])

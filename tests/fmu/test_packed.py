@@ -19,7 +19,7 @@ def test_names_and_description_are_found_without_opening_it_again(tmp_path, monk
     path = tmp_path / "m.fmu"
     write(path, b"<a/>", "binaries/x/y.so")
     first = zip_contents(path)
-    monkeypatch.setattr("ssptool.fmu.model_description_xml.ZipFile", None)
+    monkeypatch.setattr("ssptool.fmu.model_description_xml.ForeignZip", None)
     assert zip_contents(path) is first
     assert first.names == {"modelDescription.xml", "binaries/x/y.so"}
     assert first.description == b"<a/>"
