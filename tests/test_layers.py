@@ -134,6 +134,13 @@ def test_understanding_a_system_loads_neither_pictures_nor_numerics_of_the_engin
     assert not (pictures | {"scipy", "networkx", "ssptool.engine.kernel"}) & set(loaded)
 
 
+def test_a_check_of_a_system_without_cycles_loads_no_large_library():
+    system = Path(__file__).parent.parent / "systems/flyball_governor"
+    code = f"import sys, ssptool; ssptool.validate({str(system)!r}); print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"networkx", "numpy", "fmpy", "scipy", "ssptool.engine"} & set(loaded)
+
+
 def test_a_run_loads_neither_what_edits_nor_what_draws_nor_what_studies():
     """From nothing to the first step a command takes a few tenths of a second, most of them for loading modules."""
     code = "import sys, ssptool; ssptool.simulate, ssptool.Simulation; print(*sorted(sys.modules))"
