@@ -160,7 +160,7 @@ class Failure:
     ----------
     time : [s]
         The communication point at which it happened, or from which the failing step started; of a value that is not
-        finite the time at which it is that.
+        finite the time at which it is that, of a component that ends the simulation that end.
     component, function
         Full name of the component and FMI function, if it happened in one place.
     messages
@@ -205,7 +205,7 @@ def wish_to_end(name: str, t: float, reached: float | None = None) -> Failure:
         Ending.TERMINATED,
         f"component {name} ended the simulation at t = {at:.12g} s",
         "see its messages (--fmu-log FILE), and check its parameters and inputs",
-        t,
+        at,
         name,
     )
 

@@ -17,7 +17,7 @@ import ssptool
 from ssptool.engine.failure import Unsupported
 from tests.engine.event_mode.systems import write_system
 from tests.engine.event_mode.test_clocks import bounces, sampled_loop
-from tests.engine.small.test_endings import ASKS
+from tests.engine.small.test_endings import ASKS, STAIRS, stair
 from tests.engine.small.test_endings import system as asking_to_end
 from tests.exporting.fmus import SYSTEMS, Messages, exported, initialize, instance, set_up
 from tests.exporting.test_event_mode import CHAIN, LOOP, get
@@ -517,3 +517,17 @@ def test_a_run_of_an_exported_system_ends_where_a_component_of_it_wants_to(endin
     folder = write_system(tmp_path / "outside", ending.parent, {"N": ending.stem})
     result = ssptool.simulate(folder, step_size=0.1, stop_time=1.0)
     assert (result.ok, result.status, result.last_time) == (True, "ended by a component", pytest.approx(0.6))
+
+
+@pytest.mark.parametrize(("version", "interface"), STAIRS)
+@pytest.mark.parametrize("step", [0.2, 0.7])
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_importers_get_the_values_after_the_last_event(tmp_path, version, interface, step, fmi):
+    """A counts to 10 until t = 9 s, where it ends the simulation."""
+    folder = write_system(tmp_path / "system", stair(tmp_path, version, interface).parent, {"A": "Stair"})
+    fmu = exported(folder, tmp_path, fmi=fmi, step_size=step, stop_time=12.0)
+    outside = write_system(tmp_path / "outside", fmu.parent, {"N": fmu.stem})
+    result = ssptool.simulate(outside, step_size=step, stop_time=12.0)
+    assert (result.ok, result.status) == (True, "ended by a component")
+    last = [result.trace[f"N.A.{name}"][-1] for name in ("counter", "twice")]
+    assert (result.last_time, *last) == (9.0, 10, 20)

@@ -5,6 +5,7 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from math import isnan
 from typing import Any
 
 from ssptool.engine.assembly.applied_stimuli import AppliedStimuli
@@ -197,7 +198,8 @@ class Assembly:
             return lost
         instance = self.instances[outcome.instance]
         if _asks_to_end(outcome, instance):
-            return wish_to_end(instance.name, time, instance.last_successful_time())
+            of_fmi3 = self.kernel.ended(outcome.instance)
+            return wish_to_end(instance.name, time, instance.last_successful_time() if isnan(of_fmi3) else of_fmi3)
         returned = self._returned(instance, outcome.function, outcome.fmi_status)
         answer, advice = _CONTRADICTIONS.get(outcome.function, (returned, ""))
         messages = instance.log.latest()

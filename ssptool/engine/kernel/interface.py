@@ -344,6 +344,10 @@ class Kernel(Protocol):
     def limit_inputs(self, instance: int, order: int) -> None:
         """Limit the inputs of an instance to polynomials of this order from now on, as after a refusal."""
 
+    def ended(self, instance: int) -> float:
+        """Time [s] at which an instance of FMI 3.0 has asked to end the simulation in its last step; else nan."""
+        ...
+
     def run(
         self,
         program: Sequence[Instruction],
@@ -354,7 +358,7 @@ class Kernel(Protocol):
     ) -> Outcome:
         """Repeat `program` len(rows) times.
 
-        Macro step k goes from start + (first + k)·h to start + (first + k + 1)·h.
+        Macro step k goes from start + (first + k)·h to start + (first + k + 1)·h, as decimal numbers: see `time_grid`.
 
         `rows` (steps, 1 + recorded) is filled row by row by RECORD, which writes the time reached, then the
         slots. INTERPOLATE and ADVANCE see the start of the step and h, ACCEPT the time reached.

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.failure import Ending, Failure, IntegrationStopped
+from ssptool.engine.failure import Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import LONG_AGO, Code, Floats, Instruction, Kernel, Op, Outcome
 from ssptool.engine.masters.protocols import (
     NONE_UNCONVERGED,
@@ -28,6 +28,7 @@ from ssptool.engine.masters.protocols import (
     nothing_known,
 )
 from ssptool.engine.recording.iteration_log import IterationLog
+from ssptool.engine.time_grid import grid_time
 from ssptool.fmu.instance import FmiError
 
 CLOSE = 1e-9
@@ -214,7 +215,7 @@ class CoupledSystem:
 
     def time(self, point: int) -> float:
         """Communication point number `point` [s]; the same arithmetic as the kernel's."""
-        return self.start + float(point) * self.step
+        return grid_time(self.start, self.step, point)
 
     def passed(self, t: float) -> int:
         """Number of the last communication point that is not after t [s], but for rounding."""
@@ -305,27 +306,6 @@ class CoupledSystem:
         outcome = self.kernel.record(time, row)
         if not outcome.ok:
             self.unobserved.append(self.explain(outcome, time))
-
-    def record_failed(self, failure: Failure, since: float, row: Floats, ode: Kernel | None) -> str:
-        """The last row (1 + recorded,) of a run that ended since a value is not finite, with that value; and a remark
-        on it. There is neither if the value is in no slot, as a derivative, or has been taken back.
-
-        `since` [s] is the time of the row before, `ode` the kernel of components of model exchange beside others.
-        """
-        if failure.ending is not Ending.NONFINITE or failure.time < since:
-            return ""
-        values, reals = self.kernel.values, slice(None) if self.reals is None else self.reals
-        if ode is not None:
-            values[reals] = np.where(np.isfinite(ode.values[reals]), values[reals], ode.values[reals])
-        if np.isfinite(values[reals]).all():
-            return ""
-        self.kernel.exchange(self.everything.group)
-        if not self.kernel.record(failure.time, row).ok:
-            return ""
-        return (
-            f"the last row, at t = {failure.time:.12g} s, contains the value that is not finite; "
-            "components that had not reached this time keep the values of the row before"
-        )
 
 
 class StepBatch(NamedTuple):

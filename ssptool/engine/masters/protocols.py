@@ -152,6 +152,12 @@ class SteppedOde(Ode, Protocol):
         """Remarks on the rows of events."""
         ...
 
+    def show_end(self, t: float) -> None:
+        """Make its outputs consistent at t [s], where one of its components has ended the simulation, and visible to
+        all. May raise `Stopped`, `FmiError`.
+        """
+        ...
+
     @property
     def takes_event_signals(self) -> bool:
         """True if components of co-simulation feed inputs of the ODE that are set at events only."""

@@ -25,6 +25,7 @@ from ssptool.engine.ode.kernel_integration import KernelIntegration
 from ssptool.engine.ode.system import OdeInputPolynomials, SavedFmuStates, saves_state
 from ssptool.engine.planning.interval import Interval
 from ssptool.engine.planning.plan import Plan
+from ssptool.engine.time_grid import grid_time
 from ssptool.fmu.instance import FmiError
 
 AnyIntegration = Integration | KernelIntegration
@@ -227,6 +228,11 @@ class OdeComponent:
     def remarks(self) -> Iterator[str]:
         return self._event_rows.remarks()
 
+    def show_end(self, t: float) -> None:
+        """Make outputs consistent at t [s], where a component has ended the simulation, and visible outside."""
+        self._system.settle(t)
+        self._exchange.write_everything()
+
     def _take_row(self, until: float) -> Floats | None:
         return self._events.popleft().row if self._events and self._events[0].end <= until else None
 
@@ -363,6 +369,7 @@ class OdeAlone:
         self._point = 1  # the next communication point
         self._at_point = True  # the last row that was made is that of a communication point
         self._reached = interval.start  # by rows that were handed out
+        self._last = np.full(integration.system.width, interval.start)  # of these
         self._failure: Failure | None = None
 
     def begin(self) -> None:
@@ -375,13 +382,13 @@ class OdeAlone:
         except FmiError as error:
             self._failure = self.integration.system.refused(error, start).failure
         else:
-            self.integration.system.row(start)  # the first point of the history
+            self._last = self.integration.system.row(start)  # the first point of the history
 
     def run(self, _first: int, rows: Floats) -> StepBatch:
         waiting, filled = self.integration.rows, 0
         points = np.zeros(len(rows), dtype=bool)
         while filled < len(rows) and self._produce():
-            rows[filled] = waiting.popleft()
+            rows[filled] = self._last = waiting.popleft()
             points[filled] = self._at_point and not waiting
             self._reached = float(rows[filled, 0])
             filled += 1
@@ -423,7 +430,7 @@ class OdeAlone:
 
     def _next_end(self) -> tuple[float, bool]:
         """The next communication point [s], or the limit if that comes before; and whether it does."""
-        point = min(self._interval.start + float(self._point) * self._interval.step, self._interval.stop)
+        point = min(grid_time(self._interval.start, self._interval.step, self._point), self._interval.stop)
         limited = self.limit < point - CLOSE * self._interval.step
         return (self.limit if limited else point), limited
 
@@ -431,13 +438,19 @@ class OdeAlone:
         """Nothing: `intervene` restarts the integrator."""
 
     def _end_there(self) -> None:
-        """A row where a component has ended the simulation, which need be no communication point."""
+        """A row where a component has ended the simulation, after its last event, which need be at no point."""
         integration, failure = self.integration, self._failure
-        if failure is None or failure.ending is not Ending.TERMINATED or integration.rows:
+        if failure is None or failure.ending is not Ending.TERMINATED or failure.time > self._interval.stop:
             return
-        if self._reached < failure.time <= self._interval.stop:
-            with contextlib.suppress(IntegrationStopped, FmiError):  # the end itself is well without it
-                integration.rows.append(integration.system.row(failure.time))
+        if integration.rows:
+            self._last = integration.rows[-1]
+        since, t = float(self._last[0]), failure.time
+        t = since if abs(t - since) <= CLOSE * self._interval.step else t
+        with contextlib.suppress(IntegrationStopped, FmiError):  # the end itself is well without it
+            integration.system.settle(failure.time)
+            row = integration.system.row(t)
+            if t >= since and row.tobytes() != self._last.tobytes():
+                integration.rows.append(row)
 
     def intervene(self, action: Callable[[], None]) -> Failure | None:
         """Let something be done to the components, at the communication point that was reached."""

@@ -12,7 +12,7 @@ from ssptool.engine.assembly.ode_instance import KernelOdeInstance
 from ssptool.engine.failure import Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.protocols import SavedState, Updated
-from ssptool.engine.ode.component import Tally, exchange_calls
+from ssptool.engine.ode.component import OdeExchange, Tally, exchange_calls
 from ssptool.engine.ode.event_rows import (
     EventRow,
     EventRows,
@@ -37,7 +37,8 @@ class KernelOdeComponent:
         self._integration, self._system = integration, integration.system
         self._events = integration.system.events
         self._core: NativeOdeComponent = instance.core
-        self._core.attach(integration.core, exchange_calls(assembly.plan))
+        self._exchange, self._outside = exchange_calls(assembly.plan), assembly.kernel
+        self._core.attach(integration.core, self._exchange)
         instance.explanation = self._explanation
         self._event_rows = EventRows(assembly.plan)
         self._tally = Tally(integration)
@@ -54,6 +55,11 @@ class KernelOdeComponent:
 
     def remarks(self) -> Iterator[str]:
         return self._event_rows.remarks()
+
+    def show_end(self, t: float) -> None:
+        """Make outputs consistent at t [s], where a component has ended the simulation, and visible outside."""
+        self._system.settle(t)
+        OdeExchange(self._exchange, self._system.kernel, self._outside).write_everything()
 
     def _take_row(self, until: float) -> Floats | None:
         found = self._core.take_row(until)

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from ssptool.engine.time_grid import exactly
 from ssptool.errors import WrongValue
 from ssptool.fmu.description import InterfaceType
 from ssptool.network.network import FlatComponent, Network
@@ -82,11 +83,6 @@ def _fixed_step(component: FlatComponent) -> FixedStep | None:
     # In event mode, a step may end early, between substeps.
     divides = stated is not None and not (interface.variable_step and interface.event_mode)
     return FixedStep(component.name, exactly(size), exactly(step), place, internal is not None, divides)
-
-
-def exactly(size: float) -> Fraction:
-    """A number as it is written in decimal."""
-    return Fraction(repr(float(size)))
 
 
 def whole_number(ratio: Fraction) -> int | None:

@@ -11,7 +11,6 @@ from ssptool.engine.planning.fixed_steps import (
     FixedStep,
     common_step,
     divided,
-    exactly,
     finer,
     fitted,
     fixed_steps,
@@ -20,6 +19,7 @@ from ssptool.engine.planning.fixed_steps import (
     whole_number,
 )
 from ssptool.engine.settings import ASKED, Choice, Settings
+from ssptool.engine.time_grid import exactly, grid_time
 from ssptool.errors import WrongValue
 from ssptool.fmu.description import InterfaceType
 from ssptool.network.network import FlatComponent, Network
@@ -89,7 +89,11 @@ class Interval(NamedTuple):
 
     @property
     def stop(self) -> float:
-        return self.start + self.steps * self.step if self.end is None else self.end
+        return self.time(self.steps) if self.end is None else self.end
+
+    def time(self, point: int) -> float:
+        """The time [s] of this point of the grid."""
+        return grid_time(self.start, self.step, point)
 
 
 class Stretch(NamedTuple):
@@ -225,7 +229,7 @@ def _in_fixed_steps(
     common = common_step(fixed, settings.substeps)
     count, steps = fitted(exactly(start), exactly(stop), common, exactly(wish.value), asked is not None, fixed)
     step = float(count * common)
-    if start + steps * step != stop:
+    if grid_time(start, step, steps) != stop:
         step = (stop - start) / steps if steps else step
     return Interval(start, step, steps), f"{wish.by}{_fitted(wish.value, step, common, fixed)}", wish.place
 
@@ -320,5 +324,5 @@ def _of_size(step: float, start: float, stop: float, why: str, rigid: Sequence[s
         )
     if not whole:  # so that halves of the step are halves
         return Interval(start, length, 1), f"{why}; the only step is {length:.6g} s"
-    last = stop - (start + whole * step)
+    last = stop - grid_time(start, step, whole)
     return Interval(start, step, whole + 1, stop), f"{why}; the last step is {last:.6g} s"

@@ -424,7 +424,7 @@ def _steps(plan: Plan) -> str:
     interval = plan.interval
     if interval.end is None:
         return f"{interval.steps} macro steps of {interval.step:g} s{cut}"
-    last = interval.stop - (interval.start + (interval.steps - 1) * interval.step)
+    last = interval.stop - interval.time(interval.steps - 1)
     return f"{interval.steps - 1} macro steps of {interval.step:g} s{cut}, and one of {last:.6g} s"
 
 

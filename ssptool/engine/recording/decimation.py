@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.recording.writer import rows_at_once
+from ssptool.engine.time_grid import grid_time, grid_times
 from ssptool.engine.trace import Floats
 from ssptool.errors import WrongUsage, WrongValue
 
@@ -110,7 +111,7 @@ class Grid:
         end = int(np.ceil((known[last, 0] - self._start) / self._step - self.TOLERANCE))
         while self._next < end:
             count = rows_at_once(end - self._next, known.shape[1])
-            wanted: Floats = self._start + np.arange(self._next, self._next + count, dtype=np.float64) * self._step
+            wanted = grid_times(self._start, self._step, range(self._next, self._next + count))
             self._next += count
             yield self._between(known, points, wanted)
         self._before = waiting
@@ -123,7 +124,7 @@ class Grid:
         return found
 
     def rest(self) -> Floats:
-        last, point = self._before[-1:], self._start + self._next * self._step
+        last, point = self._before[-1:], grid_time(self._start, self._step, self._next)
         if len(last) and abs(point - last[0, 0]) <= self.TOLERANCE * self._step:
             last[0, 0] = point
         return last

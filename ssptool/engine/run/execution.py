@@ -20,6 +20,7 @@ from ssptool.engine.masters.protocols import NONE_UNCONVERGED, Unconverged
 from ssptool.engine.planning.plan import Feedthrough, Plan
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import InitializationReport, initialize
+from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.loops import LoopWork
 from ssptool.engine.run.make_plan import with_feedthrough
 from ssptool.engine.trace import NO_ENTRIES, NUMBERED, NewEntries
@@ -213,11 +214,13 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         before = evaluation.scheduled()
         spent = watch.seconds() if watch and watch.measured else {}
         contents = _Contents(system.kernel, job.plan)
-        failure, reached = _step(job, system, rows, counts, contents)
+        failure, last = _step(job, system, rows, counts, contents)
         if failure is not None:
-            remark = system.record_failed(failure, reached, rows.space(1)[0], assembly.ode_kernel)
-            if remark:
+            row, remark = last_row(assembly, system, failure, last)
+            if row is not None:
+                rows.space(1)[0] = row
                 rows.commit(1, contents.new_entries())
+            if remark:
                 assembly.remark(remark)
         if watch and watch.measured:
             since = {name: seconds - spent[name] for name, seconds in watch.seconds().items()}
@@ -265,12 +268,12 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
 
 def _step(
     job: Job, system: CoupledSystem, rows: Rows, counts: Counts, contents: "_Contents"
-) -> tuple[Failure | None, float]:
-    """Do all macro steps, or as many as possible; returns the time of the last row [s]."""
+) -> tuple[Failure | None, Floats]:
+    """Do all macro steps, or as many as possible; returns the last row (1 + recorded,)."""
     plan, failure = job.plan, None
     began = perf_counter()
     pace = None if job.realtime is None else Pace(job.realtime, system.start)
-    _first_row(system, rows, contents)
+    last = _first_row(system, rows, contents)
     chunk = FIRST_CHUNK if pace is None else pace.chunk(plan.interval.step)
     steps, free = plan.interval.steps, plan.master.chooses_steps or bool(job.met)
     stepper = start_limited(plan.master, system) if job.met else plan.master.start(system)
@@ -287,7 +290,9 @@ def _step(
         counts.events += batch.events
         counts.evaluations += batch.evaluations
         finished = batch.finished if free else counts.steps >= steps
-        reached = float(space[batch.steps - 1, 0]) if batch.steps else reached
+        if batch.steps:
+            last = space[batch.steps - 1].copy()
+            reached = float(last[0])
         rows.commit(batch.steps, contents.new_entries(_between(batch)))
         if pace is None:
             chunk = _next_chunk(len(space), perf_counter() - chunk_began)
@@ -295,7 +300,7 @@ def _step(
             pace.keep(reached)
             counts.latest, counts.waited = pace.latest, pace.waited
     counts.seconds = perf_counter() - began
-    return failure, reached
+    return failure, last
 
 
 def _next_met(job: Job, t: float) -> float:
@@ -349,10 +354,12 @@ class _Contents:
         return tuple(forgotten)
 
 
-def _first_row(system: CoupledSystem, rows: Rows, contents: _Contents) -> None:
+def _first_row(system: CoupledSystem, rows: Rows, contents: _Contents) -> Floats:
     first = rows.space(1)
     system.record(system.start, first[0])
+    row: Floats = first[0].copy()
     rows.commit(1, contents.new_entries())
+    return row
 
 
 def _next_chunk(steps: int, seconds: float) -> int:

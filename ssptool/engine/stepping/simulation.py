@@ -23,6 +23,7 @@ from ssptool.engine.masters.master import CoupledSystem, LimitedStepper, Savable
 from ssptool.engine.planning.plan import Feedthrough, Plan
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import InitializationReport, initialize
+from ssptool.engine.run.last_row import last_row
 from ssptool.engine.run.loops import RunningLoop
 from ssptool.engine.run.make_plan import with_feedthrough
 from ssptool.engine.run.manifest import Override, OverrideKind, overrides
@@ -329,16 +330,8 @@ class SteppedRun:
         batch = self._next_rows(count)
         while batch.waiting:
             batch = self._next_rows(1)
-        if batch.failure is not None and batch.failure.ending is Ending.TERMINATED:
-            self._terminated = True
-            self._assembly.remark(batch.failure.message)
-        elif batch.failure is not None:
-            self._failure = batch.failure
-            last = np.empty((1, len(self._rows.last)))
-            if remark := self._system.record_failed(batch.failure, self.time, last[0], self._assembly.ode_kernel):
-                self._rows.add(last, np.array([False]))
-                self._assembly.remark(remark)
-            raise RunError(batch.failure)
+        if batch.failure is not None:
+            self._end(batch.failure)
         self._check_observed()
         done = self._rows.count - before
         if done and (self._rows.at_point or self._terminated):
@@ -347,6 +340,19 @@ class SteppedRun:
         if self.plan.master.chooses_steps:
             return int(self._rows.at_point and self.time > point)
         return max(done, 1)
+
+    def _end(self, failure: Failure) -> None:
+        """Record the last row. Raises `RunError` unless a component has ended the simulation."""
+        row, remark = last_row(self._assembly, self._system, failure, self._rows.last)
+        if row is not None:
+            self._rows.add(row[np.newaxis], np.array([False]))
+        if remark:
+            self._assembly.remark(remark)
+        if failure.ending is not Ending.TERMINATED:
+            self._failure = failure
+            raise RunError(failure)
+        self._terminated = True
+        self._assembly.remark(failure.message)
 
     def _next_rows(self, count: int) -> StepBatch:
         rows = np.empty((count, len(self._rows.last)))

@@ -16,7 +16,6 @@ from ssptool.engine.planning.events import CLOCK
 from ssptool.engine.planning.fixed_steps import (
     bound_to_steps,
     common_step,
-    exactly,
     fixed_steps,
     of_one_size,
     whole_number,
@@ -24,6 +23,7 @@ from ssptool.engine.planning.fixed_steps import (
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.patterns import near_names
 from ssptool.engine.run.selection import Inside
+from ssptool.engine.time_grid import exactly
 from ssptool.engine.trace import REAL_TYPES
 from ssptool.errors import WrongUsage, WrongValue, abbreviated
 from ssptool.fmu.description import Causality, Value, Variability

@@ -40,6 +40,7 @@ void System::explained(const std::function<void()>& act) const {
   try {
     act();
   } catch (const IntegrationStopped& stopped) {
+    if (stopped.ending == Ending::terminated && phase_ == Phase::stepping) throw;
     throw Refused(stopped.recoverable ? Status::discard : Status::error,
                   stopped.what() + (" at t = " + seconds(stopped.t)) + "; " + stopped.advice);
   } catch (const CallRefused& refused) {

@@ -18,10 +18,11 @@ struct CommunicationStep {
 // The times start + k · step [s].
 struct TimeGrid {
   double start, step;
+  DecimalTimes times;
 
   // Times that differ by no more are one [s].
   [[nodiscard]] double moment() const noexcept { return 1e-9 * step; }
-  [[nodiscard]] double time_of(std::int64_t point) const noexcept { return start + static_cast<double>(point) * step; }
+  [[nodiscard]] double time_of(std::int64_t point) const noexcept { return times.time(point); }
   // The last point that is not after t, but for rounding.
   [[nodiscard]] std::int64_t passed(double t) const noexcept;
   // The point that is t but for rounding, or t.

@@ -47,6 +47,8 @@ constexpr std::array life_cycle{"InstantiateSlave",
                                 "Reset",
                                 "SetDebugLogging",
                                 "DoStep",
+                                "GetBooleanStatus",
+                                "GetRealStatus",
                                 "SetRealInputDerivatives",
                                 "GetFMUstate",
                                 "SetFMUstate",
@@ -168,6 +170,17 @@ class Fmi2Part final : public Part {
     call("fmi2EnterInitializationMode");
   }
   void exit_initialization() override { call("fmi2ExitInitializationMode"); }
+  std::optional<double> end_of_discarded(double t) override {
+    constexpr int last_successful_time = 2, terminated = 3;  // of fmi2StatusKind
+    int ends = 0;
+    double reached = t;
+    const int told = functions_.find<int(void*, int, int*)>("fmi2GetBooleanStatus")(component_, terminated, &ends);
+    if (told > fmi::warning || ends == 0) return {};
+    if (functions_.find<int(void*, int, double*)>("fmi2GetRealStatus")(component_, last_successful_time, &reached) >
+        fmi::warning)
+      return t;
+    return std::max(t, reached);
+  }
   void terminate() override { call("fmi2Terminate"); }
   void reset() override { call("fmi2Reset"); }
   void log_from_now_on(bool on) override {

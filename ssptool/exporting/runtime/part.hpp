@@ -42,6 +42,8 @@ class Part {
   virtual void configure() {}
   virtual void enter_initialization(const Experiment&) = 0;
   virtual void exit_initialization() = 0;
+  // Whether it ends the simulation with the step from t that it has just discarded, and where [s].
+  [[nodiscard]] virtual std::optional<double> end_of_discarded(double) { return {}; }
   virtual void terminate() = 0;
   virtual void reset() = 0;
   virtual void log_from_now_on(bool on) = 0;

@@ -58,6 +58,7 @@ void System::restore(const SystemState& state) {
   phase_ = state.phase;
   if (events_ != nullptr) restore_events(state.events);
   changed_ = state.changed;
+  ended_ = false;
   tuned_.clear();
   retuned_ = {state.retuned.begin(), state.retuned.end()};
   jumps_ = state.jumps;

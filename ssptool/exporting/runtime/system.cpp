@@ -165,12 +165,36 @@ bool System::is_at(double t) const noexcept {
 }
 
 StepEnd System::step(double t, double h) {
-  if (use_.event_mode) return step_to_event(t, h);
-  step_to(t + h);
+  try {
+    if (use_.event_mode) return step_to_event(t, h);
+    step_to(t + h);
+  } catch (const IntegrationStopped& stopped) {
+    if (stopped.ending == Ending::terminated) show_end(stopped.component, stopped.t);
+    throw;
+  }
   return {};
 }
 
+// A part has ended the simulation at t [s]: importers get the values that it has there.
+void System::show_end(const std::string& part, double t) {
+  ended_ = true;
+  now_ = std::max(now_, t);
+  const auto found = std::ranges::find_if(parts_, [&](const auto& one) { return one->plan().name == part; });
+  try {
+    if (component_ != nullptr && found != parts_.end() && (*found)->plan().exchange)
+      component_->show_end(now_);
+    else if (ode_ != nullptr && component_ == nullptr)
+      ode_->system.settle(now_);
+    else if (const auto index = static_cast<Index>(found - parts_.begin()); outputs_of_.at(index) != none)
+      check(kernel_->schedules.evaluate(outputs_of_[index]), now_);
+    kernel_->inputs.exchange(plan_.everyone);
+  } catch (const std::exception& error) {  // the end itself is well without them
+    log_.write(Status::warning, "logStatusWarning", error.what());
+  }
+}
+
 bool System::asks_to_end() const noexcept {
+  if (ended_) return true;
   for (Index i = 0; i < parts_.size(); ++i)
     if (std::isfinite(kernel_->members.instance(i).memory().ends_from)) return true;
   return false;
@@ -233,7 +257,7 @@ void System::reset() {
   input_reaches_.clear();
   experiment_ = {plan_.start, {}, {}};
   phase_ = Phase::instantiated;
-  changed_ = false;
+  changed_ = ended_ = false;
   retuned_.clear();
   tuned_.clear();
   build_kernel();
@@ -249,12 +273,24 @@ void System::check(const Outcome& outcome, double t) const {
   if (outcome.ok()) return;
   const bool of_ode = component_ != nullptr && outcome.instance == static_cast<int>(parts_.size());
   if (of_ode) component_->rethrow();
-  if (outcome.function == std::string_view("fmi3DoStep:terminateSimulation"))
-    throw ended_by(parts_[static_cast<std::size_t>(outcome.instance)]->plan().name, t);
+  if (const std::optional<double> end = end_of(outcome, t))
+    throw ended_by(parts_[static_cast<std::size_t>(outcome.instance)]->plan().name, *end);
   Status status = Status::error;
   if (outcome.code == Code::fmi && outcome.fmi_status == static_cast<int>(Status::fatal)) status = Status::fatal;
   if (outcome.code == Code::fmi && outcome.fmi_status == static_cast<int>(Status::discard)) status = Status::discard;
   throw Refused(status, explain(outcome, t));
+}
+
+// Where a part ends the simulation [s], if that is what has stopped the step from t.
+std::optional<double> System::end_of(const Outcome& outcome, double t) const {
+  if (outcome.code != Code::fmi || outcome.instance < 0) return {};
+  const auto instance = static_cast<Index>(outcome.instance);
+  if (outcome.function == std::string_view("fmi3DoStep:terminateSimulation")) {
+    const double ended = kernel_->members.instance(instance).ended();
+    return std::isnan(ended) ? t : std::max(t, ended);
+  }
+  if (outcome.function != std::string_view(fmi::v2::do_step) || outcome.fmi_status != fmi::discard) return {};
+  return parts_[instance]->end_of_discarded(t);
 }
 
 std::string System::explain(const Outcome& outcome, double t) const {

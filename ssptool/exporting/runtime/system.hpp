@@ -196,7 +196,10 @@ class System {
   void integrate(double end);
   [[nodiscard]] bool is_driven() const noexcept;
 
-  [[nodiscard]] TimeGrid grid() const noexcept { return {experiment_.start, plan_.step}; }
+  [[nodiscard]] TimeGrid grid() const noexcept {
+    if (!times_.are(experiment_.start, plan_.step)) times_ = {experiment_.start, plan_.step};
+    return {experiment_.start, plan_.step, times_};
+  }
   // One by one where an ODE beside other parts reacts to each.
   [[nodiscard]] std::int64_t most_at_once() const noexcept {
     return component_ != nullptr && component_->takes_event_signals() ? 1 : at_once;
@@ -239,6 +242,8 @@ class System {
   [[nodiscard]] SavedEvents saved_events() const;
   void restore_events(const SavedEvents&);
 
+  void show_end(const std::string& part, double t);
+  [[nodiscard]] std::optional<double> end_of(const Outcome&, double t) const;
   void check(const Outcome&, double t) const;
   [[nodiscard]] std::string explain(const Outcome&, double t) const;
   [[nodiscard]] IntegrationStopped stopped(const Outcome&, double t) const;
@@ -256,6 +261,7 @@ class System {
   std::unique_ptr<OdeComponent> component_;  // the ODE beside other parts, as the kernel steps it
 
   Experiment experiment_;
+  mutable DecimalTimes times_;  // of the grid
   Phase phase_ = Phase::instantiated;
   GivenValues given_;  // parameters that the importer has set
   std::vector<Step> initialization_;
@@ -269,6 +275,7 @@ class System {
   std::optional<MacroSteps> steps_;
   double now_ = 0.0;
   bool changed_ = false, jumps_ = false;
+  bool ended_ = false;             // by a part, inside of the last step
   GivenValues tuned_;              // those that parts in event mode, or integrated ones, are given at the next event
   std::set<Index> retuned_;        // parts in which something was set since the last evaluation
   std::vector<Index> outputs_of_;  // by part: the schedule that gets its outputs

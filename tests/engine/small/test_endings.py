@@ -14,7 +14,10 @@ DECAY = (Var("x", "state", start=1.0), Var("dx", "der", of="x", needs=["x"]), Va
 EQUATIONS = "v->dx = -v->x; v->y = v->x;"
 
 
-DISCARDS = "if (t + h > 0.55) { a->terminate = true; a->last = t + 0.5 * h; return DISCARD; } rk4(s, t, h); return OK;"
+DISCARDS = """
+if (t + h > 0.55) { a->terminate = true; a->last = t + 0.5 * h; rk4(s, t, 0.5 * h); return DISCARD; }
+rk4(s, t, h); return OK;
+"""
 ASKS = "rk4(s, t, h); a->terminate = t < 0.55 && t + h > 0.55; return OK;"
 MASTERS = [{"master": name} for name in ("jacobi", "gauss-seidel", "iterated")]
 
@@ -34,7 +37,7 @@ def system(tmp_path, version, step, others="AB"):
 def test_a_component_of_co_simulation_that_asks_to_end_does_so(
     tmp_path, monkeypatch, version, step, last, order, native, settings
 ):
-    """In FMI 2.0 by fmi2Discard and the status fmi2Terminated: that step is not done. In FMI 3.0 by a flag: it is."""
+    """In FMI 2.0 by fmi2Discard and the status fmi2Terminated: half of the step is done. In FMI 3.0 by a flag: all."""
     monkeypatch.setenv("SMALL_LOG", str(tmp_path / "calls.txt"))
     plan = ssptool.plan(
         system(tmp_path, version, step, order), settings=ssptool.Settings(stop_time=1.0, step_size=0.1, **settings)
@@ -45,10 +48,12 @@ def test_a_component_of_co_simulation_that_asks_to_end_does_so(
     assert [note for note in result.notes if "ended" in note] == [
         f"component A ended the simulation at t = {reached} s"
     ]
-    assert result.last_time == pytest.approx(last)
-    assert result.trace.t == pytest.approx(np.arange(round(last / 0.1) + 1) * 0.1)
-    for name in "AB":
-        assert result.trace[f"{name}.y"] == pytest.approx(np.exp(-result.trace.t), rel=1e-6)
+    assert result.last_time == pytest.approx(reached)
+    points = np.arange(round(last / 0.1) + 1) * 0.1
+    assert result.trace.t == pytest.approx([*points, 0.55] if version == 2 else points)
+    assert result.trace["A.y"] == pytest.approx(np.exp(-result.trace.t), rel=1e-6)
+    assert result.trace["B.y"][: len(points)] == pytest.approx(np.exp(-points), rel=1e-6)
+    assert result.trace["B.y"][-1] == result.trace["B.y"][len(points) - 1]
     ended = [
         line.split()[0] for line in (tmp_path / "calls.txt").read_text().splitlines() if line.endswith(" terminate")
     ]
@@ -58,7 +63,7 @@ def test_a_component_of_co_simulation_that_asks_to_end_does_so(
 def test_fmi2_is_asked_how_far_it_has_come(tmp_path):
     folder = system(tmp_path, 2, DISCARDS)
     result = ssptool.simulate(folder, settings=ssptool.Settings(stop_time=1.0, step_size=0.1))
-    assert (result.ok, result.last_time) == (True, 0.5)
+    assert (result.ok, result.last_time) == (True, 0.55)
     assert result.notes[-1] == "component A ended the simulation at t = 0.55 s"
 
 
@@ -122,3 +127,90 @@ def test_a_simulation_in_steps_is_finished_where_a_component_ends_it(tmp_path):
         assert simulation.notes[-1] == "component A ended the simulation at t = 0.6 s"
         with pytest.raises(PastTheEnd):
             simulation.step()
+
+
+COUNTER = (Var("counter", "output", "Int32", start=1, initial="exact", needs=[]), Var("twice", "output", needs=[]))
+TWICE = "v->twice = 2 * v->counter;"
+CLIMBS = """
+if (v->time > v->counter - 1e-9) v->counter += 1;
+e->terminate = v->counter >= 10; e->has_next = true; e->next = v->counter; return OK;
+"""
+CLIMBS_IN_STEPS = {
+    2: """
+    while (v->counter < t + h + 1e-9 && v->counter < 10) v->counter += 1;
+    v->time = v->counter < 10 ? t + h : 9;
+    if (v->counter == 10) { a->terminate = true; a->last = 9; return DISCARD; }
+    return OK;
+    """,
+    3: """
+    while (v->counter < t + h + 1e-9 && v->counter < 10) v->counter += 1;
+    if (v->counter == 10) { a->terminate = true; if (t + h > 9 + 1e-9) { a->early = true; a->last = 9; } }
+    v->time = a->last;
+    return OK;
+    """,
+}
+HAS_EVENTS = """
+a->event = t + h > v->counter - 1e-9;
+if (t + h > v->counter + 1e-9) { a->early = true; a->last = v->counter; }
+v->time = a->last;
+return OK;
+"""
+
+
+def stair(folder, version, interface):
+    """An FMU that counts: at t = 1, 2, …, 9 s from 1 to 10, where it ends the simulation."""
+    kinds = {"me": {"cs": None, "event": CLIMBS}, "cs": {"me": None, "step": CLIMBS_IN_STEPS[version]}}
+    kinds["events"] = {"me": None, "cs": 'hasEventMode="true"', "step": HAS_EVENTS, "event": CLIMBS}
+    return make_fmu(folder / "Stair.fmu", COUNTER, version=version, calc=TWICE, **kinds[interface])
+
+
+STAIRS = [(2, "me"), (3, "me"), (2, "cs"), (3, "cs"), (3, "events")]
+
+
+def last_rows(trace, name, count=2):
+    values = [trace[f"{name}.{one}"][-count:].tolist() for one in ("counter", "twice")]
+    return list(zip(trace.t[-count:].tolist(), *values, strict=True))
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("step", [0.2, 0.7])
+@pytest.mark.parametrize(("version", "interface"), STAIRS)
+def test_the_row_after_the_last_event_is_recorded(tmp_path, version, interface, step, native):
+    """Whether the end is at a communication point or between two."""
+    folder = write_system(tmp_path / "system", stair(tmp_path, version, interface).parent, {"S": "Stair"})
+    plan = ssptool.plan(folder, settings=ssptool.Settings(stop_time=12.0, step_size=step))
+    result = run(plan, Folder(folder), native=native, isolated=False)
+    assert (result.ok, result.status) == (True, "ended by a component")
+    if interface == "cs":
+        before = 8.8 if step == 0.2 else 8.4
+        assert last_rows(result.trace, "S") == [(pytest.approx(before), 9, 18), (9.0, 10, 20)]
+    else:
+        assert last_rows(result.trace, "S") == [(9.0, 9, 18), (9.0, 10, 20)]
+
+
+@pytest.mark.parametrize("step", [0.2, 0.7])
+@pytest.mark.parametrize(("version", "interface"), STAIRS)
+def test_a_simulation_in_steps_has_the_row_after_the_last_event(tmp_path, version, interface, step):
+    folder = write_system(tmp_path / "system", stair(tmp_path, version, interface).parent, {"S": "Stair"})
+    seen = []
+    with ssptool.Simulation(folder, settings=ssptool.Settings(stop_time=12.0, step_size=step)) as simulation:
+        simulation.observe(lambda t, values: seen.append((t, values["S.counter"])))
+        simulation.run_until(12.0)
+        assert (simulation.time, simulation.get("S.counter"), simulation.get("S.twice")) == (9.0, 10, 20)
+        assert last_rows(simulation.trace, "S", 1) == [(9.0, 10, 20)]
+    assert seen[-1] == (9.0, 10)
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize(("version", "interface"), STAIRS)
+def test_the_others_keep_their_values_in_the_row_of_an_end_between_points(tmp_path, version, interface, native):
+    """Steps of 0.7 s lead from 8.4 s to 9.1 s. Components in event mode, and an ODE, go to 9 s with the others."""
+    make_fmu(tmp_path / "Decay.fmu", DECAY, version=version, me=None, calc=EQUATIONS, saves=False)
+    folder = write_system(tmp_path / "system", stair(tmp_path, version, interface).parent, {"S": "Stair", "B": "Decay"})
+    plan = ssptool.plan(folder, settings=ssptool.Settings(stop_time=12.0, step_size=0.7))
+    result = run(plan, Folder(folder), native=native, isolated=False)
+    assert (result.ok, result.status) == (True, "ended by a component")
+    assert last_rows(result.trace, "S", 1) == [(9.0, 10, 20)]
+    point = result.trace["B.y"][-1]
+    assert point == pytest.approx(np.exp(-8.4), rel=1e-5) or point == pytest.approx(np.exp(-9.0), rel=1e-5)
+    assert any("all other components keep" in note for note in result.notes) == (point > np.exp(-8.5))

@@ -206,6 +206,14 @@ void bind_kernel(nb::module_& module) {
           },
           "instance"_a, "order"_a)
       .def(
+          "ended",
+          [](Self& self, Number instance) {
+            const Members& members = self.core().members;
+            check_index(index(instance), members.size(), "instance");
+            return members.instance(index(instance)).ended();
+          },
+          "instance"_a)
+      .def(
           "use_threads",
           [](Self& self, Number count) {
             self.core().stepper.use_threads(static_cast<std::size_t>(std::max<Number>(count, 0)));

@@ -105,6 +105,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   void release() noexcept override { state_.release(); }
   [[nodiscard]] Following& following() noexcept override { return following_; }
 
+  [[nodiscard]] double ended() const noexcept override { return ended_; }
   [[nodiscard]] InstanceMemory memory() noexcept override { return {following_, 0, ends_from_}; }
   void go_on(const InstanceMemory& memory) noexcept override {
     following_ = memory.following;
@@ -157,12 +158,17 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   Failure call(double t, double h, Told& told) noexcept {
     const int status =
         do_step_(reals.component(), t, h, !state_.matters(), &told.event, &told.ends, &told.early, &told.reached);
+    if (status == fmi::discard && told.ends) {
+      ended_ = std::isnan(told.reached) ? t : told.reached;
+      return {to_end, 0};
+    }
     if (status > fmi::warning) return {"fmi3DoStep", status};
     const double end = t + h;
     const bool plausible = told.early ? told.reached >= t - close * h && told.reached <= end + close * h
                                       : std::isnan(told.reached) || std::abs(told.reached - end) <= inexact * h;
     if (!plausible) return {"fmi3DoStep:lastSuccessfulTime", 0};
     if (!told.early) told.reached = end;
+    if (told.ends) ended_ = told.reached;
     return {};
   }
 
@@ -184,6 +190,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
 
   fmi::v3::DoStep* do_step_;
   double ends_from_ = never;  // the middle of the step in which it has asked to end the simulation
+  double ended_ = unwritten;  // the end of that step, or of what was done of it
   std::pmr::vector<fmi::Reference> inputs_;
   SavedState state_;
   StepReport* report_;

@@ -180,6 +180,8 @@ class alignas(cache_line) Instance {
 
   // To go on from a state of the FMU that others have saved and set; they say beforehand that they may.
   [[nodiscard]] virtual InstanceMemory memory() noexcept { return {following()}; }
+  // Where it has asked to end the simulation in its last step, which is FMI 3.0's way [s]; nan: it has not.
+  [[nodiscard]] virtual double ended() const noexcept { return std::numeric_limits<double>::quiet_NaN(); }
   virtual void go_on(const InstanceMemory& memory) noexcept { following() = memory.following; }
   virtual void expect_set_states() noexcept {}
 };

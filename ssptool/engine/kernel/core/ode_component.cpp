@@ -116,6 +116,11 @@ bool OdeComponent::event_pending() {
   return events_->pending();
 }
 
+void OdeComponent::show_end(double t) {
+  system_->settle(t);
+  copy(inside(), outside_.slot_values, exchange_.shown);
+}
+
 void OdeComponent::intervene(const std::function<void()>& action) {
   integration_->intervene([&] {
     action();

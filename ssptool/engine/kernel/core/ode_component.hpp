@@ -72,6 +72,9 @@ class OdeComponent {
   // Every step ends with this from now on.
   void refuse_steps(const IntegrationStopped& stopped) { refusal_ = stopped; }
 
+  // Where a component has ended the simulation, at t [s]: all that is exchanged follows, inside and outside.
+  void show_end(double t);
+
   // Something is done to the components, in event mode; what follows from it is in the kernel outside.
   void intervene(const std::function<void()>& action);
   // Signals from outside are taken at events only.

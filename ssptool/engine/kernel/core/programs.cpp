@@ -130,7 +130,8 @@ Outcome Programs::run(std::span<const Instruction> program, double start, double
   const std::vector<Task> tasks = this->tasks(program);
   check_size(rows.size(), static_cast<std::size_t>(steps) * recorder_.width(), "the array of rows");
   iterations_.begin(static_cast<std::size_t>(steps));
-  const Grid grid{start, h, first, rows.data()};
+  if (!times_.are(start, h)) times_ = {start, h};
+  const Grid grid{times_, h, first, rows.data()};
   Outcome outcome = repeat(tasks, grid, 0, std::min<std::int64_t>(steps, 1));
   if (outcome.ok() && steps > 1 && !event_wanted()) outcome = repeat(fast_path(tasks), grid, 1, steps);
   iterations_.end(outcome);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "iterations.hpp"
+#include "time_grid.hpp"
 
 namespace ssptool {
 
@@ -74,11 +75,12 @@ class Programs {
 
   // Macro steps of equal size, and where their rows go.
   struct Grid {
-    double start, h;
+    const DecimalTimes& times;
+    double h;
     std::int64_t first;
     double* rows;
 
-    [[nodiscard]] double time(std::int64_t k) const noexcept { return start + static_cast<double>(first + k) * h; }
+    [[nodiscard]] double time(std::int64_t k) const noexcept { return times.time(first + k); }
   };
 
   std::vector<Task> tasks(std::span<const Instruction> program);
@@ -101,6 +103,7 @@ class Programs {
   Iterations& iterations_;
   Recorder& recorder_;
   Access& access_;
+  DecimalTimes times_;  // those of the last run
 };
 
 }  // namespace ssptool

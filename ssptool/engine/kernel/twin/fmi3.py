@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import Floats, InstanceTable
 from ssptool.engine.kernel.twin.instance import (
+    DISCARD,
     ERROR,
     WARNING,
     Motion,
@@ -51,6 +52,7 @@ class TwinFmi3Instance:
         self._has_environment = table.environment != 0
         self._report = table.report
         self.following = TwinFollowing()
+        self.ended = math.nan  # where it has asked to end the simulation
         self._ends_from = math.inf  # the middle of the step in which it has asked to end the simulation
         self._start = 0.0
         self._motion: Motion | None = None  # while a step is under way
@@ -132,13 +134,18 @@ class TwinFmi3Instance:
         reached = c_double(math.nan)
         flags = (ctypes.addressof(flag) for flag in (event, ends, early, reached))
         status = self._functions["fmi3DoStep"](self._component, t, h, not self._state, *flags)
+        end, at = t + h, reached.value
+        if status == DISCARD and ends:
+            self.ended = t if math.isnan(at) else at
+            return TwinFailure(TO_END, 0)
         if status > WARNING:
             return TwinFailure("fmi3DoStep", status)
-        end, at = t + h, reached.value
         inside = t - CLOSE * h <= at <= end + CLOSE * h
         if not (inside if early else math.isnan(at) or abs(at - end) <= INEXACT * h):
             return TwinFailure("fmi3DoStep:lastSuccessfulTime", 0)
-        return _Told(event.value, ends.value, early.value, at if early else end)
+        at = at if early else end
+        self.ended = at if ends else self.ended
+        return _Told(event.value, ends.value, early.value, at)
 
     def intermediate_update(self, time: float) -> None:
         """The FMU asks, inside a step, for its inputs at `time`."""

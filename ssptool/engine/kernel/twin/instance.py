@@ -17,7 +17,7 @@ from ssptool.engine.kernel.twin.variables import References
 Function = Callable[..., int]
 
 WARNING = 1
-
+DISCARD = 2
 ERROR = 3
 
 

@@ -1,5 +1,6 @@
 """A kernel as the sum of its parts."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -141,6 +142,9 @@ class TwinKernel:
     def retreats(self) -> tuple[tuple[int, int, float, str, int], ...]:
         every = ((member.number, member.fmu.following) for member in self._members)
         return tuple((number, one.order, one.since, *(one.by or ("", 0))) for number, one in every if one.order < 2)
+
+    def ended(self, instance: int) -> float:
+        return getattr(self._members[instance].fmu, "ended", math.nan)
 
     def limit_inputs(self, instance: int, order: int) -> None:
         self._members[instance].fmu.following.order = order

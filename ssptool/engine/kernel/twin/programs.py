@@ -15,6 +15,7 @@ from ssptool.engine.kernel.twin.slot_values import SlotValues, check_index, chec
 from ssptool.engine.kernel.twin.stepper import TwinStepper
 from ssptool.engine.kernel.twin.time_tables import DrivenInputs
 from ssptool.engine.kernel.twin.wires import Wires
+from ssptool.engine.time_grid import grid_time
 
 CLOSE = 1e-9  # of a macro step: so much before its end an instance is not there yet
 
@@ -74,7 +75,7 @@ class Programs:
         reports = self._members.reports
         self._iterations.counts = []
         for k in range(len(rows)):
-            t, reached = start + float(first + k) * h, start + float(first + k + 1) * h
+            t, reached = (grid_time(start, h, point) for point in (first + k, first + k + 1))
             self._iterations.counts.append(1)
             for report in reports:
                 report[1] = math.nan

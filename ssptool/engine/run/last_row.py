@@ -1,0 +1,87 @@
+"""Last row of a run that ends early: a value that is not finite, or the end that a component asks for."""
+
+import numpy as np
+
+from ssptool.engine.assembly.assembly import Assembly
+from ssptool.engine.failure import Ending, Failure, IntegrationStopped
+from ssptool.engine.kernel.interface import Call, Floats
+from ssptool.engine.masters.master import CLOSE, CoupledSystem
+from ssptool.fmu.description import InterfaceType
+from ssptool.fmu.instance import FmiError
+
+
+def last_row(assembly: Assembly, system: CoupledSystem, failure: Failure, last: Floats) -> tuple[Floats | None, str]:
+    """The row (1 + recorded,) after the `last` one of a run that ended, and a remark on it; None: there is none."""
+    if failure.ending is Ending.NONFINITE:
+        return _with_nonfinite(assembly, system, failure, float(last[0]))
+    if failure.ending is Ending.TERMINATED and system.integration is None:
+        return _of_end(assembly, system, failure, last)
+    return None, ""
+
+
+def _with_nonfinite(
+    assembly: Assembly, system: CoupledSystem, failure: Failure, since: float
+) -> tuple[Floats | None, str]:
+    """With the value that is not finite. There is no row if it is in no slot, as a derivative, or was taken back."""
+    if failure.time < since:
+        return None, ""
+    kernel, ode = system.kernel, assembly.ode_kernel
+    values, reals = kernel.values, slice(None) if system.reals is None else system.reals
+    if ode is not None:
+        values[reals] = np.where(np.isfinite(ode.values[reals]), values[reals], ode.values[reals])
+    if np.isfinite(values[reals]).all():
+        return None, ""
+    kernel.exchange(system.everything.group)
+    row = np.empty(1 + len(system.recorded))
+    if not kernel.record(failure.time, row).ok:
+        return None, ""
+    return row, (
+        f"the last row, at t = {failure.time:.12g} s, contains the value that is not finite; "
+        "components that had not reached this time keep the values of the row before"
+    )
+
+
+def _of_end(assembly: Assembly, system: CoupledSystem, failure: Failure, last: Floats) -> tuple[Floats | None, str]:
+    """With the values of the component that ended the simulation, after its last event or at the end of its last step.
+
+    Other components keep the values of the row before: they have not been there, or are beyond.
+    """
+    plan, since, close = assembly.plan, float(last[0]), CLOSE * system.step
+    t = since if abs(failure.time - since) <= close else failure.time
+    if not since <= t <= system.stop + close:
+        return None, ""
+    row, found = last.copy(), np.empty(len(last))
+    place = next(place for place, one in enumerate(plan.instances) if one.name == failure.component)
+    try:
+        if not (_read(assembly, system, place, t) and system.kernel.record(t, found).ok):
+            return None, ""
+    except (IntegrationStopped, FmiError):  # the end itself is well without it
+        return None, ""
+    interface = plan.instances[place].interface  # components of model exchange are one ODE
+    ended = {failure.component} if interface is _CS else {one.name for one in plan.instances if one.interface != _CS}
+    others = {one.name for one in plan.instances} - ended
+    own = [True, *(plan.signals[slot].component not in others for slot in plan.recorded)]
+    row[own] = found[own]
+    if row.tobytes() == last.tobytes():
+        return None, ""
+    remark = (
+        f"the last row, at t = {t:.12g} s, has the values of {failure.component} there; all other components keep the "
+        "values of the row before"
+    )
+    return row, remark if others and t > since else ""
+
+
+_CS = InterfaceType.CO_SIMULATION
+
+
+def _read(assembly: Assembly, system: CoupledSystem, place: int, t: float) -> bool:
+    """Read the values of the component with this number, at its end at t [s], into the kernel; whether it gave them."""
+    if system.stimuli is not None and t > system.start:
+        system.stimuli.write(t)
+    if assembly.plan.instances[place].interface is not _CS:
+        assert system.ode is not None
+        system.ode.show_end(t)
+    elif not assembly.perform([Call(place, (), assembly.plan.instances[place].output_slots)]).ok:
+        return False
+    system.kernel.exchange(system.everything.group)
+    return True
