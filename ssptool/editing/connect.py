@@ -1,6 +1,6 @@
 """Match connectors, and connect or disconnect them: by the table of the standard, by names, terminals by members."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -13,10 +13,11 @@ from ssptool.editing.dictionaries import add_access, signal_of, signals_of
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
 from ssptool.editing.names import Name, find, places, shown, unknown_connector
 from ssptool.editing.transformations import AS_IT_IS, EndType, Treatment, treat
+from ssptool.fmu.description import Variable, fixed_shape
 from ssptool.fmu.terminals import MatchingRule, Terminal, UnreadableTerminals, read_terminals
-from ssptool.fmu.units import PhysicalUnit, named
-from ssptool.network.connectors import ConnectionEnd, direct
-from ssptool.network.conversion import Relation, Verdict, canonical, convertible, document_units, relation, verdict
+from ssptool.fmu.units import named, stated_or_own
+from ssptool.network.conversion import Verdict, canonical, document_units, items_of
+from ssptool.network.legality import Carried, ConnectionEnd, acting_kind, by_variable, direct, obstacles
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +59,7 @@ def flow(draft: Draft, first: ConnectorPlace, second: ConnectorPlace) -> NewConn
         )
     found = []
     for system in systems:
-        start, end = _end(first, system), _end(second, system)
+        start, end = (acting_end(draft, side, system) for side in (first, second))
         directed = direct(start, end, draft.version)
         if directed is not None:
             ordered = (first, second) if directed[0] is start else (second, first)
@@ -66,7 +67,7 @@ def flow(draft: Draft, first: ConnectorPlace, second: ConnectorPlace) -> NewConn
         elif _undecided(start, end, draft.version):
             found.append(NewConnection(system, first, second))
     if not found:
-        raise EditError(_illegal(first, second, draft.version))
+        raise EditError(_illegal((start, first), (end, second), version=draft.version))
     # A system's own two connectors can be joined inside or outside: then the first name is the source.
     return next((pair for pair in found if pair.source.connector is first.connector), found[0])
 
@@ -79,7 +80,8 @@ def between(pair: NewConnection) -> ssd.Connection | None:
 
 def end_type(draft: Draft, side: ConnectorPlace) -> EndType:
     """Type of a connector; parts that it does not state are those of its variable."""
-    return EndType(str(side), _type(draft, side), _items(draft, side))
+    known = carried_by(draft, side)
+    return EndType(str(side), known.type, known.items or {})
 
 
 def fits(draft: Draft, pair: NewConnection, treatment: Treatment = AS_IT_IS) -> str | None:
@@ -87,7 +89,8 @@ def fits(draft: Draft, pair: NewConnection, treatment: Treatment = AS_IT_IS) -> 
     for connection in pair.system.connections:
         if pair.end not in connection.ends:
             continue
-        source, destination = _directed(pair.system, connection, draft.version)
+        ends = [_at(draft, pair.system, end) for end in connection.ends]
+        source, destination = directed(connection, ends, draft.version)
         if destination == pair.end:
             if source == pair.start:
                 return "they are connected already; use --factor, --offset or --map to transform the value"
@@ -97,14 +100,46 @@ def fits(draft: Draft, pair: NewConnection, treatment: Treatment = AS_IT_IS) -> 
 
 def incompatible(draft: Draft, pair: NewConnection, treatment: Treatment = AS_IT_IS) -> str | None:
     """Reason against a connection in the types, units or sizes of its ends."""
-    units = None if treatment.suppress_unit_conversion else _units(draft, pair)
-    return _types(draft, pair, bool(treatment.table)) or units or _shapes(pair)
+    sides = pair.source, pair.destination
+    source, destination = (carried_by(draft, side) for side in sides)
+    for one in obstacles(source, destination, *(_shape(draft, side) for side in sides)):
+        passes = one.code == "UNIT-006" and treatment.suppress_unit_conversion
+        passes = passes or (one.code == "SSD-CONN-009" and any(_only_element(draft, pair)))
+        if one.verdict is Verdict.ERROR and not passes and not (one.lifted_by and treatment.table):
+            return one.between(*sides)
+    return None
 
 
-def end_unit(draft: Draft, side: ConnectorPlace) -> str:
-    """Name of the unit of a connector, or else of its variable; empty without one."""
-    unit = _unit(draft, side)
-    return "" if unit is None else unit.name
+def _only_element(draft: Draft, pair: NewConnection) -> tuple[str, str]:
+    """The indices at source and destination that connect a scalar with the only element of an array."""
+    start, end = (_shape(draft, side) for side in (pair.source, pair.destination))
+    if () not in (start, end) or {*(start or ()), *(end or ())} != {1}:
+        return "", ""
+    return " ".join(map(str, start or ())), " ".join(map(str, end or ()))
+
+
+def directed(
+    connection: ssd.Connection, ends: Sequence[ConnectionEnd | None], version: str
+) -> tuple[ssd.ConnectorRef, ssd.ConnectorRef]:
+    """Source and destination of a connection whose ends have these kinds; as written if that cannot be told."""
+    start, end = ends
+    found = None if start is None or end is None else direct(start, end, version)
+    return connection.ends if found is None or found[0] is start else (connection.end, connection.start)
+
+
+def _at(draft: Draft, system: ssd.System, end: ssd.ConnectorRef) -> ConnectionEnd | None:
+    owners = [system] if not end.element else [each for each in system.elements if each.name == end.element]
+    sides = (ConnectorPlace(Place((one.name,), one), each) for one in owners for each in one.connectors)
+    return next((acting_end(draft, side, system) for side in sides if side.connector.name == end.connector), None)
+
+
+def acting_end(draft: Draft, side: ConnectorPlace, system: ssd.System) -> ConnectionEnd:
+    """A connector in a connection of a system, with the kind that decides about it."""
+    end, type = ConnectionEnd(*side.seen_from(system), side.connector.kind), side.connector.type
+    if end.kind is not ssd.ConnectorKind.UNSPECIFIED and not isinstance(type, ssc.Clock | None):
+        return end
+    stated = None if type is None else type.get("intervalVariability")
+    return end._replace(kind=acting_kind(end.owner, end.kind, stated, _variable(draft, side)))
 
 
 def by_name(draft: Draft, first: Place, second: Place) -> tuple[list[NewConnection], list[str]]:
@@ -149,6 +184,8 @@ def terminal_pairs(a: Terminal, b: Terminal, first: str, second: str) -> Iterato
                 "the matching rule 'sequence' needs equal numbers"
             )
         return ((one.variable, other.variable) for one, other in zip(a.members, b.members, strict=True))
+    if rule == MatchingRule.TRANSCEIVER:
+        return _crossed(a, b, first, second)
     if rule not in (MatchingRule.PLUG, MatchingRule.BUS):
         raise EditError(
             f"the matching rule {rule!r} of {first} does not say which members belong together: "
@@ -169,8 +206,22 @@ def _by_member_name(a: Terminal, b: Terminal, first: str, second: str) -> Iterat
     return ((ours[name].variable, theirs[name].variable) for name in common)
 
 
-def _end(place: ConnectorPlace, system: ssd.System) -> ConnectionEnd:
-    return ConnectionEnd(*place.seen_from(system), place.connector.kind)
+_TRANSCEIVER = ("Tx_Data", "Tx_Clock", "Rx_Data", "Rx_Clock")
+
+
+def _crossed(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[tuple[str, str]]:
+    """What one side of a bus transmits is what the other side receives (FMI-LS-BUS, network abstraction)."""
+    sides = []
+    for terminal, name in ((a, first), (b, second)):
+        members = {member.name: member.variable for member in terminal.members}
+        if sorted(members) != sorted(_TRANSCEIVER) or len(terminal.members) != len(_TRANSCEIVER):
+            found = ", ".join(member.name or "''" for member in terminal.members) or "none"
+            raise EditError(f"{name} has the members {found}: {a.matching_rule} needs {', '.join(_TRANSCEIVER)}")
+        sides.append(members)
+    ours, theirs = sides
+    return (
+        (ours[one], theirs[other]) for one, other in zip(_TRANSCEIVER, _TRANSCEIVER[2:] + _TRANSCEIVER[:2], strict=True)
+    )
 
 
 def _undecided(a: ConnectionEnd, b: ConnectionEnd, version: str) -> bool:
@@ -178,100 +229,56 @@ def _undecided(a: ConnectionEnd, b: ConnectionEnd, version: str) -> bool:
     return version != "1.0" and a.kind is b.kind is ssd.ConnectorKind.UNSPECIFIED
 
 
-def _illegal(first: ConnectorPlace, second: ConnectorPlace, version: str) -> str:
-    kinds = f"{first} is {_article(first.connector.kind)}, {second} {_article(second.connector.kind)}"
-    if first.connector.kind is second.connector.kind:
-        advice = "one of them has to be a source" if first.connector.kind == "input" else "only one can be the source"
+def _illegal(*ends: tuple[ConnectionEnd, ConnectorPlace], version: str) -> str:
+    kinds = ", ".join(_described(*one) for one in ends)
+    if len({end.kind for end, _ in ends}) == 1:
+        advice = "one of them has to be a source" if ends[0][0].kind == "input" else "only one can be the source"
     else:
         advice = f"the table of SSP {version} has no such connection"
     return f"{kinds}: {advice}"
+
+
+def _described(end: ConnectionEnd, side: ConnectorPlace) -> str:
+    if end.kind is side.connector.kind or side.connector.kind is ssd.ConnectorKind.UNSPECIFIED:
+        return f"{side} is {_article(end.kind)}"
+    return f"{side} is a clock that ticks by itself (it counts as an {end.kind})"
 
 
 def _article(kind: str) -> str:
     return f"an {kind}" if kind[0] in "aiou" else f"a {kind}"
 
 
-def _directed(
-    system: ssd.System, connection: ssd.Connection, version: str
-) -> tuple[ssd.ConnectorRef, ssd.ConnectorRef]:
-    """Source and destination of a connection; as written if that cannot be told."""
-    start, end = connection.ends
-    a, b = _connector_kind(system, start), _connector_kind(system, end)
-    if a is None or b is None:
-        return start, end
-    directed = direct(a, b, version)
-    return (start, end) if directed is None or directed[0] is a else (end, start)
-
-
-def _connector_kind(system: ssd.System, end: ssd.ConnectorRef) -> ConnectionEnd | None:
-    owners = [system] if not end.element else [each for each in system.elements if each.name == end.element]
-    for owner in owners:
-        for connector in owner.connectors:
-            if connector.name == end.connector:
-                return ConnectionEnd(*end, connector.kind)
-    return None
-
-
-def _types(draft: Draft, pair: NewConnection, mapped: bool) -> str | None:
-    source, destination = _type(draft, pair.source), _type(draft, pair.destination)
-    if source is None or destination is None:
-        return None
-    if verdict(source, destination) is Verdict.ERROR:
-        return f"{pair.source} is {source}, {pair.destination} {destination}: {relation(source, destination)}"
-    if source == "Enumeration" and not mapped and relation(source, destination) is Relation.IDENTICAL:
-        ours, theirs = _items(draft, pair.source), _items(draft, pair.destination)
-        if ours and theirs and dict(ours) != dict(theirs):
-            return f"{pair.source} has the items {', '.join(ours)}, {pair.destination} {', '.join(theirs)}: map them"
-    return None
-
-
-def _type(draft: Draft, side: ConnectorPlace) -> str | None:
-    if side.connector.type_name is not None:
-        return canonical(side.connector.type_name)
-    signal = signal_of(draft, side.owner, side.connector.name)
-    if signal is not None and signal.type_name is not None:
-        return canonical(signal.type_name)
-    fmu = draft.fmu(side.owner.element)
-    variable = None if fmu is None else fmu.variables.get(side.connector.name)
-    return None if variable is None else variable.type
-
-
-def _items(draft: Draft, side: ConnectorPlace) -> Mapping[str, int]:
-    if isinstance(side.connector.type, ssc.Enumeration):
-        for enumeration in draft.root.enumerations:
-            if enumeration.name == side.connector.type.name:
-                return {item.name: item.value for item in enumeration.items}
-    fmu = draft.fmu(side.owner.element)
-    variable = None if fmu is None else fmu.variables.get(side.connector.name)
-    return {} if variable is None else variable.items
-
-
-def _units(draft: Draft, pair: NewConnection) -> str | None:
-    source, destination = _unit(draft, pair.source), _unit(draft, pair.destination)
-    if source is None or destination is None or convertible(source, destination):
-        return None
-    return f"{pair.source} is in {source.name}, {pair.destination} in {destination.name}: these units do not convert"
-
-
-def _unit(draft: Draft, side: ConnectorPlace) -> PhysicalUnit | None:
-    if side.connector.unit is not None:
-        return named(document_units(draft.root), side.connector.unit)
-    signal = signal_of(draft, side.owner, side.connector.name)
+def carried_by(draft: Draft, side: ConnectorPlace) -> Carried:
+    """Type, unit and items of a connector's value: its own, else those of its signal or of its variable."""
+    own, variable = _stated(side.connector, draft.root), _variable(draft, side)
+    signal, fmu = signal_of(draft, side.owner, side.connector.name), draft.fmu(side.owner.element)
     dictionary = None if signal is None else signal.getparent()
     if signal is not None and isinstance(dictionary, ssb.SignalDictionary):
-        return named(document_units(dictionary), signal.unit)
+        behind = _stated(signal, dictionary)
+    elif fmu is not None and variable is not None:
+        behind = by_variable(fmu, variable)
+    else:
+        return own
+    unit = stated_or_own(own.unit, behind.unit)
+    return Carried(own.type or behind.type, unit, own.items or behind.items, behind.relative)
+
+
+def _stated(
+    typed: ssd.Connector | ssb.DictionaryEntry, root: ssd.SystemStructureDescription | ssb.SignalDictionary
+) -> Carried:
+    type = None if typed.type_name is None else canonical(typed.type_name)
+    units = {} if typed.unit is None else document_units(root)
+    return Carried(type, named(units, typed.unit), items_of(typed, root.enumerations) or None)
+
+
+def _variable(draft: Draft, side: ConnectorPlace) -> Variable | None:
     fmu = draft.fmu(side.owner.element)
-    variable = None if fmu is None else fmu.variables.get(side.connector.name)
-    return None if fmu is None or variable is None else named(fmu.units, variable.unit)
+    return None if fmu is None else fmu.variables.get(side.connector.name)
 
 
-def _shapes(pair: NewConnection) -> str | None:
-    ours, theirs = ([each.size for each in side.connector.dimensions] for side in (pair.source, pair.destination))
-    if len(ours) != len(theirs):
-        return f"{pair.source} has {len(ours)} dimensions, {pair.destination} {len(theirs)}"
-    if any(a is not None and b is not None and a != b for a, b in zip(ours, theirs, strict=True)):
-        return f"the sizes of {pair.source} and {pair.destination} differ"
-    return None
+def _shape(draft: Draft, side: ConnectorPlace) -> tuple[int | None, ...] | None:
+    stated, variable = tuple(one.size for one in side.connector.dimensions), _variable(draft, side)
+    return stated if stated or variable is None else fixed_shape(variable)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -523,6 +530,9 @@ def _make(draft: Draft, pair: NewConnection) -> ssd.Connection:
     if end.element:
         connection.end_element = end.element
     connection.end_connector = end.connector
+    for name, indices in zip(("startIndices", "endIndices"), _only_element(draft, pair), strict=True):
+        if indices:
+            connection.set(name, indices)
     pair.system.add(connection)
     draft.note(f"connected {pair.source} → {pair.destination}")
     return connection

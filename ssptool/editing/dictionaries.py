@@ -11,7 +11,7 @@ from ssptool.editing.interface import place as place_in_canvas
 from ssptool.editing.interface import plain_type
 from ssptool.editing.names import Name, find_system, places, require_free
 from ssptool.editing.units import drop_unused, used_enumerations, used_units
-from ssptool.network.connectors import Owner, leads_forward
+from ssptool.network.legality import Owner, leads_forward
 
 _KINDS = (
     ssd.ConnectorKind.INOUT,

@@ -16,7 +16,7 @@ from ssptool.documents.vocabulary import MODELICA, integer
 from ssptool.editing import originals
 from ssptool.editing.cascade import Gone, connections_of, ends_of, gone_with
 from ssptool.editing.changes import Change, Loss
-from ssptool.network.connectors import ConnectionEnd, direct
+from ssptool.network.legality import ConnectionEnd, direct
 
 E = TypeVar("E", bound=Element)
 

@@ -6,10 +6,10 @@ from itertools import islice
 
 from ssptool.documents import ssd
 from ssptool.editing.changes import EditError
-from ssptool.editing.connect import end_unit, flow, incompatible
+from ssptool.editing.connect import acting_end, carried_by, directed, flow, incompatible
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
 from ssptool.editing.names import Name, find, find_system
-from ssptool.network.connectors import ConnectionEnd, direct
+from ssptool.network.legality import ConnectionEnd, direct
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ def legal_targets(draft: Draft, name: Name) -> Iterator[LegalTarget]:
         ends = _SystemEnds(draft, place)
         own = ends.of(first)
         for second in ends.known.values():
-            directed = direct(own.end, second.end, draft.version)
-            if directed is not None and _reference(directed[1]) not in ends.taken:
+            pair = direct(own.end, second.end, draft.version)
+            if pair is not None and _reference(pair[1]) not in ends.taken:
                 yield from _target(draft, own.side, second.side)
 
 
@@ -78,26 +78,25 @@ class _SystemEnds:
     def __init__(self, draft: Draft, place: Place) -> None:
         assert isinstance(place.element, ssd.System)
         self._system = place.element
-        self.known = dict(_ends(place, place.element))
-        self.taken = set(self._destinations(draft.version))
+        self.known = dict(_ends(draft, place, place.element))
+        self.taken = {
+            directed(one, [self._end(address) for address in one.ends], draft.version)[1]
+            for one in place.element.connections
+        }
 
     def of(self, side: ConnectorPlace) -> _KnownEnd:
         return self.known[side.seen_from(self._system)]
 
-    def _destinations(self, version: str) -> Iterator[ssd.ConnectorRef]:
-        for connection in self._system.connections:
-            start, end = (self.known.get(one) for one in connection.ends)
-            directed = None if start is None or end is None else direct(start.end, end.end, version)
-            yield connection.end if directed is None else _reference(directed[1])
+    def _end(self, address: ssd.ConnectorRef) -> ConnectionEnd | None:
+        return None if (known := self.known.get(address)) is None else known.end
 
 
-def _ends(place: Place, system: ssd.System) -> Iterator[tuple[ssd.ConnectorRef, _KnownEnd]]:
+def _ends(draft: Draft, place: Place, system: ssd.System) -> Iterator[tuple[ssd.ConnectorRef, _KnownEnd]]:
     inside = (Place((*place.path, one.name), one, (*place.around, system)) for one in system.elements)
     for owner in (place, *inside):
-        name = "" if owner is place else owner.path[-1]
         for connector in owner.element.connectors:
-            end = ConnectionEnd(name, connector.name, connector.kind)
-            yield _reference(end), _KnownEnd(end, ConnectorPlace(owner, connector))
+            end = acting_end(draft, side := ConnectorPlace(owner, connector), system)
+            yield _reference(end), _KnownEnd(end, side)
 
 
 def _reference(end: ConnectionEnd) -> ssd.ConnectorRef:
@@ -123,7 +122,7 @@ def _target(draft: Draft, first: ConnectorPlace, second: ConnectorPlace) -> Iter
     except EditError:
         return
     if incompatible(draft, pair) is None:
-        source, destination = (end_unit(draft, side) for side in (pair.source, pair.destination))
-        differ = bool(source and destination and source != destination)
+        source, destination = (carried_by(draft, side).unit for side in (pair.source, pair.destination))
+        differ = source is not None and destination is not None and source.name != destination.name
         path = (*draft.path, *second.owner.path, second.connector.name)
-        yield LegalTarget(path, (source, destination) if differ else None)
+        yield LegalTarget(path, (source.name, destination.name) if source and destination and differ else None)

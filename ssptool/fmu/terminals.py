@@ -20,12 +20,13 @@ MAXIMUM_SIZE = 64 * 1024 * 1024
 
 
 class MatchingRule(StrEnum):
-    """Matching rule: the members of two terminals that belong together (FMI 3.0 §2.4.9.2.1)."""
+    """Matching rule: the members of two terminals that belong together (FMI 3.0 §2.4.9.2.1; FMI-LS-BUS)."""
 
     PLUG = "plug"
     BUS = "bus"
     SEQUENCE = "sequence"
     NONE = "none"
+    TRANSCEIVER = "org.fmi-ls-bus.transceiver"
 
 
 class UnreadableTerminals(Exception):

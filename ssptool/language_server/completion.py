@@ -33,6 +33,7 @@ from ssptool.language_server.places import Places
 from ssptool.language_server.snapshot import SystemSnapshot
 from ssptool.language_server.systems import Buffers
 from ssptool.network.connectors import settable
+from ssptool.rules.links import connectable
 from ssptool.rules.selection import InvalidSettings
 from ssptool.rules.subjects import Structure, around, container
 
@@ -236,8 +237,12 @@ def _connectors(side: str) -> Callable[[Here], Iterator[Proposal]]:
         system, name = here.above(ssd.System), here.stated(f"{side}Element")
         if isinstance(system, ssd.System):
             owner = next((one for one in system.elements if one.name == name), None) if name else system
+        beyond = "end" if side == "start" else "start"
+        other = ssd.ConnectorRef(here.stated(f"{beyond}Element"), here.stated(f"{beyond}Connector"))
         for connector in () if owner is None else owner.connectors:
-            yield Proposal(connector.name, Kind.Interface, detail_of(connector))
+            this, decided = ssd.ConnectorRef(name, connector.name), other.connector and here.structure
+            if not decided or not isinstance(system, ssd.System) or connectable(system, this, other, decided):
+                yield Proposal(connector.name, Kind.Interface, detail_of(connector))
 
     return propose
 

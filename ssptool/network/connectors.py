@@ -1,12 +1,6 @@
-"""Connectors: the legal connections between their kinds, and every connector of a tree as a flat value.
-
-The direction of a connection follows from the kinds of its connectors (SSP 2.0 §5.3.2.1, table 2.5.1 of the rule
-catalogue).
-"""
+"""Every connector of a tree as a flat value."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from enum import StrEnum
-from functools import cache
 from typing import NamedTuple, TypeAlias
 
 from ssptool.documents import ssb, ssc, ssd
@@ -16,109 +10,9 @@ from ssptool.documents.ssd import ConnectorKind
 from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable
 from ssptool.fmu.units import PhysicalUnit, named, stated_or_own
 from ssptool.network.conversion import canonical, items_of
+from ssptool.network.legality import stated_or_own_kind
 from ssptool.network.network import Scope, Signal
 from ssptool.network.tree import ComponentPlace, DictionaryPlace, ElementPath, ReferencePlace, SystemPlace, Tree, dotted
-
-
-class Owner(StrEnum):
-    """Owner of a connector: the system that contains the connection, or one of its elements."""
-
-    SYSTEM = "S"
-    ELEMENT = "E"
-
-
-class LegalConnection(NamedTuple):
-    """One legal pair of connectors, from source to destination, and the version of SSP that introduced it."""
-
-    source_owner: Owner
-    source_kind: ConnectorKind
-    destination_owner: Owner
-    destination_kind: ConnectorKind
-    since: str = "1.0"
-
-
-class ConnectionEnd(NamedTuple):
-    """One end of a connection: an element ("": the enclosing system), its connector, and the kind of that."""
-
-    element: str
-    connector: str
-    kind: ConnectorKind
-
-    @property
-    def owner(self) -> Owner:
-        return Owner.ELEMENT if self.element else Owner.SYSTEM
-
-
-_DESTINATIONS = (
-    (Owner.ELEMENT, ConnectorKind.INPUT),
-    (Owner.ELEMENT, ConnectorKind.INOUT),
-    (Owner.ELEMENT, ConnectorKind.PARAMETER),
-    (Owner.ELEMENT, ConnectorKind.STRUCTURAL_PARAMETER),
-    (Owner.SYSTEM, ConnectorKind.OUTPUT),
-    (Owner.SYSTEM, ConnectorKind.LOCAL),
-    (Owner.SYSTEM, ConnectorKind.CALCULATED_PARAMETER),
-    (Owner.SYSTEM, ConnectorKind.CONSTANT),
-)
-# Row by row as in the standard's table; the columns are the destinations above, in their order.
-# 1 and 2: legal since that version of SSP; a dot: illegal.
-_SOURCES = (
-    (Owner.SYSTEM, ConnectorKind.INPUT, "11..12.."),
-    (Owner.SYSTEM, ConnectorKind.PARAMETER, "111.121."),
-    (Owner.SYSTEM, ConnectorKind.STRUCTURAL_PARAMETER, "2222222."),
-    (Owner.ELEMENT, ConnectorKind.OUTPUT, "11..12.."),
-    (Owner.ELEMENT, ConnectorKind.LOCAL, "22..22.."),
-    (Owner.ELEMENT, ConnectorKind.INOUT, "1...12.."),
-    (Owner.ELEMENT, ConnectorKind.CALCULATED_PARAMETER, "111.121."),
-    (Owner.ELEMENT, ConnectorKind.CONSTANT, "22222222"),
-)
-
-LEGAL: frozenset[LegalConnection] = frozenset(
-    LegalConnection(source_owner, source_kind, owner, kind, f"{since}.0")
-    for source_owner, source_kind, marks in _SOURCES
-    for (owner, kind), since in zip(_DESTINATIONS, marks, strict=True)
-    if since != "."
-)
-_SINCE = {
-    ((row.source_owner, row.source_kind), (row.destination_owner, row.destination_kind)): row.since for row in LEGAL
-}
-
-
-def direct(
-    start: ConnectionEnd, end: ConnectionEnd, version: str = "2.0"
-) -> tuple[ConnectionEnd, ConnectionEnd] | None:
-    """The source and the destination of a connection; None if the table of this version of SSP has no such
-    pair.
-
-    Start and end of a connection imply no direction: the kinds of the two connectors decide. An `unspecified`
-    connector (SSP 2.0) takes whatever kind makes the pair legal; if that is possible in both directions, the
-    direction is unknown and the result is None as well.
-    """
-    forward = leads_forward(start.owner, start.kind, end.owner, end.kind, version)
-    if forward is None:
-        return None
-    return (start, end) if forward else (end, start)
-
-
-@cache
-@cache
-def leads_forward(
-    start_owner: Owner, start: ConnectorKind, end_owner: Owner, end: ConnectorKind, version: str = "2.0"
-) -> bool | None:
-    """Whether a connection between connectors of these kinds leads from its start to its end; None as for `direct`."""
-    forward = _allows((start_owner, start), (end_owner, end), version)
-    backward = _allows((end_owner, end), (start_owner, start), version)
-    return None if forward == backward else forward
-
-
-def _allows(source: tuple[Owner, ConnectorKind], destination: tuple[Owner, ConnectorKind], version: str) -> bool:
-    return any(
-        since <= version and _fits(source, legal_source) and _fits(destination, legal_destination)
-        for (legal_source, legal_destination), since in _SINCE.items()
-    )
-
-
-def _fits(connector: tuple[Owner, ConnectorKind], legal: tuple[Owner, ConnectorKind]) -> bool:
-    return connector[0] == legal[0] and connector[1] in (legal[1], ConnectorKind.UNSPECIFIED)
 
 
 class ConnectorKey(NamedTuple):
@@ -285,7 +179,7 @@ def _of_component(place: ComponentPlace) -> Iterator[FlatConnector]:
         yield FlatConnector(
             ConnectorKey(path, variable.name),
             Signal(name, variable.name),
-            _KINDS[variable.causality] if kind is ConnectorKind.UNSPECIFIED else kind,
+            stated_or_own_kind(kind, variable),
             variable.type,
             stated_or_own(named(units, stated), variable_unit),
             position(connector),
@@ -301,18 +195,6 @@ def _of_component(place: ComponentPlace) -> Iterator[FlatConnector]:
 def unit_of(variable: Variable, fmu: FmuDescription) -> PhysicalUnit | None:
     """The unit of an FMU's variable."""
     return named(fmu.units, variable.unit)
-
-
-_KINDS = {
-    Causality.PARAMETER: ConnectorKind.PARAMETER,
-    Causality.CALCULATED_PARAMETER: ConnectorKind.CALCULATED_PARAMETER,
-    Causality.STRUCTURAL_PARAMETER: ConnectorKind.STRUCTURAL_PARAMETER,
-    Causality.INPUT: ConnectorKind.INPUT,
-    Causality.OUTPUT: ConnectorKind.OUTPUT,
-    Causality.LOCAL: ConnectorKind.LOCAL,
-    Causality.INDEPENDENT: ConnectorKind.UNSPECIFIED,
-    Causality.NONE: ConnectorKind.UNSPECIFIED,
-}
 
 
 def settable(variable: Variable) -> bool:

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from ssptool.documents import ssc
 from ssptool.documents.diagnostics import Position
-from ssptool.documents.ssd import ConnectorKind
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.arrays import Unpaired, by_element, pairs_of_elements, shapes
-from ssptool.network.connectors import ConnectorKey, FlatConnector, Owner, leads_forward
+from ssptool.network.connectors import ConnectorKey, FlatConnector
 from ssptool.network.conversion import IncompatibleUnits, conversion
+from ssptool.network.legality import Owner, acting_kind, leads_forward, ticks
 from ssptool.network.network import IDENTITY, Conversion, Leg, LegKind, Wire
 from ssptool.network.tree import ElementPath, ReferencePlace, SystemPlace, Tree
 
@@ -244,9 +244,11 @@ def _segments(
         end = _end(place, connectors, connection.end_element, connection.end_connector)
         if start is None or end is None:
             continue
-        forward = leads_forward(start[0], _directed_kind(*start), end[0], _directed_kind(*end), version)
+        ways = [(owner, dict(one.clock).get("intervalVariability"), one.variable) for owner, one in (start, end)]
+        kinds = [acting_kind(way[0], one.kind, *way[1:]) for way, (_, one) in zip(ways, (start, end), strict=True)]
+        forward = leads_forward(start[0], kinds[0], end[0], kinds[1], version)
         if forward is None:
-            if start[1].type == end[1].type == "Clock":
+            if all(ticks(*way) for way in ways):
                 reason = "a connection of two time-based clocks"
                 tree.refuse(survey.position(connection), reason, rules=("SSD-CONN-003",))
             continue
@@ -266,15 +268,6 @@ def _segments(
             *(indices if forward else reversed(indices)),
         )
     yield from _through_boundary(place, connectors, numbers)
-
-
-def _directed_kind(owner: Owner, connector: FlatConnector) -> ConnectorKind:
-    """The kind that decides the direction of a connection: a clock that ticks by itself, as time-based input clocks of
-    FMUs do, is a source whatever its causality (SSP 2.0 §5.3.2.1).
-    """
-    ticks = owner is Owner.ELEMENT and connector.type == "Clock" and connector.variable is not None
-    stated = dict(connector.variable.clock).get("intervalVariability") if ticks and connector.variable else None
-    return ConnectorKind.OUTPUT if stated not in (None, "triggered") else connector.kind
 
 
 def _end(

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.fmu.description import FmuDescription, Variable
 from ssptool.network.connectors import settable
-from ssptool.rules.links import Carried, by_name, by_variable, carried_by, instance_of, interface, links
+from ssptool.network.legality import Carried, by_variable
+from ssptool.rules.links import by_name, carried_by, instance_of, interface, links
 from ssptool.rules.subjects import Structure, around, found_once
 
 

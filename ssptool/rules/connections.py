@@ -11,9 +11,9 @@ from ssptool.documents.diagnostics import Severity
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.documents.vocabulary import media_type
 from ssptool.fmu.description import Causality, FmuDescription
-from ssptool.network.connectors import Owner, leads_forward
-from ssptool.network.conversion import Relation, Verdict, relation, verdict
+from ssptool.network.conversion import Verdict
 from ssptool.network.graph_algorithms import cyclic_components
+from ssptool.network.legality import Carried, Owner, leads_forward, shape_words
 from ssptool.rules.bindings import uses
 from ssptool.rules.catalogue import (
     DERIVED,
@@ -32,11 +32,9 @@ from ssptool.rules.catalogue import (
     without,
 )
 from ssptool.rules.links import (
-    Carried,
     Link,
     LinkEnd,
     Side,
-    StatedShape,
     SystemInterface,
     alike,
     both_ticking,
@@ -45,6 +43,7 @@ from ssptool.rules.links import (
     connections,
     coupled,
     declared,
+    found_obstacles,
     indexed,
     instance_of,
     interface,
@@ -181,11 +180,7 @@ def compatible_types(system: ssd.System, structure: Structure) -> Iterator[Findi
 
     Fix: connect connectors of one type, or convert in a component.
     """
-    for same in alike(system, structure):
-        if same[0].flow is not None:
-            source, destination = (end.carried for end in same[0].flow)
-            if source.type is not None and destination.type is not None:
-                yield from _compared_types(same, source, destination)
+    yield from against("SSD-CONN-008", system, structure)
 
 
 @CONNECTIONS.rule("SSD-CONN-009", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3, §5.3.2", versions=["2.0"])
@@ -196,12 +191,7 @@ def equal_shapes(system: ssd.System, structure: Structure) -> Iterator[Finding]:
 
     Accepted: the connection is left out.
     """
-    for same in alike(system, structure):
-        start, end = same[0].start.side.shape, same[0].end.side.shape
-        if start is not None and end is not None and _differ(start, end):
-            for link in same:
-                if link.start_indices is None and link.end_indices is None:
-                    yield Finding(link.connection, f"{link.start} is {_array(start)}, {link.end} is {_array(end)}")
+    yield from against("SSD-CONN-009", system, structure)
 
 
 @CONNECTIONS.rule("SSD-CONN-010", severity=ERROR, basis=DERIVED, versions=["2.0"])
@@ -224,7 +214,7 @@ def fitting_indices(system: ssd.System, structure: Structure) -> Iterator[Findin
                 )
                 if not fit:
                     found = " ".join(map(str, indices))
-                    message = f"the indices {found} pick no element of {end}, which is {_array(shape)}"
+                    message = f"the indices {found} pick no element of {end}, which is {shape_words(shape)}"
                     yield Finding(link.connection, message, "", f"{side}Indices")
 
 
@@ -437,44 +427,15 @@ def _counsel(start: Side, end: Side) -> str:
     return "see the table of allowed connections in the standard"
 
 
-def _compared_types(same: tuple[Link, ...], source: Carried, destination: Carried) -> Iterator[Finding]:
-    assert source.type is not None and destination.type is not None
-    between, judged = relation(source.type, destination.type), verdict(source.type, destination.type)
-    if between is Relation.IDENTICAL:
-        yield from _compared_items(same, source, destination)
-        return
-    advice = {
-        Relation.ENUMERATION: "add an IntegerMappingTransformation",
-        Relation.WIDENING: "",
-    }.get(between, "connect connectors of one type, or convert in a component")
-    for link in same if judged is not Verdict.OK else ():
-        mapped = isinstance(link.transformation, ssc.IntegerMappingTransformation)
-        if between is not Relation.ENUMERATION or not mapped:
-            message = f"{_source(link)} is {source.type}, {_destination(link)} is {destination.type}: {between}"
-            yield Finding(link.connection, message, advice, severity=_SEVERITIES[judged])
+def against(code: str, system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """The findings of a rule on the values at both ends of connections."""
+    for link, one in found_obstacles(system, structure):
+        if one.code == code and one.verdict is not Verdict.OK:
+            message, severity = one.between(_source(link), _destination(link)), _SEVERITIES.get(one.verdict)
+            yield Finding(link.connection, message, one.advice, severity=severity)
 
 
-_SEVERITIES = {Verdict.INFO: Severity.INFO, Verdict.WARNING: Severity.WARNING, Verdict.ERROR: Severity.ERROR}
-
-
-def _compared_items(same: tuple[Link, ...], source: Carried, destination: Carried) -> Iterator[Finding]:
-    """Compare two enumerations: without a mapping every item of the source has the same value in the destination."""
-    known = destination.items
-    lost = [item for item, value in (source.items or {}).items() if known and known.get(item) != value]
-    names = ", ".join(f"'{item}'" for item in lost[:3])
-    for link in same if lost else ():
-        if link.transformation is None:
-            message = f"{names} of {_source(link)} is no item of {_destination(link)}, or has another value there"
-            yield Finding(link.connection, message, "add an EnumerationMappingTransformation for the items that differ")
-
-
-def _differ(shape: StatedShape, other: StatedShape) -> bool:
-    sizes = zip(shape, other, strict=False)
-    return len(shape) != len(other) or any(a != b for a, b in sizes if a is not None and b is not None)
-
-
-def _array(shape: StatedShape) -> str:
-    return "a scalar" if not shape else "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"
+_SEVERITIES = {Verdict.INFO: Severity.INFO, Verdict.WARNING: Severity.WARNING}
 
 
 LOOPS = Chapter("Algebraic loops, from the dependencies that FMUs declare (SSP 2.0 §5.3.2)")

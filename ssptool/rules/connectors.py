@@ -7,6 +7,7 @@ from ssptool.documents import ssb, ssd
 from ssptool.documents.ssd import ConnectorKind
 from ssptool.documents.vocabulary import SIGNAL_DICTIONARY
 from ssptool.network.conversion import Verdict, convertible, relation, verdict
+from ssptool.network.legality import Carried
 from ssptool.rules.catalogue import (
     DERIVED,
     ERROR,
@@ -22,7 +23,6 @@ from ssptool.rules.catalogue import (
     renamed,
 )
 from ssptool.rules.links import (
-    Carried,
     Declared,
     Link,
     Statement,

@@ -3,7 +3,7 @@
 A component may refer to a system (SSP 2.0 §5.4); its connectors are those of that system. `signal_flow` is the graph of
 connections with one vertex for each FMU, which is far smaller than the graph of all signals."""
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, cast
 
@@ -11,12 +11,21 @@ from lxml import etree
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
-from ssptool.documents.vocabulary import IntervalVariability
-from ssptool.fmu.description import FmuDescription, Variable, fixed_shape
-from ssptool.fmu.units import PhysicalUnit, named, stated_or_own
-from ssptool.network.connectors import Owner, leads_forward
-from ssptool.network.conversion import canonical, is_float
+from ssptool.fmu.description import fixed_shape
+from ssptool.fmu.units import PhysicalUnit, stated_or_own
+from ssptool.network.conversion import Verdict, canonical
 from ssptool.network.graph_algorithms import between_cycles
+from ssptool.network.legality import (
+    Carried,
+    Obstacle,
+    Owner,
+    StatedShape,
+    acting_kind,
+    by_variable,
+    leads_forward,
+    obstacles,
+    ticks,
+)
 from ssptool.rules.subjects import Instance, Structure, around, first, found_once, pool, remembered
 
 
@@ -39,6 +48,11 @@ class Statement:
     @property
     def type_name(self) -> str | None:
         return None if self.type is None else self.type.type_name
+
+    @property
+    def interval(self) -> str | None:
+        """The `intervalVariability` of a clock."""
+        return self.type.interval_variability if isinstance(self.type, ssc.Clock) else None
 
 
 class Declared(NamedTuple):
@@ -142,25 +156,8 @@ def _systems_inside(system: ssd.System, structure: Structure) -> frozenset[ssd.S
     return frozenset(found)
 
 
-class Carried(NamedTuple):
-    """Type, unit and dimensions of a connector's value: as the connector states, else as the FMU's variable has them.
-
-    `type` has FMI 3.0's spelling; `items` are those of an enumeration. None: not known.
-    """
-
-    type: str | None = None
-    unit: PhysicalUnit | None = None
-    items: Mapping[str, int] | None = None
-    relative: bool = False
-
-    @property
-    def floating(self) -> bool:
-        return self.type is not None and is_float(self.type)
-
-
 NOTHING = Carried()
 Indices = tuple[int, ...] | None
-StatedShape = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -287,13 +284,49 @@ def _links(system: ssd.System, structure: Structure) -> Links:
         if start is None or end is None:
             loose.append(stated)
             continue
-        one, other = start.side, end.side
-        forward = leads_forward(one.owner, one.kind, other.owner, other.kind, version)
-        flow = None if forward is None else (start, end) if forward else (end, start)
+        flow = _flow(start, end, version)
         transformation = first(stated.connection, ssc.Transformation)
         indices = stated.start_indices, stated.end_indices
         found.append(Link(stated.connection, start, end, flow, transformation, *indices))
     return Links(tuple(found), tuple(loose))
+
+
+def _flow(start: LinkEnd, end: LinkEnd, version: str) -> tuple[LinkEnd, LinkEnd] | None:
+    one, other = start.side, end.side
+    forward = leads_forward(one.owner, one.kind, other.owner, other.kind, version)
+    return None if forward is None else (start, end) if forward else (end, start)
+
+
+def connectable(system: ssd.System, start: ssd.ConnectorRef, end: ssd.ConnectorRef, structure: Structure) -> bool:
+    """Whether a connection of two connectors of a system would be legal, or one of them is not declared."""
+    ends = _Ends(system, structure)
+    one, other = ends[start], ends[end]
+    if one is None or other is None:
+        return True
+    flow = _flow(one, other, structure.version)
+    return flow is not None and all(found.verdict is not Verdict.ERROR for found in _between(*flow))
+
+
+def _between(source: LinkEnd, destination: LinkEnd) -> Iterator[Obstacle]:
+    return obstacles(source.carried, destination.carried, source.side.shape, destination.side.shape)
+
+
+@remembered
+def found_obstacles(system: ssd.System, structure: Structure) -> tuple[tuple[Link, Obstacle], ...]:
+    """What is against the links of a system in the values at their ends."""
+    found = []
+    for same in alike(system, structure):
+        if same[0].flow is not None:
+            known = _between(*same[0].flow)
+            found += [(link, one) for one in known for link in same if not _lifted(one, link)]
+    return tuple(found)
+
+
+def _lifted(obstacle: Obstacle, link: Link) -> bool:
+    if obstacle.code == "SSD-CONN-009":
+        return link.start_indices is not None or link.end_indices is not None
+    passes = obstacle.code == "UNIT-006" and link.connection.suppress_unit_conversion
+    return passes or isinstance(link.transformation, obstacle.lifted_by)
 
 
 def both_ticking(link: Link) -> bool:
@@ -372,11 +405,6 @@ def attached(system: ssd.System, structure: Structure) -> Mapping[str, tuple[Car
     return found
 
 
-def by_variable(description: FmuDescription, variable: Variable) -> Carried:
-    items = variable.items if variable.type == "Enumeration" else None
-    return Carried(variable.type, named(description.units, variable.unit), items, variable.relative_quantity)
-
-
 def stated_by(says: Statement, structure: Structure) -> Carried:
     """Type, unit and dimensions that a connector states itself."""
     type = says.type
@@ -437,23 +465,10 @@ def _side(connector: Declared, owner: ssd.SystemElement, element: str, structure
 
 def _new_side(connector: Declared, owner: ssd.SystemElement, element: str, structure: Structure) -> Side:
     carried = carried_by(connector, owner, structure)
-    ticks = carried.type == "Clock" and bool(element) and _ticking(connector, owner, structure)
-    kind = ssd.ConnectorKind.OUTPUT if ticks else connector.says.kind
-    place = Owner.ELEMENT if element else Owner.SYSTEM
-    return Side(place, kind, connector.says, carried, _shape(connector, owner, structure), ticks)
-
-
-def _ticking(connector: Declared, owner: ssd.SystemElement, structure: Structure) -> bool:
-    """Whether this is a clock that ticks by itself: such a one counts as an output (SSP 2.0 §5.3.2.1). What the SSD
-    leaves open is taken from the FMU.
-    """
-    clock = connector.says.type
-    if isinstance(clock, ssc.Clock) and clock.interval_variability is not None:
-        return clock.interval_variability is not IntervalVariability.TRIGGERED
-    description = structure.fmu_of(owner)
+    place, says, description = Owner.ELEMENT if element else Owner.SYSTEM, connector.says, structure.fmu_of(owner)
     variable = None if description is None else description.variables.get(connector.name)
-    stated = {} if variable is None else dict(variable.clock)
-    return stated.get("intervalVariability", "triggered") != "triggered"
+    kind, shape = acting_kind(place, says.kind, says.interval, variable), _shape(connector, owner, structure)
+    return Side(place, kind, says, carried, shape, ticks(place, says.interval, variable))
 
 
 def _shape(connector: Declared, owner: ssd.SystemElement, structure: Structure) -> StatedShape | None:

@@ -6,9 +6,10 @@ from typing import NamedTuple
 from ssptool.documents import ssc, ssv
 from ssptool.documents.vocabulary import boolean, integer
 from ssptool.network.conversion import INTEGER_RANGES, canonical, is_float, is_integer
+from ssptool.network.legality import Carried
 from ssptool.rules.bindings import uses
 from ssptool.rules.catalogue import ERROR, INFO, MUST, TEXT, WARNING, Chapter, Finding, near, repeats
-from ssptool.rules.links import Carried, enumeration_items, links
+from ssptool.rules.links import enumeration_items, links
 from ssptool.rules.subjects import Structure, container, every, found_once
 
 TRANSFORMATIONS = Chapter(

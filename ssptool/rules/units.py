@@ -8,7 +8,6 @@ from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.element import Element
 from ssptool.fmu.description import FmuDescription
 from ssptool.fmu.units import PhysicalUnit, unit_of_name, without_brackets
-from ssptool.network.conversion import convertible
 from ssptool.rules.catalogue import (
     DERIVED,
     ERROR,
@@ -27,6 +26,7 @@ from ssptool.rules.catalogue import (
     rewritten,
     without,
 )
+from ssptool.rules.connections import against
 from ssptool.rules.links import alike
 from ssptool.rules.subjects import WITH_UNITS, Structure, container, every, first, remembered
 
@@ -101,15 +101,7 @@ def convertible_units(system: ssd.System, structure: Structure) -> Iterator[Find
 
     Accepted: the value passes as it is, without conversion.
     """
-    for same in alike(system, structure):
-        start, end = same[0].start.carried.unit, same[0].end.carried.unit
-        if same[0].flow is None or start is None or end is None or convertible(start, end):
-            continue
-        for link in same:
-            if not link.connection.suppress_unit_conversion:
-                here, there = f"'{start.name}' ({start.in_base_units})", f"'{end.name}' ({end.in_base_units})"
-                message = f"{link.start} is in {here}, {link.end} in {there}"
-                yield Finding(link.connection, message, "these units cannot be converted; connect other connectors")
+    yield from against("UNIT-006", system, structure)
 
 
 @UNITS.rule("UNIT-008", severity=INFO, basis=POLICY, source="SSP 2.0 §4.5.1; FMI 3.0")

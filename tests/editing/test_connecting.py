@@ -5,7 +5,7 @@ import pytest
 import ssptool
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.editing.changes import AmbiguousName, EditError
-from ssptool.network.connectors import LEGAL, Owner
+from ssptool.network.legality import LEGAL, Owner
 from tests.editing.small_systems import (
     FMUS,
     SINK,
@@ -71,7 +71,7 @@ def test_what_does_not_fit_by_name_is_skipped_with_the_reason(tmp_path):
         made.add(one, other).connect("One.a", "Other.d").connect("One", "Other")
         skipped = [note for note in made.notes if note.startswith("skipped")]
     assert len(skipped) == 3
-    assert "One.b is Float64, Other.b Boolean" in skipped[0]
+    assert "One.b is Float64, Other.b is Boolean" in skipped[0]
     assert "One.c is an output, Other.c an output" in skipped[1]
     assert "Other.d already has a source, One.a" in skipped[2]
 

@@ -18,7 +18,7 @@ from ssptool.editing import originals
 from ssptool.editing.changes import Loss
 from ssptool.editing.downgrade import COVERED, IN_1_0, NOTHING_TO_DO, STEPS
 from ssptool.editing.versions import NotRepresentable, Version, migrate_lone, upgrade_package
-from ssptool.network.connectors import LEGAL, Owner
+from ssptool.network.legality import LEGAL, Owner
 from tests.documents.schema_corpus import FORMATS, Author
 from tests.network.packages import NAMESPACES, component, content, model, package, ssd, ssv
 

@@ -37,6 +37,11 @@ async def offered(author: Author, path: Path, typed: str) -> dict[str, types.Com
         ("<ssd:Connection ", {"startElement", "endConnector", "suppressUnitConversion"}, {"name"}),
         ('<ssd:Connection startElement="', {"System1", "System2"}, {"x1", ""}),
         ('<ssd:Connection startElement="System2" startConnector="', {"F", "x1", "v1", "a1"}, {"System1"}),
+        (
+            '<ssd:Connection endElement="System1" endConnector="F" startElement="System2" startConnector="',
+            {"F"},
+            {"x1", "a1"},
+        ),
         ('<ssd:Connection startElement="System2" suppressUnitConversion="', {"true", "false"}, {"F"}),
     ],
 )

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.network.connectors import LEGAL, ConnectionEnd, Owner, direct
+from ssptool.network.legality import LEGAL, ConnectionEnd, Owner, direct
 
 
 def end(text):
