@@ -230,7 +230,7 @@ def _undecided(a: ConnectionEnd, b: ConnectionEnd, version: str) -> bool:
 
 
 def _illegal(*ends: tuple[ConnectionEnd, ConnectorPlace], version: str) -> str:
-    kinds = ", ".join(_described(*one) for one in ends)
+    kinds = f"{ends[0][1]} is {_described(*ends[0])}, {ends[1][1]} {_described(*ends[1])}"
     if len({end.kind for end, _ in ends}) == 1:
         advice = "one of them has to be a source" if ends[0][0].kind == "input" else "only one can be the source"
     else:
@@ -240,8 +240,8 @@ def _illegal(*ends: tuple[ConnectionEnd, ConnectorPlace], version: str) -> str:
 
 def _described(end: ConnectionEnd, side: ConnectorPlace) -> str:
     if end.kind is side.connector.kind or side.connector.kind is ssd.ConnectorKind.UNSPECIFIED:
-        return f"{side} is {_article(end.kind)}"
-    return f"{side} is a clock that ticks by itself (it counts as an {end.kind})"
+        return _article(end.kind)
+    return f"a clock that ticks by itself (it counts as an {end.kind})"
 
 
 def _article(kind: str) -> str:

@@ -201,7 +201,7 @@ def obstacles(
     yield from _types(source, destination)
     yield from _units(source.unit, destination.unit)
     if shape is not None and other is not None and _differ(shape, other):
-        yield Obstacle("SSD-CONN-009", Verdict.ERROR, f"is {shape_words(shape)}", f"is {shape_words(other)}")
+        yield Obstacle("SSD-CONN-009", Verdict.ERROR, f"is {shape_words(shape)}", shape_words(other))
 
 
 def _types(source: Carried, destination: Carried) -> Iterator[Obstacle]:
@@ -225,14 +225,18 @@ def _types(source: Carried, destination: Carried) -> Iterator[Obstacle]:
         Relation.WIDENING: "",
     }.get(between, "connect connectors of one type, or convert in a component")
     lifting = (ssc.IntegerMappingTransformation,) if between is Relation.ENUMERATION else ()
-    yield Obstacle(code, judged, f"is {source.type}", f"is {destination.type}", between, advice, lifting)
+    yield Obstacle(code, judged, f"is {source.type}", destination.type, between, advice, lifting)
 
 
 def _units(one: PhysicalUnit | None, other: PhysicalUnit | None) -> Iterator[Obstacle]:
     if one is not None and other is not None and not convertible(one, other):
-        here, there = (f"'{unit.name}' ({unit.in_base_units})" for unit in (one, other))
-        advice = "these units cannot be converted; connect other connectors"
-        yield Obstacle("UNIT-006", Verdict.ERROR, f"is in {here}", f"in {there}", advice=advice)
+        here, there = (_told(unit) for unit in (one, other))
+        what = f"is in {here}", f"in {there}"
+        yield Obstacle("UNIT-006", Verdict.ERROR, *what, "these units do not convert", "connect other connectors")
+
+
+def _told(unit: PhysicalUnit) -> str:
+    return unit.name if unit.in_base_units == unit.name else f"{unit.name} ({unit.in_base_units})"
 
 
 def _differ(shape: StatedShape, other: StatedShape) -> bool:

@@ -71,7 +71,7 @@ def test_what_does_not_fit_by_name_is_skipped_with_the_reason(tmp_path):
         made.add(one, other).connect("One.a", "Other.d").connect("One", "Other")
         skipped = [note for note in made.notes if note.startswith("skipped")]
     assert len(skipped) == 3
-    assert "One.b is Float64, Other.b is Boolean" in skipped[0]
+    assert "One.b is Float64, Other.b Boolean" in skipped[0]
     assert "One.c is an output, Other.c an output" in skipped[1]
     assert "Other.d already has a source, One.a" in skipped[2]
 
@@ -107,7 +107,7 @@ REFUSED = [
     (("Sink.u", "Sink.i"), "one of them has to be a source"),
     (("Source.flag", "Sink.u"), "Source.flag is Boolean, Sink.u Float64"),
     (("Source.y", "Sink.i"), "Source.y is Float64, Sink.i Int32: conversion may lose information"),
-    (("Source.y", "Sink.force"), "Source.y is in m, Sink.force in N: these units do not convert"),
+    (("Source.y", "Sink.force"), "Source.y is in m, Sink.force in N (kg·m·s^-2): these units do not convert"),
     (("Source.z", "Sink.u"), "no connector of Source named 'z'; there are 'flag', 'n', 'y'"),
     (("Sorce.y", "Sink.u"), "'Sorce.y'; did you mean 'Source.y'"),
     (("Source", "Sink.u"), "Source is an element, Sink.u is a connector"),

@@ -126,5 +126,5 @@ def test_arrays_that_only_the_fmu_states_are_compared_too(tmp_path):
         for dimension in made.system.elements[1].connectors[0].dimensions:
             dimension.delete()
         assert made.targets("A.y") == ()
-        with pytest.raises(EditError, match=r"A\.y is a scalar, B\.u is \[3\]"):
+        with pytest.raises(EditError, match=r"A\.y is a scalar, B\.u \[3\]"):
             made.connect("A.y", "B.u")
