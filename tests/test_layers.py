@@ -32,7 +32,7 @@ LEVELS = [
 
 # Inside the engine too, a sub-package or module imports only those before it.
 ENGINE = [
-    *["failure", "method_names", "settings", "text", "trace"],
+    *["failure", "method_names", "settings", "text", "time_grid", "trace"],
     *["kernel", "watch", "recording", "masters", "stimuli", "planning", "assembly", "event_mode", "ode"],
     *["run", "isolation", "simulate", "stepping"],
 ]

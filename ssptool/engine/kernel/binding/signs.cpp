@@ -33,19 +33,23 @@ constexpr std::int64_t tile = 512;  // rows that stay in a cache while all colum
 class Column {
  public:
   void look(const double* value, std::int64_t stride, std::int64_t begin, std::int64_t end, std::int64_t window) {
+    Extremes found = found_;  // a copy that no value can be a part of: it stays in registers
     for (std::int64_t row = begin; row < end; ++row, value += stride) {
-      const double change = *value - last_;
-      low_ = std::min(low_, *value);
-      high_ = std::max(high_, *value);
-      if (row > 0) steepest_ = std::max(steepest_, std::abs(change));
-      if (row > 1 && change * last_change_ <= 0) turn(row, window);
-      last_ = *value;
-      last_change_ = change;
+      const double change = *value - found.last;
+      found.low = std::min(found.low, *value);
+      found.high = std::max(found.high, *value);
+      if (row > 0) found.steepest = std::max(found.steepest, std::abs(change));
+      if (row > 1 && change * found.last_change <= 0) turn(row, window);
+      found.last = *value;
+      found.last_change = change;
     }
+    found_ = found;
   }
 
   // A sign needs turns that lie close together, or a change of this share of the range.
-  bool suspect(double share) const { return high_ > low_ && (crowded_ || steepest_ > share * (high_ - low_)); }
+  bool suspect(double share) const {
+    return found_.high > found_.low && (crowded_ || found_.steepest > share * (found_.high - found_.low));
+  }
 
  private:
   void turn(std::int64_t row, std::int64_t window) {
@@ -55,7 +59,11 @@ class Column {
     next_ = (next_ + 1) % turns_.size();
   }
 
-  double low_ = std::numeric_limits<double>::infinity(), high_ = -low_, steepest_ = 0, last_ = 0, last_change_ = 0;
+  struct Extremes {
+    double low = std::numeric_limits<double>::infinity(), high = -low, steepest = 0, last = 0, last_change = 0;
+  };
+
+  Extremes found_;
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::min() / 2;
   std::array<std::int64_t, 6> turns_{never, never, never, never, never, never};
   std::size_t next_ = 0;
