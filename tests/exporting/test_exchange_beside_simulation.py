@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ssptool
+from ssptool.engine.time_grid import grid_times
 from tests.engine.ode.systems import oscillation
 from tests.engine.systems import write_system
 from tests.exporting.fmus import SYSTEMS, exported, follows_a_saved_state, in_fmpy, initialize, instance, real
@@ -56,7 +57,7 @@ def test_a_ball_of_model_exchange_feeds_a_lag_of_co_simulation(exchange_models, 
     settings = {"stop_time": 1.5, "step_size": 0.01, "tolerance": 1e-9, "master": "gauss-seidel", "accept": "UNIT-006"}
     result = ssptool.simulate(system, **settings)
     run = result.unwrap()
-    points = np.isin(run.t, np.arange(151) * 0.01) & np.append(np.diff(run.t) > 0, True)
+    points = np.isin(run.t, grid_times(0.0, 0.01, range(151))) & np.append(np.diff(run.t) > 0, True)
     found = in_fmpy(exported(system, tmp_path, fmi=fmi, **settings), 0.01, stop_time=1.5)
     assert result.statistics.events == 2
     for name in ("Ball.h", "Ball.v", "Lag.x"):

@@ -16,6 +16,7 @@ from ssptool.engine.ode.integration import Integration
 from ssptool.engine.run import coupling, loops
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
+from ssptool.engine.time_grid import grid_times
 from ssptool.fmu.description import InterfaceType
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, WIRES, Folder, network, oscillator
 from tests.engine.ode.systems import beside, both_sides, bounce_times, couple, lacking, oscillation, refuse_after
@@ -90,7 +91,7 @@ def test_signals_of_a_row_belong_to_one_instant_whatever_the_version(exchange, s
     for one, other in (("System1.F", "System2.F"), ("System2.x1", "System1.x1"), ("System2.a1", "System1.a1")):
         assert np.array_equal(trace[one], trace[other])
     assert error(trace, HEAVY) < 3e-2
-    assert np.array_equal(trace.t, np.arange(51) * 0.02)
+    assert np.array_equal(trace.t, grid_times(0.0, 0.02, range(51)))
 
 
 @EXCHANGE
@@ -177,7 +178,7 @@ def test_a_ball_bounces_when_it_should_beside_a_lag_that_follows_it(models):
     assert after == pytest.approx(-0.7 * before, abs=1e-12)
     assert np.array_equal(trace["Lag.u"], trace["Ball.h"])
     assert np.array_equal(trace["Lag.x"][events], trace["Lag.x"][events + 1])
-    points = np.isin(trace.t, np.arange(226) * 0.01)
+    points = np.isin(trace.t, grid_times(0.0, 0.01, range(226)))
     assert np.sum(points) == 226 and np.all(np.diff(trace.t) >= 0)
 
 

@@ -18,7 +18,7 @@ FOLLOWER = (
 )
 FOLLOWS = "v->ds = v->u; v->out = v->s;"
 STEP = 0.1
-POINTS = [k * STEP for k in range(11)]
+POINTS = [k / 10 for k in range(11)]
 
 
 @pytest.fixture(scope="module", params=(2, 3), ids=("fmi2", "fmi3"))

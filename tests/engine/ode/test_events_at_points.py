@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ssptool
+from ssptool.engine.time_grid import grid_times
 from tests.engine.event_mode.systems import write_system
 from tests.engine.ode.systems import both_sides
 from tests.engine.small.fmus import Var, make_fmu
@@ -77,9 +78,9 @@ def test_the_follower_sees_them_in_the_very_same_step(system, version, integrato
 def test_they_take_the_place_of_the_communication_point(system, step, sign):
     """Which has two rows then, at its very time, and there are no others."""
     trace = simulate(system(3, step, sign=sign), step, "bdf")
-    assert np.unique(trace.t).tolist() == [k * step for k in range(21)]
+    assert np.unique(trace.t).tolist() == grid_times(0.0, step, range(21)).tolist()
     at = both_sides(trace)
-    assert trace.t[at].tolist() == [k * step for k in range(EVERY, 21, EVERY)]
+    assert trace.t[at].tolist() == grid_times(0.0, step, range(EVERY, 21, EVERY)).tolist()
     assert (trace["R.y"][at + 1] - trace["R.y"][at]).tolist() == [1] * len(at)
 
 
@@ -98,4 +99,4 @@ def test_in_events_of_the_whole_system_too(system, step, integrator):
 def test_all_as_one_ode_they_take_the_place_of_the_communication_point(system, step):
     trace = simulate(system(3, step, follower={"cs": None}), step, "bdf", coupling={})
     assert trace["F.out"] == pytest.approx(sums(trace.t, step), abs=1e-6 * step)
-    assert np.unique(trace.t).tolist() == [k * step for k in range(21)]
+    assert np.unique(trace.t).tolist() == grid_times(0.0, step, range(21)).tolist()

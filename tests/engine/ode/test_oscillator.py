@@ -7,6 +7,7 @@ import pytest
 
 from ssptool.engine.method_names import IntegratorName
 from ssptool.engine.ode import kernel_integration
+from ssptool.engine.time_grid import grid_times
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, NO_FLANGE, oscillator, simulate
 from tests.engine.ode.systems import oscillation
 
@@ -49,7 +50,7 @@ def test_a_smaller_tolerance_gives_a_smaller_error(integrator):
 
 def test_rows_are_at_the_communication_points_exactly():
     trace = run(step_size=0.05)
-    assert np.array_equal(trace.t, np.arange(201) * 0.05)
+    assert np.array_equal(trace.t, grid_times(0.0, 0.05, range(201)))
 
 
 def test_signals_of_a_row_belong_to_one_instant():
