@@ -17,6 +17,7 @@ from ssptool.engine.stimuli.time_signals import Constant, Overridden, Table
 from ssptool.exporting.clocks import clock_problems
 from ssptool.exporting.description import type_in
 from ssptool.exporting.interface import ExportedVariable
+from ssptool.network.conversion import narrowing
 
 _WITH_RUN = "run it with `ssptool run`"
 
@@ -31,6 +32,13 @@ def _of_plan(plan: Plan) -> Iterator[Unsupported]:
     yield from clock_problems(plan)
     yield from _of_settings(plan)
     yield from _of_parts(plan)
+    for wire in plan.wires:
+        source, destination = (plan.types[slot] for slot in (wire.source, wire.destination))
+        if narrowing(source, destination):
+            what = f"a connection from type {source} to type {destination} is not supported in an exported FMU"
+            yield Unsupported(
+                f"connection {plan.signals[wire.source]} → {plan.signals[wire.destination]}", what, _WITH_RUN
+            )
 
 
 def plan_to_export(plan: Plan) -> Plan:

@@ -54,6 +54,11 @@ class PhysicalUnit(NamedTuple):
         return self.exponents is not None and not self.assumed
 
     @property
+    def has_arbitrary_zero(self) -> bool:
+        """Whether units of this quantity differ in their zero, as those of temperature do: K, °C, °F."""
+        return self.exponents == Exponents(K=1) or self.offset != 0 or any(one.offset for one in self.shown)
+
+    @property
     def changes_numbers(self) -> bool:
         """Whether a value in it is another number in SI units, as of mH or °C; False if that is not known."""
         return self.exponents is not None and (self.factor != 1 or self.offset != 0)

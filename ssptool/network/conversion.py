@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.element import Element
@@ -107,6 +107,34 @@ def relation(source: str, destination: str) -> Relation:
 def verdict(source: str, destination: str) -> Verdict:
     """The verdict of table 2.5.2 on a connection from one type to another."""
     return VERDICTS[relation(source, destination)]
+
+
+class Narrowing(NamedTuple):
+    """What a number must be to keep its value in a narrower type, and the `range` in words.
+
+    `digits`: the most binary digits from the first one to the last one that is not zero; `nonnegative`: not negative
+    as a signed number of 64 bits.
+    """
+
+    nonnegative: bool
+    digits: int
+    range: str
+
+
+def narrowing(source: str, destination: str) -> Narrowing | None:
+    """How values of one type are checked that become values of a narrower one; None where they need no check, or have
+    none: real numbers do not become integers.
+    """
+    if relation(source, destination) is not Relation.NARROWING or (is_float(source) and is_integer(destination)):
+        return None
+    if is_integer(source) and is_float(destination):
+        digits = FLOAT_PRECISION[canonical(destination)]
+        exact = f"integers that {destination} represents exactly (all from −2^{digits} to 2^{digits})"
+        return Narrowing(source == "UInt64", digits, exact)
+    if is_float(source):
+        return Narrowing(False, 64, "−3.4028235e38 to 3.4028235e38")
+    lowest, highest = INTEGER_RANGES[canonical(destination)]
+    return Narrowing("UInt64" in (source, destination), 64, f"{lowest} to {highest}")
 
 
 def _lossless(source: str, destination: str) -> bool:

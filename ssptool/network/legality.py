@@ -153,13 +153,14 @@ _KINDS = {
 class Carried(NamedTuple):
     """Type, unit and dimensions of a connector's value: as the connector states, else as the FMU's variable has them.
 
-    `type` has FMI 3.0's spelling; `items` are those of an enumeration. None: not known.
+    `type` has FMI 3.0's spelling; `items` are those of an enumeration. `relative`: it is a difference of two values
+    (FMI's relativeQuantity). None: not known.
     """
 
     type: str | None = None
     unit: PhysicalUnit | None = None
     items: Mapping[str, int] | None = None
-    relative: bool = False
+    relative: bool | None = None
 
     @property
     def floating(self) -> bool:
@@ -200,6 +201,7 @@ def obstacles(
     """The obstacles between a source and a destination, each with its dimensions if they are known."""
     yield from _types(source, destination)
     yield from _units(source.unit, destination.unit)
+    yield from _differences(source, destination)
     if shape is not None and other is not None and _differ(shape, other):
         yield Obstacle("SSD-CONN-009", Verdict.ERROR, f"is {shape_words(shape)}", shape_words(other))
 
@@ -233,6 +235,18 @@ def _units(one: PhysicalUnit | None, other: PhysicalUnit | None) -> Iterator[Obs
         here, there = (_told(unit) for unit in (one, other))
         what = f"is in {here}", f"in {there}"
         yield Obstacle("UNIT-006", Verdict.ERROR, *what, "these units do not convert", "connect other connectors")
+
+
+def _differences(source: Carried, destination: Carried) -> Iterator[Obstacle]:
+    """Zero is arbitrary in units with an offset, so a difference is no value and a value no difference."""
+    if None in (source.relative, destination.relative) or source.relative is destination.relative:
+        return
+    if any(unit is not None and unit.has_arbitrary_zero for unit in (source.unit, destination.unit)):
+        words = {True: "a difference (relativeQuantity)", False: "an absolute value"}
+        what = f"is {words[bool(source.relative)]}", words[bool(destination.relative)]
+        reason = "the number passes without an offset between the units"
+        advice = "connect values of one kind, or add the reference as a LinearTransformation"
+        yield Obstacle("UNIT-102", Verdict.WARNING, *what, reason, advice, (ssc.LinearTransformation,))
 
 
 def _told(unit: PhysicalUnit) -> str:

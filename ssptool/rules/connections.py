@@ -164,11 +164,7 @@ def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]
 
 
 @CONNECTIONS.rule(
-    "SSD-CONN-008",
-    severity=ERROR,
-    basis=POLICY,
-    source="SSP 2.0 §5.3.2.1 leaves this to the implementation",
-    blocks_run=True,
+    "SSD-CONN-008", severity=ERROR, basis=POLICY, source="SSP 2.0 §5.3.2.1 leaves this to the implementation"
 )
 def compatible_types(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The value of a source fits the type of its destination.
@@ -179,6 +175,9 @@ def compatible_types(system: ssd.System, structure: Structure) -> Iterator[Findi
     connector states, else that of the FMU's variable.
 
     Fix: connect connectors of one type, or convert in a component.
+
+    Accepted: a number passes to the narrower type and ends the run where it does not fit; enumerations pass as their
+    numbers; other conversions are refused.
     """
     yield from against("SSD-CONN-008", system, structure)
 

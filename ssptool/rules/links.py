@@ -373,7 +373,8 @@ def _completed(stated: Carried, inside: tuple[Carried, ...], has_unit: bool) -> 
     items = stated.items
     if items is None and stated.type is None:
         items = next((value.items for value in inside if value.items is not None), None) if len(inside) == 1 else None
-    return Carried(type, unit, items)
+    relative = inside[0].relative if len({value.relative for value in inside}) == 1 else None
+    return Carried(type, unit, items, relative)
 
 
 def distinct_types(values: tuple[Carried, ...]) -> list[str]:

@@ -383,7 +383,7 @@ def _suits_one(use: ParameterUse, target: ParameterTarget, value: Any, structure
             yield Finding(_value_place(use), message, "these units cannot be converted", "unit")
             return
         if isinstance(value, float):
-            value = conversion(given, target.carried.unit, target.carried.relative)(value)
+            value = conversion(given, target.carried.unit, target.carried.relative is True)(value)
     if use.entry is not None and use.entry.transformation is not None:
         value, _ = transformed(value, use.entry.transformation, _source_items(use) or target.carried.items or {})
     if target.carried.type == "Enumeration" and isinstance(value, str):

@@ -123,6 +123,19 @@ def units_at_both_ends(system: ssd.System, structure: Structure) -> Iterator[Fin
                 yield Finding(link.connection, f"{having} is in '{unit.name}', {other} has no unit")
 
 
+@UNITS.rule("UNIT-102", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.2.3; FMI 3.0 §2.4.4, relativeQuantity")
+def differences_and_values(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """A difference of temperatures is not connected to an absolute temperature, nor the other way round.
+
+    The zero of a temperature depends on its unit: 5 K are 5 °C as a difference, but −268.15 °C as a temperature. FMI
+    marks differences with `relativeQuantity`. Between a difference and a value the number passes without the offset
+    of the units.
+
+    Fix: connect values of one kind, or add the reference temperature with a LinearTransformation.
+    """
+    yield from against("UNIT-102", system, structure)
+
+
 @UNITS.rule("UNIT-009", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.4")
 def same_units_by_name(structure: Structure) -> Iterator[Finding]:
     """A unit name means the same in all documents of a system.

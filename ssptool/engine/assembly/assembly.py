@@ -25,6 +25,7 @@ from ssptool.engine.kernel.interface import (
     Kernel,
     Outcome,
     functions_for,
+    holds_integer,
     read_slot,
     signed_bits,
 )
@@ -40,6 +41,7 @@ from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.fmu.messages import STATUS, status_word
 from ssptool.fmu.model_exchange import EventMode, functions_of_exchange
 from ssptool.fmu.processes import AVAILABLE
+from ssptool.network.conversion import narrowing
 
 Explain = Callable[[Outcome, float], Failure]
 
@@ -229,11 +231,20 @@ class Assembly:
 
     def _out_of_range(self, outcome: Outcome, time: float) -> Failure:
         name, signal = self.instances[outcome.instance].name, self.plan.signals[outcome.slot]
-        kind = self.plan.types[outcome.slot]
+        value = read_slot(self.kernel, outcome.slot, self.plan.types[outcome.slot])
+        reason = f"{signal} cannot be {value!r}, because {outcome.function} does not accept this value"
+        for wire in self.plan.wires:
+            ends, types = (wire.source, wire.destination), self.plan.types
+            checked = narrowing(*(types[end] for end in ends)) if outcome.slot in ends else None
+            if checked is not None:
+                source, destination = (self.plan.signals[end] for end in ends)
+                reason = (
+                    f"{source} → {destination}: the value {value!r} of {signal} does not fit type "
+                    f"{types[wire.destination]}, whose range is {checked.range}"
+                )
         return Failure(
             Ending.FMI,
-            f"component {name}: {signal} cannot be {read_slot(self.kernel, outcome.slot, kind)!r}, "
-            f"because {outcome.function} does not accept this value",
+            f"component {name}: {reason}",
             "connect signals of the same type, or map the values on the connection",
             time,
             name,
@@ -629,4 +640,8 @@ def _connect(kernel: Kernel, plan: Plan, wires: Sequence[PlannedWire]) -> None:
             if wire.conversion.table
         },
     )
+    for wire in wires:
+        checked = narrowing(plan.types[wire.source], plan.types[wire.destination])
+        if checked is not None and holds_integer(plan.types[wire.source]):
+            kernel.demand(wire.source, checked.nonnegative, checked.digits)
     kernel.record_slots(plan.recorded)

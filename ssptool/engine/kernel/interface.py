@@ -209,6 +209,11 @@ class Kernel(Protocol):
         wire leads into a slot.
         """
 
+    def demand(self, slot: int, nonnegative: bool, digits: int) -> None:
+        """End operations with `Code.RANGE` if an instance gives an integer in this slot that is negative as a signed
+        one (`nonnegative`), or has more binary digits from its first to its last one that is not zero.
+        """
+
     def group(self, instances: Sequence[int]) -> int:
         """Register a set of instances, in the order in which operations visit them; returns its index."""
 

@@ -1,6 +1,6 @@
 """Unsupported features of a network, refused by name; connections of parameters, settled before the first step."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ from ssptool.engine.kernel.interface import holds_integer
 from ssptool.engine.planning.events import every_port
 from ssptool.fmu.description import FmuDescription, Variable, element_names, unsupported_of_fmi1
 from ssptool.network.connectors import settable
-from ssptool.network.conversion import Relation, relation
+from ssptool.network.conversion import Relation, narrowing, relation
 from ssptool.network.network import Assignment, FlatComponent, Network, Port, Signal, Wire
 
 GIVEN = frozenset({"parameter", "structuralParameter"})
@@ -184,6 +184,21 @@ def _beside(component: FlatComponent, given: Variable, network: Network) -> Iter
             return
 
 
+def refuse_unchecked(network: Network, apart: Collection[str]) -> None:
+    """Raise `Unsupported` for a narrowing at components, `apart`, whose values are not checked."""
+    types = {port.signal: port.type for component in network.components.values() for port in component.ports}
+    for wire in network.wires:
+        ends = wire.source, wire.destination
+        source, destination = (types.get(end, "") for end in ends)
+        if {end.component for end in ends} & set(apart) and narrowing(source, destination):
+            raise Unsupported(
+                f"connection {wire.source} → {wire.destination}",
+                f"values of type {source} are not checked on their way to type {destination} in event mode and in "
+                "model exchange",
+                "convert them in a component between the two",
+            )
+
+
 def _aliases(network: Network) -> Iterator[Unsupported]:
     """Names of one variable of an FMU that get different values: it would have that of the last."""
     connected = dict.fromkeys(wire.destination for wire in network.wires)
@@ -230,12 +245,21 @@ def _wires(network: Network) -> Iterator[Unsupported]:
                 )
         source, destination = ports.get(wire.source), ports.get(wire.destination)
         if source is not None and destination is not None:
-            yield from _types(wire, source.type, destination.type)
+            narrow = not apart and bool(wire.source.component and wire.destination.component)
+            yield from _types(wire, source.type, destination.type, narrow=narrow)
 
 
-def _types(wire: Wire, source: str, destination: str) -> Iterator[Unsupported]:
+def _types(wire: Wire, source: str, destination: str, *, narrow: bool) -> Iterator[Unsupported]:
+    """`narrow`: the wire leads from an output of a component to an input of another one, which checks values."""
     subject, conversion = f"connection {wire.source} → {wire.destination}", wire.conversion
-    if relation(source, destination) not in _CARRIED:
+    if (checked := narrowing(source, destination)) and (not narrow or conversion.table):
+        yield Unsupported(
+            subject,
+            f"values of type {source} become values of type {destination} only from an output of a component to an "
+            "input of another one, without a mapping",
+            "convert them in a component between the two",
+        )
+    elif not checked and relation(source, destination) not in _CARRIED:
         yield Unsupported(
             subject,
             f"values of type {source} cannot become values of type {destination} without loss",

@@ -31,7 +31,7 @@ from ssptool.engine.masters.jumps import StepsToInputJumps, WithShortStep
 from ssptool.engine.masters.master import CLOSE, CouplingMaster, Master, StepSizeControl
 from ssptool.engine.masters.registry import VARIES_STEP, Capabilities, Situation
 from ssptool.engine.method_names import ImplementationName, InitName
-from ssptool.engine.planning.checks import refuse, settle_parameters, with_connected_locals
+from ssptool.engine.planning.checks import refuse, refuse_unchecked, settle_parameters, with_connected_locals
 from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes, plan_event_modes, plan_ode_events
 from ssptool.engine.planning.interval import Interval, choose_interval
 from ssptool.engine.planning.plan import Feedthrough, Plan, PlannedLoop, PlannedOde
@@ -224,6 +224,7 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli, instead: st
     of_ode = plan_ode_events(network, implementations.of)
     if events and implementations.exchange:
         events, of_ode = shared_with_ode(network, implementations.of, events, of_ode)
+    refuse_unchecked(network, {*events.members, *implementations.exchange})
     choices = (*choices, implementations.choice)
     notes = (*notes, *([f"run as co-simulation: {instead}"] if instead else []))
     notes = (*notes, *unfollowed(network, settings, interval.step, implementations.exchange))

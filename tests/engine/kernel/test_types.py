@@ -155,10 +155,46 @@ def test_integers_that_do_not_fit_are_reported_and_not_wrapped(make_kernel, carr
 def test_a_float32_that_is_not_finite_is_reported(make_kernel, carrier):
     kernel = make_kernel(4)
     kernel.add(table(carrier, 3, [0, 1], [2, 3], "Float32"))
-    kernel.values[:2] = [1.0, 1e300]
+    kernel.values[:2] = [1.0, math.inf]
     kernel.hold(kernel.group([0]))
     outcome = kernel.advance(0, 0.0, 1.0)
     assert (outcome.code, outcome.function, outcome.slot) == (Code.NONFINITE, "fmi3GetFloat32", 3)
+
+
+@pytest.mark.parametrize("value", [-3.5e38, 1e300])
+def test_a_double_that_a_float32_cannot_hold_is_reported_and_does_not_become_infinite(make_kernel, carrier, value):
+    kernel = make_kernel(4)
+    kernel.add(table(carrier, 3, [0, 1], [2, 3], "Float32"))
+    kernel.values[:2] = [1.0, value]
+    kernel.hold(kernel.group([0]))
+    outcome = kernel.advance(0, 0.0, 1.0)
+    assert (outcome.code, outcome.function, outcome.slot) == (Code.RANGE, "fmi3SetFloat32", 1)
+
+
+@pytest.mark.parametrize(
+    ("demands", "value", "met"),
+    [
+        ([(False, 53)], 2**53 + 1, False),
+        ([(False, 53)], -(2**53) - 2, True),
+        ([(False, 53)], -(2**63), True),
+        ([(True, 64)], -1, False),
+        ([(True, 64)], 0, True),
+        ([(True, 64), (False, 24)], 2**24 + 1, False),
+        ([(False, 24), (True, 53)], -4, False),
+    ],
+)
+def test_integers_that_do_not_meet_a_demand_are_reported_where_they_come_from(
+    make_kernel, carrier, demands, value, met
+):
+    kernel = make_kernel(2, integers=[0, 1])
+    kernel.add(table(carrier, 3, [0], [1], "Int64"))
+    for nonnegative, digits in demands:
+        kernel.demand(1, nonnegative, digits)
+    kernel.integers[0] = value
+    kernel.hold(kernel.group([0]))
+    for outcome in (kernel.advance(0, 0.0, 1.0), kernel.evaluate(kernel.schedule([Call(0, [0], [1])]))):
+        assert outcome.ok is met
+        assert met or (outcome.code, outcome.function, outcome.slot) == (Code.RANGE, "fmi3GetInt64", 1)
 
 
 @pytest.mark.parametrize("move", ["extrapolate", "interpolate"])

@@ -104,6 +104,12 @@ void bind_kernel(nb::module_& module) {
                   "ssptool.engine.kernel.interface.Slots, factors: collections.abc.Sequence[float], offsets: "
                   "collections.abc.Sequence[float], tables: ssptool.engine.kernel.interface.Tables = ...) -> None"))
       .def(
+          "demand",
+          [](Self& self, Number slot, bool nonnegative, int digits) {
+            self.core().slot_values.demand(index(slot), {nonnegative, digits});
+          },
+          "slot"_a, "nonnegative"_a, "digits"_a)
+      .def(
           "group", [](Self& self, nb::handle instances) { return self.core().groups.add(indices<Index>(instances)); },
           "instances"_a, nb::sig("def group(self, instances: collections.abc.Sequence[int]) -> int"))
       .def(

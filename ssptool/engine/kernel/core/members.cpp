@@ -172,13 +172,8 @@ bool Access::get(Transfer& outputs) noexcept {
 bool Access::set_typed(Index index, std::vector<Typed>& inputs, const std::vector<double>& values) noexcept {
   Instance& instance = members_.instance(index);
   for (Typed& typed : inputs) {
-    if (const auto unfit = typed.pack(values.data(), slot_values_.contents)) {
-      outcome = {.code = Code::range,
-                 .instance = static_cast<int>(index),
-                 .function = instance.set_function(typed.type),
-                 .slot = static_cast<int>(typed.slots[*unfit])};
-      return false;
-    }
+    if (const auto unfit = typed.pack(values.data(), slot_values_.contents))
+      return out_of_range(index, instance.set_function(typed.type), typed.slots[*unfit]);
     if (const Failure failure = instance.set(typed)) return failed(index, failure);
   }
   return true;
@@ -190,6 +185,9 @@ bool Access::get_typed(Index index, std::vector<Typed>& outputs) noexcept {
     if (const Failure failure = instance.get(typed)) return failed(index, failure);
     if (const auto wrong = typed.unpack(slot_values_.values.data(), slot_values_.contents))
       return nonfinite(index, instance.get_function(typed.type), typed.slots[*wrong]);
+    if (slot_values_.demands.empty()) continue;
+    for (const Slot slot : typed.slots)
+      if (!slot_values_.meets_demand(slot)) return out_of_range(index, instance.get_function(typed.type), slot);
   }
   return true;
 }
@@ -204,6 +202,14 @@ bool Access::observe(Observed& one) noexcept {
     typed.unpack(slot_values_.values.data(), slot_values_.contents);
   }
   return true;
+}
+
+bool Access::out_of_range(Index instance, const char* function, Slot slot) noexcept {
+  outcome = {.code = Code::range,
+             .instance = static_cast<int>(instance),
+             .function = function,
+             .slot = static_cast<int>(slot)};
+  return false;
 }
 
 bool Access::nonfinite(Index instance, const char* function, Slot slot) noexcept {

@@ -196,6 +196,7 @@ class Access {
 
  private:
   [[gnu::cold]] bool nonfinite(Index instance, const char* function, Slot) noexcept;
+  [[gnu::cold]] bool out_of_range(Index instance, const char* function, Slot) noexcept;
   bool fetch(Transfer&) noexcept;
   Small place_of(const std::vector<fmi::Reference>&);
 

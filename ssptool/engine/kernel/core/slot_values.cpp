@@ -78,6 +78,14 @@ SlotValues::SlotValues(std::size_t slots, const std::vector<Slot>& integers)
   }
 }
 
+void SlotValues::demand(Slot slot, Demand demand) {
+  check(slot);
+  if (!holds_integer[slot]) throw std::invalid_argument("slot " + std::to_string(slot) + " holds no integer");
+  Demand& known = demands[slot];
+  known.nonnegative |= demand.nonnegative;
+  known.digits = std::min(known.digits, demand.digits);
+}
+
 Window::Window(double* array, const std::vector<Slot>& slots) : array_(array) {
   bool consecutive = true;
   for (std::size_t i = 1; i < slots.size(); ++i) consecutive = consecutive && slots[i] == slots[0] + i;

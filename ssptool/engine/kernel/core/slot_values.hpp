@@ -69,6 +69,18 @@ struct SlotOverride {
   [[nodiscard]] std::int64_t of_integer(std::int64_t number) const noexcept;
 };
 
+// What an integer that an instance gives must be, so that all that it is connected to can have it.
+struct Demand {
+  bool nonnegative = false;  // the same bits mean another number with or without a sign
+  int digits = 64;           // from the first one to the last one that is not zero, in binary
+
+  [[nodiscard]] bool met_by(std::int64_t number) const noexcept {
+    const auto bits = static_cast<std::uint64_t>(number), size = number < 0 ? 0 - bits : bits;
+    if (number < 0 && nonnegative) return false;
+    return size == 0 || static_cast<int>(std::bit_width(size)) - std::countr_zero(size) <= digits;
+  }
+};
+
 // One number per slot; the vectors stay where they are.
 struct SlotValues {
   SlotValues(std::size_t slots, const std::vector<Slot>& integers);
@@ -79,10 +91,17 @@ struct SlotValues {
   std::vector<double> values, input_value;
   std::vector<double> input_rates;  // first derivatives, then second ones
   std::vector<bool> holds_integer;
+  std::unordered_map<Slot, Demand> demands;  // of integers that get narrower on their way
   StringTable contents;
 
   [[nodiscard]] std::size_t size() const noexcept { return values.size(); }
   void check(Slot slot) const { check_index(slot, size(), "slot"); }
+
+  void demand(Slot, Demand);
+  [[nodiscard]] bool meets_demand(Slot slot) const {
+    const auto found = demands.find(slot);
+    return found == demands.end() || found->second.met_by(as_integer(values[slot]));
+  }
 
   void move(Slot slot, double value, double first, double second) noexcept {
     input_value[slot] = value;

@@ -117,7 +117,10 @@ std::optional<std::size_t> Typed::pack(const double* values, const StringTable& 
     }
     case Type::float32: {
       auto* out = reinterpret_cast<float*>(memory.data());
-      for (std::size_t i = 0; i < n; ++i) out[i] = static_cast<float>(values[slots[i]]);
+      for (std::size_t i = 0; i < n; ++i) {
+        out[i] = static_cast<float>(values[slots[i]]);
+        if (std::isinf(out[i]) && std::isfinite(values[slots[i]])) return i;
+      }
       return std::nullopt;
     }
     case Type::boolean: {

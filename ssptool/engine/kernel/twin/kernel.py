@@ -53,6 +53,7 @@ class TwinKernel:
 
         self.values, self.integers = slot_values.values, slot_values.integers
         self.input_value, self.input_rates = slot_values.input_value, slot_values.input_rates
+        self.demand = slot_values.demand
         self.content, self.number, self.forget = contents.__getitem__, contents.number, contents.forget
         self.environment = members.environment
         self.intermediate_update_address = members.intermediate_update_address

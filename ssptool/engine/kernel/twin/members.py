@@ -233,6 +233,9 @@ class TwinAccess:
             typed.keep(found, slot_values.values, slot_values.contents)
             if (slot := typed.nonfinite(slot_values.values)) is not None:
                 return Outcome(Code.NONFINITE, instance=member.number, function=typed.get_function, slot=slot)
+            for slot in typed.slots if slot_values.demands else ():
+                if not slot_values.meets_demand(slot):
+                    return Outcome(Code.RANGE, instance=member.number, function=typed.get_function, slot=slot)
         return OK
 
     def observe(self) -> Outcome:

@@ -109,6 +109,20 @@ class SlotValues:
         for slot in integers:
             self.check(slot)
         self.holds_integer = frozenset(integers)
+        self.demands: dict[int, tuple[bool, int]] = {}
+
+    def demand(self, slot: int, nonnegative: bool, digits: int) -> None:
+        self.check(slot)
+        if slot not in self.holds_integer:
+            raise ValueError(f"slot {slot} holds no integer")
+        known = self.demands.get(slot, (False, 64))
+        self.demands[slot] = known[0] or nonnegative, min(known[1], digits)
+
+    def meets_demand(self, slot: int) -> bool:
+        nonnegative, digits = self.demands.get(slot, (False, 64))
+        number = int(self.integers[slot])
+        size = abs(number)
+        return not (number < 0 and nonnegative) and size.bit_length() - (size & -size).bit_length() < digits
 
     def check(self, slot: int) -> None:
         check_index(slot, self.values, "slot")

@@ -43,8 +43,11 @@ class Typed:
     def machine(self, values: Floats, contents: TwinStringTable) -> tuple[NDArray[Any], int | None]:
         """Values as the FMU takes them, and the first slot whose value is out of range."""
         if self.kind in REAL_TYPES:
+            wanted = values[self.slots]
             with np.errstate(over="ignore"):
-                return values[self.slots].astype(self._machine_type()), None
+                taken = wanted.astype(self._machine_type())
+            wrong = np.flatnonzero(np.isinf(taken) & np.isfinite(wanted))
+            return taken, self.slots[wrong[0]] if wrong.size else None
         numbers: NDArray[Any] = values.view(np.int64)[self.slots]
         if self.kind == "String":
             pointers = [_address(contents[int(number)]) for number in numbers]
