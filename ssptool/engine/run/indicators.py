@@ -330,8 +330,8 @@ def _defects(signal: str, t: Floats, missed: Floats, course: _Course) -> Iterato
         signal,
         float(t[begin]),
         size,
-        f"inputs {course.words}, and are off {signal} by up to {100 * size:.2g} % of its range on the mean of a step, "
-        f"in {length + 1} steps in a row from {t[begin]:.6g} s on: use a smaller --step-size",
+        f"the inputs that {signal} feeds {course.words}, and are off by up to {100 * size:.2g} % of its range on the "
+        f"mean of a step, in {length + 1} steps in a row from {t[begin]:.6g} s on: use a smaller --step-size",
     )
 
 
