@@ -36,6 +36,12 @@ def kept_working_directory() -> Iterator[None]:
             _go_home()
 
 
+def came_home() -> bool:
+    """Return to where the process was, in a block of `kept_working_directory`; whether it had gone elsewhere."""
+    with _lock:
+        return _users > 0 and _go_home()
+
+
 def absolute(path: Path) -> Path:
     """The absolute path that a relative one means where users are, although an FMU may be elsewhere at the time.
 
@@ -92,9 +98,11 @@ def _present() -> str | None:
         return None
 
 
-def _go_home() -> None:
-    if _home is not None and _present() != _home:
-        try:
-            os.chdir(_home)
-        except OSError:  # it is no longer there
-            return
+def _go_home() -> bool:
+    if _home is None or _present() == _home:
+        return False
+    try:
+        os.chdir(_home)
+    except OSError:  # it is no longer there
+        return False
+    return True

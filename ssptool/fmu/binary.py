@@ -35,8 +35,9 @@ from ssptool.fmu.instance import (
 )
 from ssptool.fmu.messages import STATUS, MessageLog, address_of
 from ssptool.fmu.model_description_xml import fmu_entries, library_entry, misnamed_library
+from ssptool.fmu.surroundings import kept_surroundings
 from ssptool.tempfiles import TemporaryFolder
-from ssptool.working_directory import kept_working_directory, shown
+from ssptool.working_directory import shown
 
 _MACHINES = {3: "x86 (32 bit)", 40: "arm (32 bit)", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
 """e_machine of ELF → architecture, as `platform.machine` names it where it has 64 bits."""
@@ -326,7 +327,8 @@ class FmuBinary:
             raise UnsupportedFmu(self.path, reason)
         log = log or MessageLog(name, description or self.description)
         _forget_modules(self.description.python_modules, self.folder)
-        with kept_working_directory():
+        changed: dict[str, None] = {}
+        with kept_surroundings(changed):
             if self.description.fmi_major == 1:
                 instance = self._instantiate_fmi1(name, log, logging)
             elif self.description.fmi_major == 2:
@@ -338,6 +340,7 @@ class FmuBinary:
                 asked = environment, intermediate_update, references
                 instance = self._instantiate_fmi3(name, log, logging, asked, modes)
         instance.description = description or self.description
+        instance.changed.update(changed)
         self._instances.append(instance)
         return instance
 

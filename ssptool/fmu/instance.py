@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Protocol, Self
 from ssptool.fmu.c_types import fmi1
 from ssptool.fmu.description import FmuDescription, Value, Variable, element_names, is_text
 from ssptool.fmu.messages import STATUS, MessageLog, status_word
+from ssptool.fmu.surroundings import kept_surroundings
 from ssptool.foreign_text import one_line
 
 FATAL = STATUS.index("fatal")
@@ -53,7 +54,8 @@ class FmuInstance(ABC):
     """One running FMU. A kernel steps it through `functions` and `component`; `description` has the present sizes of
     its arrays.
 
-    `process` is the process that contains it; None: this one. A status worse than a warning raises `FmiError`. As a
+    `process` is the process that contains it; None: this one. `changed` is what its calls have changed in the process,
+    in words: see `surroundings`. A status worse than a warning raises `FmiError`. As a
     context manager it terminates and frees itself.
     """
 
@@ -74,6 +76,7 @@ class FmuInstance(ABC):
         self._terminated = False
         self._reset = False
         self.process: HostProcess | None = None
+        self.changed: dict[str, None] = {}
 
     @property
     def component(self) -> int:
@@ -336,7 +339,8 @@ class FmuInstance(ABC):
         if self._freed:
             raise ValueError(f"{self.name}: the instance was freed")
         try:
-            yield
+            with kept_surroundings(self.changed):
+                yield
         except fmi1.FMICallException as error:
             self._fatal = self._fatal or error.status == FATAL
             function = self._stated(error.function)

@@ -41,6 +41,7 @@ from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.fmu.messages import STATUS, status_word
 from ssptool.fmu.model_exchange import EventMode, functions_of_exchange
 from ssptool.fmu.processes import AVAILABLE
+from ssptool.fmu.surroundings import Surroundings, words_for
 from ssptool.network.conversion import narrowing
 
 Explain = Callable[[Outcome, float], Failure]
@@ -130,6 +131,8 @@ class Assembly:
         Logging of the FMUs.
     remarks
         Remarks on the run, each once.
+    surroundings
+        What steps of FMUs must not change.
     at_end
         Callbacks for the end of the run, called before the FMUs are freed.
     """
@@ -151,6 +154,7 @@ class Assembly:
     kept: tuple[object, ...] = ()
     remarks: dict[str, None] = field(default_factory=dict)
     at_end: ExitStack = field(default_factory=ExitStack)
+    surroundings: Surroundings = field(default_factory=Surroundings)
 
     @property
     def of_ode(self) -> "Assembly":
@@ -177,6 +181,21 @@ class Assembly:
                 f"{how} from t = {since:.12g} s on"
             )
         yield from self._unasked_returns()
+        yield from self._disturbances()
+
+    def _disturbances(self) -> Iterator[str]:
+        """Notes on FMUs that changed what belongs to the whole process, one for each component."""
+        kernels = [self.kernel, *([] if self.ode_kernel is None else [self.ode_kernel])]
+        for index, instance in enumerate(self.instances):
+            found = dict.fromkeys(words for one in kernels for words in words_for(one.changes_of_mode(index)))
+            if words := ", ".join({**instance.changed, **found}):
+                yield f"component {instance.name}: its FMU changed {words}, {_RESTORED}"
+
+    def restore_surroundings(self) -> None:
+        """Restore what steps have changed that kernels do not look at; a remark on it."""
+        if words := ", ".join(self.surroundings.restore()):
+            who = f"component {self.instances[0].name}: its" if len(self.instances) == 1 else "in macro steps, an"
+            self.remark(f"{who} FMU changed {words}, {_RESTORED}")
 
     def _unasked_returns(self) -> Iterator[str]:
         for member in () if self.events is None else self.events.stepped:
@@ -301,6 +320,8 @@ class Assembly:
                 with contextlib.suppress(FmiError):
                     instance.terminate()
 
+
+_RESTORED = "which was restored after its calls"
 
 _FAULT = "report it to the supplier of the FMU, and try a step size that is a multiple of its internal step"
 _CONTRADICTIONS = {

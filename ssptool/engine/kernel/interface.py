@@ -349,6 +349,12 @@ class Kernel(Protocol):
     def limit_inputs(self, instance: int, order: int) -> None:
         """Limit the inputs of an instance to polynomials of this order from now on, as after a refusal."""
 
+    def changes_of_mode(self, instance: int) -> int:
+        """Changes of the floating-point environment by calls of this instance, which were undone: see
+        `ssptool.fmu.surroundings`.
+        """
+        ...
+
     def ended(self, instance: int) -> float:
         """Time [s] at which an instance of FMI 3.0 has asked to end the simulation in its last step; else nan."""
         ...

@@ -214,7 +214,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         before = evaluation.scheduled()
         spent = watch.seconds() if watch and watch.measured else {}
         contents = _Contents(system.kernel, job.plan)
-        failure, last = _step(job, system, rows, counts, contents)
+        failure, last = _step(job, assembly, system, rows, counts, contents)
         if failure is not None:
             row, remark = last_row(assembly, system, failure, last)
             if row is not None:
@@ -267,7 +267,7 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
 
 
 def _step(
-    job: Job, system: CoupledSystem, rows: Rows, counts: Counts, contents: "_Contents"
+    job: Job, assembly: Assembly, system: CoupledSystem, rows: Rows, counts: Counts, contents: "_Contents"
 ) -> tuple[Failure | None, Floats]:
     """Do all macro steps, or as many as possible; returns the last row (1 + recorded,)."""
     plan, failure = job.plan, None
@@ -284,6 +284,7 @@ def _step(
         if job.met and isinstance(stepper, LimitedStepper):
             stepper.limit = _next_met(job, reached)
         batch = _observed(stepper.run(counts.steps, space), space, system)
+        assembly.restore_surroundings()
         failure = batch.failure
         counts.add(batch.steps, batch.iterations)
         counts.rejected += batch.rejected

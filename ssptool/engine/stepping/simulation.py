@@ -357,6 +357,7 @@ class SteppedRun:
     def _next_rows(self, count: int) -> StepBatch:
         rows = np.empty((count, len(self._rows.last)))
         batch = self._stepper.run(self._steps, rows)
+        self._assembly.restore_surroundings()
         self._rows.add(rows[: batch.steps], batch.points)
         self._steps += batch.steps
         self._finished = batch.finished

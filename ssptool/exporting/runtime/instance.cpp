@@ -35,6 +35,7 @@ void* instantiate(const Instantiation& call, const std::shared_ptr<Importer>& im
     importer->write(Status::error, category_of(Status::error), function + ": " + why);
     return nullptr;
   };
+  const KeptFloatingPoint kept;
   try {
     auto instance = std::make_unique<Instance>(importer, resources, call.kind, call.use);
     if (token == nullptr || instance->system.token() != token)
@@ -46,6 +47,7 @@ void* instantiate(const Instantiation& call, const std::shared_ptr<Importer>& im
 }
 
 void free_instance(void* component) noexcept {
+  const KeptFloatingPoint kept;
   auto* const instance = static_cast<Instance*>(component);
   if (instance != nullptr && instance->state != dead) delete instance;
 }
@@ -62,6 +64,7 @@ int guarded(void* component, unsigned states, const char* function, const void* 
   if (component == nullptr) return static_cast<int>(Status::error);
   Instance& instance = *static_cast<Instance*>(component);
   if (instance.state == dead) return static_cast<int>(Status::fatal);
+  const KeptFloatingPoint kept;
   try {
     if ((instance.state & states) == 0)
       return refuse(instance, Status::error, std::string(function) + " is not allowed in this state");

@@ -23,10 +23,12 @@ System::System(const std::string& resources, Log& log, bool logging, Kind kind, 
   if (use.event_mode && (!plan_.at_events || plan_.ode))
     throw std::runtime_error("eventModeUsed must be false, because this FMU has no event mode");
   for (const PlannedPart& planned : plan_.parts) {
+    const KeptFloatingPoint kept;
     parts_.push_back(load_part(planned, resources_, libraries_, log_));
     parts_.back()->instantiate(below(resources_, planned.folder), logging);
     require_own_instance(*parts_.back());
     parts_.back()->configure();
+    if (kept.restore() != 0) note_changes(parts_.size() - 1);
   }
   experiment_.start = plan_.start;
   reports_.resize(parts_.size() + (plan_.ode && !plan_.ode->alone));
@@ -165,14 +167,28 @@ bool System::is_at(double t) const noexcept {
 }
 
 StepEnd System::step(double t, double h) {
+  StepEnd end;
   try {
-    if (use_.event_mode) return step_to_event(t, h);
-    step_to(t + h);
+    if (use_.event_mode)
+      end = step_to_event(t, h);
+    else
+      step_to(t + h);
   } catch (const IntegrationStopped& stopped) {
     if (stopped.ending == Ending::terminated) show_end(stopped.component, stopped.t);
     throw;
   }
-  return {};
+  for (Index part = 0; part < parts_.size(); ++part)
+    if (kernel_->members.changes(part) != 0 || (inside_ != nullptr && inside_->members.changes(part) != 0))
+      note_changes(part);
+  return end;
+}
+
+// Once for each part.
+void System::note_changes(Index part) {
+  if (!noted_.insert(part).second) return;
+  log_.write(Status::warning, "logStatusWarning",
+             "component " + parts_[part]->plan().name +
+                 ": its FMU changed the floating-point environment, which was restored after its calls");
 }
 
 // A part has ended the simulation at t [s]: importers get the values that it has there.

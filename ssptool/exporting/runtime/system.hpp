@@ -243,6 +243,7 @@ class System {
   void restore_events(const SavedEvents&);
 
   void show_end(const std::string& part, double t);
+  void note_changes(Index part);
   [[nodiscard]] std::optional<double> end_of(const Outcome&, double t) const;
   void check(const Outcome&, double t) const;
   [[nodiscard]] std::string explain(const Outcome&, double t) const;
@@ -276,6 +277,7 @@ class System {
   double now_ = 0.0;
   bool changed_ = false, jumps_ = false;
   bool ended_ = false;             // by a part, inside of the last step
+  std::set<Index> noted_;          // parts whose changes of the floating-point environment were told
   GivenValues tuned_;              // those that parts in event mode, or integrated ones, are given at the next event
   std::set<Index> retuned_;        // parts in which something was set since the last evaluation
   std::vector<Index> outputs_of_;  // by part: the schedule that gets its outputs

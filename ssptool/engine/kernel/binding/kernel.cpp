@@ -212,6 +212,14 @@ void bind_kernel(nb::module_& module) {
           },
           "instance"_a, "order"_a)
       .def(
+          "changes_of_mode",
+          [](Self& self, Number instance) {
+            const Members& members = self.core().members;
+            check_index(index(instance), members.size(), "instance");
+            return static_cast<int>(members.changes(index(instance)));
+          },
+          "instance"_a)
+      .def(
           "ended",
           [](Self& self, Number instance) {
             const Members& members = self.core().members;

@@ -41,13 +41,16 @@ void Calls::resolve(const Call& call) {
   for (const QuickCall* call = quick_.data() + range.first; call != end; ++call) {
     wires_.copy(call->wires);
     if (call->special) [[unlikely]] {
-      if (!perform(resolved_[static_cast<std::size_t>(call - quick_.data())])) return false;
+      const bool ok = perform(resolved_[static_cast<std::size_t>(call - quick_.data())]);
+      members_.leave_mode(call->instance);
+      if (!ok) return false;
       continue;
     }
     int status = call->set(references, values);
     if (status > fmi::warning) [[unlikely]]
       return access_.not_set(call->instance, status);
     status = call->get(references, values);
+    members_.leave_mode(call->instance);
     if (status > fmi::warning) [[unlikely]]
       return access_.not_got(call->instance, status);
     if (!call->got_finite(values)) [[unlikely]]

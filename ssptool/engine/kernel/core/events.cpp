@@ -193,6 +193,7 @@ std::vector<Updated> EventMembers::update(double t) {
     if (!plan_.members[i].stepped) continue;
     const std::string& name = modes_[i].name();
     const DiscreteUpdate update = modes_[i].update();
+    members_.leave_mode(plan_.members[i].instance);
     if (update.terminate) throw ended_by(name, t);
     next_times[i] = update.next_time;
     found.push_back({name, update.again});

@@ -81,6 +81,7 @@ Index Members::add(Member member) {
     }
   if (member.report != nullptr) reports_.push_back(member.report);
   instances_.push_back(member.instance.get());
+  changes_.push_back(0);
   all_.push_back(std::move(member));
   return all_.size() - 1;
 }
@@ -201,6 +202,7 @@ bool Access::observe(Observed& one) noexcept {
     if (const Failure failure = members_.instance(index).get(typed)) return failed(index, failure);
     typed.unpack(slot_values_.values.data(), slot_values_.contents);
   }
+  members_.leave_mode(index);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "floating_point.hpp"
 #include "instance.hpp"
 #include "time_tables.hpp"
 #include "wires.hpp"
@@ -72,6 +73,14 @@ class Members {
     return index < instances_.size() ? &instances_[index]->following() : nullptr;
   }
 
+  // After calls of an instance: the floating-point environment is restored if its FMU has changed it.
+  void leave_mode(Index index) const noexcept {
+    if (floating_point_mode() != mode_) [[unlikely]]
+      changes_[index] |= restore_floating_point(mode_);
+  }
+  // What the FMU of an instance has changed of it so far.
+  [[nodiscard]] std::uint8_t changes(Index index) const noexcept { return changes_[index]; }
+
   Environment* make_environment();
   // The environment at this address; throws if it is none of this kernel.
   [[nodiscard]] Environment* environment(void* address) const;
@@ -82,6 +91,8 @@ class Members {
   std::vector<Member> all_;
   std::vector<Instance*> instances_;  // those of the members
   std::vector<bool> owned_;
+  const std::uint64_t mode_ = floating_point_mode();  // before there are FMUs
+  mutable std::vector<std::uint8_t> changes_;         // by instance
   std::vector<StepReport*> reports_;
   std::vector<std::unique_ptr<Environment>> environments_;
 };

@@ -42,8 +42,11 @@ std::pair<const ContinuousModel*, std::size_t> OdeSystem::own_indicator(std::siz
 
 template <class Get>
 bool OdeSystem::gather(double t, const std::vector<std::size_t>& firsts, double* place, const Get& get) {
-  for (std::size_t i = 0; i < models_.size(); ++i)
-    if (const Failure failed = get(models_[i], place + firsts[i])) return avoid(models_[i], failed, t);
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    const Failure failed = get(models_[i], place + firsts[i]);
+    kernel_.members.leave_mode(instances_[i]);
+    if (failed) return avoid(models_[i], failed, t);
+  }
   return true;
 }
 
@@ -63,6 +66,7 @@ bool OdeSystem::reach(double t, const double* x, bool whole) {
   for (std::size_t i = 0; i < models_.size(); ++i) {
     Failure failed = models_[i].set_time(t);
     if (!failed) failed = models_[i].set_states(x + first_state_[i]);
+    kernel_.members.leave_mode(instances_[i]);
     if (failed) return avoid(models_[i], failed, t);
   }
   return evaluated(t, whole ? schedules_.whole : schedules_.slopes);
@@ -213,6 +217,7 @@ bool OdeSystem::avoid(const ContinuousModel& model, const Failure& failed, doubl
 }
 
 void OdeSystem::require(const ContinuousModel& model, const Failure& failed, double t) {
+  kernel_.members.leave_mode(instances_[static_cast<std::size_t>(&model - models_.data())]);
   if (!failed) return;
   avoid(model, failed, t);
   stop();

@@ -77,9 +77,9 @@ bool Stepper::step_once(Index index, double t, double h) noexcept {
   if (steps_[index].special && !prepare(index)) [[unlikely]]
     return false;
   const Failure failure = move_on(index, t, h);
-  if (failure) [[unlikely]]
-    return access_.failed(index, failure);
-  return collect(index);
+  const bool ok = failure ? access_.failed(index, failure) : collect(index);
+  members_.leave_mode(index);
+  return ok;
 }
 
 // The step alone, with nothing that instances share.
@@ -155,6 +155,7 @@ bool Stepper::step_in_parallel(Group& group, double t, double h) noexcept {
       [&](std::size_t rank) {
         const Small place = group.shared[rank];
         group.failures[place] = move_on(group.instances[place], t, h);
+        members_.leave_mode(group.instances[place]);  // of this thread
       },
       [&] { stopped = step_apart(group, t, h); });
   for (std::size_t place = 0; place < group.instances.size(); ++place) {
@@ -163,6 +164,7 @@ bool Stepper::step_in_parallel(Group& group, double t, double h) noexcept {
     if (members_[index].apart) continue;
     if (group.failures[place]) return access_.failed(index, group.failures[place]);
     if (!collect(index)) return false;
+    members_.leave_mode(index);
   }
   return true;
 }
@@ -184,6 +186,7 @@ Outcome Stepper::save(Index group) { return access_.result(save_all(groups_.at(g
 bool Stepper::save_all(const Group& group) noexcept {
   for (const Index index : group.instances) {
     const Failure failure = members_.instance(index).save();
+    members_.leave_mode(index);
     steps_[index].saved = members_.instance(index).has_saved_state();
     if (failure) return access_.failed(index, failure);
   }
@@ -246,6 +249,7 @@ inline bool Stepper::step_fast(Step& own, Index index, const Line& line, double 
   if (status > fmi::warning) [[unlikely]]
     return access_.failed(index, {fmi::v2::do_step, status});
   status = own.get(access_.references(), slot_values_.values.data());
+  members_.leave_mode(index);
   if (status > fmi::warning) [[unlikely]]
     return access_.not_got(index, status);
   return own.got_finite(slot_values_.values.data()) || access_.nonfinite(own, index);

@@ -144,6 +144,9 @@ class TwinKernel:
         every = ((member.number, member.fmu.following) for member in self._members)
         return tuple((number, one.order, one.since, *(one.by or ("", 0))) for number, one in every if one.order < 2)
 
+    def changes_of_mode(self, instance: int) -> int:
+        return self._members.changes[instance]
+
     def ended(self, instance: int) -> float:
         return getattr(self._members[instance].fmu, "ended", math.nan)
 

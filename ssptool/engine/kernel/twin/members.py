@@ -24,6 +24,7 @@ from ssptool.engine.kernel.twin.variables import (
     typed_of,
 )
 from ssptool.engine.kernel.twin.wires import TwinWire, Wires
+from ssptool.fmu.surroundings import FloatingPointMode
 
 
 class TwinMember(NamedTuple):
@@ -53,11 +54,17 @@ class Members:
         self._every: list[TwinMember] = []
         self.owner: dict[int, int] = {}  # slot → instance, of all inputs and outputs
         self.reports: list[Floats] = []  # of instances in event mode
+        self.changes: list[int] = []  # of the floating-point environment, by instance
+        self._floating_point = FloatingPointMode()
         self._environments: dict[int, TwinFmi3Instance | None] = {}
         self._intermediate_update = IntermediateUpdate(self._on_intermediate_update)
 
     def __len__(self) -> int:
         return len(self._every)
+
+    def leave_mode(self, index: int) -> None:
+        """Restore the floating-point environment after calls of an instance."""
+        self.changes[index] |= self._floating_point.restore()
 
     def __getitem__(self, index: int) -> TwinMember:
         return item(self._every, index, "instance")
@@ -85,6 +92,7 @@ class Members:
         if table.report is not None:
             self.reports.append(table.report)
         self._every.append(_member(index, fmu, table))
+        self.changes.append(0)
         return index
 
     def _make(self, table: InstanceTable) -> FmiInstance:

@@ -25,6 +25,7 @@ class TwinStepper:
         self._report(t)
         for member in self._groups[group].members:
             outcome = self._substeps(member, t, h) if member.table.substeps.count > 1 else self._step(member, t, h)
+            self._members.leave_mode(member.number)
             if not outcome.ok:
                 return outcome
         return OK
