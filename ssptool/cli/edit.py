@@ -260,8 +260,9 @@ def connect_command(
     """Connect connectors, terminals, or elements by matching names.
 
     Which one is the source follows from the kinds of the connectors. Between two connectors the value can be treated on
-    its way; if they are connected already, that changes the connection. The signals of a dictionary are reached as
-    REFERENCE.signal. The inverse is `disconnect`.
+    its way; if they are connected already, that changes the connection. Terminals are connected member by member;
+    between two inflows the factor is -1. The signals of a dictionary are reached as REFERENCE.signal. The inverse is
+    `disconnect`.
 
     For example `ssptool connect plant Motor Gear`, or `ssptool connect plant Motor.w Gear.w --factor 0.1 --offset 2`,
     or `ssptool connect plant Switch.mode Pump.mode --map off=idle --map on=running`.

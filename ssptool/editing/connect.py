@@ -14,7 +14,15 @@ from ssptool.editing.draft import ConnectorPlace, Draft, Place
 from ssptool.editing.names import Name, find, places, shown, unknown_connector
 from ssptool.editing.transformations import AS_IT_IS, EndType, Treatment, treat
 from ssptool.fmu.description import Variable, fixed_shape
-from ssptool.fmu.terminals import MatchingRule, Terminal, UnreadableTerminals, read_terminals
+from ssptool.fmu.terminals import (
+    FLOWS,
+    MatchingRule,
+    Terminal,
+    TerminalMember,
+    UnreadableTerminals,
+    flow_factor,
+    read_terminals,
+)
 from ssptool.fmu.units import named, stated_or_own
 from ssptool.network.conversion import Verdict, canonical, document_units, items_of
 from ssptool.network.legality import Carried, ConnectionEnd, acting_kind, by_variable, direct, obstacles
@@ -164,8 +172,11 @@ def by_name(draft: Draft, first: Place, second: Place) -> tuple[list[NewConnecti
     return pairs, skipped
 
 
-def terminal_pairs(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[tuple[str, str]]:
-    """The variables of two terminals that belong together by their matching rule (FMI 3.0 §2.4.9.2.1).
+MemberPair = tuple[TerminalMember, TerminalMember]
+
+
+def terminal_pairs(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[MemberPair]:
+    """The members of two terminals that belong together by their matching rule (FMI 3.0 §2.4.9.2.1).
 
     Raises
     ------
@@ -183,7 +194,7 @@ def terminal_pairs(a: Terminal, b: Terminal, first: str, second: str) -> Iterato
                 f"{first} has {len(a.members)} members, {second} {len(b.members)}: "
                 "the matching rule 'sequence' needs equal numbers"
             )
-        return ((one.variable, other.variable) for one, other in zip(a.members, b.members, strict=True))
+        return zip(a.members, b.members, strict=True)
     if rule == MatchingRule.TRANSCEIVER:
         return _crossed(a, b, first, second)
     if rule not in (MatchingRule.PLUG, MatchingRule.BUS):
@@ -194,7 +205,7 @@ def terminal_pairs(a: Terminal, b: Terminal, first: str, second: str) -> Iterato
     return _by_member_name(a, b, first, second)
 
 
-def _by_member_name(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[tuple[str, str]]:
+def _by_member_name(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[MemberPair]:
     ours = {member.name: member for member in a.members}
     theirs = {member.name: member for member in b.members}
     alone = sorted(ours.keys() ^ theirs.keys())
@@ -203,17 +214,17 @@ def _by_member_name(a: Terminal, b: Terminal, first: str, second: str) -> Iterat
     common = [name for name in ours if name in theirs]
     if not common:
         raise EditError(f"{first} and {second} have no member in common")
-    return ((ours[name].variable, theirs[name].variable) for name in common)
+    return ((ours[name], theirs[name]) for name in common)
 
 
 _TRANSCEIVER = ("Tx_Data", "Tx_Clock", "Rx_Data", "Rx_Clock")
 
 
-def _crossed(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[tuple[str, str]]:
+def _crossed(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[MemberPair]:
     """What one side of a bus transmits is what the other side receives (FMI-LS-BUS, network abstraction)."""
     sides = []
     for terminal, name in ((a, first), (b, second)):
-        members = {member.name: member.variable for member in terminal.members}
+        members = {member.name: member for member in terminal.members}
         if sorted(members) != sorted(_TRANSCEIVER) or len(terminal.members) != len(_TRANSCEIVER):
             found = ", ".join(member.name or "''" for member in terminal.members) or "none"
             raise EditError(f"{name} has the members {found}: {a.matching_rule} needs {', '.join(_TRANSCEIVER)}")
@@ -331,7 +342,7 @@ def _connect(draft: Draft, a: Name, b: Name, treatment: Treatment) -> list[ssd.C
         case ConnectorPlace(), ConnectorPlace():
             return [_connect_two(draft, first, second, treatment)]
         case TerminalPlace(), TerminalPlace():
-            pairs = _terminals(draft, first, second)
+            return [_treated(draft, *one) for one in _terminals(draft, first, second)]
         case Place(), Place():
             pairs = _elements(draft, first, second)
         case _:
@@ -484,10 +495,16 @@ def _connect_two(draft: Draft, first: ConnectorPlace, second: ConnectorPlace, tr
             raise EditError(f"{first} and {second} cannot be connected: {problem}")
         treatment.transformation(ends)  # raises before anything is made
         connection = _make(draft, pair)
-    if not treatment.asked_for:
-        return connection
-    treat(connection, treatment, ends)
-    draft.note(f"{pair.source} → {pair.destination}: {treatment}")
+    return _treated(draft, pair, treatment, connection)
+
+
+def _treated(
+    draft: Draft, pair: NewConnection, treatment: Treatment, connection: ssd.Connection | None = None
+) -> ssd.Connection:
+    connection = _make(draft, pair) if connection is None else connection
+    if treatment.asked_for:
+        treat(connection, treatment, (end_type(draft, pair.source), end_type(draft, pair.destination)))
+        draft.note(f"{pair.source} → {pair.destination}: {treatment}")
     return connection
 
 
@@ -503,12 +520,32 @@ def _elements(draft: Draft, first: Place, second: Place) -> list[NewConnection]:
     return pairs
 
 
-def _terminals(draft: Draft, first: TerminalPlace, second: TerminalPlace) -> list[NewConnection]:
+def _terminals(draft: Draft, first: TerminalPlace, second: TerminalPlace) -> list[tuple[NewConnection, Treatment]]:
     pairs = []
     for one, other in terminal_pairs(first.terminal, second.terminal, str(first), str(second)):
-        ends = [_member(place, variable) for place, variable in ((first, one), (second, other))]
-        pairs.append(_pair(draft, *ends))
+        ends = [_member(place, member.variable) for place, member in ((first, one), (second, other))]
+        pair, factor = _pair(draft, *ends), flow_factor(one.kind, other.kind)
+        if factor is None:
+            kinds = f"{ends[0]} is of variableKind '{one.kind}', {ends[1]} of '{other.kind}'"
+            raise EditError(f"{kinds}: a flow is connected to a flow only")
+        if one.kind in FLOWS:
+            _refuse_node(pair)
+        treatment = Treatment(factor=factor) if factor != 1.0 else AS_IT_IS
+        treatment.transformation((end_type(draft, pair.source), end_type(draft, pair.destination)))
+        pairs.append((pair, treatment))
     return pairs
+
+
+def _refuse_node(pair: NewConnection) -> None:
+    """Raises EditError if one of two flows meets a third one."""
+    for connection in pair.system.connections:
+        for side, end in ((pair.source, pair.start), (pair.destination, pair.end)):
+            if end in connection.ends:
+                raise EditError(
+                    f"{side} is a flow and is connected already ({described(connection)}): the flows of three "
+                    "terminals at one node sum to zero, which connections do not express; put a component that adds "
+                    "them between"
+                )
 
 
 def _member(place: TerminalPlace, variable: str) -> ConnectorPlace:

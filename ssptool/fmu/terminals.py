@@ -38,8 +38,23 @@ class UnreadableTerminals(Exception):
         self.reason = reason
 
 
+FLOWS = ("inflow", "outflow")
+
+
+def flow_factor(one: str, other: str) -> float | None:
+    """Factor between two members of these kinds: the flows into a node sum to zero (FMI 3.0 §2.4.9.2.2). None: a flow
+    does not go with another kind.
+    """
+    flows = [kind in FLOWS for kind in (one, other)]
+    if any(flows) and not all(flows):
+        return None
+    return -1.0 if all(flows) and one == other else 1.0
+
+
 class TerminalMember(NamedTuple):
-    """A member of a terminal; `name` is unique in the terminal (or empty, which sequences allow)."""
+    """A member of a terminal; `name` is unique in the terminal (or empty, which sequences allow), `kind` is its
+    `variableKind`.
+    """
 
     name: str
     variable: str

@@ -11,6 +11,7 @@ from ssptool.documents.diagnostics import Severity
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.documents.vocabulary import media_type
 from ssptool.fmu.description import Causality, FmuDescription
+from ssptool.fmu.terminals import FLOWS, UnreadableTerminals, flow_factor
 from ssptool.network.conversion import Verdict
 from ssptool.network.graph_algorithms import cyclic_components
 from ssptool.network.legality import Carried, Owner, leads_forward, shape_words
@@ -50,7 +51,7 @@ from ssptool.rules.links import (
     links,
     loose,
 )
-from ssptool.rules.subjects import Structure, around, pool
+from ssptool.rules.subjects import Structure, around, pool, remembered
 
 CONNECTIONS = Chapter("Connections (SSP 2.0 §5.3.2)", section="SSP 2.0 §5.3.2")
 ANY_BYTES = "application/octet-stream"
@@ -371,6 +372,50 @@ def _connecting(
     around_it = [outer.name for outer in around(element, ssd.System)][-2::-1]
     source, destination = (".".join((*around_it, one.name, name)) for one in (beside[0], element))
     return f"connect it: `ssptool connect SYSTEM {source} {destination}`"
+
+
+@CONNECTIONS.rule("SSD-CONN-102", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.3.2; FMI 3.0 §2.4.9.2.2")
+def flows_of_terminals(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """Flows between terminals sum to zero at each node.
+
+    Members of terminals with the `variableKind` inflow or outflow are flows, such as a current. What flows into one
+    component flows out of the other one: between two inflows, or two outflows, the connection has the factor −1. A flow
+    is not connected to a signal, and not to two others, as each of these would get all of it.
+
+    Fix: connect the terminals with `ssptool connect`, which sets the factor.
+    """
+    met: dict[LinkEnd, Link] = {}
+    for link in links(system, structure):
+        if link.flow is None:
+            continue
+        one, other = (_member_kinds(end.owner, structure).get(end.name, "") for end in link.flow)
+        if not (one and other) or not {one, other} & {*FLOWS}:
+            continue
+        source, destination = link.flow
+        wanted, transformation = flow_factor(one, other), link.transformation
+        factor = transformation.factor if isinstance(transformation, ssc.LinearTransformation) else 1.0
+        first = met.setdefault(source, link)
+        if wanted is None:
+            yield Finding(link.connection, f"{source} is of variableKind '{one}', {destination} of '{other}'")
+        elif factor * wanted <= 0:
+            message = f"{source} is of variableKind '{one}', {destination} of '{other}', but the factor is {factor:g}"
+            yield Finding(
+                link.connection, message, f"use the factor {wanted:g}: what flows into one flows out of the other"
+            )
+        elif first is not link:
+            line = structure.line_of(first.connection)
+            message = f"{source} is a flow that line {line} connects already"
+            yield Finding(link.connection, message, "put a component that adds the flows between the three")
+
+
+@remembered
+def _member_kinds(element: ssd.SystemElement, structure: Structure) -> Mapping[str, str]:
+    """The `variableKind` of variables of an FMU that are members of terminals."""
+    if not isinstance(element, ssd.Component) or structure.fmu_of(element) is None:
+        return {}
+    terminals = structure.fmu_files[structure.reference(element, element.source or "").entry].terminals
+    known = () if isinstance(terminals, UnreadableTerminals) else terminals.values()
+    return {member.variable: member.kind for terminal in known for member in terminal.members}
 
 
 def _loose_ends(system: ssd.System, structure: Structure) -> Iterator[tuple[ssd.Connection, str, str, str]]:

@@ -4,6 +4,7 @@ import pytest
 
 import ssptool
 from tests.editing.small_systems import errors, fmu, model, refused
+from tests.network.packages import wires
 
 INERTIA = model("output phi Real; output w Real; input tau Real start='0'; output other Real")
 SPRING = model("input phi Real start='0'; input w Real start='0'; output tau Real; input other Real start='0'")
@@ -107,3 +108,76 @@ def test_a_broken_file_of_terminals_is_reported_when_it_is_needed(tmp_path):
         system.connect("inertia1.b", "spring1.a")
     with ssptool.edit(path) as system:
         system.connect("inertia1.phi", "spring1.phi")
+
+
+def pin(*kinds):
+    """The members v, a signal, and i with the given `variableKind`, of the terminals p1, p2 ..."""
+    members = (
+        f'<Terminal name="p{number}" matchingRule="plug"><TerminalMemberVariable variableName="v" memberName="v"/>'
+        f'<TerminalMemberVariable variableName="i" memberName="i" variableKind="{kind}"/></Terminal>'
+        for number, kind in enumerate(kinds, 1)
+    )
+    return f'<fmiTerminalsAndIcons fmiVersion="3.0"><Terminals>{"".join(members)}</Terminals></fmiTerminalsAndIcons>'
+
+
+def circuit(tmp_path, source, sink, type="Real"):
+    """A supply whose voltage is given and whose current is taken, and two loads the other way round."""
+    supply = model(f"output v Real; input i {type} start='0'")
+    load = model(f"input v Real start='0'; output i {type}")
+    with ssptool.new(tmp_path / "made") as system:
+        system.add(fmu(tmp_path, "supply", supply, pin(source)))
+        for name in ("load", "other"):
+            system.add(fmu(tmp_path, "load", load, pin(sink)), name=name)
+    return tmp_path / "made"
+
+
+def found(path):
+    return [one.code for one in ssptool.validate(path).diagnostics if one.code == "SSD-CONN-102"]
+
+
+@pytest.mark.parametrize(
+    ("source", "sink", "factor"),
+    [("inflow", "inflow", -1.0), ("outflow", "outflow", -1.0), ("inflow", "outflow", 1.0), ("outflow", "inflow", 1.0)],
+)
+def test_what_flows_into_one_component_flows_out_of_the_other(tmp_path, source, sink, factor):
+    path = circuit(tmp_path, source, sink)
+    with ssptool.edit(path) as system:
+        system.connect("supply.p1", "load.p1")
+    assert wires(ssptool.flatten(path)) == {"supply.v -> load.v": (1.0, 0.0), "load.i -> supply.i": (factor, 0.0)}
+    assert found(path) == []
+
+
+@pytest.mark.parametrize(("source", "sink"), [("inflow", "signal"), ("signal", "outflow")])
+def test_a_flow_and_a_signal_are_refused_by_name(tmp_path, source, sink):
+    path = circuit(tmp_path, source, sink)
+    with refused(path, f"supply.i is of variableKind '{source}', load.i of '{sink}'") as system:
+        system.connect("supply.p1", "load.p1")
+
+
+def test_three_flows_at_one_node_are_refused_by_name(tmp_path):
+    path = circuit(tmp_path, "inflow", "inflow")
+    with ssptool.edit(path) as system:
+        system.connect("supply.p1", "load.p1")
+    with refused(path, "supply.i already has a source, load.i") as system:
+        system.connect("supply.p1", "other.p1")
+
+
+def test_a_flow_that_two_others_would_take_is_refused_by_name(tmp_path):
+    alone = flange("p", members=["i"]).replace('"signal"', '"inflow"')
+    with ssptool.new(tmp_path / "made") as system:
+        system.add(fmu(tmp_path, "supply", model("output i Real"), alone))
+        for name in ("load", "other"):
+            system.add(fmu(tmp_path, "load", model("input i Real start='0'"), alone), name=name)
+        system.connect("supply.p", "load.p")
+    assert found(tmp_path / "made") == []
+    with refused(tmp_path / "made", "supply.i is a flow and is connected already (supply.i and load.i)") as system:
+        system.connect("supply.p", "other.p")
+    with ssptool.edit(tmp_path / "made") as system:
+        system.connect("supply.i", "other.i", factor=-1.0)
+    assert found(tmp_path / "made") == ["SSD-CONN-102"]
+
+
+def test_flows_that_are_no_real_numbers_have_no_factor_and_are_refused(tmp_path):
+    path = circuit(tmp_path, "inflow", "inflow", "Integer")
+    with refused(path, "is of type Int32: a factor and an offset are for floating-point numbers") as system:
+        system.connect("supply.p1", "load.p1")
