@@ -118,3 +118,20 @@ def test_of_very_many_variables_some_are_read_those_that_were_set_first(tmp_path
     fmu = declared(make_fmu(tmp_path / "A.fmu", HOLDS, calc=f"v->n = 7; {CALC}"), ("2.0", "3.0"))
     (warning,) = simulated(fmu, start_values={"A.n": 8}).warnings
     assert (warning.signal, warning.size) == ("A.n", 1)
+
+
+def test_an_fmu_in_event_mode_that_cannot_go_on_after_a_refused_call_is_not_asked(tmp_path, monkeypatch):
+    discrete = (*HOLDS, Var("m", "output", "Int32", variability="discrete", needs=[]))
+    fmu = make_fmu(tmp_path / "A.fmu", discrete, version=3, me=None, cs='hasEventMode="true"', calc=CALC)
+    refused = []
+
+    def asked(assembly):
+        with monkeypatch.context() as patch:
+            patch.setattr(FmuInstance, "get", lambda self, names: refused.append(names))
+            return whole(assembly)
+
+    whole = contradictions.unheld_starts
+    monkeypatch.setattr("ssptool.engine.run.initialization.unheld_starts", asked)
+    assert ssptool.plan(fmu, step_size=0.1, stop_time=1.0).event_modes.members
+    assert simulated(fmu).unwrap()["A.y"][-1] == pytest.approx(2.0 * 0.25 + 1 / 3)
+    assert refused == []

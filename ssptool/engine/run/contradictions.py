@@ -226,12 +226,15 @@ class UnheldStart(NamedTuple):
 
 
 def unheld_starts(assembly: Assembly) -> tuple[UnheldStart, ...]:
-    """All that differ; what cannot be read is passed over."""
+    """All that differ; what cannot be read is passed over.
+
+    FMUs in event mode are not asked: some cannot go on after a call that they refuse.
+    """
     fed = _fed(assembly.plan)
     found: list[UnheldStart] = []
     for planned, instance in zip(assembly.plan.instances, assembly.instances, strict=True):
-        if instance.reused:  # in a study, whose first runs have asked
-            continue
+        if instance.reused or planned.name in assembly.plan.event_modes.members:
+            continue  # of a study the first runs have asked
         wanted = _wanted(planned, fed)
         for values in _asked_together(planned, wanted):
             found += _departures(planned, instance, values)
