@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -17,8 +17,9 @@ from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.foreign_files import read_bytes, require_file
 from ssptool.documents.vocabulary import SETTINGS_FILE
-from ssptool.errors import WrongUsage, counted
+from ssptool.errors import WrongUsage, abbreviated, counted
 from ssptool.foreign_text import TOO_DEEP, too_deep
+from ssptool.network.network import UnsupportedFeature
 from ssptool.rules.catalogue import RULES, TOOLS, UnknownRule, near
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS
 from ssptool.rules.report import Report
@@ -387,16 +388,37 @@ class Acceptance:
     findings: tuple[Diagnostic, ...] = ()
     codes: frozenset[str] = frozenset()
 
-    @property
-    def notes(self) -> Iterator[str]:
-        """For each rule a sentence with the number of accepted findings, the first position and the effect."""
+    def notes(self, unsupported: Iterable[UnsupportedFeature] = ()) -> Iterator[str]:
+        """For each rule a sentence with the number of accepted findings, the first position and the effect.
+
+        Of rules for parameters it has the variables whose values are left out: those of `unsupported` features.
+        """
         counts = Counter(finding.code for finding in self.findings)
+        left_out = self._left_out(unsupported)
         for code, count in counts.items():
             first = next(finding for finding in self.findings if finding.code == code)
+            if names := left_out.get(code):
+                left = f"{counted(len(names), 'value')} left out"
+                yield f"{left}: {abbreviated(names)} (accepted {code}, first at {first.position})"
+                continue
             more = f", {count} findings" if count > 1 else ""
             meaning = " ".join(RULES[code].accepted.split()).rstrip(".")
             yield f"accepted {code} ({first.position}{more}): {meaning or first.message}"
 
+    def _left_out(self, unsupported: Iterable[UnsupportedFeature]) -> Mapping[str, Mapping[str, None]]:
+        """Rule for parameters → the variables that get no value because of its accepted findings."""
+        codes = {finding.position: finding.code for finding in self.findings if finding.code in _VALUES}
+        found: dict[str, dict[str, None]] = {}
+        for one in unsupported:
+            stated = [code for code in one.rules if code in self.codes & _VALUES]
+            if stated and one.signal is not None:
+                code = codes.get(one.position, stated[0])
+                found.setdefault(code if code in stated else stated[0], {})[str(one.signal)] = None
+        return found
+
+
+_VALUES = frozenset({"SSD-PAR-017", "SSD-PAR-018", "SSD-PAR-021", "SSD-PAR-022"})
+"""Rules whose accepted findings leave out the value of a parameter."""
 
 NOTHING_ACCEPTED = Acceptance()
 

@@ -106,6 +106,24 @@ def test_a_value_that_its_target_does_not_take_is_left_out(changed):
     assert "m1" not in instance.starts
 
 
+def test_values_that_are_left_out_are_one_line_for_each_rule(changed, tmp_path):
+    """Three values, of two components, in notes and manifest."""
+    ssv = "resources/dual_mass_oscillator.ssv"
+    text, pairs = (SYSTEM / ssv).read_text(encoding="utf-8"), []
+    for name in ("System1.m1", "System1.k1", "System2.m2"):
+        named = text.index(f'name="{name}"')
+        old = text[text.rindex("<", 0, named) : text.index("</", named)]
+        pairs.append((old, f'<ssv:Parameter name="{name}"><ssv:String value="heavy"/>'))
+    system, output = changed(*pairs, file=ssv), tmp_path / "result.csv"
+    result = ssptool.simulate(system, settings=SHORT, accept=["SSD-PAR-021"], output=output)
+    (note,) = (one for one in result.notes if "left out" in one)
+    assert note.startswith("3 values left out: ") and "accepted SSD-PAR-021" in note
+    assert {name for name in ("System1.m1", "System1.k1", "System2.m2") if name in note} == {
+        "System1.m1", "System1.k1", "System2.m2"
+    }  # fmt: skip
+    assert note in json.loads((tmp_path / "result.csv.json").read_text(encoding="utf-8"))["notes"]
+
+
 def test_a_component_of_an_unknown_type_is_left_out(changed):
     system = changed((
         'type="application/x-fmu-sharedlibrary" source="resources/System2.fmu"',

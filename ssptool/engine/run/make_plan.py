@@ -351,6 +351,7 @@ def planned(
     """The plan for a structure of an archive, in spite of the findings that are accepted."""
     settings = settings or Settings()
     network = build_network(archive, structure, start_values=start_values, parameter_files=parameters)
+    accepted_notes = tuple(accepted.notes(network.unsupported))
     network = network.accepting(accepted.codes)
     tell("planning")
     units = document_units(structure.root_as(SystemStructureDescription))
@@ -359,7 +360,7 @@ def planned(
     default, variant = ("", "") if structure.name == archive.default else (archive.default, structure.name)
 
     def of_document(plan: Plan) -> Plan:
-        notes = (*accepted.notes, *plan.notes)
+        notes = (*accepted_notes, *plan.notes)
         return replace(plan, accepted=accepted.findings, notes=notes, variant=variant, default=default)
 
     plan = of_document(make_plan(network, settings, stimuli, bonds, units))
