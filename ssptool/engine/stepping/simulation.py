@@ -393,7 +393,8 @@ class SteppedRun:
 
     @one_at_a_time
     def set(self, name: str, value: Any) -> None:
-        """Give an input that nothing drives, or a tunable parameter, a value from now on; an array one of its shape.
+        """Give an input that nothing drives, or a tunable parameter, a value from now on; an array one of its shape, an
+        enumeration the name or the number of an item.
 
         All outputs follow at once. As inputs may jump then, none is extrapolated over this point. A value that is
         refused changes nothing.
@@ -406,7 +407,7 @@ class SteppedRun:
         FmiError
             The FMU refuses the value.
         TypeError, ValueError, OverflowError
-            The value is not of the variable's type, or nan; an array has another shape.
+            The value is not of the variable's type, no item of its enumeration, or nan; an array has another shape.
         """
         self._check_running()
         signal = self._values.signal(name)

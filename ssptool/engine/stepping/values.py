@@ -29,6 +29,7 @@ from ssptool.errors import WrongUsage, WrongValue, abbreviated
 from ssptool.fmu.description import Causality, Value, Variability
 from ssptool.fmu.instance import FmuInstance
 from ssptool.network.arrays import elements
+from ssptool.network.conversion import convert
 from ssptool.network.network import Signal
 
 
@@ -188,11 +189,20 @@ class SimulationValues:
     def given(self, name: str, signal: Signal, value: Any) -> dict[Signal, Any]:
         """A value for the variable of this name: that of a scalar or of every element of an array."""
         if signal not in self._arrays:
-            return {signal: value.item() if isinstance(value, np.generic) else value}
+            return {signal: self._item(name, signal, value.item() if isinstance(value, np.generic) else value)}
         shape, found = self._arrays[signal], np.asarray(value)
         if found.shape != shape:
             raise WrongValue(f"{name} has the shape {shape}, the value {found.shape}")
-        return dict(zip(elements(signal, shape), found.ravel().tolist(), strict=True))
+        every = zip(elements(signal, shape), found.ravel().tolist(), strict=True)
+        return {element: self._item(name, element, own) for element, own in every}
+
+    def _item(self, name: str, signal: Signal, value: Any) -> Any:
+        """The number of an item of an enumeration, which may be given by name. Raises `InvalidValue`."""
+        component = self._plan.network.components.get(signal.component)
+        variable = None if component is None else component.description.variables.get(signal.variable)
+        if variable is None or variable.type != "Enumeration":
+            return value
+        return convert(name, value, variable.type, variable.items)
 
     def write(self, name: str, given: Mapping[Signal, Any]) -> None:
         """Write known signals to kernel slots."""

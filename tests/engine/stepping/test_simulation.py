@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
+import ssptool
 from ssptool import Settings
 from ssptool.engine.failure import RunError
 from ssptool.engine.run.make_plan import make_plan
@@ -22,6 +23,7 @@ from ssptool.engine.stepping.saved import NotASavedSimulation, SavedForAnother, 
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.engine.stepping.values import NotRunning, NotSavable, NotSettable, PastTheEnd, UnknownSignalOrParameter
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
+from tests.engine.small.fmus import Var, make_fmu
 
 
 def plan(sources=None, *, stop_time=0.5, step_size=0.01, values=None, **settings):
@@ -401,3 +403,18 @@ def test_an_fmu_that_cannot_serialize_is_refused_by_name(tmp_path):
     with SteppedRun(planned, Folder()) as simulation, pytest.raises(NotSavable, match="FMU of System2"):
         simulation.save(tmp_path / "state")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_items_of_enumerations_are_set_by_name_and_numbers_of_none_are_refused(tmp_path):
+    """The items have the numbers 3 and 7."""
+    variables = [Var("mode", "input", "Enumeration", start=3), Var("y", "output", needs=["mode"])]
+    fmu = make_fmu(tmp_path / "Modes.fmu", variables, me=None, items={"slow": 3, "fast": 7}, calc="v->y = v->mode;")
+    with ssptool.Simulation(fmu, stop_time=1.0, step_size=0.1) as simulation:
+        for value, number in (("fast", 7), (3, 3), ("slow", 3), (7, 7)):
+            simulation.set("mode", value)
+            simulation.step()
+            assert (simulation.get("mode"), simulation.get("y")) == (number, float(number))
+        for wrong in (5, "quick", 3.0, True):
+            with pytest.raises(ValueError, match="slow, fast"):
+                simulation.set("mode", wrong)
+        assert simulation.get("mode") == 7
