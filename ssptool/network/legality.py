@@ -215,11 +215,11 @@ def _types(source: Carried, destination: Carried) -> Iterator[Obstacle]:
         known = destination.items
         lost = [item for item, value in (source.items or {}).items() if known and known.get(item) != value]
         if lost:
-            names = ", ".join(f"'{item}'" for item in lost[:3])
+            names, others = (", ".join(items[:3]) for items in (lost, [*(known or ())]))
             advice = "add an EnumerationMappingTransformation for the items that differ"
             mappings = (ssc.Transformation,)
-            what = f"has the items {names}", "has not, or with other values"
-            yield Obstacle(code, Verdict.ERROR, *what, advice=advice, lifted_by=mappings)
+            what = f"has the items {names}", others
+            yield Obstacle(code, Verdict.ERROR, *what, "map them", advice, mappings)
         return
     judged = verdict(source.type, destination.type)
     advice = {
