@@ -109,15 +109,26 @@ def in_libcosim(package: Path, step: float, signals: Sequence[str], steps: int) 
     return dict(zip(signals, np.array(rows).T, strict=True))
 
 
-def in_ecos(package: Path, step: float, signals: Sequence[str], steps: int) -> Mapping[str, NDArray[np.float64]]:
-    """Values (steps + 1,)."""
+def in_ecos(
+    package: Path,
+    step: float,
+    signals: Sequence[str],
+    steps: int,
+    *,
+    lone: str = "",
+    parameters: str | None = NAME,
+) -> Mapping[str, NDArray[np.float64]]:
+    """Values (steps + 1,). `lone`: the file is an FMU, which gets this name; `parameters`: the set to begin with."""
     _load_tbb()
-    from ecospy import EcosLib, EcosSimulation
+    from ecospy import EcosLib, EcosSimulation, EcosSimulationStructure
 
     EcosLib.set_log_level("warn")
-    rows = []
-    with EcosSimulation(step, ssp_path=str(package)) as simulation:
-        if not simulation.init(parameter_set=NAME):
+    rows, given = [], {"ssp_path": str(package)}
+    if lone:
+        given = {"structure": EcosSimulationStructure()}
+        given["structure"].add_model(lone, package)
+    with EcosSimulation(step, **given) as simulation:
+        if not simulation.init(parameter_set=parameters):
             raise RuntimeError(EcosLib.get_last_error())
         for number in range(steps + 1):
             if number:
