@@ -124,6 +124,9 @@ verify: build/models/.ready $(VENV)/.ready-dev  ## judge every claim about the e
 cross-check: build/models/.ready $(VENV)/.ready-dev  ## run FMUs and systems of many tools, compare them with references, and write the verdicts into docs/cross_check.md
 	$(BIN)/python -m tests.foreign.cross_check build/cross-check
 
+field: build/models/.ready $(VENV)/.ready-dev  ## run the FMUs and packages of FOLDER here and in FMPy, libcosim and ecos; fails if one of those runs what ssptool does not
+	$(BIN)/python -m tests.foreign.field $(FOLDER)
+
 # Each part of the evidence and its hash: docs/qualification.
 qualify: build/models/.ready $(VENV)/.ready-dev  ## rerun the evidence for a tool qualification, report in build/qualification; SIGNED_BY="Name, role" signs it
 	$(BIN)/python -m tests.qualification run build/qualification $(if $(SIGNED_BY),--signed-by "$(SIGNED_BY)") \
@@ -193,4 +196,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test test-order verify cross-check qualify qualify-check figures lint types audit bench docs fuzz leaks cross wheels wheels-check site man pins freeze format clean sanitize sanitized
+.PHONY: help setup run test test-order verify cross-check field qualify qualify-check figures lint types audit bench docs fuzz leaks cross wheels wheels-check site man pins freeze format clean sanitize sanitized

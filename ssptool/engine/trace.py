@@ -382,17 +382,27 @@ class Trace:
     def __getitem__(self, signal: str) -> Values:
         """The values (n + 1,) of a signal in its own type: texts (str) and bytes as objects.
 
-        The same memory, except for Float32, String and Binary.
+        The same memory, except for Float32, String and Binary. The name of the component can be left out if all signals
+        are of one, as those of an FMU that is run by itself are.
 
         Raises
         ------
         UnknownSignal
             A KeyError: no such signal was recorded.
         """
-        place = self._places.get(signal) if isinstance(signal, str) else None
+        place = self._place(signal)
         if place is None:
             raise UnknownSignal(signal, self.signals)
         return self._values(place)
+
+    def _place(self, signal: object) -> int | None:
+        if not isinstance(signal, str) or not self.signals:
+            return None
+        if signal in self._places:
+            return self._places[signal]
+        component = self.signals[0].partition(".")[0]
+        of_one = all(one.startswith(f"{component}.") for one in self.signals)
+        return self._places.get(f"{component}.{signal}") if of_one else None
 
     def at(self, time: float | str) -> dict[str, Any]:
         """The value of each signal at a time [s]: real numbers on the line between samples, all others held.
@@ -422,7 +432,7 @@ class Trace:
 
     def __contains__(self, signal: object) -> bool:
         """True if a signal of this name was recorded."""
-        return signal in self._places
+        return self._place(signal) is not None
 
     def __iter__(self) -> Iterator[str]:
         """Over the names of the signals."""

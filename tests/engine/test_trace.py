@@ -13,6 +13,17 @@ def test_a_signal_is_found_by_its_full_name():
     assert (trace.signals, trace.units, len(trace)) == (("A.x", "B.y"), ("m", None), 3)
 
 
+def test_the_component_can_be_left_out_if_there_is_one():
+    values = np.arange(6.0).reshape(3, 2)
+    alone = Trace(np.arange(3.0), values, (Column("A.x"), Column("A.b.y")))
+    assert (alone["b.y"].tolist(), "x" in alone, "A.x" in alone) == ([1, 3, 5], True, True)
+    assert tuple(alone) == ("A.x", "A.b.y")
+    two = Trace(np.arange(3.0), values, (Column("A.x"), Column("B.y")))
+    assert "x" not in two
+    with pytest.raises(KeyError):
+        two["y"]
+
+
 def test_an_unknown_signal_is_refused_with_those_recorded():
     trace = Trace(np.zeros(1), np.zeros((1, 1)), (Column("A.x"),))
     with pytest.raises(KeyError, match=r"'A\.z' is not recorded; did you mean A\.x"):

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ssptool
+from ssptool.fmu.read_description import read_description
 from tests.systems.peers import in_ecos, in_libcosim
 
 Floats = NDArray[np.float64]
@@ -64,7 +65,7 @@ def here(case: Case) -> Values:
     if not case.is_fmu:
         late = {"implementation": "cs", "master": "jacobi", "input": "hold", "exchange": "late"}
         settings = ssptool.Settings(step_size=case.step, stop_time=STEPS * case.step, **late)
-    elif ssptool.read_description(case.path).co_simulation is not None:
+    elif read_description(case.path).co_simulation is not None:
         settings = ssptool.Settings(step_size=case.step, stop_time=STEPS * case.step, implementation="cs")
     trace = ssptool.simulate(case.path, settings=settings, output=None, accuracy="off", warnings="off").unwrap()
     return {name: np.asarray(trace[name], dtype=float) for name in case.signals}
@@ -163,7 +164,7 @@ def _case(path: Path) -> Case:
         port.signal.variable if path.suffix == ".fmu" else str(port.signal)
         for component in plan.network.components.values()
         for port in component.of_kind("output")
-        if port.type == "Float64" and not port.shape
+        if port.type == "Float64" and port.signal.variable in component.description.variables
     ]
     return Case(path, plan.interval.step, tuple(outputs))
 
