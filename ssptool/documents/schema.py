@@ -268,6 +268,13 @@ class SchemaFinding(NamedTuple):
     part: DocumentPart
     attribute: str = ""
 
+    @property
+    def unknown_attribute(self) -> bool:
+        """True for an attribute that the element does not have, nor one of a similar name."""
+        describe = _DESCRIPTIONS.get(self.kind)
+        not_allowed = describe is _attribute_not_allowed and self.part is DocumentPart.DOCUMENT
+        return not_allowed and "did you mean" not in self.message
+
 
 def schema_findings(root: Element, version: str) -> list[SchemaFinding]:
     """Violations of the schemas of an SSP version in a document, in document order.

@@ -130,6 +130,23 @@ def schema_valid(file: File) -> Iterator[Finding]:
     yield from _violations(file, "XML-004")
 
 
+@FILES.rule("XML-101", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.1, §5, §6, §7, §8")
+def known_attributes(file: File) -> Iterator[Finding]:
+    """An element has no other attributes than those of the XML Schema.
+
+    Another tool does not know what such an attribute means; SSP has annotations for what only one tool knows. A name
+    that is nearly that of a known attribute is a matter of XML-004.
+
+    Accepted: the attribute has no effect.
+
+    Fix: delete the attribute, or write an annotation instead.
+    """
+    for found in _violations(file, "XML-101"):
+        yield replace(
+            found, advice=f"delete it, or write an annotation; `--accept XML-101` runs without {found.attribute}"
+        )
+
+
 @FILES.rule("XML-005", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3, §5.3.3", blocks_run=True)
 def inline_schema_valid(file: File) -> Iterator[Finding]:
     """A parameter set, mapping or dictionary that is written inline is valid against its own XML Schema.
@@ -399,7 +416,8 @@ def _code(violation: SchemaFinding) -> str:
         return "SSD-COMP-001"
     if attribute == "name" and not element.get("name") and isinstance(element, ssd.SystemElement):
         return "SSD-ELEM-001"
-    return {DocumentPart.INLINE: "XML-005", DocumentPart.INLINE_METADATA: "XML-006"}.get(violation.part, "XML-004")
+    of_document = "XML-101" if violation.unknown_attribute else "XML-004"
+    return {DocumentPart.INLINE: "XML-005", DocumentPart.INLINE_METADATA: "XML-006"}.get(violation.part, of_document)
 
 
 @cache

@@ -34,4 +34,4 @@ def test_accepted_findings_do_not_stop_a_plan(case: Path, package: Callable[[Pat
     except Unsupported as problem:
         assert any(reason in str(problem) for reason in REFUSED)
     else:
-        assert any(note.startswith(f"accepted {case.parent.name}") for note in plan.notes)
+        assert any(f"accepted {case.parent.name}" in note for note in plan.notes)

@@ -66,7 +66,7 @@ BREAKS = {
     ),
     "duplicate names": Break("SSD-ELEM-002", '<ssd:Component name="System2"', '<ssd:Component name="System1"'),
     "malformed XML": Break("XML-001", "</ssd:Connections>", "</ssd:Connection>"),
-    "schema violation": Break("XML-004", 'endConnector="v1"/>', 'endConnector="v1" colour="red"/>'),
+    "schema violation": Break("XML-101", 'endConnector="v1"/>', 'endConnector="v1" colour="red"/>'),
 }
 
 

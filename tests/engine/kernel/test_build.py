@@ -41,16 +41,17 @@ ELSEWHERE = {
     "ode_jacobian",
     "ode_system",
     "stopped",
+    "time_grid",
     "zeno",
 }
-"""Files of the core whose Python is in engine/ode, engine/event_mode and engine/assembly."""
+"""Files of the core whose Python is in engine, engine/ode, engine/event_mode and engine/assembly."""
 
 
 def test_each_file_of_the_twin_has_its_pair_in_the_core():
     folder = Path(kernels.__file__).parent
     twin = {path.stem for path in (folder / "twin").glob("[!_]*.py")}
     core = {path.stem for path in (folder / "core").glob("*.?pp")}
-    alone = {"calls", "digits", "fmi", "solutions", "special_numbers", "workers"} | ELSEWHERE
+    alone = {"calls", "digits", "floating_point", "fmi", "solutions", "special_numbers", "workers"} | ELSEWHERE
     assert (core - twin, twin - core) == (alone, set())
 
 

@@ -184,15 +184,15 @@ def jacobi(schedule):
 
 
 def test_times_of_a_run_do_not_drift(make_kernel, mocks):
-    """t_k = start + k h, and not a sum: the same in pieces as at once."""
+    """Each is that of the decimal number start + k h, and no sum: the same in pieces as at once."""
     kernel, (first, _), _ = chain(make_kernel, mocks)
     schedule = kernel.schedule([])
     kernel.record_slots([])
     rows = np.empty((1000, 1))
     assert kernel.run(jacobi(schedule), 0.1, 1e-3, 0, rows[:400]).steps == 400
     assert kernel.run(jacobi(schedule), 0.1, 1e-3, 400, rows[400:]).steps == 600
-    assert np.array_equal(rows[:, 0], [0.1 + k * 1e-3 for k in range(1, 1001)])
-    assert first.last_t == 0.1 + 999 * 1e-3
+    assert np.array_equal(rows[:, 0], [(100 + k) / 1000 for k in range(1, 1001)])
+    assert first.last_t == 1.099
 
 
 def test_recorded_slots_have_the_order_asked_for(make_kernel, mocks):
@@ -279,7 +279,7 @@ def test_a_run_is_its_operations_one_by_one(make_kernel, mocks, name):
     assert kernel.run([*PROGRAMS[name], *END], 0.0, 0.013, 0, rows).ok
     by_hand, _others = coupled(make_kernel, mocks)
     for k in range(50):
-        t, reached = k * 0.013, (k + 1) * 0.013
+        t, reached = 13 * k / 1000, 13 * (k + 1) / 1000
         for instruction in PROGRAMS[name]:
             match instruction.op:
                 case Op.EXCHANGE:
