@@ -11,7 +11,7 @@ import sys
 import threading
 import traceback
 from collections import Counter
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import zip_longest
@@ -118,6 +118,16 @@ PACKAGE = Path(ssptool.__file__).parent
 BUG = 70
 """Exit status of a mistake in ssptool itself (EX_SOFTWARE of sysexits.h)."""
 
+SYNONYMS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("simulate", "sim"), ("run",)),
+    **dict.fromkeys(("check", "lint", "verify"), ("validate",)),
+    **dict.fromkeys(("show", "list", "inspect"), ("info",)),
+    **dict.fromkeys(("sweep", "optimize"), ("study",)),
+    "calibrate": ("study", "calibrate"),
+    "version": ("--version",),
+}
+"""Words that other programs have for a command → what is typed here. They work, and no list names them."""
+
 WITHOUT_VALUE = {"--statistics": ("text", "json")}
 """Option that may stand without a value → its values; the first is the one that is meant then."""
 
@@ -144,11 +154,39 @@ class Commands(TyperGroup):
         super().format_help(ctx, formatter)
         self.commands = loaded
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _meant(args))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args[0] not in self.commands and Path(args[0]).exists():
+            raise _without_command(args[0])
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise CtrlC from error
+
+
+def _meant(arguments: list[str]) -> list[str]:
+    """What is typed here for these arguments, the first of which may be a word of another program."""
+    if arguments[:1] == ["help"]:
+        return [*arguments[1:], "--help"]
+    return [*SYNONYMS.get(arguments[0], arguments[:1]), *arguments[1:]] if arguments else arguments
+
+
+_OF_SYSTEMS = {"info": "lists its contents", "validate": "checks it", "run": "runs it", "studio": "shows it"}
+_OF_RESULTS = {"plot": "plots results", "report": "writes a page about them"}
+_OF_STUDIES = {"study": "runs a study"}
+
+
+def _without_command(path: str) -> WrongUsage:
+    """The error for a file without a command: what can be done with it."""
+    ways = {".toml": _OF_STUDIES, ".csv": _OF_RESULTS, ".parquet": _OF_RESULTS, ".mat": _OF_RESULTS}
+    found = ways.get(Path(path).suffix.lower(), _OF_SYSTEMS)
+    lines = [f"ssptool {name} {shlex.quote(path)}: {does}" for name, does in found.items()]
+    return WrongUsage("\n".join(["a command is missing", *lines]))
 
 
 class _Command(TyperCommand):
