@@ -135,8 +135,9 @@ qualify: build/models/.ready $(VENV)/.ready-dev  ## rerun the evidence for a too
 qualify-check:  ## whether evidence and report of make qualify are as they were written
 	$(BIN)/python -m tests.qualification check build/qualification
 
-figures: build/models/.ready $(VENV)/.ready-dev  ## make each figure of the README files in systems/ again; ONLY=NAME for one system
+figures: build/models/.ready $(VENV)/.ready-dev  ## make each figure of the README files again; ONLY=NAME for one system
 	$(BIN)/python -m tests.systems.claims figures $(ONLY)
+	$(BIN)/python docs/first_look.py
 
 docs: $(VENV)/.ready-dev  ## docs/rules.md from the rules, docs/limits.md from the refusals, docs/licences.md from the packages, the drawing in docs/architecture.md from the imports
 	$(BIN)/ssptool rule --all --markdown > docs/rules.md
