@@ -10,7 +10,7 @@ import ssptool
 from tests.engine.small.fmus import Var, make_fmu
 
 STEP = 0.01
-FAST = np.arange(1001) * 1e-3
+FAST = np.arange(1001) / 1000
 PULSE = ([0.0, 0.0131, 0.0136, 0.0141, 1.0], [0.0, 0.0, 2000.0, 0.0, 0.0])  # a triangle 1 ms wide of area 1
 FOLLOWS = 'canInterpolateInputs="true"'
 SUM = (

@@ -323,7 +323,7 @@ OTHERS = [
     (lambda: ssptool.plot(TRACE, signals="B.x"), "no recorded signal is called 'B.x'; did you mean A.x"),
     (lambda: ssptool.compare(TRACE, None), "reference must be a Result, a Trace or a file of results"),
     (lambda: TRACE["A.y"], "signal 'A.y' is not recorded; did you mean A.x"),
-    (lambda: TRACE["x"], "signal 'x' is not recorded; did you mean A.x"),
+    (lambda: TRACE["y"], "signal 'y' is not recorded"),
     (lambda: TRACE[3], "signal 3 is not recorded; recorded are: A.x, A.n"),
     (lambda: TRACE.at(5.0), "time must be between 0 s and 3 s; found 5.0"),
     (lambda: TRACE.at("soon"), "time must be a number of seconds"),

@@ -52,6 +52,9 @@ def _of_end(assembly: Assembly, system: CoupledSystem, failure: Failure, last: F
         return None, ""
     row, found = last.copy(), np.empty(len(last))
     place = next(place for place, one in enumerate(plan.instances) if one.name == failure.component)
+    stepped = plan.instances[place].interface is _CS and failure.component not in plan.event_modes.members
+    if stepped and t == since:  # nothing was done of the step, but the values may be those of its end
+        return None, ""
     try:
         if not (_read(assembly, system, place, t) and system.kernel.record(t, found).ok):
             return None, ""
