@@ -182,8 +182,7 @@ def _in_trace(plan: Plan, trace: Trace | None, steps: int) -> Iterator[RunWarnin
         return
     if trace.points is not None:
         trace = trace.rows(trace.points)
-    ahead = trace.t[1:] > trace.t[:-1]
-    if not ahead.all():
+    if plan.stimuli and not (ahead := trace.t[1:] > trace.t[:-1]).all():  # inputs that jump have a row on each side
         trace = trace.rows(np.append(ahead, True))
     if len(trace.t) <= max(steps, ALTERNATIONS):
         return
@@ -379,7 +378,7 @@ def created_energy(plan: Plan, trace: Trace, courses: Mapping[str, _Course]) -> 
     w · h · (mean(y1) · u1 − mean(y2) · u2) more flows into one component than out of the other.
     """
     places = {column.signal: place for place, column in enumerate(trace.columns)}
-    for bond in bonds_of_units(plan.network):
+    for bond in bonds_of_units(plan.network) if {*courses.values()} - {_Course.MEAN} else ():
         names, sides = (str(bond.first), str(bond.second)), (bond.first.component, bond.second.component)
         if not courses.keys() >= set(sides) or not places.keys() >= set(names):
             continue
