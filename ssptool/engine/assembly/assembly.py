@@ -221,6 +221,7 @@ class Assembly:
         if _asks_to_end(outcome, instance):
             of_fmi3 = self.kernel.ended(outcome.instance)
             return wish_to_end(instance.name, time, instance.last_successful_time() if isnan(of_fmi3) else of_fmi3)
+        instance.note(outcome.fmi_status)
         returned = self._returned(instance, outcome.function, outcome.fmi_status)
         answer, advice = _CONTRADICTIONS.get(outcome.function, (returned, ""))
         messages = instance.log.latest()

@@ -6,6 +6,7 @@ import pytest
 import ssptool
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.values import PastTheEnd
+from ssptool.fmu.instance import FmuInstance
 from tests.engine.dual_mass import Folder
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
@@ -214,3 +215,14 @@ def test_the_others_keep_their_values_in_the_row_of_an_end_between_points(tmp_pa
     point = result.trace["B.y"][-1]
     assert point == pytest.approx(np.exp(-8.4), rel=1e-5) or point == pytest.approx(np.exp(-9.0), rel=1e-5)
     assert any("all other components keep" in note for note in result.notes) == (point > np.exp(-8.5))
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_after_fatal_an_fmu_is_not_even_freed(tmp_path, monkeypatch, version):
+    """FMI forbids any call after this status: some FMUs crash, and the message of the failure would be lost."""
+    fatal = []
+    monkeypatch.setattr(FmuInstance, "free", lambda one: fatal.append(one._fatal))
+    fmu = make_fmu(tmp_path / "F.fmu", DECAY, version=version, me=None, calc=EQUATIONS, step="return (Status)4;")
+    failure = ssptool.simulate(fmu, stop_time=1.0, step_size=0.1, isolated=False).failure
+    assert "fatal" in failure.message
+    assert fatal and all(fatal)
