@@ -250,6 +250,7 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def allowed_variabilities(causality: str) -> tuple[str, ...]:
+    """Variabilities that FMI allows with a causality; none if it is no causality."""
     return _ALLOWED.get(causality, ())
 
 
@@ -260,8 +261,8 @@ def _of_roles(root: etree._Element) -> Iterator[DescriptionProblem]:
     default = "continuous" if root.get("fmiVersion") == "2.0" else None  # in FMI 3.0 it fits the causality
     for node in root.iterfind("ModelVariables/*"):
         causality, variability = node.get("causality", "local"), node.get("variability", default)
-        allowed = _ALLOWED.get(causality)
-        if variability is None or allowed is None or variability in allowed:
+        allowed = allowed_variabilities(causality)
+        if variability is None or not allowed or variability in allowed:
             continue
         flaw = f'{subject(node)}: causality="{causality}" and variability="{variability}" is no combination of FMI; '
         if variability == "constant":
