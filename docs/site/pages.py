@@ -37,7 +37,7 @@ def gather(*, execute: bool = False) -> None:
         page.write_text(page.read_text(encoding="utf-8").replace(".ipynb)", ".md)"), encoding="utf-8")
     for notebook in (ROOT / "docs" / "notebooks").glob("*.ipynb"):
         write_notebook(notebook, PAGES / notebook.relative_to(ROOT).with_suffix(".md"), execute=execute)
-    for name in ("colours.css", "iframe-worker.js"):
+    for name in ("colours.css", "iframe-worker.js", "wide_tables.js"):
         shutil.copy(Path(__file__).with_name(name), PAGES)
     reference = PAGES / "reference"
     reference.mkdir()

@@ -20,7 +20,7 @@ SECONDS = 20
 
 BEGIN, END = "<!-- table: make verify -->", "<!-- end of the table -->"
 HEAD = (
-    f"| system | step | true error | stated | | true error with `--accuracy {WANTED:g}` | work | FMPy | libcosim "
+    f"| system | step | true error | stated | warning | true error with `--accuracy {WANTED:g}` | work | FMPy | libcosim "
     "| ecos |\n"
     "|---|---|---|---|---|---|---|---|---|---|\n"
 )

@@ -9,7 +9,7 @@ _INTRODUCTION = """# Verification
 Claims about the example systems in `systems`: expected and found values. `make verify` runs all of them, writes this
 page, and fails if a claim does not hold; `make test ALL=1` asserts the same claims (`tests/systems/claims`).
 """
-_HEADER = "| claim | expected | tolerance | found | | source |\n|---|---|---|---|---|---|"
+_HEADER = "| claim | expected | tolerance | found | holds | source |\n|---|---|---|---|---|---|"
 
 
 def report(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
