@@ -124,7 +124,7 @@ verify: build/models/.ready $(VENV)/.ready-dev  ## judge every claim about the e
 cross-check: build/models/.ready $(VENV)/.ready-dev  ## run FMUs and systems of many tools, compare them with references, and write the verdicts into docs/cross_check.md
 	$(BIN)/python -m tests.foreign.cross_check build/cross-check
 
-field: build/models/.ready $(VENV)/.ready-dev  ## run the FMUs and packages of FOLDER here and in FMPy, libcosim and ecos; fails if one of those runs what ssptool does not
+field: build/models/.ready $(VENV)/.ready-dev  ## run the FMUs and packages of FOLDER (default: FMUs of other generators) here and in FMPy, libcosim and ecos; fails if one of those runs what ssptool does not
 	$(BIN)/python -m tests.foreign.field $(FOLDER)
 
 # Each part of the evidence and its hash: docs/qualification.

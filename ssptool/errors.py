@@ -36,6 +36,10 @@ class ContradictingSettings(WrongValue):
         return type(self), (self.settings, self.reason, self.advice)
 
 
+class PartialSystem(UserWarning):
+    """A part of a system that was left out, because it cannot be read as SSP."""
+
+
 def is_own(error: BaseException) -> bool:
     """Whether the class of an error or one of its bases is of this package, so that its message is for the user."""
     return any(kind.__module__.partition(".")[0] == "ssptool" for kind in type(error).__mro__)

@@ -172,8 +172,12 @@ class InvalidSystem(Exception):
 
 
 def open_archive(path: Path | str, allow_outside: Files = (), settings_file: SettingsFile = True) -> Archive:
-    """An archive that may read files around it in these folders, and in those that the caller's settings allow."""
-    return Archive.open(path, outside=switches_of(path, allow_outside, settings_file).outside, inside=True)
+    """An archive to look at, without parts that cannot be read as SSP.
+
+    It may read files around it in these folders, and in those that the caller's settings allow.
+    """
+    outside = switches_of(path, allow_outside, settings_file).outside
+    return Archive.open(path, outside=outside, inside=True, partial=True)
 
 
 def switches_of(

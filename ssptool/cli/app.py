@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
@@ -17,14 +18,14 @@ from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import ssptool
 from ssptool.cli.terminal import for_reader
-from ssptool.errors import ContradictingSettings, WrongUsage, disk_trouble, is_own
+from ssptool.errors import ContradictingSettings, PartialSystem, WrongUsage, disk_trouble, is_own
 from ssptool.foreign_text import has_colour, indented, readable, several_lines, terminal_size, without_commands
 from ssptool.working_directory import shown
 
@@ -319,7 +320,8 @@ def command() -> None:
     # Threads of the BLAS library take longer to start than most runs do, and matrices here are small.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        with _ended_by_sigterm():
+        with _ended_by_sigterm(), warnings.catch_warnings():
+            warnings.showwarning = _warn
             app()
     except CtrlC as stopped:
         complain(_with_notes("interrupted", stopped.__cause__))
@@ -335,6 +337,18 @@ def command() -> None:
         if os.environ.get("SSPTOOL_DEBUG"):
             traceback.print_exc()
         sys.exit(_explain(error))
+
+
+def _warn(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    own = issubclass(category, PartialSystem)
+    say(readable(str(message) if own else warnings.formatwarning(message, category, filename, lineno, line)), err=True)
 
 
 class Terminated(BaseException):

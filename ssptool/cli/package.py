@@ -113,8 +113,8 @@ def convert_command(
     """Write an FMU, or a system of the Open Simulation Platform, as SSP.
 
     FMUs are packed where they are there; connectors state types and units. Step sizes, algorithm and power bonds of an
-    OspSystemStructure.xml become annotations. What is not carried over is named; functions without a counterpart in SSP
-    (Sum, VectorSum) are refused.
+    OspSystemStructure.xml become annotations, and its functions Sum and VectorSum small FMUs. What is not carried over
+    is named.
 
     For example `ssptool convert Motor.fmu motor.ssp`, or `ssptool convert crane/OspSystemStructure.xml crane.ssp`.
     """

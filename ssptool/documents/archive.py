@@ -6,9 +6,11 @@ or none.
 """
 
 import os
+import warnings
 import zipfile
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -16,11 +18,10 @@ from typing import NamedTuple, Self
 from ssptool.arguments import path as checked_path
 from ssptool.arguments import text as checked_text
 from ssptool.documents import ssd, uri
-from ssptool.documents.diagnostics import InvalidDocument, Position, error
+from ssptool.documents.diagnostics import InvalidDocument, Position, Severity, error
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import ArchiveLimits, require_file, special_kind
-from ssptool.documents.generated import ExportedEntries, GeneratedEntries, is_fmu, is_fmu_folder, system_of_fmu
-from ssptool.documents.osp import is_osp, system_of_osp
+from ssptool.documents.generated import ExportedEntries, GeneratedEntries, is_fmu, is_fmu_folder, is_osp, system_of_fmu
 from ssptool.documents.saving import (
     AtomicReplacement,
     ChangedMeanwhile,
@@ -44,7 +45,7 @@ from ssptool.documents.storage import (
 )
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
 from ssptool.documents.vocabulary import EXPORTED_SYSTEM
-from ssptool.errors import WrongUsage, WrongValue
+from ssptool.errors import PartialSystem, WrongUsage, WrongValue
 from ssptool.tempfiles import locked
 from ssptool.working_directory import absolute
 
@@ -114,6 +115,7 @@ class Archive:
         outside: Sequence[Path] = (),
         exclusive: bool = False,
         inside: bool = False,
+        partial: bool = False,
     ) -> Self:
         """Open a zip, a folder or a lone `.ssd`; or an FMU (zip or folder), which becomes a system of one component, or
         a system of the Open Simulation Platform (`OspSystemStructure.xml`, or the folder with it).
@@ -122,6 +124,8 @@ class Archive:
         files in the working folder, and in the repository around.
 
         `inside`: of an FMU that was exported from a system, open that system.
+
+        `partial`: leave out features of an OspSystemStructure.xml that SSP lacks, and warn of each (`PartialSystem`).
 
         `exclusive`: lock the system until the archive is closed; others who open it exclusively wait.
 
@@ -142,17 +146,28 @@ class Archive:
         if not place.exists():
             raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder, an .ssd file or an FMU")
         with _lock_to_keep(place if exclusive else None) as lock:
-            archive = cls._open(path, limits, outside, inside)
+            archive = cls._open(path, limits, outside, inside, partial)
             archive._unlock = lock
         return archive
 
     @classmethod
-    def _open(cls, path: Path, limits: ArchiveLimits | None, outside: Sequence[Path], inside: bool = False) -> Self:
+    def _open(
+        cls,
+        path: Path,
+        limits: ArchiveLimits | None,
+        outside: Sequence[Path],
+        inside: bool = False,
+        partial: bool = False,
+    ) -> Self:
         place = absolute(path)
         entries = _entries(place, limits or ArchiveLimits(), outside, inside)
         default = path.name if path.suffix.lower() == ".ssd" and place.is_file() else DEFAULT_STRUCTURE
         if isinstance(entries, GeneratedEntries):
             default = entries.names()[0]
+            if entries.problems and not partial:
+                raise InvalidDocument(*entries.problems)
+            for problem in entries.problems:
+                warnings.warn(f"left out: {replace(problem, severity=Severity.WARNING)}", PartialSystem, stacklevel=4)
         if isinstance(entries, ExportedEntries):
             default = entries.variant or default
         archive = cls(path, entries, default=default, limits=limits, outside=outside)
@@ -633,6 +648,8 @@ def _entries(path: Path, limits: ArchiveLimits, outside: Sequence[Path], inside:
     """Open the entries of an existing path."""
     place = absolute(path)
     if is_osp(place):
+        from ssptool.documents.osp import system_of_osp  # few systems are of this format
+
         return system_of_osp(place, outside)
     if place.is_dir():
         folder = FolderEntries(path, allowed=outside)

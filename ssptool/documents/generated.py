@@ -5,7 +5,7 @@ A single FMU is a system of one component, named like its file. All layers above
 
 import posixpath
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from lxml import etree
 
+from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import UNREADABLE_ZIP, ArchiveLimits, ForeignZip, read_bytes
 from ssptool.documents.storage import NESTING_MARK, MissingEntry, ZipEntries
@@ -22,6 +23,7 @@ from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import copied_from, forget_copies
 
 STRUCTURE = "SystemStructure.ssd"
+OSP_STRUCTURE = "OspSystemStructure.xml"
 MODEL_DESCRIPTION = "modelDescription.xml"
 _LARGEST = 256 * 1024 * 1024
 """Maximum size of a model description [bytes]."""
@@ -31,8 +33,8 @@ class GeneratedEntries:
     """The entries of a generated system: `made` are generated contents, `files` are files on disk.
 
     A folder in `files` is an unpacked FMU, packed on demand. `documents` are structures generated from an entry, under
-    its name; `notes` are their differences from the source. `stated` maps entries, also of missing files, to the paths
-    by which the user knows them.
+    its name; `notes` are their differences from the source, and `problems` errors about parts that they lack. `stated`
+    maps entries, also of missing files, to the paths by which the user knows them.
     """
 
     def __init__(
@@ -42,9 +44,11 @@ class GeneratedEntries:
         documents: Mapping[str, Document] | None = None,
         notes: tuple[str, ...] = (),
         stated: Mapping[str, str] | None = None,
+        problems: Sequence[Diagnostic] = (),
     ) -> None:
         self._made = made
         self.notes = notes
+        self.problems = problems
         self.documents = documents or {}
         self._stated = stated or {}
         self._files = files
@@ -97,6 +101,13 @@ def _pack(folder: Path, target: Path) -> None:
         for file in sorted(folder.rglob("*")):
             if file.is_file():
                 packed.write(file, file.relative_to(folder).as_posix())
+
+
+def is_osp(path: Path) -> bool:
+    """Whether a file or folder is a system of the Open Simulation Platform, not an SSP."""
+    if path.is_dir():
+        return (path / OSP_STRUCTURE).is_file() and not (path / STRUCTURE).exists()
+    return path.suffix.lower() == ".xml"
 
 
 def is_fmu_folder(path: Path) -> bool:

@@ -1,9 +1,9 @@
 """Systems of the Open Simulation Platform: an OspSystemStructure.xml (OSP-IS) read as a system structure of SSP.
 
-Simulators become components, connections of variables, of variable groups and through linear transformations become
-connections, initial values parameter bindings; times, step sizes, algorithm and power bonds stay annotations of the
-platform. Variable groups are those of the files `NAME_OspModelDescription.xml`. Elements of the generated structure
-have the lines of those that they come from.
+Simulators and sums become components; connections of variables, of variable groups and through linear transformations
+become connections; initial values become parameter bindings. Times, step sizes, algorithm and power bonds stay
+annotations of the platform. Variable groups are those of the files `NAME_OspModelDescription.xml`. Elements of the
+generated structure have the lines of those that they come from.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,14 +19,15 @@ from ssptool.confinement import is_outside, require_inside
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import links_below, read_bytes
-from ssptool.documents.generated import GeneratedEntries, fmu_facts
+from ssptool.documents.generated import OSP_STRUCTURE, GeneratedEntries, fmu_facts
 from ssptool.documents.outside import around, below, of_the_kernel, refused
+from ssptool.documents.sums import MOST as MOST_TERMS
+from ssptool.documents.sums import Sum
 from ssptool.documents.vocabulary import SSC, SSD, SSV
 from ssptool.documents.xml_text import quoted
 from ssptool.errors import counted
 from ssptool.working_directory import real
 
-OSP_STRUCTURE = "OspSystemStructure.xml"
 OSP = "http://opensimulationplatform.com/SSP/OSPAnnotations"
 _MODEL = "OspModelDescription.xml"
 _TYPES = {"Real": "Float64", "Integer": "Int32", "Boolean": "Boolean", "String": "String"}
@@ -61,13 +62,6 @@ class VariableGroup(NamedTuple):
     groups: tuple["VariableGroup", ...]
 
 
-def is_osp(path: Path) -> bool:
-    """Whether a file or folder is a system of the platform, not an SSP."""
-    if path.is_dir():
-        return (path / OSP_STRUCTURE).is_file() and not (path / "SystemStructure.ssd").exists()
-    return path.suffix.lower() == ".xml"
-
-
 def system_of_osp(path: Path, allowed: Sequence[Path] = ()) -> GeneratedEntries:
     """The system at `path`, a file or the folder around it, with its FMUs.
 
@@ -76,25 +70,24 @@ def system_of_osp(path: Path, allowed: Sequence[Path] = ()) -> GeneratedEntries:
     Raises
     ------
     InvalidDocument
-        The file is not XML (XML-001, -002, -011), not an OspSystemStructure (XML-003), or uses a feature without
-        counterpart in SSP (OSP-101).
+        The file is not XML (XML-001, -002, -011), or not an OspSystemStructure (XML-003). Features without counterpart
+        in SSP (OSP-101) are `problems` of the entries instead.
     """
     file = path / OSP_STRUCTURE if path.is_dir() else path
     require_inside(file)
     source = read_bytes(file)
     reader = _OspReader(file, Document(file.name, source), [*map(real, (*around(file.parent), *allowed))])
     structure, lines = reader.structure()
-    if reader.problems:
-        raise InvalidDocument(*reader.problems)
-    document = Document(file.name, structure, lines)
-    return GeneratedEntries(
-        {file.name: source}, reader.files, {file.name: document}, tuple(reader.notes), reader.stated
-    )
+    made = {file.name: source, **reader.made}
+    documents = {file.name: Document(file.name, structure, lines)}
+    return GeneratedEntries(made, reader.files, documents, tuple(reader.notes), reader.stated, reader.problems)
 
 
 class _OspReader:
-    """Reads one OspSystemStructure; `problems` are features without counterpart, `files` the FMUs by entry, `stated`
-    the paths of all FMUs as the file states them.
+    """Reads one OspSystemStructure.
+
+    `problems` are features without counterpart, `files` the FMUs by entry, `made` those of sums, and `stated` the paths
+    of all FMUs as the file states them.
     """
 
     def __init__(self, file: Path, document: Document, folders: Sequence[str]) -> None:
@@ -114,6 +107,10 @@ class _OspReader:
         facts = {name: fmu_facts(self._fmu(name)) for name in self.simulators}
         self.models = {name: model for name, (model, _) in facts.items()}
         self.causalities = {name: signals for name, (_, signals) in facts.items()}
+        self.functions: dict[str, etree._Element] = {}
+        self.sums: dict[str, Sum] = {}
+        self.made: dict[str, bytes] = {}
+        self._read_functions()
         self._check_names()
 
     def structure(self) -> tuple[bytes, tuple[int, ...]]:
@@ -125,10 +122,12 @@ class _OspReader:
         line = self.document.line_of(self.root)
         made.start("ssd:SystemStructureDescription", line, {"version": "2.0", "name": name}, spaces)
         made.start("ssd:System", line, {"name": name})
-        if self.simulators:
+        if self.simulators or self.sums:
             made.start("ssd:Elements", line)
             for simulator, node in self.simulators.items():
                 self._component(made, simulator, node, links)
+            for name, one in self.sums.items():
+                self._sum(made, name, one)
             made.end()
         if links:
             made.start("ssd:Connections", links[0].line)
@@ -218,50 +217,122 @@ class _OspReader:
 
     # -- connections ------------------------------------------------------------------------------------------------
 
-    def _links(self) -> Iterator[OspConnection]:
-        functions = {}
-        refused = set()
+    def _read_functions(self) -> None:
         for node in self._all("Functions"):
-            if _name(node) == "LinearTransformation":
-                functions[node.get("name", "")] = node
-            else:
-                self._refuse(node, f"the function {_name(node)} {node.get('name')!r}")
-                refused.add(node.get("name", ""))
+            kind, name = _name(node), node.get("name", "")
+            if name in self.simulators or name in self.functions:
+                self._report(node, f"a second simulator or function has the name {name!r}", "rename one of them")
+            elif kind in ("Sum", "VectorSum"):
+                self._read_sum(node, kind, name)
+            elif kind != "LinearTransformation":
+                self._refuse(node, f"the function {kind} {name!r}")
+            self.functions[name] = node
+
+    def _read_sum(self, node: etree._Element, kind: str, name: str) -> None:
+        sizes = []
+        for attribute in ("inputCount", "dimension")[: 1 if kind == "Sum" else 2]:
+            stated = node.get(attribute, "").strip()
+            if not (stated.isdecimal() and 1 <= int(stated) <= MOST_TERMS):
+                message = f"{attribute} of the {kind} {name!r} is {stated or 'missing'}"
+                self._report(node, message, f"state a number from 1 to {MOST_TERMS}")
+                return
+            sizes.append(int(stated))
+        self.sums[name] = one = Sum(*sizes)
+        try:
+            self.made.setdefault(_entry(one), one.fmu())
+        except FileNotFoundError:
+            advice = "install ssptool where there is a C compiler, or from a wheel"
+            self._report(node, f"the {kind} {name!r} needs a library that this installation does not have", advice)
+
+    def _sum(self, made: "_XmlText", name: str, one: Sum) -> None:
+        line = self.document.line_of(self.functions[name])
+        stated = {"name": name, "type": "application/x-fmu-sharedlibrary", "source": quote(_entry(one))}
+        made.start("ssd:Component", line, stated)
+        made.start("ssd:Connectors", line)
+        for signal, variables in one.signals.items():
+            for variable in variables:
+                kind = "output" if signal == "out" else "input"
+                made.empty("ssd:Connector", line, {"name": variable, "kind": kind})
+        made.end()
+        made.end()
+
+    def _links(self) -> Iterator[OspConnection]:
         into: dict[str, OspEndpoint] = {}
         out: list[tuple[str, OspEndpoint, int]] = []
+        summed = set[tuple[str, str]]()
         for node in self._all("Connections"):
             kind, ends = _name(node), [child for child in node if _name(child)]
+            tags = sorted(map(_name, ends))
             if kind == "VariableConnection" and len(ends) == 2:
                 yield self._link(_end(ends[0]), _end(ends[1]), node)
             elif kind == "VariableGroupConnection" and len(ends) == 2:
                 yield from self._of_groups(ends[0], ends[1], node)
-            elif kind == "SignalConnection" and sorted(map(_name, ends)) == ["Signal", "Variable"]:
+            elif (kind, tags) in (
+                ("SignalConnection", ["Signal", "Variable"]),
+                ("SignalGroupConnection", ["SignalGroup", "VariableGroup"]),
+            ):
                 signal, variable = sorted(ends, key=_name)
-                function, line = signal.get("function", ""), self.document.line_of(node)
-                if function in refused:
-                    continue
-                if function not in functions:
+                function = signal.get("function", "")
+                if function not in self.functions:
                     self._report(node, f"there is no function {function!r}", "correct the name")
+                elif function in self.sums:
+                    summed.add((function, signal.get("name", "")))
+                    yield from self._with_sum(signal, variable, node)
                 elif signal.get("name") == "in":
                     into[function] = self._known(_end(variable), node)
                 else:
-                    out.append((function, self._known(_end(variable), node), line))
+                    out.append((function, self._known(_end(variable), node), self.document.line_of(node)))
             else:
                 self._refuse(node, f"the connection {kind} of {len(ends)} ends ({', '.join(map(_name, ends))})")
-        yield from self._through(functions, into, out)
+        yield from self._through(into, out)
+        self._check_sums(summed)
+
+    def _with_sum(
+        self, signal: etree._Element, variable: etree._Element, node: etree._Element
+    ) -> Iterator[OspConnection]:
+        """The connections of one term, or of the result, of a sum; of a vector, element by element."""
+        name, stated = signal.get("function", ""), signal.get("name", "")
+        one, end = self.sums[name], self._known(_end(variable), node)
+        of_vectors = _name(self.functions[name]) == "VectorSum"
+        if of_vectors != (_name(signal) == "SignalGroup") or stated not in one.signals:
+            message = f"{_name(self.functions[name])} {name!r} has no {_name(signal)} {stated!r}"
+            known = f"its {'signal groups' if of_vectors else 'signals'} are {', '.join(one.signals)}"
+            self._report(node, message, known)
+            return
+        theirs: tuple[str, ...] = (end.variable,)
+        if of_vectors:
+            group = self._group(variable) if end.simulator in self.simulators else None
+            if group is None:
+                return
+            theirs = tuple(_variables(group))
+        if len(theirs) != len(one.outputs):
+            message = f"the variable group {end.simulator}.{end.variable} has {counted(len(theirs), 'variable')}"
+            self._report(node, f"{message}, and {name!r} sums vectors of {len(one.outputs)}", "correct the dimension")
+            return
+        for their, our in zip(theirs, one.signals[stated], strict=True):
+            outside, own = OspEndpoint(end.simulator, their), OspEndpoint(name, our)
+            start, target = (own, outside) if stated == "out" else (outside, own)
+            yield OspConnection(start, target, self.document.line_of(node))
+
+    def _check_sums(self, connected: set[tuple[str, str]]) -> None:
+        """Terms without a connection would silently count as 0."""
+        for name, one in self.sums.items():
+            for signal in one.signals:
+                if signal != "out" and (name, signal) not in connected:
+                    node = self.functions[name]
+                    message = f"{signal} of the {_name(node)} {name!r} is not connected"
+                    self._report(node, message, "connect it, or reduce inputCount")
 
     def _through(
-        self,
-        functions: Mapping[str, etree._Element],
-        into: Mapping[str, OspEndpoint],
-        out: list[tuple[str, OspEndpoint, int]],
+        self, into: Mapping[str, OspEndpoint], out: list[tuple[str, OspEndpoint, int]]
     ) -> Iterator[OspConnection]:
         """Connections through linear transformations."""
+        transformations = {name: node for name, node in self.functions.items() if _name(node) == "LinearTransformation"}
         for function, end, line in out:
-            if function in into:
-                node = functions[function]
+            if function in into and function in transformations:
+                node = transformations[function]
                 yield OspConnection(into[function], end, line, (node.get("factor", "1"), node.get("offset", "0")))
-        for name, node in functions.items():
+        for name, node in transformations.items():
             if name not in into or name not in {function for function, _, _ in out}:
                 message = f"the function LinearTransformation {name!r} is not connected on both sides"
                 self._report(node, message, "connect its signals in and out, or remove it")
@@ -460,6 +531,17 @@ def _annotation(made: _XmlText, line: int, tag: str, attributes: Mapping[str, st
 def _name(node: etree._Element) -> str:
     """The name of an element without its namespace; empty of comments."""
     return etree.QName(node).localname if isinstance(node.tag, str) else ""
+
+
+def _entry(one: Sum) -> str:
+    """Of its FMU: where none of the system's own FMUs can be."""
+    return f"resources/sums/{one.name}.fmu"
+
+
+def _variables(group: VariableGroup) -> Iterator[str]:
+    yield from group.variables
+    for inner in group.groups:
+        yield from _variables(inner)
 
 
 def _end(node: etree._Element) -> OspEndpoint:

@@ -222,8 +222,9 @@ def readable_zip(archive: Unreadable) -> Iterator[Finding]:
 def counterparts_in_ssp(archive: Unreadable) -> Iterator[Finding]:
     """An OspSystemStructure.xml of the Open Simulation Platform uses only features that SSP has.
 
-    SSP has no sums and no vector sums. Variable groups need the OspModelDescription.xml that defines them. FMUs lie in
-    the folder of the structure, in the working folder, in the repository around, or in a folder of `--allow-outside`.
+    Linear transformations and sums are read; other functions are not. Variable groups need the OspModelDescription.xml
+    that defines them. FMUs lie in the folder of the structure, in the working folder, in the repository around, or in a
+    folder of `--allow-outside`.
 
     Fix: connect the variables without the function; or put the OspModelDescription.xml beside the structure.
     """

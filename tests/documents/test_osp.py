@@ -5,16 +5,20 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from fmpy import simulate_fmu
+from fmpy.validation import validate_fmu
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 from pytest import approx
 
 import ssptool as api
+from ssptool.cli.app import command
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.ssd import Connector
-from ssptool.errors import is_own
+from ssptool.documents.sums import Sum
+from ssptool.errors import PartialSystem, is_own
 from ssptool.network.annotations import read_annotated
 from tests.engine.dual_mass import RESOURCES
 
@@ -38,6 +42,44 @@ THROUGH = """
   <Signal function="scale" name="out"/>
   <Variable simulator="System2" name="a1"/>
 </SignalConnection>"""
+SUMMED = """
+<SignalConnection>
+  <Variable simulator="System1" name="x1"/>
+  <Signal function="both" name="in[0]"/>
+</SignalConnection>
+<SignalConnection>
+  <Signal function="both" name="in[1]"/>
+  <Variable simulator="System1" name="v1"/>
+</SignalConnection>
+<SignalConnection>
+  <Signal function="both" name="out"/>
+  <Variable simulator="System2" name="x1"/>
+</SignalConnection>"""
+SUM = '<Sum name="both" inputCount="2"/>'
+MOTIONS = """
+<SignalGroupConnection>
+  <VariableGroup simulator="System1" name="motion"/>
+  <SignalGroup function="both" name="in[{first}]"/>
+</SignalGroupConnection>
+<SignalGroupConnection>
+  <VariableGroup simulator="Other" name="motion"/>
+  <SignalGroup function="both" name="in[{second}]"/>
+</SignalGroupConnection>
+<SignalGroupConnection>
+  <SignalGroup function="both" name="out"/>
+  <VariableGroup simulator="System2" name="motion"/>
+</SignalGroupConnection>
+<VariableConnection>
+  <Variable simulator="System2" name="F"/>
+  <Variable simulator="System1" name="F"/>
+</VariableConnection>
+<VariableConnection>
+  <Variable simulator="System2" name="F"/>
+  <Variable simulator="Other" name="F"/>
+</VariableConnection>"""
+VECTORS = '<VectorSum name="both" inputCount="2" dimension="{dimension}"/>'
+OTHER = f"""<Simulator name="Other" source="{RESOURCES}/System1.fmu">
+<InitialValues><InitialValue variable="x1_start"><Real value="-0.125"/></InitialValue></InitialValues></Simulator>"""
 SCALE = '<LinearTransformation name="scale" factor="{factor}" offset="0"/>'
 SAME = SCALE.format(factor=1)
 GROUPS = """<OspModelDescription xmlns="http://opensimulationplatform.com/MSMI/OSPModelDescription" version="0.1">
@@ -46,6 +88,7 @@ GROUPS = """<OspModelDescription xmlns="http://opensimulationplatform.com/MSMI/O
       <Force name="force"><Variable ref="F"/></Force>
       <LinearVelocity name="velocity"><Variable ref="v1"/></LinearVelocity>
     </LinearMechanicalPort>
+    <Generic name="motion"><Variable ref="x1"/><Variable ref="v1"/><Variable ref="a1"/></Generic>
   </VariableGroups>
 </OspModelDescription>"""
 
@@ -54,7 +97,7 @@ GROUPS = """<OspModelDescription xmlns="http://opensimulationplatform.com/MSMI/O
 def written(tmp_path):
     """The dual-mass oscillator as a system of the platform."""
 
-    def write(functions=SAME, connections=FLANGE + POSITION + THROUGH, algorithm="fixedStep"):
+    def write(functions=SAME, connections=FLANGE + POSITION + THROUGH, algorithm="fixedStep", more=""):
         for name in ("System1", "System2"):
             (tmp_path / f"{name}_OspModelDescription.xml").write_text(GROUPS)
         path = tmp_path / "OspSystemStructure.xml"
@@ -69,7 +112,7 @@ def written(tmp_path):
 <Simulator name="System1" source="{RESOURCES}/System1.fmu" stepSize="0.004">
 <InitialValues><InitialValue variable="x1_start"><Real value="0.25"/></InitialValue></InitialValues>
 </Simulator>
-<Simulator name="System2" source="{RESOURCES}/System2.fmu"/>
+<Simulator name="System2" source="{RESOURCES}/System2.fmu"/>{more}
 </Simulators>
 <Functions>{functions}</Functions>
 <Connections>{connections}</Connections>
@@ -122,7 +165,67 @@ def test_ecco_is_named_as_not_followed_with_the_option_that_comes_nearest(writte
     assert any("osp:EccoAlgorithm is ignored" in note and "--adaptive 1e-5" in note for note in plan.notes)
 
 
-@pytest.mark.parametrize("function", ['<Sum name="s" inputCount="2"/>', '<VectorSum name="s" inputCount="2"/>'])
+def test_a_sum_adds_at_every_point_and_in_loops(written):
+    """The sum of x1 and v1 goes to System2, and the acceleration back to System1 depends on it at once."""
+    result = api.simulate(written(SUM + SAME, FLANGE + SUMMED + THROUGH))
+    trace = result.trace
+    assert result.ok and max(abs(trace["System1.v1"])) > 0.1
+    assert list(trace["both.out"]) == list(trace["System1.x1"] + trace["System1.v1"]) == list(trace["System2.x1"])
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("implementation", ["auto", "cs", "me"])
+def test_a_vector_sum_adds_element_by_element(written, first, implementation):
+    """Two masses at one spring: System2 moves with the sum of their motions."""
+    path = written(VECTORS.format(dimension=3), MOTIONS.format(first=first, second=1 - first), more=OTHER)
+    result = api.simulate(path, implementation=implementation)
+    trace = result.trace
+    assert result.ok and max(abs(trace["System1.x1"] - trace["Other.x1"])) > 0.1
+    for name in ("x1", "v1", "a1"):
+        assert trace[f"System2.{name}"] == approx(trace[f"System1.{name}"] + trace[f"Other.{name}"], abs=1e-12)
+
+
+def test_sums_are_fmus_of_the_converted_package(written, tmp_path):
+    path = written(VECTORS.format(dimension=3), MOTIONS.format(first=0, second=1), more=OTHER)
+    converted = api.convert(path, tmp_path / "sums.ssp")
+    assert "resources/sums/VectorSum2x3.fmu" in converted.names
+    assert not api.validate(converted.path).errors
+    assert list(api.simulate(converted.path).trace["System2.F"]) == list(api.simulate(path).trace["System2.F"])
+
+
+def test_the_fmu_of_a_sum_agrees_with_fmpy(tmp_path):
+    file = tmp_path / "sum.fmu"
+    file.write_bytes(Sum(terms=3, dimension=2).fmu())
+    assert validate_fmu(file) == []
+    start = {"in[0][1]": 1.5, "in[1][1]": -4.0, "in[2][1]": 0.25, "in[2][0]": 7.0}
+    for interface in ("CoSimulation", "ModelExchange"):
+        found = simulate_fmu(file, fmi_type=interface, start_values=start, stop_time=0.1, output_interval=0.1)
+        assert (found["out[0]"][-1], found["out[1]"][-1]) == (7.0, -2.25)
+
+
+@pytest.mark.parametrize(
+    ("functions", "connections", "message"),
+    [
+        (SUM, SUMMED.replace("in[1]", "in[0]"), r"in\[1\] of the Sum 'both' is not connected"),
+        (SUM, SUMMED.replace("in[1]", "in[2]"), r"Sum 'both' has no Signal 'in\[2\]'"),
+        (VECTORS.format(dimension=3), SUMMED, r"VectorSum 'both' has no Signal 'in\[0\]'"),
+        (
+            VECTORS.format(dimension=2),
+            MOTIONS.format(first=0, second=1),
+            "has 3 variables, and 'both' sums",
+        ),
+        (SUM.replace('"2"', '"0"'), SUMMED, "inputCount of the Sum 'both' is 0"),
+        ('<VectorSum name="both" inputCount="2"/>', MOTIONS, "dimension of the VectorSum 'both' is missing"),
+        (SUM.replace("both", "System1"), "", "a second simulator or function has the name 'System1'"),
+    ],
+)
+def test_sums_that_lack_something_are_refused(written, functions, connections, message):
+    path = written(functions, connections, more=OTHER)
+    with pytest.raises(InvalidDocument, match=rf"OspSystemStructure.xml:\d+.*{message}"):
+        api.simulate(path)
+
+
+@pytest.mark.parametrize("function", ['<Product name="s" inputCount="2"/>', '<VectorProduct name="s"/>'])
 def test_functions_without_a_counterpart_are_refused_by_name_and_line(written, function):
     path = written(functions=function, connections="")
     with pytest.raises(InvalidDocument, match=rf"OspSystemStructure.xml:\d+.*{function.split()[0][1:]} 's'"):
@@ -137,11 +240,26 @@ def test_functions_without_a_counterpart_are_refused_by_name_and_line(written, f
         (POSITION.replace("System2", "System3"), "there is no simulator 'System3'"),
         (THROUGH.replace("scale", "other"), "there is no function 'other'"),
         (POSITION.replace("VariableConnection", "SignalGroupConnection"), "the connection SignalGroupConnection"),
+        (SUMMED, "there is no function 'both'"),
     ],
 )
 def test_what_leads_nowhere_is_an_error_and_never_dropped(written, connections, message):
     with pytest.raises(InvalidDocument, match=message):
         Archive.open(written(functions="", connections=connections))
+
+
+def test_a_look_at_it_leaves_out_and_names(written, capsys, monkeypatch):
+    """`info`, `draw` and `explain` show what can be read; a run is refused."""
+    path = written(functions="", connections=FLANGE.replace("flange", "shaft") + POSITION)
+    with pytest.warns(PartialSystem, match=r"left out: OspSystemStructure.xml:\d+: .*OSP-101: .*'shaft'"):
+        assert "x1" in str(api.explain(path, "System2.x1")[0])
+    with pytest.raises(InvalidDocument):
+        api.plan(path)
+    monkeypatch.setattr("sys.argv", ["ssptool", "info", str(path)])
+    with pytest.raises(SystemExit, match="0"):
+        command()
+    told = capsys.readouterr()
+    assert "System1" in told.out and "left out: OspSystemStructure.xml:" in told.err and ".py" not in told.err
 
 
 def test_a_file_of_another_kind_is_refused_by_its_root(tmp_path):

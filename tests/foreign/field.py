@@ -1,6 +1,7 @@
 """Run FMUs and systems here and in FMPy, libcosim and ecos, at the same step and with the algorithm that those have:
 `python -m tests.foreign.field FOLDER… [--output TABLE.md]`.
 
+Without a folder the FMUs are those of the generators of the cross-check, and the table goes into docs/cross_check.md.
 Each run is in a process of its own. The exit status is 1 if a program runs a file that ssptool does not run.
 """
 
@@ -36,6 +37,10 @@ ALIKE = 1e-6
 
 LONE = "fmu"
 """Name of the only component where a file is an FMU."""
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "cross_check.md"
+BEGIN, END = "<!-- table: make field -->", "<!-- end of the table -->"
 
 
 class Case(NamedTuple):
@@ -207,6 +212,16 @@ def table(folders: Sequence[Path]) -> tuple[list[str], list[str]]:
     return rows, missing
 
 
+def _of_generators() -> Path:
+    """A folder with the FMUs that generators of other people write."""
+    # Every run is a process that imports this module, and needs none of these.
+    from tests.foreign.cross_check import assemble, of_openmodelica, of_others, of_python
+
+    folder = ROOT / "build" / "field"
+    assemble(folder, [*of_python(), *of_openmodelica(), *of_others()])
+    return folder
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="*", type=Path)
@@ -215,9 +230,14 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.one:
         _one(*arguments.one)
-    rows, missing = table([folder.absolute() for folder in arguments.folders])
+    folders = [folder.absolute() for folder in arguments.folders] or [_of_generators()]
+    rows, missing = table(folders)
     if arguments.output:
         arguments.output.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    elif not arguments.folders:
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+        made = "\n".join([f"{before}{BEGIN}", *rows, END]) + rest.partition(END)[2]
+        PAGE.write_text(made, encoding="utf-8")
     count = Counter(row.split(" | ")[2] for row in rows[2:])
     print(f"{len(rows) - 2} files: ssptool runs {count['runs']}; another program runs and ssptool does not: {missing}")
     return int(bool(missing))

@@ -1,0 +1,97 @@
+"""FMUs that add signals, for functions of other formats that SSP has no counterpart for.
+
+One library (sum.c, built with the package) serves all of them; its value references say which input belongs to which
+output.
+"""
+
+import io
+import zipfile
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+_BINARIES = Path(str(files("ssptool.documents").joinpath("binaries")))
+_EARLIEST = (1980, 1, 1, 0, 0, 0)
+"""Time of all entries, so that equal sums are equal files."""
+MOST = 0xFFFF
+"""Maximum number of terms, and of elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum of `terms` signals; with a `dimension`, of vectors with so many elements."""
+
+    terms: int
+    dimension: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the model, the same for equal sums."""
+        return f"Sum{self.terms}" if self.dimension is None else f"VectorSum{self.terms}x{self.dimension}"
+
+    @property
+    def signals(self) -> dict[str, tuple[str, ...]]:
+        """The variables of `out` and of each term, `in[0]` and so on: one for each element."""
+        elements = [""] if self.dimension is None else [f"[{number}]" for number in range(self.dimension)]
+        names = ("out", *(f"in[{term}]" for term in range(self.terms)))
+        return {name: tuple(f"{name}{element}" for element in elements) for name in names}
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self.signals["out"]
+
+    def fmu(self) -> bytes:
+        """The FMU (FMI 2.0), for the platform of this installation.
+
+        Raises
+        ------
+        FileNotFoundError
+            The package was installed without a C compiler, so there is no library.
+        """
+        libraries = sorted(file for file in _BINARIES.rglob("*") if file.is_file())
+        if not libraries:
+            raise FileNotFoundError(_BINARIES)
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as fmu:
+            fmu.writestr(zipfile.ZipInfo("modelDescription.xml", _EARLIEST), self._description())
+            for library in libraries:
+                entry = f"binaries/{library.relative_to(_BINARIES).as_posix()}"
+                fmu.writestr(zipfile.ZipInfo(entry, _EARLIEST), library.read_bytes(), zipfile.ZIP_DEFLATED)
+        return packed.getvalue()
+
+    def _description(self) -> str:
+        width = len(self.outputs)
+        variables = [
+            _variable(name, term * (MOST + 1) + number)
+            for term, names in enumerate(self.signals.values())
+            for number, name in enumerate(names)
+        ]
+        unknowns = []
+        for number in range(1, width + 1):
+            terms = " ".join(str(term * width + number) for term in range(1, self.terms + 1))
+            unknowns.append(f'<Unknown index="{number}" dependencies="{terms}"/>')
+        able = 'modelIdentifier="sum" canGetAndSetFMUstate="true" providesDirectionalDerivative="true"'
+        listed, named = ("\n    ".join(lines) for lines in (unknowns, variables))
+        return f"""<?xml version="1.0" encoding="UTF-8"?>
+<fmiModelDescription fmiVersion="2.0" modelName="{self.name}" guid="{self.name}" generationTool="ssptool">
+  <ModelExchange {able}/>
+  <CoSimulation {able} canHandleVariableCommunicationStepSize="true"/>
+  <ModelVariables>
+    {named}
+  </ModelVariables>
+  <ModelStructure>
+    <Outputs>
+    {listed}
+    </Outputs>
+    <InitialUnknowns>
+    {listed}
+    </InitialUnknowns>
+  </ModelStructure>
+</fmiModelDescription>
+"""
+
+
+def _variable(name: str, reference: int) -> str:
+    causality, typed = ("output", "<Real/>") if reference <= MOST else ("input", '<Real start="0"/>')
+    stated = f'name="{name}" valueReference="{reference}" causality="{causality}"'
+    return f"<ScalarVariable {stated}>{typed}</ScalarVariable>"
