@@ -146,7 +146,7 @@ def simulate(
     record
         One pattern of full names or several, such as "*.x1": which signals are recorded. Without it, all.
     every, output_step
-        Record only each n-th row; or only rows at this distance in time [s].
+        Record only each n-th row; or only rows at this distance in time [s]. Both sides of events are recorded too.
     keep
         Keep the trace in memory, for `Result.trace`.
     isolated

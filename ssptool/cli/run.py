@@ -69,7 +69,13 @@ Record = Annotated[
     ),
 ]
 Every = Annotated[
-    int, typer.Option("--every", metavar="N", rich_help_panel=RESULTS, help="Record only each N-th row, and the last.")
+    int,
+    typer.Option(
+        "--every",
+        metavar="N",
+        rich_help_panel=RESULTS,
+        help="Record only each N-th row, the last, and both sides of events.",
+    ),
 ]
 OutputStep = Annotated[
     float | None,
@@ -78,8 +84,8 @@ OutputStep = Annotated[
         parser=time,
         metavar="T",
         rich_help_panel=RESULTS,
-        help="Record only rows at this distance in time (10ms), and the last; between communication points on "
-        "straight lines. Not together with --every.",
+        help="Record only rows at this distance in time (10ms), the last, and both sides of events; between "
+        "communication points on straight lines. Not together with --every.",
     ),
 ]
 Plot = Annotated[

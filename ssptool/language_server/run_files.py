@@ -221,8 +221,8 @@ _STUDY_KEYS: Mapping[str, str] = {
 }
 _KEYS_INSIDE: Mapping[str, str] = {
     "traces.signals": "Full names or patterns of the signals that are kept of each run.",
-    "traces.output_step": "Time between the rows that are kept [s].",
-    "traces.every": "Of so many communication points one is kept.",
+    "traces.output_step": "Time between the rows that are kept [s]; both sides of events are kept too.",
+    "traces.every": "Of so many communication points one is kept; both sides of events are kept too.",
     "effort.timeout": "Wall time after which a run is ended [s].",
     "effort.retries": "How often a run whose process has crashed is repeated.",
     "effort.memory": "Memory that a run may take [MiB].",

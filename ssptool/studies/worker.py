@@ -251,7 +251,7 @@ class StudyWorker:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.parquet"
             writer = open_writer(path, plan.columns, trace.contents)
-            for block in decimated(decimation, rows):
+            for block in decimated(decimation, rows, trace.points):
                 writer.write(block)
             status = "completed" if failure is None else "failed"
             factors = self._prepared(task)[0].overrides(task.point)

@@ -18,7 +18,14 @@ Points = NDArray[np.bool_]
 
 
 class Decimation(Protocol):
-    """Decides which rows are recorded; asked in the order of time."""
+    """Decides which rows are recorded; asked in the order of time. Rows of an instant that has several, the sides of
+    an event (a jump of an input and a tick of a clock are events too), are recorded, whatever else is left out.
+    """
+
+    @property
+    def waiting(self) -> Floats:
+        """Rows (k, 1 + p) that may still be recorded."""
+        ...
 
     def keep(self, rows: Floats, points: Points | None = None) -> Iterator[Floats]:
         """Blocks of what to record of these rows (k, 1 + p), the time first; may be fewer, and others in between.
@@ -31,48 +38,69 @@ class Decimation(Protocol):
         ...
 
 
-def decimated(decimation: Decimation, rows: Floats) -> Iterator[Floats]:
+def decimated(decimation: Decimation, rows: Floats, points: Points | None = None) -> Iterator[Floats]:
     """Rows that are recorded of a run that consists of these rows."""
-    yield from decimation.keep(rows)
+    yield from decimation.keep(rows, points)
     if len(rest := decimation.rest()):
         yield rest
+
+
+_NO_ROWS: Floats = np.empty((0, 1))
 
 
 class All:
     """Every row."""
 
+    waiting = _NO_ROWS
+
     def keep(self, rows: Floats, points: Points | None = None) -> Iterator[Floats]:
         yield rows
 
     def rest(self) -> Floats:
-        return np.empty((0, 1))
+        return _NO_ROWS
 
 
 class Every:
-    """The first row, every n-th after it, and the last."""
+    """The first instant, every n-th after it, and the last; and every event. Instants at which there is no
+    communication point do not count.
+    """
 
     def __init__(self, n: int) -> None:
         if n < 1:
             raise WrongValue(f"of every n-th row, n must be at least 1; found {n}")
         self._n = n
-        self._seen = 0
-        self._last: Floats = np.empty((0, 1))
+        self._counted = 0
+        self.waiting: Floats = _NO_ROWS  # of the last instant, which may not be over
+        self._points = np.empty(0, dtype=bool)
 
     def keep(self, rows: Floats, points: Points | None = None) -> Iterator[Floats]:
-        if len(rows):
-            last, first = rows[-1:].copy(), -self._seen % self._n
-            self._seen += len(rows)
-            self._last = last[:0]
-            yield rows[first :: self._n]
-            if (self._seen - 1) % self._n:
-                self._last = last
+        if not len(rows):
+            return
+        known, points = _after(self.waiting, self._points, rows, points)
+        first = _begin_of_instant(known, -1)
+        waiting, self._points = known[first:].copy(), points[first:]
+        self.waiting = _NO_ROWS
+        yield known[:first][self._chosen(known[:first, 0], points[:first])]
+        self.waiting = waiting
+
+    def _chosen(self, t: Floats, points: Points) -> Points:
+        """Mask (k,) of the rows at the times t [s] of whole instants."""
+        begins = np.flatnonzero(np.diff(t, prepend=-np.inf))
+        if not len(begins):
+            return np.empty(0, dtype=bool)
+        counts = np.logical_or.reduceat(points, begins)
+        numbers = self._counted + np.cumsum(counts) - 1
+        self._counted += int(np.count_nonzero(counts))
+        sizes = np.diff(begins, append=len(t))
+        return np.repeat((counts & (numbers % self._n == 0)) | (sizes > 1), sizes)
 
     def rest(self) -> Floats:
-        return self._last
+        return self.waiting
 
 
 class Grid:
-    """Rows at equal distances in time, interpolated between the given ones, and the last row.
+    """Rows at equal distances in time, interpolated between the given ones; the sides of events, at their times; and
+    the last row.
 
     Parameters
     ----------
@@ -83,51 +111,109 @@ class Grid:
         these. None given: no column does.
     of_points
         Of each of these columns, whether it has values at communication points only. None given: no column does.
+    ticks
+        Of each of these columns, whether it is a clock, which ticks in rows of the run only. None given: no column is.
     """
 
     TOLERANCE = 1e-9
     """Fraction of a step within which a row counts as at a point of the grid."""
 
-    def __init__(self, start: float, step: float, held: Sequence[bool] = (), of_points: Sequence[bool] = ()) -> None:
+    def __init__(
+        self,
+        start: float,
+        step: float,
+        held: Sequence[bool] = (),
+        of_points: Sequence[bool] = (),
+        ticks: Sequence[bool] = (),
+    ) -> None:
         if not 0 < step < np.inf:
             raise WrongValue(f"the output step must be greater than 0 s and finite, found {step:g}")
         self._start = start
         self._step = step
         self._moving = None if not any(held) else np.flatnonzero(~np.array([False, *held]))
         self._of_points = 1 + np.flatnonzero(of_points)
+        self._ticks = 1 + np.flatnonzero(ticks)
         self._next = 0
-        self._before: Floats = np.empty((0, 1))
+        self.waiting: Floats = _NO_ROWS
         self._points = np.empty(0, dtype=bool)
 
     def keep(self, rows: Floats, points: Points | None = None) -> Iterator[Floats]:
         if not len(rows):
             return
-        known = np.concatenate([self._before, rows]) if len(self._before) else rows
-        points = np.concatenate([self._points, np.ones(len(rows), dtype=bool) if points is None else points])
+        known, points = _after(self.waiting, self._points, rows, points)
+        # Rows at the time of the last point wait: they may be one side of an event, followed by the other.
         last = int(np.flatnonzero(points)[-1])
-        waiting, self._points = known[last:].copy(), points[last:]
-        self._before = waiting[:0]
-        # A row at the time of the last point waits: it may be one side of an event, followed by the other.
+        first = _begin_of_instant(known, last)
+        waiting, self._points = known[first:].copy(), points[first:]
+        self.waiting = _NO_ROWS
+        sides = self._on_lines(known, points, np.flatnonzero(_sides(known[:first, 0])))
         end = int(np.ceil((known[last, 0] - self._start) / self._step - self.TOLERANCE))
         while self._next < end:
             count = rows_at_once(end - self._next, known.shape[1])
             wanted = grid_times(self._start, self._step, range(self._next, self._next + count))
             self._next += count
-            yield self._between(known, points, wanted)
-        self._before = waiting
+            passed = int(np.searchsorted(sides[:, 0], wanted[-1] + self.TOLERANCE * self._step, side="right"))
+            yield self._with_sides(self._between(known, points, wanted), sides[:passed])
+            sides = sides[passed:]
+        yield sides
+        self.waiting = waiting
+
+    def _on_lines(self, known: Floats, points: Points, sides: NDArray[np.intp]) -> Floats:
+        """These rows; columns that have values at communication points only are on lines between these."""
+        found: Floats = known[sides]
+        between = ~points[sides]
+        if self._of_points.size and between.any():
+            lines = _between(known[points], found[between, 0], self.TOLERANCE * self._step, self._moving)
+            found[np.ix_(between, self._of_points)] = lines[:, self._of_points]
+        return found
+
+    def _with_sides(self, rows: Floats, sides: Floats) -> Floats:
+        """Rows of the grid and sides of events in the order of time; a row at an event is left out."""
+        if not len(sides):
+            return rows
+        close = self.TOLERANCE * self._step
+        first = np.searchsorted(sides[:, 0], rows[:, 0] - close)
+        end = np.searchsorted(sides[:, 0], rows[:, 0] + close, side="right")
+        found = np.concatenate([rows[first == end], sides])
+        return found[np.argsort(found[:, 0], kind="stable")]
 
     def _between(self, known: Floats, points: Points, wanted: Floats) -> Floats:
         found = _between(known, wanted, self.TOLERANCE * self._step, self._moving)
         if self._of_points.size and not points.all():
             others = _between(known[points], wanted, self.TOLERANCE * self._step, self._moving)
             found[:, self._of_points] = others[:, self._of_points]
+        if self._ticks.size:
+            rows_before = known[np.searchsorted(known[:, 0], wanted + self.TOLERANCE * self._step, side="right") - 1, 0]
+            found[np.ix_(wanted - rows_before > self.TOLERANCE * self._step, self._ticks)] = 0.0
         return found
 
     def rest(self) -> Floats:
-        last, point = self._before[-1:], grid_time(self._start, self._step, self._next)
-        if len(last) and abs(point - last[0, 0]) <= self.TOLERANCE * self._step:
-            last[0, 0] = point
-        return last
+        t, point = self.waiting[:, 0], grid_time(self._start, self._step, self._next)
+        sides = _sides(t)
+        on_grid = (np.abs(t - point) <= self.TOLERANCE * self._step) & ~sides
+        chosen = sides | on_grid
+        chosen[-1:] = True
+        found = self.waiting.copy()
+        found[on_grid, 0] = point
+        return found[chosen]
+
+
+def _after(waiting: Floats, of_waiting: Points, rows: Floats, points: Points | None) -> tuple[Floats, Points]:
+    """Rows that wait, and these after them; and which of them are at communication points."""
+    known = np.concatenate([waiting, rows]) if len(waiting) else rows
+    return known, np.concatenate([of_waiting, np.ones(len(rows), dtype=bool) if points is None else points])
+
+
+def _begin_of_instant(rows: Floats, row: int) -> int:
+    """The first row with the time of this one."""
+    return int(np.searchsorted(rows[:, 0], rows[row, 0]))
+
+
+def _sides(t: Floats) -> Points:
+    """Mask (k,) of the rows with a time [s] that a neighbour has too."""
+    equal = np.diff(t) == 0
+    found: Points = np.append(equal, False) | np.insert(equal, 0, False)
+    return found if len(t) else np.empty(0, dtype=bool)
 
 
 def _between(rows: Floats, times: Floats, tolerance: float, moving: NDArray[np.intp] | None) -> Floats:

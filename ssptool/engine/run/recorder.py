@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.planning.events import clock_signals
 from ssptool.engine.planning.interval import check_step
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import All, Decimation, Every, Grid
@@ -199,10 +200,15 @@ class Recorder:
             self._forget(entries.forgotten)
 
     def _forget(self, numbers: tuple[int, ...]) -> None:
-        """Forget contents that later rows do not need; later, since the last of these rows may still be recorded."""
-        going, self._going = self._going, numbers
-        if not going or self._keep:
+        """Forget contents that later rows do not need, except those of rows that may still be recorded."""
+        if self._keep or not (numbers or self._going):
             return
+        needed = (
+            set(self.references(self._decimation.waiting).ravel().tolist()) if len(self._decimation.waiting) else ()
+        )
+        every = (*self._going, *numbers)
+        self._going = tuple(number for number in every if number in needed)
+        going = [number for number in every if number not in needed]
         if self._writer is None:
             self.contents.drop(going)
         else:
@@ -313,10 +319,10 @@ class Recording:
         Patterns of full names, such as "System1.*", of signals, variables of FMUs and connectors of nested systems;
         none: all signals that are exchanged.
     every
-        Only each n-th row, and the last.
+        Only each n-th row, the last, and the sides of events.
     output_step : [s]
-        Only rows at this distance, and the last. Between communication points values are on straight lines, those of
-        discrete signals held.
+        Only rows at this distance, the last, and the sides of events. Between communication points values are on
+        straight lines, those of discrete signals held.
     """
 
     output: Path | None = None
@@ -348,12 +354,13 @@ class Recording:
             )
         interval = plan.interval
         check_step("the output step", self.output_step, interval.start, interval.stop)
-        of_points = plan.slots_of_points
+        of_points, clocks = plan.slots_of_points, clock_signals(plan.network)
         return Grid(
             plan.interval.start,
             self.output_step,
             [column.held for column in plan.columns],
             [slot in of_points for slot in plan.recorded],
+            [plan.signals[slot] in clocks for slot in plan.recorded],
         )
 
     def rows(self, plan: Plan) -> int:

@@ -135,10 +135,54 @@ def test_a_grid_beside_an_infinite_value_keeps_the_finite_one():
 
 
 @pytest.mark.parametrize("cut", range(5))
-def test_at_an_event_a_grid_has_the_value_after_it(cut):
+def test_a_grid_has_both_sides_of_an_event(cut):
     """Also if the other side of the event comes later."""
     rows = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 5.0], [2.0, 6.0]])
-    assert on_grid(Grid(0.0, 0.5), rows[:cut], rows[cut:])[:, 1].tolist() == [0, 0.5, 5, 5.5, 6]
+    found = on_grid(Grid(0.0, 0.5), rows[:cut], rows[cut:])
+    assert found[:, 0].tolist() == [0, 0.5, 1, 1, 1.5, 2]
+    assert found[:, 1].tolist() == [0, 0.5, 1, 5, 5.5, 6]
+
+
+instants = st.lists(st.sampled_from((1, 1, 1, 2, 3)), min_size=1, max_size=12)
+
+
+def with_events(sizes):
+    """Rows at 0, 1, 2, …, so many at each instant, with the number of the row as the value."""
+    t = np.repeat(np.arange(len(sizes), dtype=float), sizes)
+    return np.column_stack([t, np.arange(len(t), dtype=float)])
+
+
+def in_chunks(rows, cuts):
+    return np.split(rows, sorted(cut % (len(rows) + 1) for cut in cuts))
+
+
+@given(instants, st.lists(st.integers(0, 40), max_size=6), st.integers(1, 5))
+def test_of_every_nth_instant_no_event_is_left_out_however_the_rows_come(sizes, cuts, n):
+    rows = with_events(sizes)
+    own = [k for k, size in enumerate(sizes) if size > 1 or k % n == 0 or k == len(sizes) - 1]
+    wanted = rows[np.isin(rows[:, 0], own)]
+    assert on_grid(Every(n), *in_chunks(rows, cuts)).tolist() == wanted.tolist()
+
+
+@given(instants, st.lists(st.integers(0, 40), max_size=6), st.sampled_from((0.25, 0.4, 1.0, 1.5, 4.0)))
+def test_a_grid_leaves_no_event_out_however_the_rows_come(sizes, cuts, step):
+    rows = with_events(sizes)
+    found = on_grid(Grid(0.0, step), *in_chunks(rows, cuts))
+    several = [k for k, size in enumerate(sizes) if size > 1]
+    assert found[np.isin(found[:, 0], several)].tolist() == rows[np.isin(rows[:, 0], several)].tolist()
+    others = found[~np.isin(found[:, 0], several), 0]
+    grid = step * np.arange(int((len(sizes) - 1) / step + 1e-9) + 1)
+    wanted = {round(t, 9) for t in [*grid.tolist(), len(sizes) - 1.0]} - {float(k) for k in several}
+    assert sorted(wanted) == approx(others.tolist(), abs=1e-9)
+    assert np.all(np.diff(found[:, 0]) >= 0)
+
+
+def test_an_event_between_communication_points_is_no_instant_that_counts():
+    rows = np.array([[0.0], [0.5], [0.5], [1.0], [2.0], [3.0]])
+    points = np.array([True, False, False, True, True, True])
+    every = Every(2)
+    kept = [block for k in (slice(0, 2), slice(2, 6)) for block in every.keep(rows[k], points[k])]
+    assert np.concatenate([*kept, every.rest()])[:, 0].tolist() == [0.0, 0.5, 0.5, 2.0, 3.0]
 
 
 def test_every_nth_row_of_a_run_is_one_of_all_its_rows(tmp_path):
