@@ -23,7 +23,7 @@ def test_a_system_is_stepped_read_set_saved_and_resumed(tmp_path):
     with ssptool.Simulation(SYSTEM, settings=settings, saved=tmp_path / "state") as other:
         assert other.time == approx(0.1)
         other.run_until(0.2)
-    assert np.array_equal(other.trace.y, one.trace.y[100:])
+    assert np.array_equal(other.trace.y, one.trace.y[101:])
 
 
 def test_a_system_with_errors_is_refused_before_anything_is_loaded(tmp_path):

@@ -121,6 +121,7 @@ class _WithEvents:
 
     def restart(self) -> None:
         self.base.restart()
+        self.system.record(float(self.last[0]), self.last)
 
     @property
     def finished(self) -> bool:

@@ -396,8 +396,8 @@ class SteppedRun:
         """Give an input that nothing drives, or a tunable parameter, a value from now on; an array one of its shape, an
         enumeration the name or the number of an item.
 
-        All outputs follow at once. As inputs may jump then, none is extrapolated over this point. A value that is
-        refused changes nothing.
+        All outputs follow at once, in one more row of the trace at this time for all that is set there. As inputs may
+        jump then, none is extrapolated over this point. A value that is refused changes nothing.
 
         Raises
         ------
@@ -421,7 +421,7 @@ class SteppedRun:
             self._failure = error.failure
             raise
         self._sets.append(Override(OverrideKind.SET, name, before, value, by="Simulation.set", time=self.time))
-        self._rows.replace_last(self._row(self.time)[1:])
+        self._rows.jump(self._row(self.time)[1:])
         self._stepper.restart()
 
     @property

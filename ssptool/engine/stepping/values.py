@@ -373,6 +373,7 @@ class SimulationRows:
         self._chosen = [0, *(1 + slot for slot in recorded)]
         self._rows: list[Floats] = []
         self._points: list[NDArray[np.bool_]] = []
+        self._jumped = False  # the last row is the right side of jumps
 
     @property
     def time(self) -> float:
@@ -396,6 +397,7 @@ class SimulationRows:
         if not len(rows):
             return
         self.count += len(rows)
+        self._jumped = False
         self.at_point = points is None or bool(points[-1])
         self.last = rows[-1].copy()
         self._rows.append(rows[:, self._chosen])
@@ -408,15 +410,20 @@ class SimulationRows:
             history = _forgetful(history[sides[-1] + 1 :])
         self.history = history
 
-    def replace_last(self, values: Floats) -> None:
-        """Replace the last row by these values, from which inputs may have jumped."""
+    def jump(self, values: Floats) -> None:
+        """Signals (slots,) have jumped at the time of the last row: one more row for all jumps at this time."""
         self.last = np.concatenate([[self.time], values])
         self.history = _forgetful(self.last[None])
-        self._rows[-1][-1] = self.last[self._chosen]
+        if self._jumped:
+            self._rows[-1][-1] = self.last[self._chosen]
+            return
+        self._rows.append(self.last[np.newaxis, self._chosen])
+        self._points.append(np.ones(1, dtype=bool))
+        self._jumped = True
 
     def go_on(self, history: Floats, last: Floats) -> None:
         """Continue with the rows of another simulation."""
-        self.history, self.last = history, last
+        self.history, self.last, self._jumped = history, last, False
         self._rows, self._points = [last[np.newaxis, self._chosen]], [np.ones(1, dtype=bool)]
 
 

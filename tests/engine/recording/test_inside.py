@@ -264,3 +264,16 @@ def test_a_simulation_reads_connectors_of_systems_and_says_what_to_set_instead(n
             simulation.set("inner.k", 3.0)
         with pytest.raises(NotSettable, match=r"continuous local"):
             simulation.set("inner.System2.v2", 3.0)
+
+
+def test_what_is_set_in_a_nested_system_has_both_sides(nested):
+    with ssptool.Simulation(nested, settings=Settings(step_size=0.01)) as simulation:
+        simulation.step(5)
+        simulation.set("inner.System2.m_c", 3.0)
+        simulation.set("inner.System2.m_c", 2.0)
+        simulation.step()
+        trace = simulation.trace
+    assert trace.t[4:8] == pytest.approx([0.04, 0.05, 0.05, 0.06], abs=1e-12)
+    before, after = trace.rows([5]), trace.rows([6])
+    assert after["System1.x1"] == before["System1.x1"]
+    assert after["System1.F"] != before["System1.F"]

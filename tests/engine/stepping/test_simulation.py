@@ -70,7 +70,7 @@ def test_threads_wait_for_one_another():
         with ThreadPoolExecutor(4) as threads:
             list(threads.map(work, range(10)))
         assert simulation.finished
-        assert simulation.trace.t.tolist() == run(alone(), Folder()).unwrap().t.tolist()
+        assert np.unique(simulation.trace.t).tolist() == run(alone(), Folder()).unwrap().t.tolist()
 
 
 def test_a_simulation_is_not_copied():
@@ -228,7 +228,7 @@ def test_a_value_that_is_refused_changes_nothing(value, kind, words, native):
             simulation.set("System1.F", value)
         assert simulation.get("System1.F") == 3.0
         simulation.step(10)
-        assert set(simulation.trace["System1.F"]) == {3.0}
+        assert simulation.trace["System1.F"].tolist() == [0.0, *11 * [3.0]]
 
 
 def test_a_tunable_parameter_can_be_set_and_the_loop_is_solved_anew():
@@ -345,7 +345,7 @@ def test_what_was_set_is_part_of_what_is_saved(tmp_path):
         simulation.set("System1.m1", 3.0)
         simulation.save(tmp_path / "state")
         simulation.step(20)
-        expected = simulation.trace.y[5:]
+        expected = simulation.trace.y[6:]
     with SteppedRun(plan(), Folder(), saved=tmp_path / "state") as resumed:
         assert resumed.get("System1.m1") == 3.0
         resumed.step(20)
