@@ -13,7 +13,7 @@ import ssptool
 
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
-    ["errors", "foreign_text", "version", "work_in_progress", "working_directory"],
+    ["errors", "foreign_text", "printed", "version", "work_in_progress", "working_directory"],
     ["foreign_output"],
     ["arguments", "child_processes", "confinement", "sandbox", "tempfiles"],
     ["documents"],
@@ -36,7 +36,7 @@ ENGINE = [
     *["kernel", "watch", "recording", "masters", "stimuli", "planning", "assembly", "event_mode", "ode"],
     *["run", "isolation", "simulate", "stepping"],
 ]
-MODULES_OF_A_RUN = 195
+MODULES_OF_A_RUN = 197
 
 
 def own_imports(path: Path) -> Iterator[tuple[int, str]]:

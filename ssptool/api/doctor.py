@@ -72,6 +72,9 @@ class Diagnosis:
         """The parts that are missing and needed."""
         return tuple(part for part in self.parts if part.remedy and part.needed)
 
+    def __str__(self) -> str:
+        return _text(self)
+
 
 def doctor(*paths: Path | str) -> Diagnosis:
     """Examine this installation, and whether FMUs can be loaded on this platform.

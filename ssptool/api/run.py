@@ -42,6 +42,7 @@ from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP
 from ssptool.engine.assembly.instances import Sources, with_libraries
 from ssptool.engine.planning.plan import Plan as Plan
+from ssptool.engine.planning.plan_text import plan_text as plan_text
 from ssptool.engine.recording.formats import read_manifest as read_manifest
 from ssptool.engine.recording.formats import read_trace as read_trace
 from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod

@@ -29,7 +29,7 @@ from ssptool.drawing.text import INVENTORY_RENDERERS as INVENTORY_RENDERERS
 from ssptool.engine.recording.patterns import check_patterns, fits, fits_any
 from ssptool.network.conversion import document_units
 from ssptool.network.dependencies import Stage, SystemGraph, analyze
-from ssptool.network.explanation import Explained, Explanation, explain_all
+from ssptool.network.explanation import Explanation, Explanations, explain_all
 from ssptool.network.explanation import UnexplainedName as UnexplainedName
 from ssptool.network.explanation import explain as explain_names
 from ssptool.network.flatten import build_network
@@ -115,7 +115,7 @@ def _chosen(variables: tuple[VariableEntry, ...], patterns: tuple[str, ...]) -> 
 
 
 @shows(SystemOptions.__annotations__, SystemOptions)
-def explain(system: Path | str, *names: str, **options: Unpack[SystemOptions]) -> tuple[Explained, ...]:
+def explain(system: Path | str, *names: str, **options: Unpack[SystemOptions]) -> Explanations:
     """Explain the values of variables and connectors, by full names; without a name, of all.
 
     A system with errors is explained as far as it can be flattened. With `inputs` and `scenario` also what these do to
@@ -146,7 +146,7 @@ def explain(system: Path | str, *names: str, **options: Unpack[SystemOptions]) -
     acting = stimuli_by_signal(
         resolve(network, Settings(), given["inputs"], given["interpolation"], given["scenario"], units)
     )
-    return tuple(
+    return type(explained)(
         replace(one, during=acting.get(one.signal, ())) if isinstance(one, Explanation) else one for one in explained
     )
 

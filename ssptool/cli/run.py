@@ -135,31 +135,6 @@ AccuracyOption = Annotated[
 ]
 
 
-def plan_text(plan: "Plan") -> str:
-    """Choices with their reasons, where inputs come from, and the sequence of calls."""
-    reasons = [f"{choice.reason}, {choice.place}" if choice.place else choice.reason for choice in plan.choices]
-    choices = (
-        f"  {choice.setting.replace('_', ' '):<15} {choice.value}  ({reason})"
-        for choice, reason in zip(plan.choices, reasons, strict=True)
-    )
-    calls = (f"  {line}" for line in ssptool.call_sequence(plan))
-    inputs = [f"  {line}" for line in ssptool.input_origins(plan)]
-    notes = (f"  note: {note}" for note in plan.notes)
-    return joined_lines(
-        [
-            f"Plan of {plan.name}",
-            "",
-            "Choices",
-            *choices,
-            *(["", "Inputs", *inputs] if inputs else []),
-            "",
-            "Calls",
-            *calls,
-            *notes,
-        ]
-    )
-
-
 @bundled(settings=settings_options(PLANNED), changes=changes_from, stimuli=stimuli_from)
 def plan_command(
     system: SystemPath,
@@ -185,7 +160,7 @@ def plan_command(
         check_sandbox()
     with busy():
         plan = ssptool.plan(system, settings=settings, accept=codes(accept), **changes, **stimuli)
-    say(plan_text(plan))
+    say(str(plan))
     if export:
         say(f"\nExported FMU (FMI {fmi}.0)\n{_export_text(plan, fmi)}")
     if sandbox:

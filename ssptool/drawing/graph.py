@@ -8,8 +8,10 @@ from ssptool.foreign_text import joined_lines, json_text, one_line
 from ssptool.network.arrays import connected
 from ssptool.network.dependencies import AlgebraicLoop, Block, ComponentCycle, Need, SystemGraph, loop_edges
 from ssptool.network.network import FlatComponent, Network, Port, Signal, Wire
+from ssptool.printed import prints
 
 
+@prints(SystemGraph)
 def graph_text(graph: SystemGraph) -> str:
     """Components, wires, component cycles, algebraic loops and the evaluation order."""
     network = graph.network

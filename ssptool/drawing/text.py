@@ -13,7 +13,7 @@ from ssptool.errors import counted
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import with_unit
 from ssptool.foreign_text import joined_lines, json_text
-from ssptool.network.explanation import Explained, Explanation, Origin, UnresolvedEnd
+from ssptool.network.explanation import Explained, Explanation, Explanations, ExplanationTable, Origin, UnresolvedEnd
 from ssptool.network.inventory import ComponentEntry, InsideEntry, Inventory, VariableEntry
 from ssptool.network.network import (
     IDENTITY,
@@ -26,13 +26,16 @@ from ssptool.network.network import (
     Unmatched,
     Wire,
 )
+from ssptool.printed import prints
 
 
+@prints(Explanations)
 def explanations_text(explained: Sequence[Explained]) -> str:
     """One paragraph each: the value, its provenance step by step, overridden values and destinations."""
     return "\n\n".join(joined_lines(_lines(each)) for each in explained)
 
 
+@prints(ExplanationTable)
 def explanations_table(explained: Sequence[Explained]) -> str:
     """One line each."""
     rows = [("name", "kind", "value", "from", "description"), *map(_row, explained)]
@@ -47,6 +50,12 @@ def explanations_json(explained: Sequence[Explained]) -> str:
 EXPLANATION_RENDERERS: Mapping[str, Callable[[Sequence[Explained]], str]] = MappingProxyType(
     {"text": explanations_text, "table": explanations_table, "json": explanations_json}
 )
+
+
+@prints(Explanation)
+@prints(Unmatched)
+def _explanation_text(explained: Explained) -> str:
+    return explanations_text((explained,))
 
 
 def _lines(explained: Explained) -> Iterator[str]:
@@ -360,6 +369,7 @@ def inventory_text(inventory: Inventory) -> str:
     return joined_lines(_inventory_lines(inventory))
 
 
+@prints(Inventory)
 def inventory_screenful(inventory: Inventory) -> str:
     """The text with the first variables of each component, and the number of the others."""
     return joined_lines(_inventory_lines(inventory, SCREENFUL))

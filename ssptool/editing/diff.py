@@ -59,6 +59,9 @@ class Comparison:
     def __repr__(self) -> str:
         return f"<Comparison of {self.a} and {self.b}: {counted(len(self.differences), 'difference')}>"
 
+    def __str__(self) -> str:
+        return comparison_text(self)
+
 
 def compare(a: tuple[Archive, Document], b: tuple[Archive, Document]) -> Comparison:
     """Compare two variants, each with the archive that it is in.

@@ -25,6 +25,7 @@ from ssptool.network.graph_algorithms import (
     topological_order,
 )
 from ssptool.network.network import FlatComponent, Network, Port, Signal
+from ssptool.printed import Printed
 from ssptool.work_in_progress import tell
 
 if TYPE_CHECKING:
@@ -346,7 +347,7 @@ def _independences(graph: DependencyGraph, members: set[str]) -> Iterator[Indepe
 
 
 @dataclass(frozen=True, slots=True)
-class SystemGraph:
+class SystemGraph(Printed):
     """A network, its component cycles with their algebraic loops, and the order in which its signals follow.
 
     `feedthrough` holds every dependence of an output on an input at one instant. Arrays are single signals, also in the

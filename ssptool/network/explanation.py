@@ -33,6 +33,7 @@ from ssptool.network.network import (
     Wire,
 )
 from ssptool.network.targets import UnknownVariable, owner_of
+from ssptool.printed import Printed
 from ssptool.work_in_progress import tell
 
 
@@ -69,7 +70,7 @@ class UnresolvedEnd(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Printed):
     """A variable or connector with the origin and the destinations of its value.
 
     `kind` is that of the connector, else the causality. `value` is the start value, None if it is unknown before the
@@ -108,18 +109,28 @@ class Explanation:
 
 
 Explained: TypeAlias = Explanation | Unmatched
+
+
+class Explanations(Printed, tuple[Explained, ...]):
+    """Explanations of the names that were asked for."""
+
+
+class ExplanationTable(Explanations):
+    """Explanations of a whole system, a line each."""
+
+
 """An Unmatched is a parameter of that name that matches no variable."""
 
 
 class UnexplainedName(UnknownVariable):
     """A name that is no variable's; `explained` are the other names that were asked for."""
 
-    def __init__(self, name: str, near: tuple[str, ...], explained: tuple[Explained, ...], missing: str = "") -> None:
+    def __init__(self, name: str, near: tuple[str, ...], explained: Explanations, missing: str = "") -> None:
         super().__init__(name, near, missing)
         self.explained = explained
 
 
-def explain(network: Network, *names: str) -> tuple[Explained, ...]:
+def explain(network: Network, *names: str) -> Explanations:
     """Explain variables and connectors by their full names, such as `System1.m1`.
 
     A name of several variables gives all of them.
@@ -132,11 +143,11 @@ def explain(network: Network, *names: str) -> tuple[Explained, ...]:
     return _Explainer(network).named(names)
 
 
-def explain_all(network: Network) -> tuple[Explained, ...]:
+def explain_all(network: Network) -> Explanations:
     """Explain all connectors, parameters of FMUs, variables with assigned values, and unmatched parameters."""
     tell("explaining values")
     explainer = _Explainer(network)
-    return (*map(explainer.explanation, explainer.all()), *network.unmatched)
+    return ExplanationTable((*map(explainer.explanation, explainer.all()), *network.unmatched))
 
 
 @dataclass(slots=True)
@@ -173,7 +184,7 @@ class _Explainer:
                 if signal in inside and signal not in (wire.source, wire.destination):
                     self.passing[signal].append(wire)
 
-    def named(self, names: tuple[str, ...]) -> tuple[Explained, ...]:
+    def named(self, names: tuple[str, ...]) -> Explanations:
         found: list[Explained] = []
         unknown: list[str] = []
         for name in names:
@@ -185,8 +196,8 @@ class _Explainer:
         if unknown:
             near = similar_names(unknown[0], [str(signal) for signal in self._everything()])
             missing = owner_of(unknown[0], self.network.missing)
-            raise UnexplainedName(unknown[0], near, tuple(found), "" if missing is None else str(missing))
-        return tuple(found)
+            raise UnexplainedName(unknown[0], near, Explanations(found), "" if missing is None else str(missing))
+        return Explanations(found)
 
     def all(self) -> Iterator[Signal]:
         parameters = (Causality.PARAMETER, Causality.STRUCTURAL_PARAMETER)

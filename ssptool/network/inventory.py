@@ -20,6 +20,7 @@ from ssptool.network.network import (
     TableComponent,
     TableOutput,
 )
+from ssptool.printed import Printed
 
 
 class UnknownComponent(WrongUsage, LookupError):
@@ -109,7 +110,7 @@ class VariableEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Inventory:
+class Inventory(Printed):
     """The contents of one variant, and the other variants of the package. `variables` are the requested ones.
 
     `unresolved` is the number of connections with missing components, which are no wires.

@@ -14,6 +14,7 @@ from ssptool.documents.document import Document, Positions
 from ssptool.errors import counted
 from ssptool.fmu.description import FmuDescription, Value, Variable
 from ssptool.fmu.units import PhysicalUnit
+from ssptool.printed import printed_text
 
 
 class Signal(NamedTuple):
@@ -328,6 +329,9 @@ class Unmatched(NamedTuple):
     name: str
     near: tuple[str, ...] = ()
     missing: str = ""
+
+    def __str__(self) -> str:
+        return printed_text(self)
 
 
 @dataclass(frozen=True, slots=True)

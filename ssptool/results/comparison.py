@@ -307,8 +307,10 @@ class TraceComparison:
             f"<TraceComparison of {counted(len(self.signals), 'signal')}: {verdict}, {agreeing} inside the tolerance>"
         )
 
-    def _repr_html_(self) -> str:
+    def __str__(self) -> str:
+        return comparison_text(self)
 
+    def _repr_html_(self) -> str:
         return comparison_html(self)
 
 

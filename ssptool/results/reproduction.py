@@ -102,6 +102,9 @@ class Reproduction:
         first = "" if self.first is None else f", {self.first}"
         return f"<Reproduction of {self.result}: {self.verdict.value}{first}>"
 
+    def __str__(self) -> str:
+        return reproduction_text(self)
+
     def _repr_html_(self) -> str:
         lines = "".join(f"<li>{html_text(line)}</li>" for line in reproduction_text(self).splitlines())
         return f"<ul>{lines}</ul>"

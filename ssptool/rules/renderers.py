@@ -26,6 +26,7 @@ from ssptool.foreign_text import (
     several_lines,
     without_commands,
 )
+from ssptool.printed import prints
 from ssptool.rules.catalogue import RULES, Rule
 from ssptool.rules.report import Report, in_zip, summary
 from ssptool.version import __version__
@@ -310,3 +311,5 @@ PLAIN_RENDERERS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
     }
 )
 """The same without colours and with lines of any length, for files."""
+
+prints(Report)(PLAIN_RENDERERS["text"])

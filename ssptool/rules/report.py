@@ -15,6 +15,7 @@ from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.errors import counted
 from ssptool.foreign_text import html_text
+from ssptool.printed import Printed
 
 _STEP = re.compile(r"(?P<name>[\w.\-]+)(?P<stated>(\[@\w+=('[^']*'|\"[^\"]*\")\])*)(\[\d+\])?$")
 _STATED = re.compile(r"\[@(\w+)=(?:'([^']*)'|\"([^\"]*)\")\]")
@@ -211,7 +212,7 @@ class Region(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Report(Printed):
     """All diagnostics of a package in the order of files and lines.
 
     `subject` is the validated path, `files` its documents, `excerpts` the source lines of positions. `withheld` are

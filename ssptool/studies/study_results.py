@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 SHOWN = 5
 """Reasons of failures that are shown."""
 
+SHOWN_ROWS = 20
+"""Runs that are shown."""
+
 
 @dataclass(frozen=True, slots=True)
 class StudyResults:
@@ -181,7 +184,10 @@ class StudyResults:
             else:
                 parquet.write_table(table, file)
 
-    def text(self, rows: int) -> str:
+    def __str__(self) -> str:
+        return self.text() if Dataset(self.folder).parts else f"{self.folder}: no run has finished yet"
+
+    def text(self, rows: int = SHOWN_ROWS) -> str:
         """The first runs as a table, and why others failed."""
         table = self.table()
         every = table.to_pylist()

@@ -8,7 +8,7 @@ from pydantic import Field
 import ssptool
 from ssptool.cli.mcp_server.folder import Folder, plain_path
 from ssptool.cli.mcp_server.pages import Answer
-from ssptool.cli.run import plan_text, result_text
+from ssptool.cli.run import result_text
 from ssptool.cli.settings_options import PLANNED
 from ssptool.engine.method_names import InitName
 from ssptool.engine.run.loops import LoopReport
@@ -144,7 +144,7 @@ class Tools:
         """
         given = self._given(variant, settings, start_values, parameters, inputs, scenario, accept)
         plan = ssptool.plan(self._folder.system(system), **given)
-        return "\n".join([*(self._loop_gains(system, plan, given) if loop_gains else ()), plan_text(plan)])
+        return "\n".join([*(self._loop_gains(system, plan, given) if loop_gains else ()), str(plan)])
 
     def _loop_gains(self, system: str, plan: ssptool.Plan, given: Mapping[str, Any]) -> Iterator[str]:
         """The gain of each loop, as plain iteration shows it in an initialization of the FMUs."""

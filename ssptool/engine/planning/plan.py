@@ -22,6 +22,7 @@ from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, Va
 from ssptool.network.arrays import whole
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Conversion, Network, Signal, Wire
+from ssptool.printed import Printed
 
 
 class Feedthrough(NamedTuple):
@@ -180,7 +181,7 @@ class PlannedLoop:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Printed):
     """Everything that a run will do, decided.
 
     Attributes

@@ -20,6 +20,7 @@ from ssptool.engine.trace import Column, Floats, Trace, Values, trace_html
 from ssptool.engine.watch import CallCount, Cost, SlowestStep
 from ssptool.errors import WrongValue, counted
 from ssptool.foreign_text import html_text
+from ssptool.printed import Printed
 
 if TYPE_CHECKING:
     from ssptool.engine.run.plots import Plot
@@ -97,7 +98,7 @@ class TraceNotKept(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class Result(Printed):
     """A run: what was recorded, how it began, how it ended. `failure` is None where it reached its end, be it
     one that a component set.
 
