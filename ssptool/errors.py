@@ -92,6 +92,22 @@ class MissingExtra(ImportError):
         self.package = package
 
 
+class MissingPackage(ImportError):
+    """A package that ssptool does not need, and `user` does, is not installed."""
+
+    def __init__(self, user: str, package: str) -> None:
+        super().__init__(f"{user} needs {package}, which is not installed: pip install {package}")
+        self.package = package
+
+
+def package_for(user: str, package: str) -> Any:
+    """The package, loaded when it is needed. Raises MissingPackage."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MissingPackage(user, package) from None
+
+
 def studies_need(module: str) -> Any:
     """The module, loaded when it is needed. Raises MissingExtra."""
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, ParamSpec, Self
 
-from ssptool.arguments import seconds
+from ssptool.arguments import WrongArgument, seconds
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
@@ -313,17 +313,28 @@ class Editor:
             route(draft, first, second, points)
         return self
 
-    def set(self, name: Name, value: object, unit: str | None = None, into: str | None = None) -> Self:
+    def set(
+        self,
+        name: Name | Mapping[Name, object],
+        value: object = None,
+        unit: str | None = None,
+        into: str | None = None,
+    ) -> Self:
         """Set a parameter or start value where its value in force comes from, or in a set where it will be in force.
 
         Parameters
         ----------
+        name
+            Of one variable; or a mapping from names to values, without `value`.
         value
             In `unit`, or else in the unit of the variable; of an enumeration the name of an item.
         into
             A parameter set, `NAME.ssv`, made in `resources` and bound to the root system if it is not there.
         """
-        set_value(self._draft, name, value, unit, into, self._sharing)
+        if isinstance(name, Mapping) != (value is None):
+            raise WrongArgument("value", value, "left out beside a mapping, and stated beside a name")
+        for one, own in name.items() if isinstance(name, Mapping) else ((name, value),):
+            set_value(self._draft, one, own, unit, into, self._sharing)
         return self
 
     def unset(self, name: Name, into: str | None = None) -> Self:

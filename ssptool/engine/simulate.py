@@ -242,7 +242,9 @@ def _recorded(
             statistics, loops = asdict(result.statistics), result.initialization.loops
             told = result.notes, result.problems
             signs = {"accuracy": accuracy, "warnings": result.warnings}
-            recorder.close(lambda: describe(plan, result.failure, result.status, statistics, loops, *told, **signs))
+            text = describe(plan, result.failure, result.status, statistics, loops, *told, **signs)
+            result = replace(result, described=text)
+            recorder.close(lambda: text)
     return result
 
 

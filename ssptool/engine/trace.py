@@ -3,6 +3,7 @@
 A cell has eight bytes: a double for Float64 and Float32, an integer for all other types (of UInt64 the same bits, of a
 Boolean 0 or 1, of a String or a Binary its number in the string table of the run)."""
 
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,11 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ssptool.arguments import WrongArgument, seconds
-from ssptool.errors import WrongUsage, counted, similar_names
+from ssptool.errors import WrongUsage, counted, package_for, similar_names
 from ssptool.foreign_text import html_text
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    import polars
     import xarray  # type: ignore[import-not-found, unused-ignore]
 
 
@@ -230,16 +232,53 @@ _SHOWN = 4
 
 
 class UnknownSignal(WrongUsage, KeyError):
-    """A signal that is not in a trace; `near` are recorded ones that may have been meant."""
+    """A signal that is not in a trace, or a column that is not in results of a study; `near` are those that may have
+    been meant.
+    """
 
-    def __init__(self, signal: object, recorded: Collection[str]) -> None:
+    def __init__(self, signal: object, recorded: Collection[str], text: str = "signal {!r} is not recorded") -> None:
         self.near = similar_names(str(signal), recorded)
         hint = f"did you mean {' or '.join(self.near)}?" if self.near else f"recorded are: {_few(recorded)}"
-        super().__init__(f"signal {signal!r} is not recorded; {hint}")
+        super().__init__(f"{text.format(signal)}; {hint}")
         self.signal = signal
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+_INDEX = re.compile(r"\[(\d+(?:,\d+)*)\]")
+"""Index of an element, counted from 1, at the end of its name."""
+
+
+def places_of(signal: object, places: Mapping[str, int]) -> NDArray[np.intp] | None:
+    """Places of the values of a signal (), or of the elements of an array with its shape; None: it was not recorded.
+
+    The name of the component can be left out if all signals are of one.
+    """
+    if not isinstance(signal, str) or not places:
+        return None
+    component = next(iter(places)).partition(".")[0]
+    of_one = signal not in places and all(one.startswith(f"{component}.") for one in places)
+    for name in (signal, f"{component}.{signal}") if of_one else (signal,):
+        if name in places:
+            return np.array(places[name])
+        if (found := _elements(name, places)) is not None:
+            return found
+    return None
+
+
+def _elements(array: str, places: Mapping[str, int]) -> NDArray[np.intp] | None:
+    """Places of all elements of an array with its shape; None if one is missing."""
+    found = {}
+    for name, place in places.items():
+        if name.startswith(f"{array}[") and (index := _INDEX.fullmatch(name, len(array))):
+            found[tuple(int(one) - 1 for one in index[1].split(","))] = place
+    if not found or len({len(index) for index in found}) > 1:
+        return None
+    shape = tuple(max(extent) + 1 for extent in zip(*found, strict=True))
+    if len(found) != np.prod(shape) or min(map(min, found)) < 0:
+        return None
+    return np.array([found[index] for index in np.ndindex(shape)]).reshape(shape)
 
 
 def _few(names: Collection[str]) -> str:
@@ -383,26 +422,21 @@ class Trace:
         """The values (n + 1,) of a signal in its own type: texts (str) and bytes as objects.
 
         The same memory, except for Float32, String and Binary. The name of the component can be left out if all signals
-        are of one, as those of an FMU that is run by itself are.
+        are of one, as those of an FMU that is run by itself are. The name of an array, of which all elements were
+        recorded, gives their values (n + 1, …) with its shape.
 
         Raises
         ------
         UnknownSignal
             A KeyError: no such signal was recorded.
         """
-        place = self._place(signal)
-        if place is None:
+        found = places_of(signal, self._places)
+        if found is None:
             raise UnknownSignal(signal, self.signals)
-        return self._values(place)
-
-    def _place(self, signal: object) -> int | None:
-        if not isinstance(signal, str) or not self.signals:
-            return None
-        if signal in self._places:
-            return self._places[signal]
-        component = self.signals[0].partition(".")[0]
-        of_one = all(one.startswith(f"{component}.") for one in self.signals)
-        return self._places.get(f"{component}.{signal}") if of_one else None
+        if not found.shape:
+            return self._values(int(found))
+        values = np.stack([self._values(place) for place in found.ravel().tolist()], axis=-1)
+        return values.reshape(len(self), *found.shape)
 
     def at(self, time: float | str) -> dict[str, Any]:
         """The value of each signal at a time [s]: real numbers on the line between samples, all others held.
@@ -432,7 +466,7 @@ class Trace:
 
     def __contains__(self, signal: object) -> bool:
         """True if a signal of this name was recorded."""
-        return self._place(signal) is not None
+        return places_of(signal, self._places) is not None
 
     def __iter__(self) -> Iterator[str]:
         """Over the names of the signals."""
@@ -469,11 +503,10 @@ class Trace:
 
         Raises
         ------
-        ImportError
+        MissingPackage
             pandas is not installed.
         """
-        import pandas
-
+        pandas = package_for("to_pandas", "pandas")
         index = pandas.Index(self.t, name="time", copy=False)
         if all(kind == "Float64" for kind in self.types):
             frame = pandas.DataFrame(self.cells, index=index, columns=list(self.signals), copy=False)
@@ -483,6 +516,25 @@ class Trace:
         frame.attrs["units"] = dict(zip(self.signals, self.units, strict=True))
         return frame
 
+    def to_polars(self) -> "polars.DataFrame":
+        """A frame with one column per signal, after the time [s] (`time_name`); polars keeps no units.
+
+        Raises
+        ------
+        MissingPackage
+            polars is not installed.
+        """
+        library = package_for("to_polars", "polars")
+        columns = {
+            name: values.tolist() if values.dtype == object else np.ascontiguousarray(values)
+            for name, values in self.to_numpy().items()
+        }
+        types = dict(zip(self.signals, self.types, strict=True))
+        objects = {TEXT: library.String, BYTES: library.Binary}
+        schema = {name: objects.get(types.get(name, "")) for name in columns}
+        frame: polars.DataFrame = library.DataFrame(columns, schema=schema)
+        return frame
+
     def to_xarray(self) -> "xarray.Dataset":
         """A dataset with one variable per signal along the time [s] (`time_name`), with unit and description.
 
@@ -490,18 +542,18 @@ class Trace:
 
         Raises
         ------
-        ImportError
+        MissingPackage
             xarray is not installed.
         """
-        import xarray
-
+        library = package_for("to_xarray", "xarray")
         name = time_name(self.signals)
-        time = xarray.Variable(name, self.t, {"units": "s"})
+        time = library.Variable(name, self.t, {"units": "s"})
         variables = {
-            column.signal: xarray.Variable(name, self._values(place), _attributes(column))
+            column.signal: library.Variable(name, self._values(place), _attributes(column))
             for place, column in enumerate(self.columns)
         }
-        return xarray.Dataset(variables, coords={name: time})
+        dataset: xarray.Dataset = library.Dataset(variables, coords={name: time})
+        return dataset
 
 
 def _attributes(column: Column) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Results of a study so far, read from its folder."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,8 @@ import numpy as np
 
 from ssptool.documents.saving import replaced_atomically
 from ssptool.engine.recording.formats import check_output, open_writer
-from ssptool.engine.trace import Trace
-from ssptool.errors import WrongValue, counted, studies_need
+from ssptool.engine.trace import Trace, UnknownSignal, Values
+from ssptool.errors import WrongValue, counted, package_for, studies_need
 from ssptool.foreign_text import joined_lines, json_text
 from ssptool.studies.accuracy import ACCURACY, REMARK, StudyAccuracy
 from ssptool.studies.dataset import Dataset, NotResults
@@ -32,6 +32,8 @@ from ssptool.studies.study_file import study_from
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    import polars
+    import xarray  # type: ignore[import-not-found, unused-ignore]
 
 SHOWN = 5
 """Reasons of failures that are shown."""
@@ -40,9 +42,9 @@ SHOWN_ROWS = 20
 """Runs that are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class StudyResults:
-    """What is in a folder of results.
+@dataclass(frozen=True, slots=True, eq=False)
+class StudyResults(Mapping[str, Values]):
+    """What is in a folder of results; a mapping from the names of its columns to their values (runs,).
 
     Attributes
     ----------
@@ -55,6 +57,8 @@ class StudyResults:
     status: StudyStatus
     factors: tuple[str, ...]
     results: tuple[str, ...]
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
 
     @property
     def folder(self) -> Path:
@@ -74,16 +78,76 @@ class StudyResults:
         found: list[dict[str, Any]] = self.table().to_pylist() if Dataset(self.folder).parts else []
         return found
 
+    def __getitem__(self, column: str) -> Values:
+        """The values (runs,) of a factor, a result, or another column, in the order of the design.
+
+        Raises
+        ------
+        UnknownSignal
+            A KeyError: there is no such column.
+        NotResults
+            No run has finished yet.
+        """
+        table = self.table()
+        if column not in table.column_names:
+            raise UnknownSignal(column, table.column_names, "column {!r} is not in the results")
+        return _values(table[column])
+
+    def __contains__(self, column: object) -> bool:
+        return column in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        """Over the names of the columns."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """The number of columns; `status` has that of runs."""
+        return len(self._names)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        found = self.table().column_names if Dataset(self.folder).parts else (*self.factors, *self.results)
+        return tuple(found)
+
+    def items(self) -> ItemsView[str, Values]:
+        return self.to_numpy().items()
+
+    def values(self) -> ValuesView[Values]:
+        return self.to_numpy().values()
+
+    def to_numpy(self) -> dict[str, Values]:
+        """The columns of `table` as arrays (runs,)."""
+        table = self.table()
+        return {name: _values(table[name]) for name in table.column_names}
+
     @property
     def traced(self) -> bool:
         """Whether signals over time were kept."""
         return bool(Dataset(self.folder).traces.parts)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """The same as a frame; units in `attrs["units"]`."""
+        """The same as a frame; units in `attrs["units"]`. Raises MissingPackage."""
+        package_for("to_pandas", "pandas")
         frame = self.table().to_pandas()
         frame.attrs["units"] = self.units
         return frame
+
+    def to_polars(self) -> "polars.DataFrame":
+        """The same as a frame of polars, which keeps no units. Raises MissingPackage."""
+        frame: polars.DataFrame = package_for("to_polars", "polars").from_arrow(self.table())
+        return frame
+
+    def to_xarray(self) -> "xarray.Dataset":
+        """The same as a dataset along `run`, with the units of the factors. Raises MissingPackage."""
+        library, units = package_for("to_xarray", "xarray"), self.units
+        columns = self.to_numpy()
+        runs = columns.pop("run")
+        variables = {
+            name: library.Variable("run", values, {"units": units[name]} if units.get(name) else {})
+            for name, values in columns.items()
+        }
+        dataset: xarray.Dataset = library.Dataset(variables, coords={"run": runs})
+        return dataset
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -213,6 +277,12 @@ class StudyResults:
     def _repr_html_(self) -> str:
         """For notebooks."""
         return str(self.to_pandas()._repr_html_())
+
+
+def _values(column: Any) -> Values:
+    """A column of Arrow as an array: numbers without a value are nan, texts are objects."""
+    values: Values = column.to_numpy()
+    return values
 
 
 def read_results(folder: Path) -> StudyResults:

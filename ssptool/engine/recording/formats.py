@@ -243,10 +243,16 @@ def read_manifest(path: Path | str) -> Mapping[str, Any]:
         raise UnreadableTrace(path, f"the description of its run cannot be read: {error}") from None
     if not isinstance(manifest, Mapping):
         raise UnreadableTrace(path, "the description of its run is no JSON object")
-    manifest = _with_numbers(manifest, _MANIFEST)
+    manifest = with_numbers(manifest)
     if fault := next(misfits(manifest, _MANIFEST), ""):
         raise UnreadableTrace(path, f"the description of its run is damaged: {fault}")
     return manifest
+
+
+def with_numbers(manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A manifest as JSON has it, with numbers in place of the names of those that are not finite."""
+    found: Mapping[str, Any] = _with_numbers(manifest, _MANIFEST)
+    return found
 
 
 def _with_numbers(value: Any, expected: Any) -> Any:

@@ -2,27 +2,31 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ssptool.arguments import WrongArgument
 from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Ending, Failure, RunError
-from ssptool.engine.recording.formats import read_manifest, read_trace
+from ssptool.engine.recording.formats import read_manifest, read_trace, with_numbers
 from ssptool.engine.run.accuracy import UNCHECKED, Accuracy, stated_errors
 from ssptool.engine.run.execution import Execution
 from ssptool.engine.run.indicators import RunWarning
 from ssptool.engine.run.initialization import InitializationReport
-from ssptool.engine.run.manifest import Override, as_json, labels
+from ssptool.engine.run.manifest import Override, labels
 from ssptool.engine.settings import Choice, Settings
-from ssptool.engine.trace import Column, Floats, Trace, Values, trace_html
+from ssptool.engine.trace import Column, Floats, Trace, Values, places_of, trace_html
 from ssptool.engine.watch import CallCount, Cost, SlowestStep
 from ssptool.errors import WrongValue, counted
-from ssptool.foreign_text import html_text
+from ssptool.foreign_text import html_text, json_content
 from ssptool.printed import Printed
 
 if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    import polars
+    import xarray  # type: ignore[import-not-found, unused-ignore]
+
     from ssptool.engine.run.plots import Plot
 
 
@@ -97,10 +101,10 @@ class TraceNotKept(Exception):
         self.output = output
 
 
-@dataclass(frozen=True, slots=True)
-class Result(Printed):
-    """A run: what was recorded, how it began, how it ended. `failure` is None where it reached its end, be it
-    one that a component set.
+@dataclass(frozen=True, slots=True, eq=False)
+class Result(Printed, Mapping[str, Values]):
+    """A run: what was recorded, how it began, how it ended; a mapping from the names of signals to their values over
+    time. `failure` is None where it reached its end, be it one that a component set.
 
     Attributes
     ----------
@@ -122,6 +126,8 @@ class Result(Printed):
         Estimated error, if it was checked: of the worst signal, and in `errors` of each.
     warnings
         Signs that the steps are too large, in runs whose rows are all in memory until the end.
+    described
+        The manifest as JSON text.
     """
 
     name: str
@@ -142,6 +148,9 @@ class Result(Printed):
     settings: Settings = field(default_factory=Settings)
     accuracy: Accuracy = UNCHECKED
     warnings: tuple[RunWarning, ...] = ()
+    described: str = field(default="{}", repr=False)
+
+    __eq__, __hash__ = object.__eq__, object.__hash__
 
     @property
     def trace(self) -> Trace:
@@ -167,11 +176,45 @@ class Result(Printed):
 
     def __contains__(self, signal: object) -> bool:
         """True if a signal of this name was recorded."""
-        return any(column.signal == signal for column in self.columns)
+        return places_of(signal, {column.signal: place for place, column in enumerate(self.columns)}) is not None
 
     def __iter__(self) -> Iterator[str]:
         """Over the names of the recorded signals."""
         return (column.signal for column in self.columns)
+
+    def __len__(self) -> int:
+        """The number of recorded signals; `rows` is that of rows."""
+        return len(self.columns)
+
+    def __bool__(self) -> bool:
+        """The same as `ok`."""
+        return self.ok
+
+    @property
+    def units(self) -> dict[str, str | None]:
+        """Unit of each recorded signal; None: not stated."""
+        return {column.signal: column.unit for column in self.columns}
+
+    @property
+    def manifest(self) -> Mapping[str, Any]:
+        """How the run was made, as `read_manifest` reads it from a file of results."""
+        return with_numbers(json_content(self.described))
+
+    def to_numpy(self) -> dict[str, Values]:
+        """The signals and the time, as `trace.to_numpy()`."""
+        return self.trace.to_numpy()
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A frame of pandas, as `trace.to_pandas()`."""
+        return self.trace.to_pandas()
+
+    def to_polars(self) -> "polars.DataFrame":
+        """A frame of polars, as `trace.to_polars()`."""
+        return self.trace.to_polars()
+
+    def to_xarray(self) -> "xarray.Dataset":
+        """A dataset of xarray, as `trace.to_xarray()`."""
+        return self.trace.to_xarray()
 
     def __repr__(self) -> str:
         span = f"{self.first_time:g} … {self.last_time:g} s, " if self.rows else ""
@@ -312,7 +355,7 @@ def plot(
 
 def _named(runs: Any) -> dict[str, Any]:
     """Each run by a name that no other has."""
-    if isinstance(runs, Mapping):
+    if isinstance(runs, Mapping) and not isinstance(runs, Result):
         return {str(name): run for name, run in runs.items()}
     several = list(runs) if isinstance(runs, list | tuple) else [runs]
     if not several:
@@ -351,8 +394,7 @@ def _name(run: Any) -> str:
 def made_by(run: Any) -> Mapping[str, Any]:
     """Facts on how a result was made, from its manifest or the result itself; none for a trace."""
     if isinstance(run, Result):
-        facts = {"overrides": [asdict(one) for one in run.overrides], "settings": asdict(run.settings)}
-        return dict(as_json({**facts, "accuracy": asdict(run.accuracy)}))
+        return run.manifest
     if isinstance(run, str | Path):
         return read_manifest(run)
     return {}

@@ -391,6 +391,21 @@ class SteppedRun:
         self._check_running()
         return self._values.get(self._values.signal(name))
 
+    def __getitem__(self, name: str) -> Any:
+        """The same as `get`."""
+        return self.get(name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """The same as `set`."""
+        self.set(name, value)
+
+    @one_at_a_time
+    def __contains__(self, name: object) -> bool:
+        """True if `get` knows the name; outside of the context, if it is that of a recorded signal."""
+        if not self._running:
+            return any(column.signal == name for column in self.plan.columns)
+        return isinstance(name, str) and self._values.knows(name)
+
     @one_at_a_time
     def set(self, name: str, value: Any) -> None:
         """Give an input that nothing drives, or a tunable parameter, a value from now on; an array one of its shape, an

@@ -131,20 +131,30 @@ class SimulationValues:
         self.instances: Mapping[str, FmuInstance] = {one.name: one for one in assembly.instances}
 
     def signal(self, name: str) -> Signal:
-        """Names of components and of variables may both have dots, so each is tried.
+        """The signal of this name.
 
         Raises
         ------
         UnknownName
         """
+        if (found := self._known(name)) is not None:
+            return found
+        names = [*map(str, self._slots), *self._inside.names]
+        raise UnknownSignalOrParameter(name, near_names(name, names))
+
+    def knows(self, name: str) -> bool:
+        """True if `signal` finds it."""
+        return self._known(name) is not None
+
+    def _known(self, name: str) -> Signal | None:
+        """Names of components and of variables may both have dots, so each is tried."""
         for full in dict.fromkeys((name, self._plan.network.in_the_only_component(name))):
             parts = full.split(".")
             for place in range(len(parts) - 1, -1, -1):
                 signal = Signal(".".join(parts[:place]), ".".join(parts[place:]))
                 if self._is_known(signal):
                     return signal
-        names = [*map(str, self._slots), *self._inside.names]
-        raise UnknownSignalOrParameter(name, near_names(name, names))
+        return None
 
     def _is_known(self, signal: Signal) -> bool:
         component = self._plan.network.components.get(signal.component)
