@@ -83,7 +83,7 @@ def check(path: Path, name: str, output: Path, limits: argparse.Namespace) -> Ca
     case, begin = Case(name), time.monotonic()
     try:
         _run(path, case, output / name, limits)
-    except ssptool.MissingBinary as problem:
+    except ssptool.exceptions.MissingBinary as problem:
         case.verdict, case.text = Verdict.ELSEWHERE, f"{problem.path.name}: {str(problem).partition(': ')[2]}"
     except Exception as problem:  # one case must not stop the others
         own = type(problem).__module__.startswith("ssptool.")
@@ -129,7 +129,7 @@ def _options(file: Path) -> dict[str, Any]:
     try:
         found = {words[key]: float(value) for key, value in stated.items() if key in words}
     except ValueError as problem:
-        raise ssptool.WrongUsage(f"{file.name}: {problem}") from None
+        raise ssptool.exceptions.WrongUsage(f"{file.name}: {problem}") from None
     return {key: value for key, value in found.items() if value or key == "start_time"}
 
 
@@ -151,7 +151,7 @@ def _simulated(path: Path, signals: list[str], options: dict[str, Any]) -> sspto
     """A run that records these signals; all, where some of them are none of the system."""
     try:
         return ssptool.simulate(path, record=signals, **options)
-    except ssptool.WrongUsage:
+    except ssptool.exceptions.WrongUsage:
         if not signals:
             raise
         return ssptool.simulate(path, **options)
@@ -170,8 +170,8 @@ def _judge(
     tolerance = ssptool.Tolerance(relative=relative)
     compared = ssptool.compare(trace, reference, tolerance=tolerance, drop_prefix=prefix)
     case.verdict = Verdict.PASSED if compared else Verdict.FAILED
-    case.comparison = ssptool.TRACE_COMPARISON_RENDERERS["text"](compared)
-    facts = json.loads(ssptool.TRACE_COMPARISON_RENDERERS["json"](compared))
+    case.comparison = ssptool.renderers.TRACE_COMPARISON_RENDERERS["text"](compared)
+    facts = json.loads(ssptool.renderers.TRACE_COMPARISON_RENDERERS["json"](compared))
     case.signals = facts["signals"]
     case.text = "; ".join([case.comparison.splitlines()[-1], *facts["remarks"]])
     if differing := [one.signal for one in compared.signals if one.verdict == "differs"]:

@@ -415,7 +415,7 @@ def plan_item(system: str, settings: Mapping[str, Any]) -> Item:
     try:
         plan = ssptool.plan(system, settings=settings)
         choices = (f"{choice}" for choice in plan.choices)
-        return {"text": normal("\n".join([*choices, *ssptool.call_sequence(plan)]))}
+        return {"text": normal("\n".join([*choices, *ssptool.renderers.call_sequence(plan)]))}
     except Exception as error:
         return {"text": refusal(error)}
 

@@ -2,18 +2,21 @@
 
 import ast
 import importlib
+import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import networkx
+import pytest
 
 import ssptool
+from ssptool.public_names import PARTS
 
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
-    ["errors", "foreign_text", "printed", "version", "work_in_progress", "working_directory"],
+    ["errors", "foreign_text", "printed", "public_names", "version", "work_in_progress", "working_directory"],
     ["foreign_output"],
     ["arguments", "child_processes", "confinement", "sandbox", "tempfiles"],
     ["documents"],
@@ -25,6 +28,7 @@ LEVELS = [
     ["studies"],
     ["exporting"],
     ["api"],
+    ["exceptions", "renderers", "types", "variants"],
     ["language_server", "studio"],
     ["cli"],
     ["__main__"],
@@ -36,7 +40,7 @@ ENGINE = [
     *["kernel", "watch", "recording", "masters", "stimuli", "planning", "assembly", "event_mode", "ode"],
     *["run", "isolation", "simulate", "stepping"],
 ]
-MODULES_OF_A_RUN = 197
+MODULES_OF_A_RUN = 198
 
 
 def own_imports(path: Path) -> Iterator[tuple[int, str]]:
@@ -168,12 +172,38 @@ def test_a_plain_run_loads_few_modules_and_libraries():
 
 
 def test_every_public_name_has_one_home():
-    stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
-    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-    homes = [(alias.name, alias.asname, node.module) for node in imports for alias in node.names]
-    assert sorted(name for name, _, _ in homes) == sorted(dir(ssptool))
-    assert all(name == public for name, public, _ in homes)
-    assert {name for name, _, _ in homes if not hasattr(ssptool, name)} == set()
+    every = []
+    for file, module in {"__init__": ssptool, **{part: getattr(ssptool, part) for part in PARTS}}.items():
+        stub = ast.parse((PACKAGE / f"{file}.pyi").read_text(encoding="utf-8"))
+        imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+        homes = [(alias.name, alias.asname, node.module) for node in imports for alias in node.names]
+        assert sorted(name for name, _, _ in homes) == sorted(dir(module))
+        assert all(name == public for name, public, _ in homes)
+        assert {name for name, _, _ in homes if not hasattr(module, name)} == set()
+        every += module.__all__
+    assert len(every) == len(set(every))
+
+
+def test_verbs_come_first_among_the_public_names():
+    verbs = [name for name in ssptool.__all__ if name.islower()]
+    assert ssptool.__all__[: len(verbs)] == verbs == sorted(verbs)
+    assert all(inspect.isfunction(getattr(ssptool, name)) for name in verbs)
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("InvalidSystem", "exceptions"),
+        ("REPORT_RENDERERS", "renderers"),
+        ("Editor", "types"),
+        ("list_variants", "variants"),
+    ],
+)
+def test_an_earlier_name_leads_to_its_new_place(name, part):
+    assert name not in dir(ssptool)
+    with pytest.warns(DeprecationWarning, match=f"ssptool.{name} is now ssptool.{part}.{name}"):
+        found = getattr(ssptool, name)
+    assert found is getattr(getattr(ssptool, part), name)
 
 
 def test_tests_take_public_names_from_the_package_itself():

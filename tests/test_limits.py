@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool import ContradictingSettings
 from ssptool.engine.failure import Unsupported
+from ssptool.exceptions import ContradictingSettings
 
 ROOT = Path(__file__).parents[1]
 SYSTEM = ROOT / "systems" / "dual_mass_oscillator"

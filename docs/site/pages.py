@@ -18,6 +18,7 @@ import nbformat
 from nbclient import NotebookClient
 
 import ssptool
+from ssptool.public_names import PARTS
 
 ROOT = Path(__file__).parents[2]
 PAGES = Path(os.environ.get("SITE_PAGES") or ROOT / "build" / "site" / "pages")
@@ -92,27 +93,36 @@ def _cell(cell: Any, page: Path, number: int) -> Iterator[str]:
 
 def _python() -> Iterator[str]:
     yield "# Python\n\nAll that `import ssptool` offers; each name is loaded when it is first used.\n"
-    public = {name: _module(name) for name in ssptool.__all__}
-    functions = {name: module for name, module in public.items() if module.startswith("ssptool.api.")}
+    yield from _names(ssptool, "Values")
+    for part in PARTS:
+        module = getattr(ssptool, part)
+        yield f"## `ssptool.{part}`\n\n{module.__doc__}\n"
+        yield from _names(module, "")
+
+
+def _names(part: Any, heading: str) -> Iterator[str]:
+    """Entries of a public module: functions by their subject, then values and errors."""
+    public = {name: _module(getattr(part, name), name) for name in part.__all__}
+    functions = {name: module for name, module in public.items() if heading and module.startswith("ssptool.api.")}
     for module in dict.fromkeys(sorted(functions.values())):
         yield f"## {_subject(module)}\n"
         yield from (f"::: {module}.{name}\n" for name in functions if functions[name] == module)
-    yield "## Values and errors\n"
+    if heading:
+        yield f"## {heading}\n"
     others = {
         name: module for name, module in public.items() if module.startswith("ssptool.") and name not in functions
     }
     yield from (f"::: {module}.{name}\n" for name, module in others.items())
     for name in (name for name, module in public.items() if not module):
-        thing = getattr(ssptool, name)
+        thing = getattr(part, name)
         told = (
             f"Formats: {', '.join(thing)}." if isinstance(thing, Mapping) else (thing.__doc__ or "").partition("\n")[0]
         )
         yield f"### `{name}`\n\n{told}\n"
 
 
-def _module(name: str) -> str:
-    """The module that defines a public name."""
-    thing = getattr(ssptool, name)
+def _module(thing: Any, name: str) -> str:
+    """The module that defines what has a public name."""
     module = str(getattr(thing, "__module__", ""))
     return module if module.startswith("ssptool.") and getattr(import_module(module), name, None) is thing else ""
 

@@ -27,5 +27,5 @@ def doctor_command(
     For example `ssptool doctor`, or `ssptool doctor plant.ssp models/`.
     """
     diagnosis = ssptool.doctor(*(paths or ()))
-    say(ssptool.DIAGNOSIS_RENDERERS[format.value](diagnosis), verbatim=format is TextOrJson.JSON)
+    say(ssptool.renderers.DIAGNOSIS_RENDERERS[format.value](diagnosis), verbatim=format is TextOrJson.JSON)
     raise typer.Exit(bool(diagnosis.troubles))

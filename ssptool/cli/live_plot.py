@@ -37,7 +37,7 @@ def live_plot(results: Path, signals: Sequence[str], stop_time: float | None, ti
     if not results.exists():
         say(f"waiting for {results}", err=True)
     name = results.name if title is None else title
-    run: ssptool.FollowedRun | None = None
+    run: ssptool.types.FollowedRun | None = None
     try:
         with _screen() as show:
             for run in runs:
@@ -73,7 +73,7 @@ def _screen() -> Iterator[Show | None]:
         yield lambda lines: screen.update(Text.from_ansi("\n".join(lines), no_wrap=True, overflow="crop"), refresh=True)
 
 
-def _picture(name: str, run: "ssptool.FollowedRun", signals: Sequence[str], *, whole: bool) -> list[str]:
+def _picture(name: str, run: "ssptool.types.FollowedRun", signals: Sequence[str], *, whole: bool) -> list[str]:
     """The lines of a run: as many as the terminal has, less one for what follows, or as many as it takes."""
     trace, size = run.trace, terminal_size(sys.stdout)
     curves = curves_of({"": trace}, signals) if len(trace) else []

@@ -202,7 +202,7 @@ variant_app = typer.Typer(
 @variant_app.command("list")
 def variant_list(system: Package) -> None:
     """Show the variants; the first is the default, SystemStructure.ssd."""
-    for number, variant in enumerate(ssptool.list_variants(system)):
+    for number, variant in enumerate(ssptool.variants.list_variants(system)):
         default = ", the default" if number == 0 else ""
         say(f"{variant.name}  ({variant.file}, SSP {variant.version}{default})")
 
@@ -224,7 +224,7 @@ def variant_add(
     For example `ssptool variant add plant Winter --from Summer`. The inverse is
     `variant remove`.
     """
-    _print_variants(ssptool.add_variant(system, name, like=like, file=file, save=not diff), diff)
+    _print_variants(ssptool.variants.add_variant(system, name, like=like, file=file, save=not diff), diff)
 
 
 @variant_app.command("remove")
@@ -233,7 +233,7 @@ def variant_remove(system: Package, name: Name, diff: Diff = False) -> None:
 
     For example `ssptool variant remove plant Winter`.
     """
-    _print_variants(ssptool.remove_variant(system, name, save=not diff), diff)
+    _print_variants(ssptool.variants.remove_variant(system, name, save=not diff), diff)
 
 
 @variant_app.command("default")
@@ -242,11 +242,11 @@ def variant_default(system: Package, name: Name, diff: Diff = False) -> None:
 
     For example `ssptool variant default plant Winter`.
     """
-    _print_variants(ssptool.set_default_variant(system, name, save=not diff), diff)
+    _print_variants(ssptool.variants.set_default_variant(system, name, save=not diff), diff)
 
 
 def _print_variants(edit: "VariantEdit", diff: bool) -> None:
-    say(ssptool.unified_diff(edit.files).rstrip("\n") if diff else "\n".join(edit.notes), verbatim=diff)
+    say(ssptool.renderers.unified_diff(edit.files).rstrip("\n") if diff else "\n".join(edit.notes), verbatim=diff)
 
 
 DocumentPath = Annotated[
@@ -299,7 +299,7 @@ def upgrade_command(
         system, types=types.value, output=output, force=force, save=not diff, allow_outside=allowed
     )
     say(
-        ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system),
+        ssptool.renderers.unified_diff(migration.files) if diff else migration_text(migration, output or system),
         nl=not diff,
         verbatim=diff,
     )
@@ -327,7 +327,7 @@ def downgrade_command(
     allowed = allow_outside or []
     migration = ssptool.downgrade(system, drop=drop, output=output, force=force, save=not diff, allow_outside=allowed)
     say(
-        ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system),
+        ssptool.renderers.unified_diff(migration.files) if diff else migration_text(migration, output or system),
         nl=not diff,
         verbatim=diff,
     )
@@ -354,5 +354,5 @@ def diff_command(
     if len(names) > 2:
         raise typer.BadParameter("give it once for both systems, or twice", param_hint="--variant")
     comparison = ssptool.diff(a, b, variant=names[0], variant_b=names[-1], allow_outside=allow_outside or [])
-    say(ssptool.DIFF_RENDERERS[format.value](comparison), verbatim=format is TextOrJson.JSON)
+    say(ssptool.renderers.DIFF_RENDERERS[format.value](comparison), verbatim=format is TextOrJson.JSON)
     raise typer.Exit(0 if comparison.equal else 1)

@@ -219,7 +219,7 @@ def compare_command(
         plot=plot,
         drop_prefix=drop_prefix,
     )
-    say(ssptool.TRACE_COMPARISON_RENDERERS[format.value](comparison), verbatim=format is TextOrJson.JSON)
+    say(ssptool.renderers.TRACE_COMPARISON_RENDERERS[format.value](comparison), verbatim=format is TextOrJson.JSON)
     raise typer.Exit(0 if comparison.agrees else 1)
 
 
@@ -367,5 +367,5 @@ def reproduce_command(
         allow_outside=allow_outside or [],
         **process,
     )
-    say(ssptool.REPRODUCTION_RENDERERS[format.value](reproduction), verbatim=format is TextOrJson.JSON)
+    say(ssptool.renderers.REPRODUCTION_RENDERERS[format.value](reproduction), verbatim=format is TextOrJson.JSON)
     raise typer.Exit(0 if reproduction.same else 1)

@@ -388,7 +388,7 @@ def run_command(
     `ssptool run plant --implementation me --tolerance 1e-8 --plot plant.png`.
     """
     if plot is not None:
-        ssptool.check_plot_name(plot)
+        ssptool.renderers.check_plot_name(plot)
     if not isolated and (sandbox or not timeout is step_timeout is memory_limit is None):
         raise typer.BadParameter("limits and a sandbox need a process of its own", param_hint="--in-process")
     output = output or own_output(Path(system.resolve().stem).with_suffix(".csv"))

@@ -39,11 +39,15 @@ def rule_command(
         raise typer.BadParameter("give the code of a rule, or --all", param_hint="CODE")
     if code is not None:
         try:
-            say(ssptool.rule_page(code))
-        except ssptool.UnknownRule as problem:
+            say(ssptool.renderers.rule_page(code))
+        except ssptool.exceptions.UnknownRule as problem:
             raise typer.BadParameter(str(problem), param_hint="CODE") from None
     else:
-        say(ssptool.catalogue_page() if markdown else ssptool.rule_list(), nl=not markdown, verbatim=markdown)
+        say(
+            ssptool.renderers.catalogue_page() if markdown else ssptool.renderers.rule_list(),
+            nl=not markdown,
+            verbatim=markdown,
+        )
 
 
 @bundled(judged=judged_by)
@@ -83,7 +87,7 @@ def info_command(
     )
     whole = variables or format is TextOrJson.JSON
     say(
-        ssptool.INVENTORY_RENDERERS[format.value if whole else "screenful"](inventory),
+        ssptool.renderers.INVENTORY_RENDERERS[format.value if whole else "screenful"](inventory),
         verbatim=format is TextOrJson.JSON,
     )
 
@@ -114,7 +118,7 @@ def graph_command(
     For example `ssptool graph plant`, or `ssptool graph plant --format svg --output graph.svg`.
     """
     with busy():
-        text = ssptool.GRAPH_RENDERERS[format.value](
+        text = ssptool.renderers.GRAPH_RENDERERS[format.value](
             ssptool.graph(system, variant=variant, accept=codes(accept), **judged)
         )
     if output is None:
@@ -213,12 +217,12 @@ def explain_command(
     problem: Exception | None = None
     try:
         explained = ssptool.explain(system, *(names or ()), **changes, **stimuli)
-    except ssptool.UnexplainedName as unknown:
+    except ssptool.exceptions.UnexplainedName as unknown:
         problem = unknown
         explained = unknown.explained
         if not explained:
             raise
     form = "table" if all and format is TextOrJson.TEXT else format.value
-    say(ssptool.EXPLANATION_RENDERERS[form](explained), verbatim=format is TextOrJson.JSON)
+    say(ssptool.renderers.EXPLANATION_RENDERERS[form](explained), verbatim=format is TextOrJson.JSON)
     if problem is not None:
         raise problem

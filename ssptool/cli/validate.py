@@ -111,7 +111,11 @@ def validate_command(
         else:
             with busy():
                 report = ssptool.validate(given, **options)
-    except (ssptool.UnknownRule, ssptool.UnknownTool, ssptool.InvalidSettings) as problem:
+    except (
+        ssptool.exceptions.UnknownRule,
+        ssptool.exceptions.UnknownTool,
+        ssptool.exceptions.InvalidSettings,
+    ) as problem:
         complain(str(problem))
         raise typer.Exit(WRONG_USAGE) from None
     if report is not None:
@@ -121,10 +125,10 @@ def validate_command(
 
 def _show(report: "Report", form: str, output: Path | None) -> None:
     if output is None:
-        _print(ssptool.REPORT_RENDERERS[form](report), form)
+        _print(ssptool.renderers.REPORT_RENDERERS[form](report), form)
     else:
-        save_file(output, ssptool.PLAIN_REPORT_RENDERERS[form](report) + "\n")
-        say(f"{ssptool.report_summary(report)}; report in {output}")
+        save_file(output, ssptool.renderers.PLAIN_REPORT_RENDERERS[form](report) + "\n")
+        say(f"{ssptool.renderers.report_summary(report)}; report in {output}")
 
 
 def _print(text: str, form: str) -> None:

@@ -64,7 +64,7 @@ def test_a_settings_file_states_the_check_of_all_runs(system, tmp_path, monkeypa
     (tmp_path / "ssptool.toml").write_text("accuracy = 1e-3\n")
     assert simulate(system, 1.7).accuracy.met
     (tmp_path / "ssptool.toml").write_text("accuracy = 1\n")
-    with pytest.raises(ssptool.InvalidSettings, match="accuracy is 1"):
+    with pytest.raises(ssptool.exceptions.InvalidSettings, match="accuracy is 1"):
         simulate(system, 1.7)
 
 
@@ -72,7 +72,7 @@ def test_the_environment_states_it_for_all_without_a_settings_file(system, monke
     monkeypatch.setenv("SSPTOOL_ACCURACY", "off")
     assert not simulate(system, 1.7).accuracy.asked
     monkeypatch.setenv("SSPTOOL_ACCURACY", "maybe")
-    with pytest.raises(ssptool.WrongArgument, match=r"SSPTOOL_ACCURACY.*'maybe'"):
+    with pytest.raises(ssptool.exceptions.WrongArgument, match=r"SSPTOOL_ACCURACY.*'maybe'"):
         simulate(system, 1.7)
 
 

@@ -159,5 +159,7 @@ def test_the_settings_file_states_the_check_of_runs(tmp_path, monkeypatch, state
 def test_a_check_that_there_is_not_is_refused_with_its_line(tmp_path, monkeypatch):
     (tmp_path / "ssptool.toml").write_text('strict = true\naccuracy = "always"\n')
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ssptool.InvalidSettings, match=r"ssptool\.toml:2: accuracy is 'always'.*off, auto, check"):
+    with pytest.raises(
+        ssptool.exceptions.InvalidSettings, match=r"ssptool\.toml:2: accuracy is 'always'.*off, auto, check"
+    ):
         ssptool.validate(OSCILLATOR)

@@ -129,7 +129,7 @@ def test_the_command_line_takes_an_error_and_tells_by_its_exit_status(tmp_path):
 
 @pytest.mark.parametrize("wrong", [0, -1e-3, 1, float("nan"), "2", True])
 def test_errors_that_cannot_be_asked_for_are_refused(wrong):
-    with pytest.raises(ssptool.WrongArgument, match="accuracy"):
+    with pytest.raises(ssptool.exceptions.WrongArgument, match="accuracy"):
         oscillator(wrong)
 
 

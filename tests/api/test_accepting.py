@@ -8,7 +8,7 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool import BadStudy
+from ssptool.exceptions import BadStudy
 from ssptool.rules.selection import RULES, Severity
 
 SYSTEM = Path(__file__).parents[2] / "systems/dual_mass_oscillator"
@@ -41,7 +41,7 @@ def positions(system: Path, accept: tuple[str, ...] = ()) -> list[float]:
 
 def test_a_refused_run_says_what_would_let_it_run(changed):
     system = changed((FORCE, FORCE.replace("/>", ' suppressUnitConversion="true"/>') + FORCE))
-    with pytest.raises(ssptool.InvalidSystem) as refused:
+    with pytest.raises(ssptool.exceptions.InvalidSystem) as refused:
         ssptool.simulate(system, settings=SHORT)
     assert refused.value.accept == ("SSD-CONN-007",)
     assert "--accept SSD-CONN-007" in str(refused.value)
@@ -170,17 +170,17 @@ def test_a_missing_fmu_can_neither_be_ignored_nor_accepted(changed, tmp_path):
     system = changed(("resources/System2.fmu", "resources/None.fmu"))
     settings = tmp_path / "ssptool.toml"
     settings.write_text('ignore = ["URI-002"]', encoding="utf-8")
-    with pytest.raises(ssptool.InvalidSystem) as refused:
+    with pytest.raises(ssptool.exceptions.InvalidSystem) as refused:
         ssptool.plan(system, settings_file=settings)
     assert not refused.value.accept and "--accept" not in str(refused.value)
     with pytest.raises(ValueError, match="URI-002 cannot be accepted"):
         ssptool.plan(system, accept=["URI-002"])
-    with pytest.raises(ssptool.InvalidSystem):
+    with pytest.raises(ssptool.exceptions.InvalidSystem):
         ssptool.plan(system, accept=["URI"])
 
 
 def test_a_code_that_no_rule_has_is_refused():
-    with pytest.raises(ssptool.UnknownRule):
+    with pytest.raises(ssptool.exceptions.UnknownRule):
         ssptool.plan(SYSTEM, accept=["NONE-001"])
 
 

@@ -17,6 +17,7 @@ from ssptool.api.run import SHOWN
 from ssptool.arguments import parse_time, start_value_texts
 from ssptool.engine.settings import SettingsOptions
 from ssptool.engine.trace import Column
+from ssptool.public_names import PARTS
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 SHORT = {"stop_time": 0.01, "step_size": 0.005, "master": "jacobi"}
@@ -111,9 +112,11 @@ def test_signatures_show_the_keywords_that_functions_share_one_by_one():
     for function in (ssptool.validate, ssptool.fix):
         parameters = inspect.signature(function).parameters
         assert [name for name in parameters if name in DEFAULTS] == list(ValidateOptions.__annotations__)
-        with pytest.raises(ssptool.UnknownArgument, match="has no argument 'selct'; did you mean select"):
+        with pytest.raises(ssptool.exceptions.UnknownArgument, match="has no argument 'selct'; did you mean select"):
             function(SYSTEM, selct="FMU")
-    with pytest.raises(ssptool.UnknownArgument, match="explain has no argument 'varient'; did you mean variant"):
+    with pytest.raises(
+        ssptool.exceptions.UnknownArgument, match="explain has no argument 'varient'; did you mean variant"
+    ):
         ssptool.explain(SYSTEM, varient="x")
 
 
@@ -201,7 +204,7 @@ def test_a_report_with_errors_is_false(tmp_path):
 
 
 def test_the_package_shows_its_api_alone():
-    assert set(dir(ssptool)) == {*ssptool.__all__, "__version__"}
+    assert set(dir(ssptool)) == {*ssptool.__all__, *PARTS, "__version__"}
     assert {"Trace", "Result", "Plan", "Report", "Settings", "simulate", "plot"} <= set(dir(ssptool))
 
 
@@ -298,7 +301,9 @@ SIMULATE = [
 
 @pytest.mark.parametrize(("arguments", "told"), SIMULATE, ids=lambda one: repr(one) if isinstance(one, dict) else "")
 def test_a_wrong_argument_of_a_run_is_named_with_what_was_found_and_what_is_allowed(arguments, told):
-    with pytest.raises((ValueError, LookupError, OSError, TypeError, ssptool.BadInputs), match=told) as caught:
+    with pytest.raises(
+        (ValueError, LookupError, OSError, TypeError, ssptool.exceptions.BadInputs), match=told
+    ) as caught:
         ssptool.simulate(SYSTEM, **{**SHORT, **arguments})
     assert "ssptool" in type(caught.value).__module__ or not isinstance(caught.value, TypeError | AttributeError)
 
@@ -334,7 +339,9 @@ OTHERS = [
 
 @pytest.mark.parametrize(("call", "told"), OTHERS, ids=[told for _, told in OTHERS])
 def test_a_wrong_argument_of_any_function_is_named(call, told):
-    with pytest.raises((ValueError, LookupError, OSError, TypeError, ssptool.UnknownRule), match=told) as caught:
+    with pytest.raises(
+        (ValueError, LookupError, OSError, TypeError, ssptool.exceptions.UnknownRule), match=told
+    ) as caught:
         call()
     assert "ssptool" in type(caught.value).__module__ or not isinstance(caught.value, TypeError | AttributeError)
 
@@ -352,8 +359,8 @@ def test_a_wrong_argument_of_any_function_is_named(call, told):
     ids=lambda options: ", ".join(options),
 )
 def test_settings_that_exclude_each_other_are_one_kind_of_wrong_usage(options):
-    assert "ContradictingSettings" in ssptool.__all__
-    with pytest.raises(ssptool.ContradictingSettings) as found:
+    assert "ContradictingSettings" in ssptool.exceptions.__all__
+    with pytest.raises(ssptool.exceptions.ContradictingSettings) as found:
         ssptool.simulate(SYSTEM, stop_time=0.01, **options)
-    assert isinstance(found.value, ssptool.WrongUsage)
+    assert isinstance(found.value, ssptool.exceptions.WrongUsage)
     assert str(pickle.loads(pickle.dumps(found.value))) == str(found.value)

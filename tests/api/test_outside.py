@@ -64,7 +64,7 @@ def test_the_manifest_has_the_hashes_of_files_around_a_system(around, tmp_path):
 
 def test_a_package_reads_nothing_around_it_unless_allowed(around, tmp_path):
     package = packed(around)
-    with pytest.raises(ssptool.InvalidSystem, match=f"--allow-outside {tmp_path}/fmus") as refused:
+    with pytest.raises(ssptool.exceptions.InvalidSystem, match=f"--allow-outside {tmp_path}/fmus") as refused:
         ssptool.plan(package)
     assert refused.value.accept == ()
     assert severities(package, "URI-006", allow_outside=[tmp_path / "work"]) == ["error"]
@@ -86,7 +86,7 @@ def test_a_link_does_not_lead_out_of_what_is_allowed(around, tmp_path):
     shutil.move(tmp_path / "fmus", tmp_path / "elsewhere")
     (tmp_path / "fmus").mkdir()
     (tmp_path / "fmus/System1.fmu").symlink_to(tmp_path / "elsewhere/System1.fmu")
-    with pytest.raises(ssptool.InvalidSystem):
+    with pytest.raises(ssptool.exceptions.InvalidSystem):
         ssptool.plan(package, allow_outside=[tmp_path / "fmus"])
 
 

@@ -103,9 +103,9 @@ def test_comparison_report_and_legend_name_what_tells_two_runs_apart(tmp_path):
         ssptool.simulate(OSCILLATOR, start_values={"System2.k2": value}, output=path, **SHORT)
     comparison = ssptool.compare(stiff, soft)
     assert [tuple(one) for one in comparison.runs] == [("System2.k2", "80 N/m", "5 N/m")]
-    text = ssptool.TRACE_COMPARISON_RENDERERS["text"](comparison)
+    text = ssptool.renderers.TRACE_COMPARISON_RENDERERS["text"](comparison)
     assert "runs with different System2.k2: 80 N/m, reference 5 N/m" in text.splitlines()
-    assert json.loads(ssptool.TRACE_COMPARISON_RENDERERS["json"](comparison))["runs"][0]["trace"] == "80 N/m"
+    assert json.loads(ssptool.renderers.TRACE_COMPARISON_RENDERERS["json"](comparison))["runs"][0]["trace"] == "80 N/m"
     for path, value in (stiff, "80 N/m"), (soft, "5 N/m"):
         page = ssptool.report(OSCILLATOR, path).html
         assert f"<td>System2.k2</td><td>{value}</td><td>--set</td><td>10 N/m</td>" in page

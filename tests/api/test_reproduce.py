@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool import REPRODUCTION_RENDERERS, Trace
+from ssptool import Trace
 from ssptool.engine.trace import Column
+from ssptool.renderers import REPRODUCTION_RENDERERS
 from ssptool.results.reproduction import first_difference
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
@@ -163,13 +164,13 @@ def test_a_lone_ssd_an_unpacked_fmu_and_files_around_count(tmp_path, changed, mo
 
 def test_a_missing_file_is_named_where_the_run_cannot_be_made(plant, tmp_path):
     (plant / "resources" / "System2.fmu").unlink()
-    with pytest.raises(ssptool.CannotReproduce, match=r"1 input not there: resources/System2\.fmu"):
+    with pytest.raises(ssptool.exceptions.CannotReproduce, match=r"1 input not there: resources/System2\.fmu"):
         ssptool.reproduce(tmp_path / "r.csv")
 
 
 def test_a_system_that_went_elsewhere_is_found_by_its_new_place(plant, tmp_path):
     plant.rename(tmp_path / "moved")
-    with pytest.raises(ssptool.CannotReproduce, match="--system"):
+    with pytest.raises(ssptool.exceptions.CannotReproduce, match="--system"):
         ssptool.reproduce(tmp_path / "r.csv")
     assert ssptool.reproduce(tmp_path / "r.csv", system=tmp_path / "moved").verdict == "same bits"
 
@@ -177,19 +178,19 @@ def test_a_system_that_went_elsewhere_is_found_by_its_new_place(plant, tmp_path)
 def test_what_no_file_holds_is_refused_by_name(tmp_path):
     output = tmp_path / "r.csv"
     ssptool.simulate(CHAIN, inputs={"first.mass.F": lambda t: t}, output=output, **SHORT)
-    with pytest.raises(ssptool.CannotReproduce, match="inputs of the run came from a program"):
+    with pytest.raises(ssptool.exceptions.CannotReproduce, match="inputs of the run came from a program"):
         ssptool.reproduce(output)
 
 
 def test_results_without_a_manifest_are_refused(tmp_path):
     output = tmp_path / "r.csv"
     output.write_text("time,x\n0,1\n", encoding="utf-8")
-    with pytest.raises(ssptool.CannotReproduce, match="no manifest"):
+    with pytest.raises(ssptool.exceptions.CannotReproduce, match="no manifest"):
         ssptool.reproduce(output)
-    with pytest.raises(ssptool.CannotReproduce, match="no such result file"):
+    with pytest.raises(ssptool.exceptions.CannotReproduce, match="no such result file"):
         ssptool.reproduce(tmp_path / "none.csv")
     (tmp_path / "r.csv.json").write_text(json.dumps({"status": "completed", "columns": []}), encoding="utf-8")
-    with pytest.raises(ssptool.CannotReproduce, match="an earlier version wrote it"):
+    with pytest.raises(ssptool.exceptions.CannotReproduce, match="an earlier version wrote it"):
         ssptool.reproduce(output)
 
 
@@ -197,7 +198,7 @@ def test_a_run_that_its_limit_of_time_ended_is_refused(tmp_path):
     output = tmp_path / "r.csv"
     late = ssptool.simulate(OSCILLATOR, output=output, timeout=0.8, step_size=1e-6)
     assert late.status == "the time allowed was used up"
-    with pytest.raises(ssptool.CannotReproduce, match="ended early"):
+    with pytest.raises(ssptool.exceptions.CannotReproduce, match="ended early"):
         ssptool.reproduce(output)
 
 
@@ -241,7 +242,7 @@ def test_a_run_that_failed_fails_again(tmp_path):
 def test_new_results_can_be_kept_but_not_over_the_old_ones(plant, tmp_path):
     ssptool.reproduce(tmp_path / "r.csv", output=tmp_path / "new.csv")
     assert (tmp_path / "new.csv").read_bytes() == (tmp_path / "r.csv").read_bytes()
-    with pytest.raises(ssptool.WrongArgument, match="another file"):
+    with pytest.raises(ssptool.exceptions.WrongArgument, match="another file"):
         ssptool.reproduce(tmp_path / "r.csv", output=tmp_path / "r.csv")
 
 
@@ -272,7 +273,7 @@ def test_a_run_of_a_study_is_made_again(study, plant, isolated):
         again = ssptool.reproduce(f"{study}#{number}", isolated=isolated)
         assert again.verdict == "same bits", REPRODUCTION_RENDERERS["text"](again)
         assert (again.results, again.rows, again.signals) == (1, 11, 2)
-    with pytest.raises(ssptool.CannotReproduce, match="no run 4"):
+    with pytest.raises(ssptool.exceptions.CannotReproduce, match="no run 4"):
         ssptool.reproduce(f"{study}#4")
 
 
@@ -287,7 +288,7 @@ def test_the_trace_of_a_run_of_a_study_names_the_values_of_its_factors(study, tm
     assert one["place"].startswith("resources/dual_mass_oscillator.ssv:")
     results.write_trace(0, tmp_path / "run.csv")
     assert ssptool.read_manifest(tmp_path / "run.csv") == results.manifest(runs[0])
-    with pytest.raises(ssptool.CannotReproduce, match=r"FOLDER\.study#NUMBER"):
+    with pytest.raises(ssptool.exceptions.CannotReproduce, match=r"FOLDER\.study#NUMBER"):
         ssptool.reproduce(tmp_path / "run.csv")
 
 

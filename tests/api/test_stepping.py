@@ -29,5 +29,5 @@ def test_a_system_is_stepped_read_set_saved_and_resumed(tmp_path):
 def test_a_system_with_errors_is_refused_before_anything_is_loaded(tmp_path):
     copy = shutil.copytree(SYSTEM, tmp_path / "broken")
     (copy / "resources" / "System1.fmu").unlink()
-    with pytest.raises(ssptool.InvalidSystem, match=r"System1\.fmu"):
+    with pytest.raises(ssptool.exceptions.InvalidSystem, match=r"System1\.fmu"):
         ssptool.Simulation(copy)

@@ -39,6 +39,7 @@ def test_the_list_of_commands_loads_none():
     assert set(done.stderr.split()) == {
         *own,
         *("ssptool.version", "ssptool.working_directory", "ssptool.errors", "ssptool.foreign_text"),
+        "ssptool.public_names",
         "ssptool.work_in_progress",
     }
 

@@ -38,9 +38,9 @@ FUNCTIONS = {
     ("unpack",): (ssptool.unpack, set()),
     ("convert",): (ssptool.convert, set()),
     ("diff",): (ssptool.diff, set()),
-    ("variant", "list"): (ssptool.list_variants, set()),
-    ("variant", "add"): (ssptool.add_variant, set()),
-    ("variant", "remove"): (ssptool.remove_variant, set()),
+    ("variant", "list"): (ssptool.variants.list_variants, set()),
+    ("variant", "add"): (ssptool.variants.add_variant, set()),
+    ("variant", "remove"): (ssptool.variants.remove_variant, set()),
 }
 OF_THE_SHELL = {
     "help": "printed",

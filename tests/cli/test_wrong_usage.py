@@ -5,9 +5,10 @@ from shutil import copytree
 
 import pytest
 
-from ssptool import WrongUsage, __version__
+from ssptool import __version__
 from ssptool.cli.app import PACKAGE
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
+from ssptool.exceptions import WrongUsage
 from tests.cli.test_commands import SYSTEM
 
 

@@ -403,7 +403,7 @@ def test_it_has_no_version_of_ssp_to_change(written, tmp_path, change, output):
     before = path.read_bytes()
     target = None if output is None else tmp_path / output
     with pytest.raises(
-        api.WrongUsage, match="is not an SSP file and cannot be changed; make one with `ssptool convert "
+        api.exceptions.WrongUsage, match="is not an SSP file and cannot be changed; make one with `ssptool convert "
     ):
         change(path.parent, output=target)
     assert path.read_bytes() == before

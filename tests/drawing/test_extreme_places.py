@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import ssptool as api
-from ssptool import WrongUsage
 from ssptool.drawing.diagram.drawing import png
 from ssptool.errors import is_own
+from ssptool.exceptions import WrongUsage
 
 SSD = """<?xml version="1.0" encoding="UTF-8"?>
 <ssd:SystemStructureDescription xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription"

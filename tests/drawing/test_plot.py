@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from ssptool import check_plot_name
 from ssptool.drawing.plot import plot_figure, plot_signals, plot_style
 from ssptool.drawing.plot_model import Curve, Size, panels
+from ssptool.renderers import check_plot_name
 
 T = np.linspace(0.0, 1.0, 11)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool import Editor
 from ssptool.editing.changes import EditError
+from ssptool.types import Editor
 from tests.network.packages import component, content, package, system
 from tests.network.packages import model as model
 from tests.network.packages import ssd as any_ssd

@@ -24,7 +24,7 @@ def test_an_exception_in_the_block_writes_nothing(dual_mass):
 
 
 def test_errors_that_the_edit_brings_in_keep_it_from_being_saved(dual_mass):
-    with refused(dual_mass, "a new error and was not saved", ssptool.BrokenEdit) as made:
+    with refused(dual_mass, "a new error and was not saved", ssptool.exceptions.BrokenEdit) as made:
         made.system.connections[0].start_connector = "nothing"
 
 

@@ -312,7 +312,7 @@ def test_parameters_of_other_variants_follow_too_if_all_are_meant(tmp_path, mapp
     (path / "resources/v.ssv").write_text(ssv("stiffness Real value='3' unit='m'"))
     for name in {"resources/m.ssm", mapping}:
         (path / name).write_text(ssm("source='stiffness' target='P.A.k'"))
-    ssptool.add_variant(path, "other")
+    ssptool.variants.add_variant(path, "other")
     other = path / "other.ssd"
     other.write_text(other.read_text().replace("resources/m.ssm", mapping))
     before = snapshot(path)
@@ -339,7 +339,7 @@ def test_unset_of_a_shared_value_is_refused_because_it_would_be_one_of_all(twice
 
 def test_another_variant_that_uses_the_document_counts_as_well(tmp_path):
     path = make(tmp_path / "s", "ssp")
-    ssptool.add_variant(path, "other")
+    ssptool.variants.add_variant(path, "other")
     with refused(path, "P of other.ssd", SharedStructure) as made:
         made.rename("P.A", "B")
 
@@ -415,7 +415,7 @@ def test_an_edit_that_breaks_the_inside_is_not_saved(tmp_path):
     path = make(tmp_path / "s", "ssp")
     before = snapshot(path)
     text = fmu(tmp_path, "Text", model('input u Real start="0" unit="m"; output y String start="a"'))
-    with pytest.raises(ssptool.BrokenEdit, match=r"p\.ssp!SystemStructure\.ssd"), ssptool.edit(path) as made:
+    with pytest.raises(ssptool.exceptions.BrokenEdit, match=r"p\.ssp!SystemStructure\.ssd"), ssptool.edit(path) as made:
         made.replace("P.A", text, force=True)
     assert snapshot(path) == before
 

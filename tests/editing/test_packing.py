@@ -89,7 +89,7 @@ def test_what_commands_write_beside_a_system_is_no_part_of_a_package_unless_it_r
 def test_a_hidden_file_that_is_needed_stops_packing(tmp_path, folder):
     (folder / "resources" / ".k.ssv").write_text(ssv("A.k Real value='2'"))
     (folder / "SystemStructure.ssd").write_text(named("Default", bindings('source="resources/.k.ssv"') + ONE))
-    with pytest.raises(ssptool.BrokenEdit, match=r"URI-002.*\.k\.ssv"):
+    with pytest.raises(ssptool.exceptions.BrokenEdit, match=r"URI-002.*\.k\.ssv"):
         ssptool.pack(folder)
     assert not (tmp_path / "p.ssp").exists()
     assert ssptool.pack(folder, force=True).path.exists()
@@ -195,7 +195,7 @@ def test_nothing_is_written_through_a_link_out_of_the_folder(tmp_path, folder):
     (tmp_path / "outside").mkdir()
     (tmp_path / "target").mkdir()
     (tmp_path / "target" / "resources").symlink_to(tmp_path / "outside")
-    with pytest.raises(ssptool.LinkLeadsOut, match="link"):
+    with pytest.raises(ssptool.exceptions.LinkLeadsOut, match="link"):
         ssptool.unpack(packed, tmp_path / "target", force=True)
     assert contents(tmp_path / "outside") == {}
     assert not (tmp_path / "target" / "SystemStructure.ssd").exists()
@@ -235,7 +235,7 @@ def system(request, folder) -> Path:
 
 
 def names(path: Path) -> dict[str, str]:
-    return {variant.file: variant.name for variant in ssptool.list_variants(path)}
+    return {variant.file: variant.name for variant in ssptool.variants.list_variants(path)}
 
 
 def test_variants_are_listed_with_the_default_first(system):
@@ -243,7 +243,7 @@ def test_variants_are_listed_with_the_default_first(system):
 
 
 def test_a_new_variant_is_a_copy_under_its_own_name(system):
-    edit = ssptool.add_variant(system, "Dark / blue", like="Blue")
+    edit = ssptool.variants.add_variant(system, "Dark / blue", like="Blue")
     assert names(system)["Dark_blue.ssd"] == "Dark / blue"
     assert [(each.name, each.before) for each in edit.files] == [("Dark_blue.ssd", None)]
     comparison = ssptool.diff(system, system, variant="Blue", variant_b="Dark / blue")
@@ -251,7 +251,7 @@ def test_a_new_variant_is_a_copy_under_its_own_name(system):
 
 
 def test_a_copy_differs_from_its_original_in_the_name_only(folder):
-    ssptool.add_variant(folder, "New", file="N.ssd")
+    ssptool.variants.add_variant(folder, "New", file="N.ssd")
     before = (folder / "SystemStructure.ssd").read_text()
     assert (folder / "N.ssd").read_text() == before.replace('name="Default"', 'name="New"')
 
@@ -270,44 +270,44 @@ def test_a_copy_differs_from_its_original_in_the_name_only(folder):
 def test_a_variant_that_cannot_be_added_is_refused_and_nothing_changes(system, name, options, hint):
     before = names(system)
     with pytest.raises(EditError, match=hint):
-        ssptool.add_variant(system, name, **options)
+        ssptool.variants.add_variant(system, name, **options)
     assert names(system) == before
 
 
 def test_names_of_files_for_variants_are_free_ones(system):
     for name in ("B", "b", "B!"):
-        ssptool.add_variant(system, name)
+        ssptool.variants.add_variant(system, name)
     assert {"B_2.ssd", "b_3.ssd", "B_4.ssd"} <= names(system).keys()
 
 
 def test_a_variant_is_removed_with_nothing_else(folder):
     before = contents(folder)
-    ssptool.remove_variant(folder, "Blue")
+    ssptool.variants.remove_variant(folder, "Blue")
     del before["B.ssd"]
     assert contents(folder) == before
 
 
 def test_the_default_and_unknown_variants_are_not_removed(system):
     with pytest.raises(EditError, match="'Blue', 'Red'"):
-        ssptool.remove_variant(system, "Default")
+        ssptool.variants.remove_variant(system, "Default")
     with pytest.raises(UnknownVariant, match="Blue"):
-        ssptool.remove_variant(system, "Green")
+        ssptool.variants.remove_variant(system, "Green")
 
 
 def test_a_variant_that_another_one_is_made_of_is_not_removed(folder):
     (folder / "R.ssd").write_text(named("Red", NESTED.format("B.ssd")))
-    with pytest.raises(ssptool.BrokenEdit, match="URI-002"):
-        ssptool.remove_variant(folder, "Blue")
+    with pytest.raises(ssptool.exceptions.BrokenEdit, match="URI-002"):
+        ssptool.variants.remove_variant(folder, "Blue")
     assert (folder / "B.ssd").exists()
 
 
 def test_another_default_swaps_files_and_both_keep_their_bytes(system):
     with_default, blue = (_bytes(system, name) for name in ("SystemStructure.ssd", "B.ssd"))
-    ssptool.set_default_variant(system, "Blue")
+    ssptool.variants.set_default_variant(system, "Blue")
     assert names(system) == {"SystemStructure.ssd": "Blue", "Default.ssd": "Default", "R.ssd": "Red"}
     assert _bytes(system, "SystemStructure.ssd") == blue
     assert _bytes(system, "Default.ssd") == with_default
-    ssptool.set_default_variant(system, "Default")
+    ssptool.variants.set_default_variant(system, "Default")
     assert names(system)["SystemStructure.ssd"] == "Default"
 
 
@@ -321,7 +321,7 @@ def _bytes(path: Path, name: str) -> bytes:
 def test_components_made_of_a_variant_follow_it(folder):
     (folder / "R.ssd").write_text(named("Red", NESTED.format("B.ssd")))
     (folder / "resources" / "inner.ssd").write_text(named("Inner", NESTED.format("../B.ssd")))
-    edit = ssptool.set_default_variant(folder, "Blue")
+    edit = ssptool.variants.set_default_variant(folder, "Blue")
     assert 'source="SystemStructure.ssd"' in (folder / "R.ssd").read_text()
     assert 'source="../SystemStructure.ssd"' in (folder / "resources" / "inner.ssd").read_text()
     assert sum("follows" in note for note in edit.notes) == 2
@@ -329,30 +329,30 @@ def test_components_made_of_a_variant_follow_it(folder):
 
 def test_the_default_can_be_made_the_default(folder):
     before = contents(folder)
-    assert "already" in ssptool.set_default_variant(folder, "Default").notes[0]
+    assert "already" in ssptool.variants.set_default_variant(folder, "Default").notes[0]
     assert contents(folder) == before
 
 
 def test_what_was_wrong_before_does_not_keep_a_variant_from_moving(folder):
     (folder / "resources" / "M.fmu").unlink()
-    ssptool.set_default_variant(folder, "Blue")
+    ssptool.variants.set_default_variant(folder, "Blue")
     assert names(folder)["SystemStructure.ssd"] == "Blue"
 
 
 def test_looking_at_an_edit_writes_nothing(system):
     before = names(system)
     edits = [
-        ssptool.add_variant(system, "New", save=False),
-        ssptool.remove_variant(system, "Blue", save=False),
-        ssptool.set_default_variant(system, "Blue", save=False),
+        ssptool.variants.add_variant(system, "New", save=False),
+        ssptool.variants.remove_variant(system, "Blue", save=False),
+        ssptool.variants.set_default_variant(system, "Blue", save=False),
     ]
     assert names(system) == before
     assert [
-        "+++ b/New.ssd" in ssptool.unified_diff(edits[0].files),
-        "--- a/B.ssd" in ssptool.unified_diff(edits[1].files),
+        "+++ b/New.ssd" in ssptool.renderers.unified_diff(edits[0].files),
+        "--- a/B.ssd" in ssptool.renderers.unified_diff(edits[1].files),
     ]
 
 
 def test_a_lone_ssd_has_no_variants_to_change(folder):
     with pytest.raises(EditError, match="or the folder"):
-        ssptool.add_variant(folder / "SystemStructure.ssd", "New")
+        ssptool.variants.add_variant(folder / "SystemStructure.ssd", "New")

@@ -61,7 +61,7 @@ def prepared(folder: Path, version: str) -> Path:
     return folder / "made"
 
 
-def apply(made: ssptool.Editor, step: tuple[object, ...]) -> None:
+def apply(made: ssptool.types.Editor, step: tuple[object, ...]) -> None:
     verb, *arguments = step
     if verb == "add":
         made.add(arguments[0], name=arguments[1], into=arguments[2])
@@ -81,7 +81,7 @@ def test_edits_in_any_order_keep_a_system_valid(steps, version):
             try:
                 with ssptool.edit(path) as made:
                     apply(made, step)
-            except (EditError, InvalidValue, ssptool.BrokenEdit):
+            except (EditError, InvalidValue, ssptool.exceptions.BrokenEdit):
                 after = {each.name: each.read_bytes() for each in path.rglob("*") if each.is_file()}
                 assert after == before
                 continue

@@ -198,7 +198,7 @@ def test_an_error_that_the_new_name_brings_is_new(tmp_path):
     root = content("", [component("Load", "Load", "input u Real"), component("Pump", "Source", "output y Real")], [])
     package(path := tmp_path / "k", ssd(root), {"Source": SOURCE})
     before = snapshot(path)
-    with pytest.raises(ssptool.BrokenEdit) as caught, ssptool.edit(path) as made:
+    with pytest.raises(ssptool.exceptions.BrokenEdit) as caught, ssptool.edit(path) as made:
         made.rename("Load", "Fan")
         made.system.elements[1].set("source", "resources/Pump.fmu")
     assert [one.code for one in caught.value.diagnostics] == ["URI-002"]

@@ -81,7 +81,7 @@ def test_a_type_that_differs_becomes_that_of_the_new_fmu(tmp_path, chain):
 
 def test_a_type_that_no_longer_fits_its_connection_is_not_saved(tmp_path, chain):
     new = fmu(tmp_path, "New", model(OLD.replace('y Real unit="m"', "y Boolean")))
-    with refused(chain, "SSD-CONN-008", ssptool.BrokenEdit) as made:
+    with refused(chain, "SSD-CONN-008", ssptool.exceptions.BrokenEdit) as made:
         made.replace("A", new)
 
 

@@ -54,7 +54,7 @@ def add_system(path: Path, name: str, wait: bool, start: Barrier, refusals: Simp
         with ssptool.edit(path, wait=wait) as system:
             system.add_system(name)
             time.sleep(0.1)
-    except ssptool.ChangedMeanwhile as refusal:
+    except ssptool.exceptions.ChangedMeanwhile as refusal:
         refusals.put(f"{name}: {refusal}")
 
 
@@ -81,7 +81,7 @@ def test_editors_in_python_wait_or_are_refused_and_nothing_is_lost(dual_mass, fo
 @pytest.mark.parametrize("form", FORMS)
 def test_the_second_to_save_is_refused(dual_mass, form):
     path = in_form(dual_mass, form)
-    with pytest.raises(ssptool.ChangedMeanwhile) as caught, ssptool.edit(path) as slow:
+    with pytest.raises(ssptool.exceptions.ChangedMeanwhile) as caught, ssptool.edit(path) as slow:
         slow.add_system("Slow")
         with ssptool.edit(path) as fast:
             fast.add_system("Fast")
@@ -93,7 +93,7 @@ def test_the_second_to_save_is_refused(dual_mass, form):
 def test_a_file_that_was_read_and_not_edited_counts(dual_mass):
     """A parameter set is edited by what the structure says, which is another one by then."""
     structure = dual_mass / "SystemStructure.ssd"
-    with pytest.raises(ssptool.ChangedMeanwhile), ssptool.edit(dual_mass) as made:
+    with pytest.raises(ssptool.exceptions.ChangedMeanwhile), ssptool.edit(dual_mass) as made:
         made.set("System1.m1", 3)
         structure.write_bytes(structure.read_bytes() + b"\n")
         before = snapshot(dual_mass)
@@ -102,7 +102,10 @@ def test_a_file_that_was_read_and_not_edited_counts(dual_mass):
 
 def test_a_file_that_another_program_adds_is_not_overwritten(dual_mass, tmp_path):
     (other := tmp_path / "other.ssv").write_bytes(next(dual_mass.glob("resources/*.ssv")).read_bytes())
-    with pytest.raises(ssptool.ChangedMeanwhile, match=r"resources/other\.ssv"), ssptool.edit(dual_mass) as made:
+    with (
+        pytest.raises(ssptool.exceptions.ChangedMeanwhile, match=r"resources/other\.ssv"),
+        ssptool.edit(dual_mass) as made,
+    ):
         made.bind(other)
         (dual_mass / "resources" / "other.ssv").write_text("not ours")
     assert (dual_mass / "resources" / "other.ssv").read_text() == "not ours"
@@ -131,7 +134,7 @@ def test_an_editor_that_keeps_others_waiting_for_too_long_is_named(dual_mass, mo
     monkeypatch.setattr("ssptool.tempfiles.PATIENCE_SECONDS", 0.1)
     with (
         ssptool.edit(dual_mass, wait=True),
-        pytest.raises(ssptool.Locked, match=r"SystemStructure\.ssd for 0\.1 s"),
+        pytest.raises(ssptool.exceptions.Locked, match=r"SystemStructure\.ssd for 0\.1 s"),
         ssptool.edit(dual_mass, wait=True),
     ):
         raise AssertionError("both edit it")
@@ -166,7 +169,7 @@ def test_nothing_is_written_through_a_link_that_leads_out_of_the_folder(dual_mas
     source.symlink_to(outside)
     before = outside.read_bytes()
     with (
-        pytest.raises(ssptool.LinkLeadsOut, match=r"outside\.ssv, and is not written"),
+        pytest.raises(ssptool.exceptions.LinkLeadsOut, match=r"outside\.ssv, and is not written"),
         ssptool.edit(dual_mass) as made,
     ):
         made.set("System1.m1", 3)

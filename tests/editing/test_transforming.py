@@ -113,7 +113,7 @@ def test_units_that_do_not_convert_are_connected_as_bare_numbers_if_asked_for(pa
     with ssptool.edit(pair) as made:
         made.connect("Source.y", "Sink.force", suppress_unit_conversion=True)
     assert errors(pair) == []
-    with refused(pair, "UNIT-006", ssptool.BrokenEdit) as made:
+    with refused(pair, "UNIT-006", ssptool.exceptions.BrokenEdit) as made:
         made.connect("Source.y", "Sink.force", suppress_unit_conversion=False)
 
 

@@ -79,7 +79,7 @@ def squeezed(text: str) -> str:
 
 def test_another_default_variant_changes_the_sources_of_components_only(tmp_path):
     folder = made(tmp_path / "annotated", VENDOR)
-    ssptool.set_default_variant(folder, "Other")
+    ssptool.variants.set_default_variant(folder, "Other")
     texts = [path.read_text(encoding="utf-8") for path in folder.glob("*.ssd")]
     assert sorted(text.count(VENDOR) for text in texts) == [1, 3]
 

@@ -7,7 +7,6 @@ import pytest
 from scipy.linalg import block_diag, expm
 
 import ssptool
-from ssptool import call_sequence
 from ssptool.drawing.diagram.drawing import graph_svg
 from ssptool.drawing.graph import graph_dot, graph_text
 from ssptool.engine.assembly.assembly import assemble
@@ -16,6 +15,7 @@ from ssptool.engine.kernel.interface import Call
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import SteppedRun
 from ssptool.engine.stepping.values import NotSettable
+from ssptool.renderers import call_sequence
 from tests.fmu.array_fmus import (
     TYPES,
     build,

@@ -9,7 +9,7 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool import Settings, call_sequence
+from ssptool import Settings
 from ssptool.engine.failure import Ending, Unsupported, UnsupportedByFmu
 from ssptool.engine.run.execution import Job, execute
 from ssptool.engine.run.make_plan import make_plan
@@ -17,6 +17,7 @@ from ssptool.engine.run.recorder import Recorder
 from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE, Watch
 from ssptool.fmu.binary import UnloadableBinary
+from ssptool.renderers import call_sequence
 from tests.engine.dual_mass import FMI1, RESOURCES, WIRES, Folder, network, oscillator, simulate
 from tests.engine.masters.test_orders import STEPS, errors, orders
 from tests.systems.exact_dual_mass import DualMass

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool import WrongUsage, read_manifest
+from ssptool import read_manifest
 from ssptool.documents.archive import Archive
 from ssptool.engine.simulate import run
+from ssptool.exceptions import WrongUsage
 from ssptool.fmu.binary import FmuBinary
 from ssptool.fmu.instance import FmiError
 from tests.engine.systems import write_system

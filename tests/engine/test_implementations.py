@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from ssptool import ContradictingSettings, Settings, call_sequence
+from ssptool import Settings
 from ssptool.documents.diagnostics import Position
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.run.make_plan import make_plan
+from ssptool.exceptions import ContradictingSettings
 from ssptool.fmu.description import InterfaceType
 from ssptool.network.network import Annotated, Stated
+from ssptool.renderers import call_sequence
 from tests.engine.dual_mass import RESOURCES, network, oscillator
 
 EXCHANGE, SIMULATION = InterfaceType.MODEL_EXCHANGE, InterfaceType.CO_SIMULATION

@@ -72,7 +72,7 @@ def test_a_number_that_does_not_fit_ends_the_run_by_name(passed, source, destina
 
 def test_without_acceptance_the_run_is_refused_and_int32_to_float64_is_legal(passed):
     folder = passed("Int64", "Float64", 3)
-    with pytest.raises(ssptool.InvalidSystem, match="SSD-CONN-008"):
+    with pytest.raises(ssptool.exceptions.InvalidSystem, match="SSD-CONN-008"):
         ssptool.plan(folder, step_size=0.5)
     assert all("Int32" not in str(one) for one in ssptool.validate(folder).errors)
 

@@ -99,7 +99,7 @@ def test_what_is_calculated_is_not_told_of_as_a_signal(system):
 
 
 def test_a_parameter_is_no_source_for_a_connection(system):
-    with pytest.raises((Unsupported, ssptool.InvalidSystem)):
+    with pytest.raises((Unsupported, ssptool.exceptions.InvalidSystem)):
         simulate(system(PAIR, [("A.a", "B.a")]), 1.0, 0.5)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from pytest import approx
 
-from ssptool import ContradictingSettings, Settings, call_sequence
+from ssptool import Settings
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.masters.convergence import Relative
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
@@ -14,9 +14,11 @@ from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.errors import WrongValue
+from ssptool.exceptions import ContradictingSettings
 from ssptool.fmu.description import FmuExperiment
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Experiment, Signal, UnsupportedFeature, Wire
+from ssptool.renderers import call_sequence
 from tests.engine.dual_mass import FMI2, FMI3, NO_FLANGE, NOWHERE, WIRES, network, oscillator
 
 

@@ -42,7 +42,7 @@ def test_it_holds_what_a_package_holds(tmp_path):
     (folder / "resources/Mass.fmu").rename(folder / "resources/.Mass.fmu")
     for file in folder.glob("*.ssd"):
         file.write_text(file.read_text().replace("resources/Mass.fmu", "resources/.Mass.fmu"))
-    with pytest.raises(ssptool.BrokenEdit):
+    with pytest.raises(ssptool.exceptions.BrokenEdit):
         ssptool.pack(folder)
     fmu = exported(folder, tmp_path, master="jacobi")
     assert "resources/.Mass.fmu" in ssptool.unpack(fmu, tmp_path / "used").names

@@ -71,7 +71,7 @@ def test_without_zig_it_is_for_this_platform_and_says_so(for_all, tmp_path, monk
         f"the FMU runs on linux64 only; its components also run on {', '.join(OTHERS)}: "
         "pip install 'ssptool[export]', and export again",
     )
-    with pytest.raises(ssptool.RuntimeNotBuilt, match="for win64 is built with zig"):
+    with pytest.raises(ssptool.exceptions.RuntimeNotBuilt, match="for win64 is built with zig"):
         ssptool.export(for_all, tmp_path / "y.fmu", platforms=["win64"])
     assert not (tmp_path / "y.fmu").exists()
 
@@ -79,7 +79,7 @@ def test_without_zig_it_is_for_this_platform_and_says_so(for_all, tmp_path, monk
 def test_a_part_without_a_library_for_a_platform_that_was_asked_for_is_named(tmp_path):
     with pytest.raises(Unsupported, match=r"component Mass: its FMU has no library for win64 \(binaries/win64\)"):
         ssptool.export(SYSTEM, tmp_path / "x.fmu", platforms=["linux64", "win64"])
-    with pytest.raises(ssptool.UnknownPlatform, match="'win32' is no platform"):
+    with pytest.raises(ssptool.exceptions.UnknownPlatform, match="'win32' is no platform"):
         ssptool.export(SYSTEM, tmp_path / "x.fmu", platforms="win32")
     assert list(tmp_path.iterdir()) == []
 
@@ -175,7 +175,9 @@ def test_a_full_disk_is_named_with_the_folder(without_zig, tmp_path, monkeypatch
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target))
 
     monkeypatch.setattr(runtimes, "save_file", full)
-    with pytest.raises(ssptool.RuntimeNotBuilt, match=r"cannot be kept: No space left.*cache/runtimes.*SSPTOOL_CACHE"):
+    with pytest.raises(
+        ssptool.exceptions.RuntimeNotBuilt, match=r"cannot be kept: No space left.*cache/runtimes.*SSPTOOL_CACHE"
+    ):
         runtimes.runtime_library(without_zig)
     assert list((tmp_path / "cache" / "runtimes").iterdir()) == []
 
@@ -187,7 +189,7 @@ def test_what_zig_says_is_told(tmp_path, monkeypatch):
     failed = subprocess.CompletedProcess([], 1, "", "error: OutOfMemory\n")
     monkeypatch.setattr(subprocess, "run", lambda command, **_: failed)
     with pytest.raises(
-        ssptool.RuntimeNotBuilt, match=r"zig could not build the runtime for win64:\nerror: OutOfMemory"
+        ssptool.exceptions.RuntimeNotBuilt, match=r"zig could not build the runtime for win64:\nerror: OutOfMemory"
     ):
         runtimes.runtime_library(runtimes.PLATFORMS["win64"])
 

@@ -41,7 +41,7 @@ def test_a_version_that_is_a_number_with_a_point_is_that_version(tmp_path):
 
 @pytest.mark.parametrize("wrong", [1, 4, "3.0", None])
 def test_another_version_is_refused_before_anything_is_written(wrong, tmp_path):
-    with pytest.raises(ssptool.WrongArgument, match="fmi must be 2 or 3"):
+    with pytest.raises(ssptool.exceptions.WrongArgument, match="fmi must be 2 or 3"):
         ssptool.export(SYSTEM, tmp_path / "made.fmu", fmi=wrong)
     assert not list(tmp_path.iterdir())
 

@@ -287,7 +287,7 @@ def test_a_missing_binary_is_reported_before_anything_is_unpacked(tmp_path, libr
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
-    with pytest.raises(ssptool.MissingBinary) as caught:
+    with pytest.raises(ssptool.exceptions.MissingBinary) as caught:
         load(fmu, read_description(fmu))
     assert caught.value.present == ("other-platform",)
     assert caught.value.wanted == f"binaries/{PLATFORM[version]}/typed{fmpy.sharedLibraryExtension}"
@@ -297,7 +297,7 @@ def test_a_missing_binary_is_reported_before_anything_is_unpacked(tmp_path, libr
 
 def test_an_fmu_without_binaries_says_so(tmp_path, version):
     fmu = write_fmu(tmp_path / "none.fmu", version, None)
-    with pytest.raises(ssptool.MissingBinary, match="no binaries at all"):
+    with pytest.raises(ssptool.exceptions.MissingBinary, match="no binaries at all"):
         load(fmu, read_description(fmu))
 
 
@@ -387,7 +387,7 @@ def test_the_only_library_is_used_whatever_its_name_is(tmp_path, fmu, version):
             assert binary.instantiate("A").component
     with zipfile.ZipFile(renamed, "a") as archive:
         archive.writestr(old_name.replace("typed.", "second."), b"")
-    with pytest.raises(ssptool.MissingBinary, match="typed"):
+    with pytest.raises(ssptool.exceptions.MissingBinary, match="typed"):
         load(renamed, read_description(renamed))
 
 

@@ -36,7 +36,9 @@ def test_a_compiled_fmu_gives_the_results_of_the_built_one(tmp_path, cache, vers
 
 def test_without_consent_nothing_is_compiled_and_the_message_says_how(tmp_path, cache):
     path = system1(tmp_path / "System1.fmu", 2)
-    with pytest.raises(api.MissingBinary, match=r"contains its sources: compile them with --compile .*compile=True"):
+    with pytest.raises(
+        api.exceptions.MissingBinary, match=r"contains its sources: compile them with --compile .*compile=True"
+    ):
         api.simulate(path, settings=SETTINGS)
     assert not cache.exists()
 

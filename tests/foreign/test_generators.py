@@ -187,7 +187,7 @@ def test_the_sources_that_fmpy_writes_are_compiled(tmp_path, monkeypatch):
 def test_sources_that_nothing_lists_are_not_offered_for_compilation(tmp_path):
     """pythonfmu3 puts its C++ sources into an FMU, with a CMakeLists.txt in place of a build description."""
     bare = without_binaries(python_fmu("Wave", 3, tmp_path))
-    with pytest.raises(ssptool.MissingBinary) as refused:
+    with pytest.raises(ssptool.exceptions.MissingBinary) as refused:
         ssptool.simulate(bare, stop_time=1.0, step_size=0.1)
     assert "--compile" not in str(refused.value)
     with pytest.raises(NotCompiled, match=r"has no sources/buildDescription\.xml"):

@@ -44,7 +44,7 @@ async def test_the_end_of_a_connection_is_explained_as_the_command_does(author: 
     author.open(structure)
     told = await hovered(author, structure, 'endElement="System2" endConnector="x1"', 36)
     (explained,) = ssptool.explain(oscillator, "System2.x1")
-    assert ssptool.EXPLANATION_RENDERERS["text"]((explained,)) in told
+    assert ssptool.renderers.EXPLANATION_RENDERERS["text"]((explained,)) in told
 
 
 async def test_a_parameter_is_explained_with_the_value_that_was_just_typed(author: Author, oscillator: Path):

@@ -38,7 +38,7 @@ def test_the_inventory_lists_them(system):
     entry = next(one for one in ssptool.info(system).components if one.name == "B")
     assert (entry.source, entry.missing) == ("resources/Gone.fmu", "FMU missing: there is no file 'resources/Gone.fmu'")
     assert (entry.inputs, entry.outputs) == (1, 2)
-    text = ssptool.INVENTORY_RENDERERS["text"](ssptool.info(system))
+    text = ssptool.renderers.INVENTORY_RENDERERS["text"](ssptool.info(system))
     assert "FMU missing: there is no file 'resources/Gone.fmu'" in text
     assert "2 connections lead to missing components" in text
     assert [one.name for one in ssptool.info(system, component="B").components] == ["B"]
@@ -56,35 +56,35 @@ def test_their_connectors_are_explained_from_the_ssd(system):
     assert (u.kind, u.type, u.unit, u.origin, u.missing) == ("input", "Float64", "m", "missing", MISSING)
     assert [str(one.signal) for one in u.unresolved] == ["A.y"]
     (w,) = ssptool.explain(system, "B.w")
-    text = ssptool.EXPLANATION_RENDERERS["text"]([w])
+    text = ssptool.renderers.EXPLANATION_RENDERERS["text"]([w])
     assert "output of B, of unstated type, SystemStructure.ssd:" in text
     assert f"only the SSD is known, because {MISSING}" in text
 
 
 def test_the_other_ends_of_their_connections_say_what_is_missing(system):
-    text = ssptool.EXPLANATION_RENDERERS["text"](ssptool.explain(system, "A.y", "C.u"))
+    text = ssptool.renderers.EXPLANATION_RENDERERS["text"](ssptool.explain(system, "A.y", "C.u"))
     assert f", but {MISSING}" in text
     assert "because what it is connected to is missing" in text
     assert "because the input is not connected" not in text
 
 
 def test_the_table_has_their_connectors_and_parameters(system):
-    table = ssptool.EXPLANATION_RENDERERS["table"](ssptool.explain(system))
+    table = ssptool.renderers.EXPLANATION_RENDERERS["table"](ssptool.explain(system))
     lines = {line.split()[0]: line for line in table.splitlines()}
     assert MISSING in lines["B.u"]
     assert f"not used, because {MISSING}" in lines["B.k"]
     (given,) = ssptool.explain(system, "B.k")
-    paragraph = ssptool.EXPLANATION_RENDERERS["text"]([given])
+    paragraph = ssptool.renderers.EXPLANATION_RENDERERS["text"]([given])
     assert paragraph.startswith(f"the value of B.k is not used, because {MISSING}\n  set at SystemStructure.ssd:")
     assert "no such variable" in lines["A.kk"], "a wrong name in an FMU that is there stays one"
-    content = json.loads(ssptool.EXPLANATION_RENDERERS["json"](ssptool.explain(system)))
+    content = json.loads(ssptool.renderers.EXPLANATION_RENDERERS["json"](ssptool.explain(system)))
     assert MISSING in json.dumps(content)
 
 
 def test_unknown_names_in_them_name_the_missing_file(system):
-    with pytest.raises(ssptool.UnexplainedName, match=r"'B\.b' is unknown, because the FMU of B is missing"):
+    with pytest.raises(ssptool.exceptions.UnexplainedName, match=r"'B\.b' is unknown, because the FMU of B is missing"):
         ssptool.explain(system, "B.b")
-    with pytest.raises(ssptool.UnexplainedName, match=r"the system has no variable 'A\.b'"):
+    with pytest.raises(ssptool.exceptions.UnexplainedName, match=r"the system has no variable 'A\.b'"):
         ssptool.explain(system, "A.b")
     for verb in ("set", "unset"):
         with refused(system, MISSING) as made:
@@ -97,14 +97,14 @@ def test_unknown_names_in_them_name_the_missing_file(system):
 
 def test_no_order_is_promised_through_remote_components(system):
     graph = ssptool.graph(remote(system))
-    text = ssptool.GRAPH_RENDERERS["text"](graph)
+    text = ssptool.renderers.GRAPH_RENDERERS["text"](graph)
     assert "can be run one after the other" not in text
     assert "not known of those through missing components: B" in text
     assert "A.y – B.u   not followed" in text
     assert f"B  (FMU not read: '{REMOTE}' is no file of the package)" in text
-    content = json.loads(ssptool.GRAPH_RENDERERS["json"](graph))
+    content = json.loads(ssptool.renderers.GRAPH_RENDERERS["json"](graph))
     assert [one["name"] for one in content["missing"]] == ["B"]
-    assert "style=dotted" in ssptool.GRAPH_RENDERERS["dot"](graph)
+    assert "style=dotted" in ssptool.renderers.GRAPH_RENDERERS["dot"](graph)
 
 
 def test_nothing_is_said_where_nothing_is_missing(system):
@@ -112,8 +112,8 @@ def test_nothing_is_said_where_nothing_is_missing(system):
     fmu(system / "resources", "Gone", model_of_b)
     network = ssptool.flatten(system)
     assert (network.missing, network.unresolved, len(network.wires)) == ({}, (), 2)
-    assert "missing" not in ssptool.INVENTORY_RENDERERS["text"](ssptool.info(system))
-    assert "can be run one after the other" in ssptool.GRAPH_RENDERERS["text"](ssptool.graph(system))
+    assert "missing" not in ssptool.renderers.INVENTORY_RENDERERS["text"](ssptool.info(system))
+    assert "can be run one after the other" in ssptool.renderers.GRAPH_RENDERERS["text"](ssptool.graph(system))
 
 
 def test_the_advice_for_an_fmu_outside_the_package_is_to_copy_it_there_which_helps(system, tmp_path):

@@ -43,7 +43,7 @@ def test_runs_of_two_steps_differ_by_no_more_than_their_errors(coarse, fine):
     for one in comparison.signals:
         errors = [run.accuracy.errors[one.signal] * np.ptp(run[one.signal]) for run in (coarse, fine)]
         assert one.stated == pytest.approx(sum(errors))
-    content = json.loads(ssptool.TRACE_COMPARISON_RENDERERS["json"](comparison))
+    content = json.loads(ssptool.renderers.TRACE_COMPARISON_RENDERERS["json"](comparison))
     assert content["errors"]["trace"] == pytest.approx(coarse.accuracy.error)
 
 
@@ -58,7 +58,7 @@ def test_another_parameter_is_more_than_an_error(coarse):
     other = simulated(0.02, **{"System1.c1": 2.0})
     comparison = ssptool.compare(other, coarse)
     assert "System1.x1" in {one.signal for one in comparison.beyond}
-    text = ssptool.TRACE_COMPARISON_RENDERERS["text"](comparison)
+    text = ssptool.renderers.TRACE_COMPARISON_RENDERERS["text"](comparison)
     within = f"{len(comparison.signals) - len(comparison.beyond)} of {len(comparison.signals)} signals"
     assert any("stated errors" in line and within in line for line in text.splitlines())
 
@@ -66,7 +66,7 @@ def test_another_parameter_is_more_than_an_error(coarse):
 def test_without_stated_errors_nothing_is_said(coarse):
     comparison = ssptool.compare(exact(coarse.t), exact(coarse.t))
     assert all(np.isnan(one.stated) for one in comparison.signals)
-    assert "stated" not in ssptool.TRACE_COMPARISON_RENDERERS["text"](comparison)
+    assert "stated" not in ssptool.renderers.TRACE_COMPARISON_RENDERERS["text"](comparison)
 
 
 def test_a_plot_has_a_band_as_wide_as_the_error(coarse, tmp_path):

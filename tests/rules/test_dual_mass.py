@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ssptool import REPORT_RENDERERS
+from ssptool.renderers import REPORT_RENDERERS
 from ssptool.rules.runner import check_path
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
-from ssptool import REPORT_RENDERERS
+from ssptool.renderers import REPORT_RENDERERS
 from ssptool.rules.runner import check_path
 
 HERE = Path(__file__).parent

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from ssptool import InvalidSystem, Report
+from ssptool import Report
 from ssptool.api.check import valid
 from ssptool.documents.diagnostics import Diagnostic, Severity
+from ssptool.exceptions import InvalidSystem
 from ssptool.rules.runner import check_path
 from tests.rules.wrapping import wrapped
 

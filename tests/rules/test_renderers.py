@@ -14,8 +14,9 @@ from jsonschema import Draft4Validator
 from junitparser import Failure, JUnitXml
 from lxml import etree
 
-from ssptool import PLAIN_REPORT_RENDERERS, REPORT_RENDERERS, Report
+from ssptool import Report
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
+from ssptool.renderers import PLAIN_REPORT_RENDERERS, REPORT_RENDERERS
 from ssptool.rules.catalogue import RULES
 from ssptool.rules.report import Skipped, excerpt
 from ssptool.rules.runner import check_path

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ssptool import REPORT_RENDERERS, Report
+from ssptool import Report
 from ssptool.documents import ssd
 from ssptool.documents.archive import UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.schema import violated_places
 from ssptool.documents.vocabulary import NSMAP
+from ssptool.renderers import REPORT_RENDERERS
 from ssptool.rules import report as report_module
 from ssptool.rules import xml
 from ssptool.rules.catalogue import ERROR, INFO, MUST, RULES, WARNING, Chapter, Finding, near, rules_over

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool import InvalidSettings, UnknownRule
 from ssptool.documents.diagnostics import Severity
+from ssptool.exceptions import InvalidSettings, UnknownRule
 from ssptool.rules.catalogue import RULES
 from ssptool.rules.selection import UNUSED_SETTINGS, RuleChoice, Shown, Switches, caller_switches
 
@@ -74,7 +74,7 @@ def test_what_the_standard_demands_is_withheld_and_said_in_every_format(package:
     report = ssptool.validate(package(TWO_OUTPUTS), ignore=["SSD-CONN-004"])
     assert report.ok
     assert {one.code for one in report.withheld} == {"SSD-CONN-004"}
-    for name, render in ssptool.PLAIN_REPORT_RENDERERS.items():
+    for name, render in ssptool.renderers.PLAIN_REPORT_RENDERERS.items():
         assert "ignored" in render(report) or name == "json"
         assert "SSD-CONN-004" in render(report) or name == "github"
 
@@ -93,8 +93,9 @@ def test_an_unselected_error_that_the_standard_demands_keeps_the_report_from_bei
     report = ssptool.validate(folder, select=["UNIT"])
     assert not report.errors and not report.ok
     assert [one.code for one in report.unaccepted] == ["SSD-CONN-004"]
-    assert "not selected although required by the standard: SSD-CONN-004 (1)" in ssptool.PLAIN_REPORT_RENDERERS["text"](
-        report
+    assert (
+        "not selected although required by the standard: SSD-CONN-004 (1)"
+        in ssptool.renderers.PLAIN_REPORT_RENDERERS["text"](report)
     )
     assert ssptool.validate(folder, select=["UNIT"], ignore=["SSD-CONN-004"]).ok
 
@@ -128,7 +129,7 @@ def test_settings_that_come_with_the_subject_decide_nothing_and_are_named(
         assert "hide 1 finding (SSD-CONN-004)" in message and "check limits of fmpy" in message and "fmus" in message
     trusted = ssptool.validate(folder, settings_file=file)
     assert "SSD-CONN-004" not in codes(trusted) and not settings_found(trusted)
-    with pytest.raises(ssptool.InvalidSystem, match=r"ssptool\.toml would accept SSD-CONN-004"):
+    with pytest.raises(ssptool.exceptions.InvalidSystem, match=r"ssptool\.toml would accept SSD-CONN-004"):
         ssptool.plan(folder)
 
 

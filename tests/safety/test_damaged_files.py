@@ -170,7 +170,7 @@ def test_a_saved_state_with_a_damaged_description_is_refused(tmp_path, facts):
 )
 def test_a_study_file_beyond_what_toml_allows_is_refused(tmp_path, text, reason):
     (tmp_path / "s.toml").write_text(text)
-    with pytest.raises(ssptool.BadStudy, match=reason) as refused:
+    with pytest.raises(ssptool.exceptions.BadStudy, match=reason) as refused:
         ssptool.study(tmp_path / "s.toml")
     assert "s.toml:1" in str(refused.value)
 

@@ -60,7 +60,7 @@ def test_a_file_outside_is_read_only_if_the_caller_works_there(plant, tmp_path, 
     assert severity == "error"
     assert str(folder / "System1.fmu") in message
     assert f"--allow-outside {folder}" in advice
-    with pytest.raises(ssptool.InvalidSystem):
+    with pytest.raises(ssptool.exceptions.InvalidSystem):
         ssptool.plan(plant)
     for allowed in ({"allow_outside": [folder]}, {"allow_outside": str(tmp_path / "world")}):
         assert [one for one, *_ in found(plant, "URI-006", **allowed)] == ["warning"]
@@ -165,10 +165,10 @@ def test_a_link_inside_leads_nowhere_without_permission(plant, tmp_path, monkeyp
     (plant / "resources" / "System1.fmu").symlink_to(folder / "System1.fmu")
     refer(plant, "resources/System1.fmu", "../../fmus/System1.fmu")
     refer(plant, "../../home/plant/resources/System1.fmu", "resources/System1.fmu")
-    with pytest.raises((ssptool.InvalidSystem, InvalidDocument)):
+    with pytest.raises((ssptool.exceptions.InvalidSystem, InvalidDocument)):
         ssptool.plan(plant)
     monkeypatch.chdir(tmp_path / "world")
-    with pytest.raises((ssptool.InvalidSystem, InvalidDocument)):
+    with pytest.raises((ssptool.exceptions.InvalidSystem, InvalidDocument)):
         ssptool.plan(plant)
     assert ssptool.plan(plant, allow_outside=[folder])
 
@@ -184,7 +184,7 @@ def test_links_in_an_unpacked_fmu_outside_are_judged(plant, tmp_path, monkeypatc
     (tmp_path / "secret").write_text(SECRET, encoding="utf-8")
     (folder / "System1" / "resources").mkdir(exist_ok=True)
     (folder / "System1" / "resources" / "data").symlink_to(tmp_path / "secret")
-    with pytest.raises((ssptool.InvalidSystem, InvalidDocument), match="link leads out"):
+    with pytest.raises((ssptool.exceptions.InvalidSystem, InvalidDocument), match="link leads out"):
         ssptool.plan(plant)
 
 

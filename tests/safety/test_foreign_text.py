@@ -289,20 +289,20 @@ def report_of(name: str) -> ssptool.Report:
 def test_reports_of_hostile_names(name):
     report = report_of(name)
     for form in ("text", "full text"):
-        check_terminal(without_commands(ssptool.PLAIN_REPORT_RENDERERS[form](report)))
+        check_terminal(without_commands(ssptool.renderers.PLAIN_REPORT_RENDERERS[form](report)))
     for form in ("json", "sarif"):
-        text = ssptool.PLAIN_REPORT_RENDERERS[form](report)
+        text = ssptool.renderers.PLAIN_REPORT_RENDERERS[form](report)
         check_terminal(text)
         content = json.loads(text)
     for result in content["runs"][0]["results"]:
         assert "](" not in result["message"]["text"]
         Terminal().show(result["message"]["text"])
-    junit = ssptool.PLAIN_REPORT_RENDERERS["junit"](report)
+    junit = ssptool.renderers.PLAIN_REPORT_RENDERERS["junit"](report)
     Terminal().show(junit)
     assert {node.tag for node in etree.fromstring(junit.encode()).iter()} <= {
         *("testsuites", "testsuite", "testcase", "failure", "system-out", "skipped")
     }
-    lines = ssptool.PLAIN_REPORT_RENDERERS["github"](report)
+    lines = ssptool.renderers.PLAIN_REPORT_RENDERERS["github"](report)
     Terminal().show(lines)
     assert len(commands_in(lines)) == len(report.diagnostics)
     assert all(re.match(r"::(error|warning|notice) file=[^:,]*,title=[A-Z0-9-]+::", one) for one in commands_in(lines))

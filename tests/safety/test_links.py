@@ -101,9 +101,9 @@ def test_documents_and_fmus_behind_links_that_lead_out_stop_every_command(folder
     (folder / name).symlink_to(tmp_path / "outside")
     before = (tmp_path / "outside").read_bytes()
     for use in (ssptool.plan, ssptool.graph):
-        with pytest.raises((ssptool.InvalidSystem, InvalidDocument), match="link leads out"):
+        with pytest.raises((ssptool.exceptions.InvalidSystem, InvalidDocument), match="link leads out"):
             use(folder)
-    with pytest.raises((InvalidDocument, ssptool.LinkLeadsOut)), ssptool.edit(folder) as made:
+    with pytest.raises((InvalidDocument, ssptool.exceptions.LinkLeadsOut)), ssptool.edit(folder) as made:
         made.set("System1.m1", 3)
     for words in (["plan", folder], ["run", folder, "-o", tmp_path / "r.csv"], ["set", folder, "System1.m1=3"]):
         done = typed(*words)
@@ -144,7 +144,7 @@ def test_an_unpacked_fmu_with_a_link_that_leads_out_is_refused(folder, tmp_path)
     assert ssptool.plan(folder)
     (unpacked / "resources").mkdir(exist_ok=True)
     (unpacked / "resources" / "data").symlink_to(tmp_path / "key.svg")
-    with pytest.raises((ssptool.InvalidSystem, InvalidDocument), match="link leads out"):
+    with pytest.raises((ssptool.exceptions.InvalidSystem, InvalidDocument), match="link leads out"):
         ssptool.plan(folder)
     with pytest.raises(InvalidDocument, match="link leads out"):
         ssptool.info(unpacked)
@@ -170,7 +170,7 @@ def test_nothing_outside_is_written_by_an_edit(folder: Path, tmp_path: Path, par
     shutil.move(folder / part, outside)
     (folder / part).symlink_to(outside)
     before = {path: path.read_bytes() for path in (outside, *outside.rglob("*")) if path.is_file()}
-    with pytest.raises((InvalidDocument, ssptool.LinkLeadsOut)):
+    with pytest.raises((InvalidDocument, ssptool.exceptions.LinkLeadsOut)):
         edit(folder)
     assert {path: path.read_bytes() for path in (outside, *outside.rglob("*")) if path.is_file()} == before
     assert (folder / part).is_symlink()

@@ -82,14 +82,14 @@ def test_a_manifest_allows_no_folder_and_no_compiler(received, monkeypatch):
 
     def simulate(system, **given):
         seen.update(given)
-        raise ssptool.WrongArgument("stopped", 1, "looked at")
+        raise ssptool.exceptions.WrongArgument("stopped", 1, "looked at")
 
     monkeypatch.setattr("ssptool.api.reproduce.simulate", simulate)
     result = change(received, arguments={"allow_outside": ["/"], "compile": True, "settings_file": "/evil.toml"})
-    with pytest.raises(ssptool.CannotReproduce):
+    with pytest.raises(ssptool.exceptions.CannotReproduce):
         ssptool.reproduce(result)
     assert (seen["allow_outside"], seen["compile"], seen["settings_file"]) == ((), False, False)
-    with pytest.raises(ssptool.CannotReproduce):
+    with pytest.raises(ssptool.exceptions.CannotReproduce):
         ssptool.reproduce(result, compile=True, allow_outside=[received])
     assert (seen["allow_outside"], seen["compile"]) == ((received,), True)
 
@@ -187,7 +187,7 @@ def test_a_file_that_is_as_in_the_run_is_read_anywhere(received, tmp_path):
     ssptool.simulate("chain", output="r.csv", inputs=str(table), stop_time=0.05).unwrap()
     assert ssptool.reproduce("r.csv").verdict == "same bits"
     table.write_text(table.read_text(encoding="utf-8").replace("0.002", "0.003"), encoding="utf-8")
-    with pytest.raises(ssptool.CannotReproduce, match=f"--allow-outside {table.parent}"):
+    with pytest.raises(ssptool.exceptions.CannotReproduce, match=f"--allow-outside {table.parent}"):
         ssptool.reproduce("r.csv")
     again = ssptool.reproduce("r.csv", allow_outside=table.parent)
     assert again.verdict == "differs"
@@ -211,7 +211,7 @@ def test_whoever_repeats_a_run_says_how_its_fmus_run(received, option):
 
 
 def test_a_sandbox_needs_a_process(received):
-    with pytest.raises(ssptool.ContradictingSettings):
+    with pytest.raises(ssptool.exceptions.ContradictingSettings):
         ssptool.reproduce(received / "r.csv", sandbox=True, isolated=False)
 
 

@@ -139,7 +139,7 @@ def test_where_the_network_stays_open_a_run_is_refused(monkeypatch):
 
 
 def test_a_sandbox_needs_a_process_of_its_own():
-    with pytest.raises(ssptool.ContradictingSettings, match="sandbox"):
+    with pytest.raises(ssptool.exceptions.ContradictingSettings, match="sandbox"):
         ssptool.simulate(SYSTEM, sandbox=True, isolated=False)
 
 

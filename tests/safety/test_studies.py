@@ -89,7 +89,7 @@ def test_a_link_in_a_study_folder_is_not_written_through(tmp_path, name):
     precious.write_text("{}", encoding="utf-8")
     folder.mkdir()
     (folder / name).symlink_to(precious)
-    with pytest.raises(ssptool.LinkLeadsOut, match=name):
+    with pytest.raises(ssptool.exceptions.LinkLeadsOut, match=name):
         if name == "calibration.json":
             study = table() | {"factors": {"System2.k2": {"low": 5.0, "high": 15.0, "nominal": 10.0}}}
             ssptool.calibrate(study, folder, targets={"peak": 1.0})
@@ -105,7 +105,7 @@ def test_a_folder_of_results_elsewhere_is_refused(tmp_path, name):
     folder.mkdir()
     (elsewhere / "mine.writing").write_text("", encoding="utf-8")
     (folder / name).symlink_to(elsewhere)
-    with pytest.raises(ssptool.LinkLeadsOut, match=name):
+    with pytest.raises(ssptool.exceptions.LinkLeadsOut, match=name):
         ssptool.study(table(2), folder)
     assert [path.name for path in elsewhere.iterdir()] == ["mine.writing"]
 

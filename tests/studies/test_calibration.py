@@ -129,7 +129,7 @@ def test_a_run_that_crashes_costs_its_point_and_not_the_calibration(misbehaving)
 def test_a_calibration_whose_first_run_crashes_says_so(misbehaving):
     factors = {"u": {"free": True, "low": 0.0, "high": 1.0}, "Bad.what": f"u * 0 + {float(fmus.WRITE_TO_NULL)}"}
     study = misbehaving([], factors=factors, results={"cube": "u ** 3"}, effort={"retries": 0})
-    with pytest.raises(ssptool.CalibrationFailed, match=r"the first run failed: .*SIGSEGV"):
+    with pytest.raises(ssptool.exceptions.CalibrationFailed, match=r"the first run failed: .*SIGSEGV"):
         ssptool.calibrate(study, targets={"cube": 0.5})
 
 
@@ -146,7 +146,7 @@ def test_a_study_file_says_what_is_fitted_to_what(exact, tmp_path):
     )
     assert ssptool.calibrate(path)["System2.k2"].value == approx(12.0, rel=1e-5)
     path.write_text(path.read_text().replace("data.csv", "no.csv"), encoding="utf-8")
-    with pytest.raises(ssptool.BadStudy, match=r"fit\.toml:10: calibration\.data: .*does not exist"):
+    with pytest.raises(ssptool.exceptions.BadStudy, match=r"fit\.toml:10: calibration\.data: .*does not exist"):
         ssptool.calibrate(path)
 
 
@@ -159,15 +159,15 @@ def test_a_study_file_says_what_is_fitted_to_what(exact, tmp_path):
     ],
 )
 def test_what_cannot_be_calibrated_is_refused(exact, change, words):
-    with pytest.raises((ssptool.BadStudy, ssptool.CalibrationFailed), match=words):
+    with pytest.raises((ssptool.exceptions.BadStudy, ssptool.exceptions.CalibrationFailed), match=words):
         ssptool.calibrate({**STUDY, **change}, data=exact)
 
 
 def test_signals_that_the_system_does_not_have_come_with_near_ones(exact):
     columns = (dataclasses.replace(exact.columns[0], signal="System1.x11"), exact.columns[1])
-    with pytest.raises(ssptool.BadStudy, match=r"did you mean System1\.x1"):
+    with pytest.raises(ssptool.exceptions.BadStudy, match=r"did you mean System1\.x1"):
         ssptool.calibrate(STUDY, data=dataclasses.replace(exact, columns=columns))
-    with pytest.raises(ssptool.BadStudy, match="no result is called"):
+    with pytest.raises(ssptool.exceptions.BadStudy, match="no result is called"):
         ssptool.calibrate(STUDY, targets={"peek": 1.0})
 
 

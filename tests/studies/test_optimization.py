@@ -106,7 +106,7 @@ def test_a_search_that_was_stopped_does_what_it_would_have_done(tmp_path):
         if fraction > 0.4:
             raise KeyboardInterrupt
 
-    with pytest.raises(ssptool.Interrupted) as stopped:
+    with pytest.raises(ssptool.exceptions.Interrupted) as stopped:
         ssptool.study(study, tmp_path / "parts", workers=2, progress=stop)
     assert 20 <= stopped.value.status.completed < 40 and stopped.value.status.left
     assert ssptool.study_results(tmp_path / "parts").optimum().message == ""
@@ -197,7 +197,7 @@ def test_the_command_prints_the_best_run(tmp_path):
 )
 def test_wishes_that_mean_nothing_are_found_before_the_first_run(design, key, reason):
     content = {**STUDY, "design": {"kind": "optimize", "runs": 10, "seed": 1, **design}}
-    with pytest.raises(ssptool.BadStudy) as found:
+    with pytest.raises(ssptool.exceptions.BadStudy) as found:
         ssptool.study(content, "nowhere")
     assert any(one.column == key and reason in one.message for one in found.value.findings), str(found.value)
     assert not Path("nowhere").exists()
@@ -206,7 +206,7 @@ def test_wishes_that_mean_nothing_are_found_before_the_first_run(design, key, re
 def test_a_distribution_cannot_be_searched():
     factors = {DAMPING: {"distribution": "normal", "mean": 1, "std": 0.1}}
     design = {"kind": "optimize", "minimize": "square", "runs": 10, "seed": 1}
-    with pytest.raises(ssptool.BadStudy, match="an optimize design cannot use a normal distribution"):
+    with pytest.raises(ssptool.exceptions.BadStudy, match="an optimize design cannot use a normal distribution"):
         ssptool.study({**STUDY, "factors": factors, "design": design}, "nowhere")
 
 

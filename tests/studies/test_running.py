@@ -96,7 +96,7 @@ def test_processes_here_give_the_results_that_dask_gives(oscillating, client, lo
 
 def test_a_study_in_processes_here_is_interrupted_and_resumed(oscillating, local, tmp_path):
     study, done = oscillating(factors={"System2.k2": {"low": 5.0, "high": 15.0, "count": 40}}), []
-    with pytest.raises(ssptool.Interrupted) as stopped:
+    with pytest.raises(ssptool.exceptions.Interrupted) as stopped:
         ssptool.study(study, tmp_path / "out", workers=2, progress=lambda f: done.append(f) or _stop(done))
     before = Dataset(tmp_path / "out").finished()
     assert 3 <= len(before) < 40 and stopped.value.status.left == 40 - len(before)
@@ -255,7 +255,7 @@ def test_a_study_that_is_killed_keeps_what_has_finished_and_goes_on(tmp_path, cl
         }
     )
     done = []
-    with pytest.raises(ssptool.Interrupted) as stopped:
+    with pytest.raises(ssptool.exceptions.Interrupted) as stopped:
         ssptool.study(study, tmp_path / "out", scheduler=client, progress=lambda f: done.append(f) or _stop(done))
     assert before < Dataset(tmp_path / "out").finished()
     assert stopped.value.status.left > 0
@@ -334,7 +334,7 @@ def test_a_study_that_was_made_in_python_is_resumed(oscillating, client, tmp_pat
     """From what its folder says, in any working directory."""
     study = oscillating(factors={"System2.k2": [5.0, 6.0, 7.0]})
     stopped = []
-    with pytest.raises(ssptool.Interrupted):
+    with pytest.raises(ssptool.exceptions.Interrupted):
         ssptool.study(study, tmp_path / "out", scheduler=client, announce=lambda _: _stop([0, 0, stopped.append(1)]))
     before = Dataset(tmp_path / "out").finished()
     assert 0 < len(before) < 3

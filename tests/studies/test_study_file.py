@@ -6,8 +6,9 @@ from dataclasses import fields
 import pytest
 
 import ssptool
-from ssptool import BadStudy, read_study
+from ssptool import read_study
 from ssptool.engine.settings import Kind
+from ssptool.exceptions import BadStudy
 from ssptool.studies import prepared
 from ssptool.studies.definition import make_points
 from ssptool.studies.designs import Levels, Range

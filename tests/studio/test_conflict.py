@@ -171,7 +171,7 @@ def test_a_lone_document_is_saved_under_another_name_in_its_folder(opened, folde
         editor.disconnect("System1.a1", "System2.a1").disconnect("System1.v1", "System2.v1")
     calls.look_at_disk()
     assert calls.call("model", {})["conflict"]
-    with pytest.raises(ssptool.WrongUsage, match="refers to files next to it"):
+    with pytest.raises(ssptool.exceptions.WrongUsage, match="refers to files next to it"):
         calls.call("save_as", {"name": "../mine.ssd"})
     calls.call("save_as", {"name": "mine"})
     assert (b'"a1"' in (folder / "mine.ssd").read_bytes(), b'"v1"' in (folder / "mine.ssd").read_bytes()) == (
@@ -187,7 +187,9 @@ def test_a_lone_document_with_edits_in_other_files_becomes_a_package(opened, fol
     calls = opened(lone)
     conflicted(calls, lone)
     theirs = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
-    with pytest.raises(ssptool.WrongUsage, match=r"you have changed resources/dual_mass_oscillator\.ssv, too"):
+    with pytest.raises(
+        ssptool.exceptions.WrongUsage, match=r"you have changed resources/dual_mass_oscillator\.ssv, too"
+    ):
         calls.call("save_as", {"name": "mine.ssd"})
     calls.call("save_as", {"name": "mine.ssp"})
     assert {file: file.read_bytes() for file in theirs} == theirs

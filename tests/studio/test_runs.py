@@ -136,7 +136,7 @@ def test_a_system_with_errors_is_not_run(tmp_path):
     text = (path / "SystemStructure.ssd").read_text().replace('startConnector="a1"', 'startConnector="a11"')
     (path / "SystemStructure.ssd").write_text(text)
     calls = opened(path)
-    with pytest.raises(ssptool.InvalidSystem, match="cannot be run"):
+    with pytest.raises(ssptool.exceptions.InvalidSystem, match="cannot be run"):
         calls.call("run", {"settings": {}})
     calls.close()
 

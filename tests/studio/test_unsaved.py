@@ -196,7 +196,7 @@ def test_several_endings_overwrite_nothing(start, folder, tmp_path):
     assert sorted(file.name for file in tmp_path.glob("*.unsaved*")) == files
     calls = start(folder)
     calls.call("open_unsaved", {"file": files[0]})
-    with pytest.raises(ssptool.WrongUsage, match="save or undo them first"):
+    with pytest.raises(ssptool.exceptions.WrongUsage, match="save or undo them first"):
         calls.call("open_unsaved", {"file": files[1]})
     rename(calls, "System2", "Right")
     ended(calls)
@@ -255,7 +255,7 @@ def test_another_file_of_that_name_is_told_of_and_can_be_discarded(start, folder
     assert kept(calls)["problem"]
     with pytest.raises(BadUnsavedFile):
         calls.call("open_unsaved", {"file": file.name})
-    with pytest.raises(ssptool.WrongUsage):
+    with pytest.raises(ssptool.exceptions.WrongUsage):
         calls.call("discard_unsaved", {"file": f"{folder.name}/{SSD}"})
     calls.call("discard_unsaved", {"file": file.name})
     assert not file.exists()

@@ -15,7 +15,9 @@ every_system = pytest.mark.parametrize("system", SYSTEMS, ids=lambda path: path.
 
 def results(path: Path):
     """Traces of all variants of a system."""
-    return [ssptool.simulate(path, variant=variant.name, settings=SHORT) for variant in ssptool.list_variants(path)]
+    return [
+        ssptool.simulate(path, variant=variant.name, settings=SHORT) for variant in ssptool.variants.list_variants(path)
+    ]
 
 
 def assert_same_results(path: Path, original: Path) -> None:

@@ -1,6 +1,6 @@
 """Tools that edit: dry runs with their diff, and where the server allows it edits that are saved.
 
-The verbs are those of `ssptool.Editor`; their names, arguments and types are read from its methods.
+The verbs are those of `ssptool.types.Editor`; their names, arguments and types are read from its methods.
 """
 
 import inspect
@@ -41,7 +41,7 @@ def verbs() -> Mapping[str, Verb]:
 
 
 def _verb(name: str) -> Verb:
-    method = getattr(ssptool.Editor, name)
+    method = getattr(ssptool.types.Editor, name)
     hints, fields, several = get_type_hints(method), {}, ""
     parameters = [one for one in inspect.signature(method).parameters.values() if one.name != "self"]
     for one in parameters:
@@ -104,7 +104,7 @@ class EditTools:
                 for verb, arguments in chosen:
                     _carry_out(editor, verb, arguments)
                 text = _shown(editor.notes, editor.diff())
-        except ssptool.BrokenEdit as problem:
+        except ssptool.exceptions.BrokenEdit as problem:
             problem.args = (f"{problem}\n{text}",)  # what is not saved is worth seeing even so
             raise
         return f"{_conclusion(apply, bool(text))}\n{text}"
@@ -122,7 +122,7 @@ class EditTools:
         path = self._folder.system(system)
         mended = ssptool.fix(path, variant=variant or None, select=list(select), unsafe=unsafe, save=apply)
         notes = [f"fixed {one.code} {one.position}: {one.message}" for one in mended.fixed]
-        left = f"left: {ssptool.report_summary(mended.report)}"
+        left = f"left: {ssptool.renderers.report_summary(mended.report)}"
         return "\n".join([_conclusion(apply, bool(mended.fixed)), _shown([*notes, left], mended.diff)])
 
     def _require_allowed(self, apply: bool) -> None:
@@ -159,6 +159,6 @@ def _edit_of(stated: Mapping[str, Any]) -> tuple[Verb, dict[str, Any]]:
     return verb, given
 
 
-def _carry_out(editor: "ssptool.Editor", verb: Verb, given: dict[str, Any]) -> None:
+def _carry_out(editor: "ssptool.types.Editor", verb: Verb, given: dict[str, Any]) -> None:
     several = given.pop(verb.several, ()) if verb.several else ()
     getattr(editor, verb.name)(*several, **given)

@@ -78,7 +78,7 @@ class ResultTools:
             signals=list(signals),
             tolerance=ssptool.Tolerance(absolute, relative),
         )
-        facts = json.loads(ssptool.TRACE_COMPARISON_RENDERERS["json"](comparison))
+        facts = json.loads(ssptool.renderers.TRACE_COMPARISON_RENDERERS["json"](comparison))
         return PagedItems(
             {name: value for name, value in facts.items() if name != "signals"}, "signals", facts["signals"]
         )

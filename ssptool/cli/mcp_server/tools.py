@@ -73,7 +73,7 @@ class Tools:
         inventory = ssptool.info(
             self._folder.system(system), component=component or None, variables=list(variables), variant=variant or None
         )
-        return ssptool.INVENTORY_RENDERERS["text"](inventory)
+        return ssptool.renderers.INVENTORY_RENDERERS["text"](inventory)
 
     def validate(
         self,
@@ -89,11 +89,11 @@ class Tools:
         report = ssptool.validate(
             self._folder.system(system), variant=variant or None, select=list(select), ignore=list(ignore)
         )
-        return ssptool.PLAIN_REPORT_RENDERERS["full text" if all else "text"](report)
+        return ssptool.renderers.PLAIN_REPORT_RENDERERS["full text" if all else "text"](report)
 
     def rule(self, code: Annotated[str, Field(description="Code of a finding, such as SSD-CONN-003.")]) -> Answer:
         """Explain a rule: its demand, its reason, and the remedy."""
-        return ssptool.rule_page(code)
+        return ssptool.renderers.rule_page(code)
 
     def explain(
         self,
@@ -115,14 +115,14 @@ class Tools:
             start_values=dict(start_values),
             parameters=[plain_path(one) for one in parameters],
         )
-        return ssptool.EXPLANATION_RENDERERS["text"](explained)
+        return ssptool.renderers.EXPLANATION_RENDERERS["text"](explained)
 
     def graph(self, system: System = "", variant: Variant = "", accept: Accept = ()) -> Answer:
         """Show components with connectors and units, connections with conversions, component cycles, algebraic loops
         with the dependencies that close them, and the evaluation order.
         """
         shown = ssptool.graph(self._folder.system(system), variant=variant or None, accept=list(accept))
-        return ssptool.GRAPH_RENDERERS["text"](shown)
+        return ssptool.renderers.GRAPH_RENDERERS["text"](shown)
 
     def plan(
         self,
@@ -233,7 +233,7 @@ class Tools:
         """Keywords of `simulate` and `plan`."""
         for name in settings:
             if name not in PLANNED:
-                raise ssptool.UnknownArgument("settings", name, PLANNED)
+                raise ssptool.exceptions.UnknownArgument("settings", name, PLANNED)
         return {
             "variant": variant or None,
             "settings": dict(settings),

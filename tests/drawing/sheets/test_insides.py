@@ -185,7 +185,7 @@ def looks(root: etree._Element) -> list[tuple[str, str | None, str | None]]:
 )
 def test_pictures_of_graphs_in_the_documents_are_those_of_the_tool(picture):
     folder = picture.parents[1] if picture.name == "graph.svg" else SYSTEMS / "dual_mass_oscillator"
-    made = ssptool.GRAPH_RENDERERS["svg"](ssptool.graph(folder))
+    made = ssptool.renderers.GRAPH_RENDERERS["svg"](ssptool.graph(folder))
     assert looks(etree.parse(picture).getroot()) == looks(etree.fromstring(made))
 
 

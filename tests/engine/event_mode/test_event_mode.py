@@ -9,13 +9,14 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool import InvalidSystem, Settings
+from ssptool import Settings
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly.assembly import Checkpoint
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.kernel import NATIVE
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
+from ssptool.exceptions import InvalidSystem
 from ssptool.network.flatten import build_network
 from tests.engine.event_mode.systems import before_and_after, column, simulate
 

@@ -10,12 +10,13 @@ from pytest import approx
 from typer.testing import CliRunner
 
 import ssptool
-from ssptool import ContradictingSettings, Settings
+from ssptool import Settings
 from ssptool.cli.app import app
 from ssptool.engine.failure import UnsupportedByFmu
 from ssptool.engine.masters.energy import _WEIGHTS, NotAPowerBond, bonds_of_terminals, declared_bonds
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
+from ssptool.exceptions import ContradictingSettings
 from ssptool.fmu.terminals import Terminal, TerminalMember, read_terminals
 from ssptool.network.network import Conversion, Signal
 from tests.engine.dual_mass import FMI2, FMI3, RESOURCES, WIRES, Folder, component, oscillator, simulate

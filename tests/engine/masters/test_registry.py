@@ -18,7 +18,7 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool import ContradictingSettings, Settings
+from ssptool import Settings
 from ssptool.engine import method_names
 from ssptool.engine.failure import Failure
 from ssptool.engine.isolation import child
@@ -31,6 +31,7 @@ from ssptool.engine.method_names import InputName, NamedMaster, help_on_masters,
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.settings import Choice
 from ssptool.engine.simulate import run
+from ssptool.exceptions import ContradictingSettings
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, oscillator
 from tests.engine.event_mode.systems import write_system as write_clocked_system
 

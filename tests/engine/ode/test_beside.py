@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool import Settings, call_sequence
+from ssptool import Settings
 from ssptool.engine.assembly import assembly
 from ssptool.engine.failure import Ending, UnsupportedByFmu
 from ssptool.engine.ode.component import OdeComponent
@@ -18,6 +18,7 @@ from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.simulate import run
 from ssptool.engine.time_grid import grid_times
 from ssptool.fmu.description import InterfaceType
+from ssptool.renderers import call_sequence
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, WIRES, Folder, network, oscillator
 from tests.engine.ode.systems import beside, both_sides, bounce_times, couple, lacking, oscillation, refuse_after
 

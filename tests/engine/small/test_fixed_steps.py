@@ -82,7 +82,7 @@ def test_the_step_is_the_fixed_one_and_the_solution_exact(lone):
 
 def test_a_stop_time_between_two_steps_is_refused_with_those_that_fit(lone):
     for settings in ({}, {"step_size": 0.1}):
-        with pytest.raises(ssptool.WrongUsage, match=r"10\.5 .*0\.1 s.*Lone") as caught:
+        with pytest.raises(ssptool.exceptions.WrongUsage, match=r"10\.5 .*0\.1 s.*Lone") as caught:
             ssptool.simulate(lone, stop_time=1.05, **settings)
         assert numbers(caught, "stop time") == [1.0, 1.1]
     for stop in (1.0, 1.1):
@@ -101,7 +101,7 @@ def test_a_stop_time_between_two_steps_is_refused_with_those_that_fit(lone):
 @pytest.mark.parametrize("varies", [False, True])
 def test_a_step_size_that_is_no_multiple_is_refused_with_those_that_are(tmp_path, varies, step, stop, sizes, stops):
     lone = fixed(tmp_path, "Lone", 0.1, 3, varies)
-    with pytest.raises(ssptool.WrongUsage, match="multiples") as caught:
+    with pytest.raises(ssptool.exceptions.WrongUsage, match="multiples") as caught:
         ssptool.plan(lone, stop_time=stop, step_size=step)
     assert numbers(caught, "step size") == sizes
     assert ("stop time" in str(caught.value)) is (stops is not None)
@@ -120,7 +120,7 @@ def test_an_fmu_that_only_wants_steps_of_one_size_gets_the_one_that_is_asked_for
     assert trace["Lone.size"][1:] == approx(0.05)
     assert trace["Lone.y"] == approx(2 + 4.5 * trace.t)
     assert ssptool.simulate(lone, stop_time=1.0, accuracy="check").accuracy.steps == approx((0.1, 0.05))
-    with pytest.raises(ssptool.WrongUsage) as caught:
+    with pytest.raises(ssptool.exceptions.WrongUsage) as caught:
         ssptool.plan(lone, stop_time=1.02, step_size=0.05)
     assert numbers(caught, "stop time") == [1.0, 1.05]
 
@@ -156,7 +156,7 @@ def test_the_choices_name_the_fixed_steps_and_their_places(both):
 
 
 def test_no_stop_time_between_common_multiples(both):
-    with pytest.raises(ssptool.WrongUsage, match=r"0\.1 s of A.*0\.25 s of B") as caught:
+    with pytest.raises(ssptool.exceptions.WrongUsage, match=r"0\.1 s of A.*0\.25 s of B") as caught:
         ssptool.plan(both, stop_time=3.25)
     assert numbers(caught, "stop time") == [3.0, 3.5]
 
@@ -185,7 +185,7 @@ def test_steps_without_a_common_multiple_are_refused_by_name(tmp_path):
     for name, size in (("A", 0.1), ("B", 0.1 * 2**0.5)):
         fixed(tmp_path, name, size, stated=size)
     system = write_system(tmp_path / "system", tmp_path, {"A": "A", "B": "B"}, [("A.y", "B.u")])
-    with pytest.raises(ssptool.WrongUsage, match=r"0\.1 s of A .*0\.141421356237 s of B"):
+    with pytest.raises(ssptool.exceptions.WrongUsage, match=r"0\.1 s of A .*0\.141421356237 s of B"):
         ssptool.plan(system, stop_time=3)
 
 
@@ -206,7 +206,7 @@ def test_step_by_step_too(lone):
         assert simulation.time == approx(0.1)
         simulation.run_until(1.1)
         assert simulation.get("Lone.y") == approx(2 + 4.5 * 1.1)
-    with pytest.raises(ssptool.WrongUsage, match=r"1 s and 1\.1 s"):
+    with pytest.raises(ssptool.exceptions.WrongUsage, match=r"1 s and 1\.1 s"):
         ssptool.Simulation(lone, stop_time=1.05)
 
 
@@ -242,7 +242,7 @@ def test_an_exported_system_takes_its_common_step_only(both, tmp_path, fmi):
     made = ssptool.export(both, tmp_path / "Both.fmu", fmi=fmi, stop_time=3).path
     plan = ssptool.plan(made, stop_time=3)
     assert (plan.interval.step, plan.interval.steps) == (0.5, 6)
-    with pytest.raises(ssptool.WrongUsage) as caught:
+    with pytest.raises(ssptool.exceptions.WrongUsage) as caught:
         ssptool.plan(made, stop_time=3.25)
     assert numbers(caught, "stop time") == [3.0, 3.5]
     own, exported = ssptool.simulate(both, stop_time=3).unwrap(), ssptool.simulate(made, stop_time=3).unwrap()

@@ -251,7 +251,7 @@ def test_a_function_with_steps_jumps_there(pushed2):
     ],
 )
 def test_inputs_that_cannot_be_are_refused_by_name(pushed2, inputs, message):
-    with pytest.raises(ssptool.BadInputs, match=message):
+    with pytest.raises(ssptool.exceptions.BadInputs, match=message):
         simulated(pushed2, inputs)
 
 
@@ -265,7 +265,7 @@ def test_an_interpolation_that_there_is_not_is_refused():
 
 def test_the_plan_says_how_many_rows_there_are_and_how_inputs_run(pushed, pushed2):
     table = ssptool.Table((0.0, 1.0, 1.0, 4.0), (0.0, 1.0, 2.0, 2.0))
-    line, _ = ssptool.input_origins(ssptool.plan(pushed2, inputs={"push": table}))
+    line, _ = ssptool.renderers.input_origins(ssptool.plan(pushed2, inputs={"push": table}))
     assert line == "push: a table, 4 rows from 0 s to 4 s, 1 jump; 0.0 at the start"
     for given, settings, words in (
         (ssptool.Table((0.0,), (1.0,), "hold"), {}, "held from the start of each step"),
@@ -273,19 +273,19 @@ def test_the_plan_says_how_many_rows_there_are_and_how_inputs_run(pushed, pushed
         (table, {"implementation": "me"}, "has its value at every instant"),
     ):
         plan = ssptool.plan(pushed, inputs={"push": given}, settings=ssptool.Settings(**settings))
-        *_, way = ssptool.input_origins(plan)
+        *_, way = ssptool.renderers.input_origins(plan)
         assert way.strip() == f"Mass.F: {words}"
 
 
 def test_the_plan_says_where_each_input_comes_from(pushed2, tmp_path):
     path = tmp_path / "push.csv"
     path.write_text("time,push [kN]\n0,0.001\n")
-    line, way = ssptool.input_origins(ssptool.plan(pushed2, inputs=path))
+    line, way = ssptool.renderers.input_origins(ssptool.plan(pushed2, inputs=path))
     assert line == f"push: {path}, column push (linear, converted from kN to N); 1.0 at the start"
     assert way.strip() == "Mass.F: follows it over each step"
-    (line,) = ssptool.input_origins(ssptool.plan(pushed2))
+    (line,) = ssptool.renderers.input_origins(ssptool.plan(pushed2))
     assert line == "push: 0.0 all the time, the value that Mass.F starts from"
-    (line,) = ssptool.input_origins(ssptool.plan(pushed2, start_values={"push": "2"}))
+    (line,) = ssptool.renderers.input_origins(ssptool.plan(pushed2, start_values={"push": "2"}))
     assert line.startswith("push: 2.0 all the time, its value in the system")
 
 

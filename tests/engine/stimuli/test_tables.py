@@ -154,7 +154,7 @@ def test_what_is_wrong_is_told_by_line_and_can_be_left_out(tabled):
     path = tabled(RAMP.replace("2,b", "2.5,b"))
     (error,) = ssptool.validate(path).errors
     assert (error.code, error.position.file, error.position.line) == ("TABLE-104", "resources/force.csv", 3)
-    with pytest.raises(ssptool.InvalidSystem):
+    with pytest.raises(ssptool.exceptions.InvalidSystem):
         ssptool.simulate(path)
     result = ssptool.simulate(path, step_size=0.1, accept="TABLE-104").unwrap()
     assert result["Mass.v"][-1] == approx(SLOPE / 2 / MASS)

@@ -1,0 +1,32 @@
+"""Names of public modules that are loaded at first use."""
+
+import re
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+PARTS = ("exceptions", "renderers", "types", "variants")
+"""Public modules beside the package itself."""
+
+
+def homes(file: str) -> Mapping[str, str]:
+    """Public name → module that defines it, of a module.
+
+    Its stub is the one table, for type checkers and for loading (as in Scientific Python's SPEC 1).
+    """
+    stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
+    return {name: home for home, name in re.findall(r"^from (ssptool\.[\w.]+) import (?!__)(\w+) as", stub, re.M)}
+
+
+def lazy_names(module: str, file: str) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """`__all__`, `__getattr__` and `__dir__` of a public module: verbs first."""
+    known = homes(file)
+    names = sorted(known, key=lambda name: (not name[0].islower(), name))
+
+    def load(name: str) -> Any:
+        if name in known:
+            return getattr(import_module(known[name]), name)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return names, load, lambda: sorted(names)

@@ -1,0 +1,5 @@
+"""Texts and pictures of what the functions of ssptool return, by format. Each is loaded at first use."""
+
+from ssptool.public_names import lazy_names
+
+__all__, __getattr__, __dir__ = lazy_names(__name__, __file__)
