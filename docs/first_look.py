@@ -58,7 +58,7 @@ def shown() -> Iterator[str]:
         yield from between(printed(folder, "graph", "plant"), "System1 ⇄ System2", "iterated on")
         yield from ("", "$ ssptool run plant --accuracy check")
         lines = printed(folder, "run", "plant", "--accuracy", "check")
-        yield from (line for line in lines if re.match("initialization|master|step size|accuracy|status", line))
+        yield from (line for line in lines if re.match("run|accuracy|warnings|results", line))
 
 
 def drawn(lines: list[str]) -> str:

@@ -196,6 +196,16 @@ class _Command(TyperCommand):
     An option that takes one value is refused if it is given twice: typer would drop all values but the last.
     """
 
+    left_out: Sequence[Any] = ()
+    """Options that `--help` does not show, but the completion of the shell does."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        for option in self.left_out:
+            option.hidden = True
+        super().format_help(ctx, formatter)
+        for option in self.left_out:
+            option.hidden = False
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         args = list(_with_values(args))
         if not ctx.resilient_parsing:  # else it is the shell that completes the line
@@ -250,8 +260,48 @@ def _command(name: str) -> Any:
     for each in (command, *getattr(command, "commands", {}).values()):
         each.help = _plain(each.help or "")
         for option in each.params:
-            option.help = _without_markup(getattr(option, "help", None) or "")
+            option.help = _without_markup(_help_of(option))
+        _shorten(each)
     return command
+
+
+def _help_of(option: Any) -> str:
+    """The help of an option or argument, with its default in the one form "(default: X)", and a word if it repeats."""
+    text: str = getattr(option, "help", None) or ""
+    default = getattr(option.default, "value", option.default)
+    if option.show_default and isinstance(default, str | int | float) and default not in ("", False):
+        text = f"{text.removesuffix('.')} (default: {default})."
+    option.show_default = False
+    return f"{text} Repeatable." if isinstance(option, TyperOption) and option.multiple else text
+
+
+MOST_OPTIONS = 16
+"""Options that one help shows; of a command with more, those without a panel, and `--help-all` all."""
+
+
+def _shorten(command: Any) -> None:
+    """Let the help of a command with many options show the usual ones."""
+    left = [one for one in command.params if getattr(one, "rich_help_panel", None) and not one.hidden]
+    if not isinstance(command, _Command) or len(command.params) <= MOST_OPTIONS or not left:
+        return
+
+    def show_all(ctx: Any, _option: Any, wanted: bool) -> None:
+        if wanted and not ctx.resilient_parsing:
+            command.left_out = ()
+            typer.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+
+    every = TyperOption(
+        param_decls=["--help-all"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=show_all,
+        help=f"Show {len(left)} more options and exit.",
+        show_default=False,
+    )
+    command.params.append(every)
+    command.left_out = tuple(left)
 
 
 def _plain(help: str) -> str:

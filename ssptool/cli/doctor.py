@@ -13,9 +13,9 @@ from ssptool.cli.options import TextOrJson
 def doctor_command(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PATH...]", help="FMUs, systems, and folders to search for these. Default: none."),
+        typer.Argument(metavar="[PATH...]", help="FMUs, systems, and folders to search for these (default: none)."),
     ] = None,
-    format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
+    format: Annotated[TextOrJson, typer.Option("--format", help="Print as text or json.")] = TextOrJson.TEXT,
 ) -> None:
     """Tell what is installed, and what is missing.
 

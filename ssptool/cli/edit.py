@@ -36,22 +36,24 @@ Diff = Annotated[
 Force = Annotated[
     bool, typer.Option("--force", help="Write even if the system gets new errors.", rich_help_panel=EVERY_EDIT)
 ]
-Into = Annotated[str, typer.Option("--into", metavar="SYSTEM", help="The system inside that gets it; else the root.")]
+Into = Annotated[str, typer.Option("--into", metavar="SYSTEM", help="Nested system to add to (default: the root).")]
 EditedVariant = Annotated[
     str | None, typer.Option("--variant", metavar="NAME", help=WHICH_VARIANT, rich_help_panel=EVERY_EDIT)
 ]
 ExperimentStart = Annotated[
-    float | None, typer.Option("--start-time", parser=time, metavar="T", help="Of the default experiment: 0, 10ms.")
+    float | None,
+    typer.Option("--start-time", parser=time, metavar="T", help="Start time of the default experiment: 0, 10ms."),
 ]
 ExperimentStop = Annotated[
-    float | None, typer.Option("--stop-time", parser=time, metavar="T", help="Of the default experiment: 10, 2min.")
+    float | None,
+    typer.Option("--stop-time", parser=time, metavar="T", help="Stop time of the default experiment: 10, 2min."),
 ]
 SharedDocument = Annotated[
     Shared,
     typer.Option(
         "--shared",
-        help="If a name leads into an .ssd or .ssp that several components use, or to a parameter set that is bound "
-        "several times: refuse the edit, edit it for all, or give the named one a copy of its own.",
+        help="If several components share the document: refuse the edit, edit it for all, or copy it "
+        "for the named component.",
         rich_help_panel=EVERY_EDIT,
     ),
 ]
@@ -125,13 +127,13 @@ def split_pairs(texts: list[str] | None, form: str, option: str | None = None) -
 
 def new_command(
     system: Annotated[
-        Path, typer.Argument(metavar="SYSTEM", help="System to make: NAME.ssp, NAME.ssd, or else a folder.")
+        Path, typer.Argument(metavar="SYSTEM", help="System to create: NAME.ssp, NAME.ssd, or a folder.")
     ],
     fmus: Annotated[
         list[str] | None, typer.Argument(metavar="FMU", help="The first components, as `add` makes them.")
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Of the system; else that of the file.")
+        str | None, typer.Option("--name", metavar="NAME", help="Name of the system (default: name of the file).")
     ] = None,
     ssp: Annotated[
         str,
@@ -160,7 +162,7 @@ def add_command(
         typer.Argument(metavar="FMU", help="FMUs, packages (.ssp) or tables (.csv): files, or entries of the archive."),
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Of the component; else that of the file.")
+        str | None, typer.Option("--name", metavar="NAME", help="Name of the component (default: name of the file).")
     ] = None,
     into: Into = "",
     parameters: Annotated[
@@ -173,14 +175,18 @@ def add_command(
         str | None, typer.Option("--connector", metavar="NAME", help="Add a connector to the system of --into.")
     ] = None,
     kind: Annotated[
-        str, typer.Option("--kind", metavar="KIND", help="Of that connector: input, output, parameter, …")
+        str, typer.Option("--kind", metavar="KIND", help="Kind of the connector: input, output, parameter, …")
     ] = "input",
     type: Annotated[
-        str | None, typer.Option("--type", metavar="TYPE", help="Of that connector: Float64, Boolean, …")
+        str | None, typer.Option("--type", metavar="TYPE", help="Type of the connector: Float64, Boolean, …")
     ] = None,
     unit: Annotated[
         str | None,
-        typer.Option("--unit", metavar="UNIT", help="Of that connector: one of the system or an FMU, or such as mm."),
+        typer.Option(
+            "--unit",
+            metavar="UNIT",
+            help="Unit of the connector: declared in the system or an FMU, or an SI expression such as mm.",
+        ),
     ] = None,
 ) -> None:
     """Add FMUs, packages or tables, or a system, or a connector.
@@ -222,7 +228,7 @@ def remove_command(
 
 
 First = Annotated[str, typer.Argument(metavar="A", help="A connector (System1.x1), a terminal or an element.")]
-Second = Annotated[str, typer.Argument(metavar="B", help="The same, on the other side.")]
+Second = Annotated[str, typer.Argument(metavar="B", help="Connector, terminal or element on the other side.")]
 
 
 @bundled(how=editing_from)
@@ -241,8 +247,8 @@ def connect_command(
         typer.Option(
             "--map",
             metavar="FROM=TO",
-            help="Turn one value into another: of Booleans, integers, or items of enumerations. May be repeated; "
-            "values without an entry pass unchanged.",
+            help="Turn one value into another: of Booleans, integers, or items of enumerations. Other "
+            "values pass unchanged.",
         ),
     ] = None,
     plain: Annotated[
@@ -310,14 +316,19 @@ def rename_command(
 def place_command(
     system: SystemPath,
     how: Editing,
-    element: Annotated[str, typer.Argument(metavar="ELEMENT", help="By its full name.")],
+    element: Annotated[str, typer.Argument(metavar="ELEMENT", help="Element, by its full name.")],
     at: Annotated[
         tuple[float, float],
         typer.Option("--at", metavar="X Y", help="Its lower left corner: to the right and upwards [mm]."),
     ],
     size: Annotated[
         tuple[float, float] | None,
-        typer.Option("--size", metavar="WIDTH HEIGHT", show_default=False, help="Else as it is, or 40 x 40 [mm]."),
+        typer.Option(
+            "--size",
+            metavar="WIDTH HEIGHT",
+            show_default=False,
+            help="Size [mm] (default: current size; 40 x 40 for an element without one).",
+        ),
     ] = None,
 ) -> None:
     """Give an element a place in the diagram of its system.
@@ -335,7 +346,9 @@ def place_command(
 def align_command(
     system: SystemPath,
     how: Editing,
-    elements: Annotated[list[str], typer.Argument(metavar="ELEMENT…", help="By their full names, in one system.")],
+    elements: Annotated[
+        list[str], typer.Argument(metavar="ELEMENT…", help="Elements of one system, by their full names.")
+    ],
     to: Annotated[
         str,
         typer.Option(
@@ -362,7 +375,7 @@ def route_command(
     b: Second,
     via: Annotated[
         list[str] | None,
-        typer.Option("--via", metavar="X,Y", help="A point on the way from A to B [mm]; again for each further one."),
+        typer.Option("--via", metavar="X,Y", help="Point on the way from A to B [mm]."),
     ] = None,
 ) -> None:
     """Lead the line of a connection over points of the diagram.
@@ -388,7 +401,7 @@ def _point(text: str) -> tuple[float, float]:
 def replace_command(
     system: SystemPath,
     how: Editing,
-    component: Annotated[str, typer.Argument(metavar="COMPONENT", help="By its full name.")],
+    component: Annotated[str, typer.Argument(metavar="COMPONENT", help="Element, by its full name.")],
     fmu: Annotated[str, typer.Argument(metavar="FMU", help="A file, or an entry of the archive.")],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List what would break and change, and write nothing.")
@@ -415,7 +428,7 @@ def replace_command(
 
 Dictionary = Annotated[str, typer.Argument(metavar="DICTIONARY", help="The name of the signal dictionary.")]
 DictionaryOf = Annotated[
-    str, typer.Option("--of", metavar="SYSTEM", help="The system inside that has the dictionary; else the root.")
+    str, typer.Option("--of", metavar="SYSTEM", help="Nested system that has the dictionary (default: the root).")
 ]
 
 dictionary_app = typer.Typer(
@@ -455,11 +468,16 @@ def dictionary_signal(
     dictionary: Dictionary,
     name: Annotated[str, typer.Argument(metavar="SIGNAL", help="The name of the new signal.")],
     type: Annotated[
-        str | None, typer.Option("--type", metavar="TYPE", help="Float64, Int32, Boolean, …; else Float64 (1.0: Real).")
+        str | None,
+        typer.Option(
+            "--type", metavar="TYPE", help="Type: Float64, Int32, Boolean, … (default: Float64; Real in SSP 1.0)."
+        ),
     ] = None,
     unit: Annotated[
         str | None,
-        typer.Option("--unit", metavar="UNIT", help="One of the system or an FMU, or a common one such as mm."),
+        typer.Option(
+            "--unit", metavar="UNIT", help="Unit declared in the system or an FMU, or an SI expression such as mm."
+        ),
     ] = None,
     of: DictionaryOf = "",
 ) -> None:
@@ -477,7 +495,7 @@ def dictionary_refer(
     system: SystemPath,
     how: Editing,
     dictionary: Dictionary,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the reference, as an element of its system.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the reference, as an element of its system.")],
     into: Into = "",
 ) -> None:
     """Add a reference to a dictionary to a system.
@@ -497,7 +515,7 @@ def dictionary_remove(
     how: Editing,
     dictionary: Dictionary,
     signal: Annotated[
-        str | None, typer.Argument(metavar="SIGNAL", help="Only this signal; else the whole dictionary.")
+        str | None, typer.Argument(metavar="SIGNAL", help="Remove only this signal (default: the whole dictionary).")
     ] = None,
     of: DictionaryOf = "",
 ) -> None:

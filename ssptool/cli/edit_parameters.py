@@ -7,7 +7,7 @@ import typer
 from ssptool.cli.edit import Editing, ExperimentStart, ExperimentStop, edited, editing_from, split_pairs
 from ssptool.cli.options import SystemPath, bundled, parse_start_values
 
-To = Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Element with the binding; else the system.")]
+To = Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Element with the binding (default: the system).")]
 
 
 @bundled(how=editing_from)
@@ -19,11 +19,13 @@ def set_command(
     ] = None,
     unit: Annotated[
         str | None,
-        typer.Option("--unit", metavar="UNIT", help="Of the values, e.g. mm; else those of the variables."),
+        typer.Option(
+            "--unit", metavar="UNIT", help="Read the values in this unit: mm (default: unit of each variable)."
+        ),
     ] = None,
     into: Annotated[
         str | None,
-        typer.Option("--into", metavar="FILE.ssv", help="The parameter set to edit; made if it is not there."),
+        typer.Option("--into", metavar="FILE.ssv", help="Write to this parameter set; create it if it does not exist."),
     ] = None,
     start_time: ExperimentStart = None,
     stop_time: ExperimentStop = None,
@@ -56,7 +58,9 @@ def unset_command(
     ] = None,
     into: Annotated[
         str | None,
-        typer.Option("--into", metavar="FILE.ssv", help="The parameter set; else that from which the value comes."),
+        typer.Option(
+            "--into", metavar="FILE.ssv", help="Parameter set to edit (default: the one that defines the value)."
+        ),
     ] = None,
     start_time: Annotated[
         bool, typer.Option("--start-time", help="Remove the start time of the default experiment.")
@@ -86,7 +90,7 @@ def bind_command(
     how: Editing,
     file: Annotated[str, typer.Argument(metavar="FILE.ssv", help="A parameter set: a file, or an entry.")],
     to: Annotated[
-        str, typer.Option("--to", metavar="ELEMENT", help="Element that gets the values; else the system.")
+        str, typer.Option("--to", metavar="ELEMENT", help="Element that gets the values (default: the system).")
     ] = "",
     prefix: Annotated[
         str, typer.Option("--prefix", metavar="TEXT", help="Put in front of every name of the set, e.g. System1.")

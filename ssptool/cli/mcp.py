@@ -21,7 +21,7 @@ def mcp_command(
         Path, typer.Argument(metavar="FOLDER", help="The folder to serve: nothing outside is read or written.")
     ] = Path(),
     allow_edits: Annotated[
-        bool, typer.Option("--allow-edits", help="Let edits be applied; else they are shown as diffs only.")
+        bool, typer.Option("--allow-edits", help="Apply edits (default: show them as diffs only).")
     ] = False,
     results: Annotated[
         Path | None,
@@ -32,7 +32,7 @@ def mcp_command(
         typer.Option(
             "--sandbox/--no-sandbox",
             show_default=False,
-            help="Run FMUs in a sandbox (the default, Linux), or in a process of their own with all rights of yours.",
+            help="Run FMUs in a sandbox (Linux), or in a child process with all your rights (default: --sandbox).",
         ),
     ] = True,
 ) -> None:

@@ -15,21 +15,24 @@ import typer
 import ssptool
 from ssptool.arguments import parse_time
 
+PROCESS, RULES = "Process and pace", "Rules and other files"
+"""Panels of the help."""
+
 SystemPath = Annotated[
     Path,
     typer.Argument(
         metavar="SYSTEM",
-        help="An .ssp file, an unpacked one (folder), an .ssd file, one FMU, or an OspSystemStructure.xml.",
+        help="System: .ssp, unpacked folder, .ssd, .fmu or OspSystemStructure.xml.",
     ),
 ]
-WHICH_VARIANT = "SSD of the package; else SystemStructure.ssd."
+WHICH_VARIANT = "Use this variant of the package (default: SystemStructure.ssd)."
 Variant = Annotated[str | None, typer.Option("--variant", metavar="NAME", help=WHICH_VARIANT)]
 ParameterFiles = Annotated[
     list[Path] | None,
     typer.Option(
         "--parameters",
         metavar="FILE.ssv",
-        help="Apply this parameter set on top of the system's own; repeated: the last wins.",
+        help="Apply this parameter set over those of the system; the last file wins.",
     ),
 ]
 StartValues = Annotated[
@@ -38,39 +41,40 @@ StartValues = Annotated[
         "--set",
         "--start-values",
         metavar="NAME=VALUE",
-        help="Set one parameter or start value, in the variable's unit, e.g. System1.m1=2; repeated: several.",
+        help="Set a parameter or start value for this call, in the unit of the variable: System1.m1=2.",
     ),
 ]
-PROCESS = "Process and pace"
-"""Panel of the help."""
 
-WHAT_IS_COMPILED = "Compile FMUs that bring C or C++ sources and no library for this platform, into a cache."
+WHAT_IS_COMPILED = "Compile FMUs that have C or C++ sources but no library for this platform. Libraries are cached."
 Accept = Annotated[
     list[str] | None,
     typer.Option(
         "--accept",
+        rich_help_panel=RULES,
         metavar="CODE,…",
-        help="Run in spite of the findings of these rules; `ssptool rule CODE` says what becomes of them.",
+        help="Go on despite errors of these rules. `ssptool rule CODE` shows the effect.",
     ),
 ]
 AllowOutside = Annotated[
     list[Path] | None,
     typer.Option(
         "--allow-outside",
+        rich_help_panel=RULES,
         metavar="FOLDER",
-        help="Let the system read files in this folder, which lies outside of it; repeated: several.",
+        help="Let the system read files in this folder outside of it.",
     ),
 ]
 SettingsFile = Annotated[
     Path | None,
     typer.Option(
         "--settings",
+        rich_help_panel=RULES,
         metavar="FILE",
-        help="Settings for the rules; else the nearest ssptool.toml, or pyproject.toml with [tool.ssptool], from the "
-        "working folder upwards.",
+        help="Read settings of the rules from this file (default: nearest ssptool.toml, or "
+        "pyproject.toml with [tool.ssptool], in the working folder or above).",
     ),
 ]
-NoSettings = Annotated[bool, typer.Option("--no-settings", help="Use no settings file for the rules.")]
+NoSettings = Annotated[bool, typer.Option("--no-settings", rich_help_panel=RULES, help="Ignore settings files.")]
 
 
 def judged_by(
@@ -98,8 +102,8 @@ Isolated = Annotated[
         "--isolated/--in-process",
         show_default=False,
         rich_help_panel=PROCESS,
-        help="Run the FMUs in a process of their own (the default), or in this one, except those that --processes "
-        "moves. In this one, a crash ends everything, and what FMUs print reaches the terminal unchanged.",
+        help="Run FMUs in a child process, or in the process of the command, which a crash of an FMU "
+        "then ends (default: --isolated).",
     ),
 ]
 Timeout = Annotated[
@@ -109,7 +113,7 @@ Timeout = Annotated[
         parser=time,
         metavar="T",
         rich_help_panel=PROCESS,
-        help="End the run after this wall time, such as 2min.",
+        help="Stop the run after this wall time: 2min.",
     ),
 ]
 Compile = Annotated[
@@ -127,7 +131,7 @@ StepTimeout = Annotated[
         parser=time,
         metavar="T",
         rich_help_panel=PROCESS,
-        help="End the run when one macro step takes longer than this wall time.",
+        help="Stop the run if one macro step takes longer than this wall time.",
     ),
 ]
 MemoryLimit = Annotated[
@@ -137,7 +141,7 @@ MemoryLimit = Annotated[
         metavar="MIB",
         min=1,
         rich_help_panel=PROCESS,
-        help="End the run when its FMUs need more memory than this, in MiB.",
+        help="Stop the run if its FMUs use more memory than this, in MiB.",
     ),
 ]
 Sandbox = Annotated[
@@ -145,8 +149,8 @@ Sandbox = Annotated[
     typer.Option(
         "--sandbox",
         rich_help_panel=PROCESS,
-        help="Give the FMUs no network, only their own files and the system's libraries to read, and only a temporary "
-        "folder to write (Linux).",
+        help="Deny FMUs network access, reading outside of their own files and system libraries, and "
+        "writing outside of a temporary folder (Linux).",
     ),
 ]
 Env = Annotated[
@@ -155,8 +159,7 @@ Env = Annotated[
         "--env",
         metavar="NAME",
         rich_help_panel=PROCESS,
-        help="Let FMUs see this environment variable too, beside those that FMUs need (docs/running.md); repeated: "
-        "several.",
+        help="Pass this environment variable to the FMUs.",
     ),
 ]
 
@@ -221,8 +224,8 @@ InputFiles = Annotated[
     typer.Option(
         "--inputs",
         metavar="FILE.csv",
-        help="Courses of inputs that nothing drives: column time, then full names such as speed or Vehicle.speed, or "
-        "with a unit speed [km/h]; repeated: several files.",
+        help="Drive unconnected inputs from this file: column time, then full names of inputs, with an"
+        " optional unit: Vehicle.speed [km/h].",
     ),
 ]
 Interpolations = Annotated[
@@ -231,8 +234,8 @@ Interpolations = Annotated[
         "--interpolation",
         metavar="[NAME=]HOW",
         rich_help_panel=INPUTS,
-        help="Between the rows of --inputs: linear or hold; of one column or all. Without it real numbers are linear, "
-        "and all else is held.",
+        help="Interpolate between rows of --inputs: linear or hold, for all columns or for one "
+        "(default: linear for real numbers, hold for other types).",
     ),
 ]
 ScenarioFile = Annotated[
@@ -241,7 +244,7 @@ ScenarioFile = Annotated[
         "--scenario",
         metavar="FILE",
         rich_help_panel=INPUTS,
-        help="At a time override, bias or reset a variable: YAML or JSON as libcosim reads them.",
+        help="Override, bias or reset variables at given times. YAML or JSON, as in libcosim.",
     ),
 ]
 

@@ -30,11 +30,9 @@ if TYPE_CHECKING:
 
 
 def example_command(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="The example. Without it they are listed.")
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Example to write (default: list all).")] = None,
     folder: Annotated[
-        Path | None, typer.Argument(metavar="FOLDER", help="Where to write it; without it a folder of its name.")
+        Path | None, typer.Argument(metavar="FOLDER", help="Folder to write (default: NAME in the working folder).")
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Write into a folder that is not empty; its other files stay.")
@@ -60,7 +58,7 @@ def example_command(
 def pack_command(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder with SystemStructure.ssd in it.")],
     file: Annotated[
-        Path | None, typer.Argument(metavar="FILE.ssp", help="The package; without it beside the folder, of its name.")
+        Path | None, typer.Argument(metavar="FILE.ssp", help="Package to write (default: FOLDER.ssp).")
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Write even if needed files are left out or lie outside.")
@@ -82,7 +80,8 @@ def pack_command(
 def unpack_command(
     file: Annotated[Path, typer.Argument(metavar="FILE.ssp", help="The package.")],
     folder: Annotated[
-        Path | None, typer.Argument(metavar="FOLDER", help="Where to; without it beside the package, of its name.")
+        Path | None,
+        typer.Argument(metavar="FOLDER", help="Folder to write (default: next to the package, with its name)."),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Write into a folder that is not empty; its other files stay.")
@@ -129,8 +128,8 @@ Expose = Annotated[
     typer.Option(
         "--expose",
         metavar="PATTERN",
-        help="Make parameters and signals of components variables of the FMU, e.g. 'System1.*'; repeat it for more. "
-        "Without it, a system without connectors exposes the outputs of its components.",
+        help="Make matching parameters and signals of components variables of the FMU: 'System1.*' "
+        "(default: outputs of all components, if the system has no connectors).",
     ),
 ]
 
@@ -146,7 +145,8 @@ def export_command(
         typer.Option(
             "--platforms",
             metavar="NAME,…",
-            help="Of linux64, aarch64-linux, win64, darwin64, aarch64-darwin; without it all that every component has.",
+            help="Include linux64, aarch64-linux, win64, darwin64 or aarch64-darwin (default: all "
+            "platforms that every component has).",
         ),
     ] = None,
     fmi: Annotated[int, typer.Option("--fmi", metavar="2|3", min=2, max=3, help="Version of FMI of the FMU.")] = 2,
@@ -210,12 +210,12 @@ def variant_list(system: Package) -> None:
 @variant_app.command("add")
 def variant_add(
     system: Package,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the new variant.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new variant.")],
     like: Annotated[
-        str | None, typer.Option("--from", metavar="VARIANT", help="The one to copy; without it the default.")
+        str | None, typer.Option("--from", metavar="VARIANT", help="Variant to copy (default: the default variant).")
     ] = None,
     file: Annotated[
-        str | None, typer.Option("--file", metavar="FILE.ssd", help="Of the new variant; without it called after it.")
+        str | None, typer.Option("--file", metavar="FILE.ssd", help="File of the new variant (default: NAME.ssd).")
     ] = None,
     diff: Diff = False,
 ) -> None:
@@ -254,7 +254,8 @@ DocumentPath = Annotated[
     typer.Argument(metavar="SYSTEM", help="An .ssp file, an unpacked one (folder), or one .ssd, .ssv, .ssm or .ssb."),
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="PATH", help="Write there; without it in place.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="PATH", help="Write to this file or folder (default: in place)."),
 ]
 
 
@@ -338,9 +339,13 @@ def diff_command(
     b: Annotated[Path, typer.Argument(metavar="B", help="The second system.")],
     variant: Annotated[
         list[str] | None,
-        typer.Option("--variant", metavar="NAME", help="Of both systems; given twice, of the first and of the second."),
+        typer.Option(
+            "--variant",
+            metavar="NAME",
+            help="Variant of both systems, or first that of the first, then that of the second.",
+        ),
     ] = None,
-    format: Annotated[TextOrJson, typer.Option("--format", help="How to print the differences.")] = TextOrJson.TEXT,
+    format: Annotated[TextOrJson, typer.Option("--format", help="Print as text or json.")] = TextOrJson.TEXT,
     allow_outside: AllowOutside = None,
 ) -> None:
     """Compare two systems by meaning, not by text.

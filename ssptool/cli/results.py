@@ -19,28 +19,31 @@ from ssptool.results.tolerance import Tolerance, ToleranceFor
 PlotFile = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", metavar="FILE", help="A .png, .svg or .pdf, or an .html page that zooms; else a .png."
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write a .png, .svg or .pdf, or an .html page that zooms (default: RESULTS.png).",
     ),
 ]
 PrintSize = Annotated[
     str | None,
-    typer.Option("--size", metavar="WxH", help="Of a picture for print, e.g. 160x90mm or 6.3x3.5in."),
+    typer.Option("--size", metavar="WxH", help="Size of a picture for print: 160x90mm or 6.3x3.5in."),
 ]
 Kind = Annotated[
     str | None,
     typer.Option(
         "--kind",
         metavar="KIND",
-        help="Of a study: scatter, tornado, envelope, sensitivity, parallel, surface, front, convergence or fit; "
-        "else what suits it.",
+        help="Kind of plot of a study: scatter, tornado, envelope, sensitivity, parallel, surface, "
+        "front, convergence or fit (default: depends on the study).",
     ),
 ]
 Factors = Annotated[
     list[str] | None,
-    typer.Option("--factors", metavar="PATTERN", help="Of a study: only these factors, else those that vary."),
+    typer.Option("--factors", metavar="PATTERN", help="Plot only these factors of a study (default: those that vary)."),
 ]
 Colour = Annotated[
-    str | None, typer.Option("--colour", metavar="NAME", help="Of a study: the factor that colours the runs.")
+    str | None, typer.Option("--colour", metavar="NAME", help="Colour the runs of a study by this factor.")
 ]
 Live = Annotated[
     bool,
@@ -56,7 +59,7 @@ LiveStopTime = Annotated[
         "--stop-time",
         parser=time_option,
         metavar="T",
-        help="With --live: end at this time too, for results of other tools, which do not say when they end.",
+        help="With --live, also end at this time, for results of other tools.",
     ),
 ]
 
@@ -71,18 +74,24 @@ def plot_command(
     results: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RESULTS...", help="Of one or more runs: .csv, .parquet or .mat; or the folder of a study."
+            metavar="RESULTS...", help="Results of one or more runs: .csv, .parquet or .mat; or the folder of a study."
         ),
     ],
     signals: Annotated[
         list[str] | None,
-        typer.Option("--signals", metavar="PATTERN", help="Only these, e.g. 'System1.*'; else all continuous ones."),
+        typer.Option(
+            "--signals",
+            metavar="PATTERN",
+            help="Plot only matching signals: 'System1.*' (default: all continuous ones).",
+        ),
     ] = None,
     output: PlotFile = None,
     *,
     study: dict[str, Any],
     size: PrintSize = None,
-    title: Annotated[str | None, typer.Option("--title", help="Above the plot; else the name of the results.")] = None,
+    title: Annotated[
+        str | None, typer.Option("--title", help="Title of the plot (default: name of the results).")
+    ] = None,
     live: Live = False,
     stop_time: LiveStopTime = None,
 ) -> None:
@@ -177,7 +186,7 @@ def compare_command(
     reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Results to judge them by.")],
     signals: Annotated[
         list[str] | None,
-        typer.Option("--signals", metavar="PATTERN", help="Only these signals of the reference, e.g. 'System1.*'."),
+        typer.Option("--signals", metavar="PATTERN", help="Compare only these signals of the reference: 'System1.*'."),
     ] = None,
     absolute: Annotated[
         _Widths, typer.Option(metavar="[PATTERN=]VALUE", help="Allowed deviation, in the signal's unit.")
@@ -186,7 +195,8 @@ def compare_command(
         _Widths,
         typer.Option(
             metavar="[PATTERN=]VALUE",
-            help="Allowed deviation, times the largest magnitude of the reference; 0.001 if neither is given.",
+            help="Allowed deviation, relative to the largest magnitude of the reference (default: 0.001 if"
+            " --absolute is not given).",
         ),
     ] = None,
     time: Annotated[
@@ -194,9 +204,9 @@ def compare_command(
     ] = None,
     drop_prefix: Annotated[
         str,
-        typer.Option("--drop-prefix", metavar="TEXT", help="Dropped from names of signals, e.g. model.root."),
+        typer.Option("--drop-prefix", metavar="TEXT", help="Drop this prefix from names of signals: model.root."),
     ] = "",
-    format: Annotated[TextOrJson, typer.Option("--format", help="How to print the comparison.")] = TextOrJson.TEXT,
+    format: Annotated[TextOrJson, typer.Option("--format", help="Print as text or json.")] = TextOrJson.TEXT,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the worst signals and their tubes: .png, .svg or .pdf.")
     ] = None,
@@ -261,7 +271,7 @@ def report_command(
         Path | None,
         typer.Argument(
             metavar="RESULTS",
-            help="Results of `run`: .csv, .parquet or .mat; or the folder of a study, which may stand alone.",
+            help="Results of `run`: .csv, .parquet or .mat; or the folder of a study.",
         ),
     ] = None,
     variant: Variant = None,
@@ -270,11 +280,14 @@ def report_command(
         typer.Option(
             "--signals",
             metavar="PATTERN",
-            help="Plot only these, e.g. 'System1.*'; else all continuous ones. Of a study: results.",
+            help="Plot only matching signals, or results of a study: 'System1.*' (default: all continuous ones).",
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE.html", help="The page; else RESULTS.report.html.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE.html", help="Write the page to this file (default: RESULTS.report.html)."
+        ),
     ] = None,
     allow_outside: AllowOutside = None,
 ) -> None:
@@ -306,7 +319,9 @@ def allowed(
     ] = None,
     relative: Annotated[
         float | None,
-        typer.Option(metavar="VALUE", help="The same, relative to the largest magnitude of the signal; else 1e-6."),
+        typer.Option(
+            metavar="VALUE", help="Allowed deviation, relative to the largest magnitude of the signal (default: 1e-6)."
+        ),
     ] = None,
 ) -> Tolerance | None:
     """Options for the tolerance of all signals; None where none is given."""
@@ -330,7 +345,7 @@ def reproduce_command(
     system: Annotated[
         Path | None,
         typer.Option(
-            "--system", metavar="SYSTEM", help="Present place of the system; else that at the time of the run."
+            "--system", metavar="SYSTEM", help="Present place of the system (default: as at the time of the run)."
         ),
     ] = None,
     *,
@@ -344,11 +359,11 @@ def reproduce_command(
         typer.Option(
             "--allow-outside",
             metavar="FOLDER",
-            help="Also read files in this folder: around an .ssp, or named by the manifest; repeated: several.",
+            help="Also read files in this folder: around an .ssp, or named by the manifest.",
         ),
     ] = None,
     process: dict[str, Any],
-    format: Annotated[TextOrJson, typer.Option("--format", help="How to print the verdict.")] = TextOrJson.TEXT,
+    format: Annotated[TextOrJson, typer.Option("--format", help="Print as text or json.")] = TextOrJson.TEXT,
 ) -> None:
     """Repeat the run of a result, and compare the values.
 

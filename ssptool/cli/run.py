@@ -3,13 +3,15 @@
 Options about the results, the process and the pace of a run stand here, those of its numerics in `settings_options`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -25,6 +27,7 @@ from ssptool.cli.options import (
     Sandbox,
     StepTimeout,
     SystemPath,
+    TextOrJson,
     Timeout,
     bundled,
     changes_from,
@@ -55,8 +58,7 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="Where to write the results, as CSV, Parquet or MAT by the ending .csv, .parquet or .mat; else the "
-        "system's file name with .csv, here.",
+        help="Write results to this .csv, .parquet or .mat file (default: SYSTEM.csv in the working folder).",
     ),
 ]
 Record = Annotated[
@@ -64,8 +66,8 @@ Record = Annotated[
     typer.Option(
         "--record",
         metavar="PATTERN",
-        help="Record only these, e.g. '*.x1' or 'System1.*': signals, but also any variable of an FMU (a local, a "
-        "state, a parameter) as Component.variable, and connectors of nested systems. Repeat it for more.",
+        help="Record only matching signals, variables of FMUs and connectors: '*.x1' or 'System1.*' "
+        "(default: inputs and outputs).",
     ),
 ]
 Every = Annotated[
@@ -74,7 +76,7 @@ Every = Annotated[
         "--every",
         metavar="N",
         rich_help_panel=RESULTS,
-        help="Record only each N-th row, the last, and both sides of events.",
+        help="Record every Nth row, the last one, and both sides of events.",
     ),
 ]
 OutputStep = Annotated[
@@ -84,13 +86,13 @@ OutputStep = Annotated[
         parser=time,
         metavar="T",
         rich_help_panel=RESULTS,
-        help="Record only rows at this distance in time (10ms), the last, and both sides of events; between "
-        "communication points on straight lines. Not together with --every.",
+        help="Record rows at this interval (10ms), the last one, and both sides of events; between communication points "
+        "on straight lines. Cannot be combined with --every.",
     ),
 ]
 Plot = Annotated[
     Path | None,
-    typer.Option("--plot", metavar="FILE", help="Draw the results: .png, .svg, .pdf or .html."),
+    typer.Option("--plot", metavar="FILE", help="Plot the results to a .png, .svg, .pdf or .html file."),
 ]
 Realtime = Annotated[
     float | None,
@@ -98,24 +100,7 @@ Realtime = Annotated[
         "--realtime",
         metavar="FACTOR",
         rich_help_panel=PROCESS,
-        help="Keep pace with the clock, FACTOR times as fast as it: 1 is real time.",
-    ),
-]
-
-
-class StatisticsFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-
-
-StatisticsOption = Annotated[
-    StatisticsFormat | None,
-    typer.Option(
-        "--statistics",
-        metavar="[FORMAT]",
-        rich_help_panel=INSIGHT,
-        help="Count and time all calls of FMUs: text (a table below the summary; the same without FORMAT) or json "
-        "(nothing but all statistics).",
+        help="Run at FACTOR times real time.",
     ),
 ]
 
@@ -126,10 +111,10 @@ AccuracyOption = Annotated[
         "--accuracy",
         metavar="off|auto|check|ERROR",
         rich_help_panel=RESULTS,
-        help="Estimate the error of the results by runs with half and a quarter of the step (of model exchange alone "
-        "and of adaptive steps: with a stricter tolerance): auto (if the run takes less than two seconds), check (in "
-        "any case) or off. An error such as 1e-3 (of the range of each signal): choose the step or tolerance for it. "
-        "(default: `accuracy` of ssptool.toml, else SSPTOOL_ACCURACY in the environment, else auto).",
+        help="Estimate the error of the results by finer runs: auto (if the run takes less than 2 s), "
+        "check or off; or choose the step for an error such as 1e-3 of the range of each signal "
+        "(default: `accuracy` in ssptool.toml, then SSPTOOL_ACCURACY in the environment, then "
+        "auto).",
         show_default=False,
     ),
 ]
@@ -143,11 +128,10 @@ def plan_command(
     stimuli: dict[str, Any],
     accept: Accept = None,
     sandbox: Sandbox = False,
-    export: Annotated[
-        bool, typer.Option("--export", help="Say too what one FMU made of the system could do (`ssptool export`).")
-    ] = False,
+    export: Annotated[bool, typer.Option("--export", help="Also print the capabilities of the exported FMU.")] = False,
     fmi: Annotated[
-        int, typer.Option("--fmi", metavar="2|3", min=2, max=3, help="With --export: version of FMI of that FMU.")
+        int,
+        typer.Option("--fmi", metavar="2|3", min=2, max=3, help="Version of FMI of the exported FMU, with --export."),
     ] = 2,
 ) -> None:
     """Print the choices of a run, their reasons, and the calls.
@@ -183,8 +167,73 @@ Entry = tuple[str, str]
 """Of the summary: a name, and what is said under it."""
 
 
+def summary_text(result: "Result", plot: Path | None = None) -> str:
+    """Five lines on a run: what ran, accuracy, warnings, files, and a command to look at them; and a failure, whole."""
+    failure = [] if result.failure is None else [indented(str(result.failure))]
+    below = (f"{name:<{SHORT}}{text}" for name, text in _below(result, plot))
+    return "\n".join([joined_lines([f"{'run':<{SHORT}}{_ran(result)}"]), *failure, joined_lines(below)])
+
+
+SHORT = 10
+"""Width of the names in the five lines."""
+
+NOTABLE_ERROR = 1e-3
+"""Error, relative to the range of a signal, above which a smaller step is proposed."""
+
+
+def _ran(result: "Result") -> str:
+    statistics = result.statistics
+    chosen = {choice.setting: choice.value for choice in result.choices}
+    parts = [result.name]
+    if result.rows:
+        size = f" of {chosen['step_size']}" if "step_size" in chosen and "adaptive" not in chosen else ""
+        master = f" ({chosen['master']})" if "master" in chosen else ""
+        steps = f"{counted(statistics.steps, 'step')}{size}{master}"
+        parts.append(f"{result.first_time:g} … {result.last_time:.12g} s in {steps}")
+    if count := sum(one.kind != "accepted finding" for one in result.overrides):
+        parts.append(counted(count, "override"))
+    if statistics.latest > 0:
+        parts.append(f"at most {statistics.latest:.3g} s behind the clock")
+    took = f" in {_duration(statistics.seconds)}" if statistics.seconds > 0 else ""
+    return ", ".join([*parts, f"{result.status}{took}"])
+
+
+def _below(result: "Result", plot: Path | None) -> Iterator[Entry]:
+    accuracy = result.accuracy
+    yield "accuracy", accuracy.brief() if accuracy.asked else "not checked"
+    shown = [
+        note
+        for note in result.notes
+        if not result.columns or (result.output is not None and result.output.name in note)
+    ]
+    yield "warnings", _warned(result, len(result.notes) - len(shown))
+    yield from _files(result, plot)
+    yield from (("note", note) for note in shown)
+    if result.output is not None:
+        command = "report" if plot is not None or result.failure is not None else "plot"
+        step = accuracy.finer() if (accuracy.error or 0.0) >= NOTABLE_ERROR else None
+        finer = "" if step is None else f"; --step-size {step} for a tenth of the error"
+        yield "next", f"ssptool {command} {shlex.quote(str(result.output))}{finer}"
+
+
+def _warned(result: "Result", notes: int) -> str:
+    """The first warning, and the number of everything else that only `--verbose` prints."""
+    first, count = [str(one) for one in result.warnings[:1]], len(result.warnings)
+    none = "off" if result.settings.warnings == "off" else "none"
+    parts = [none] if not first else [first[0] if count == 1 else f"{count}, the first: {first[0]}"]
+    if result.statistics.unconverged:
+        parts.append(f"{counted(result.statistics.unconverged, 'step')} not converged")
+    logged = sum(sum(problems.counts.values()) for problems in result.problems)
+    if logged:
+        parts.append(counted(logged, "FMU message"))
+    if notes:
+        parts.append(counted(notes, "note"))
+    hidden = count > 1 or logged or notes
+    return "; ".join(parts) + ("  (--verbose)" if hidden else "")
+
+
 def result_text(result: "Result", plot: Path | None = None) -> str:
-    """Summary of a run: initialization, choices, course, and files of results and plot."""
+    """The whole summary of a run: initialization, choices, course, and files of results and plot."""
     failure = [] if result.failure is None else [indented(str(result.failure))]
     went = _lines(_overrides(result), _initialization(result), _choices(result), _run(result))
     measured = chain(_lines(_costs(result.statistics)), _calls(result), _lines(_files(result, plot)))
@@ -196,7 +245,7 @@ def _lines(*parts: Iterable[Entry]) -> Iterator[str]:
 
 
 def result_json(result: "Result", plot: Path | None = None) -> str:
-    """All that is counted and measured of a run."""
+    """The whole report of a run: choices, notes, warnings, and all that is counted and measured."""
     facts = {
         "system": result.name,
         "status": result.status,
@@ -204,6 +253,9 @@ def result_json(result: "Result", plot: Path | None = None) -> str:
         "start": result.first_time,
         "end": result.last_time,
         "rows": result.rows,
+        "signals": [column.signal for column in result.columns],
+        "choices": [asdict(choice) for choice in result.choices],
+        "notes": result.notes,
         "overrides": [asdict(one) for one in result.overrides],
         "output": result.output,
         "plot": plot,
@@ -214,14 +266,6 @@ def result_json(result: "Result", plot: Path | None = None) -> str:
         "warnings": [asdict(one) for one in result.warnings],
     }
     return json_text(facts, indent=1, default=str)
-
-
-RESULT_RENDERERS: Mapping[StatisticsFormat | None, Callable[["Result", Path | None], str]] = {
-    None: result_text,
-    StatisticsFormat.TEXT: result_text,
-    StatisticsFormat.JSON: result_json,
-}
-"""By what was asked for: the text has a table of calls if these were measured."""
 
 
 def _overrides(result: "Result") -> Iterator[Entry]:
@@ -354,7 +398,77 @@ def _files(result: "Result", plot: Path | None) -> Iterator[Entry]:
         yield "plot", str(plot)
 
 
-@bundled(settings=settings_options(PLANNED), logs=settings_options(LOGS), changes=changes_from, stimuli=stimuli_from)
+class StatisticsFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+StatisticsOption = Annotated[
+    StatisticsFormat | None,
+    typer.Option(
+        "--statistics",
+        metavar="[FORMAT]",
+        rich_help_panel=INSIGHT,
+        help="Count and time all calls of FMUs: text (a table below the summary) or json (the whole "
+        "report) (default: text).",
+    ),
+]
+
+
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Print the whole summary: choices, loops, counts, notes and messages.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", rich_help_panel=RESULTS, help="Print errors only.")]
+Format = Annotated[
+    TextOrJson,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        rich_help_panel=RESULTS,
+        help="Print the summary as text, or the whole report as json.",
+    ),
+]
+
+
+class Report(NamedTuple):
+    """The report of a run that was asked for; None: errors only."""
+
+    text: Callable[["Result", Path | None], str] | None
+    measured: bool
+
+    def progress(self) -> AbstractContextManager[Callable[[float], None] | None]:
+        return nullcontext(None) if self.text is None else progress_bar("running")
+
+    def show(self, result: "Result", plot: Path | None) -> None:
+        if self.text is None:
+            _complain_of(result)
+        else:
+            say(self.text(result, plot), verbatim=self.text is result_json)
+
+
+def report_from(
+    verbose: Verbose = False,
+    quiet: Quiet = False,
+    format: Format = TextOrJson.TEXT,
+    statistics: StatisticsOption = None,
+) -> Report:
+    """Options about the report of a run."""
+    measured = statistics is not None
+    json = format is TextOrJson.JSON or statistics is StatisticsFormat.JSON
+    if quiet and (verbose or json):
+        raise typer.BadParameter("leave out --verbose, --format and --statistics json", param_hint="--quiet")
+    if quiet:
+        return Report(None, measured)
+    return Report(result_json if json else result_text if verbose or measured else summary_text, measured)
+
+
+@bundled(
+    settings=settings_options(PLANNED),
+    logs=settings_options(LOGS),
+    changes=changes_from,
+    stimuli=stimuli_from,
+    report=report_from,
+)
 def run_command(
     system: SystemPath,
     settings: dict[str, Any],
@@ -374,14 +488,14 @@ def run_command(
     memory_limit: MemoryLimit = None,
     sandbox: Sandbox = False,
     realtime: Realtime = None,
-    statistics: StatisticsOption = None,
     accuracy: AccuracyOption = None,
     logs: dict[str, Any],
     plot: Plot = None,
+    report: Report,
 ) -> None:
     """Initialize and simulate a system, and write its results.
 
-    Everything that is not asked for is chosen from what the FMUs can do; the summary names the choices, and `ssptool
+    Everything that is not asked for is chosen from what the FMUs can do; --verbose prints the choices, and `ssptool
     plan` their reasons. Exit status: 1 if the run did not complete, or is not as accurate as asked for.
 
     For example `ssptool run plant`, or `ssptool run plant --stop-time 5 --set Motor.m=2 --output light.parquet`, or
@@ -389,10 +503,10 @@ def run_command(
     """
     if plot is not None:
         ssptool.renderers.check_plot_name(plot)
-    if not isolated and (sandbox or not timeout is step_timeout is memory_limit is None):
-        raise typer.BadParameter("limits and a sandbox need a process of its own", param_hint="--in-process")
+    if not isolated:
+        _without_process(timeout=timeout, step_timeout=step_timeout, memory_limit=memory_limit, sandbox=sandbox or None)
     output = output or own_output(Path(system.resolve().stem).with_suffix(".csv"))
-    with progress_bar("running") as progress:
+    with report.progress() as progress:
         result = ssptool.simulate(
             system,
             settings={**settings, **logs},
@@ -406,7 +520,7 @@ def run_command(
             step_timeout=step_timeout,
             memory_limit=memory_limit,
             sandbox=sandbox,
-            statistics=statistics is not None,
+            statistics=report.measured,
             accuracy=accuracy,
             realtime=realtime,
             progress=progress,
@@ -417,8 +531,23 @@ def run_command(
             **stimuli,
         )
     drawn = plot if plot is not None and _draw(result, plot) else None
-    say(RESULT_RENDERERS[statistics](result, drawn), verbatim=statistics is StatisticsFormat.JSON)
+    report.show(result, drawn)
     raise typer.Exit(0 if result.ok and result.accuracy.met and drawn == plot else 1)
+
+
+def _without_process(**limits: object) -> None:
+    """Refuse options that need a child process."""
+    if given := [f"--{name.replace('_', '-')}" for name, value in limits.items() if value is not None]:
+        message = f"cannot be combined with --in-process, because {' and '.join(given)} need a child process"
+        raise typer.BadParameter(message, param_hint=given[0])
+
+
+def _complain_of(result: "Result") -> None:
+    """All that makes the exit status of a quiet run."""
+    if result.failure is not None:
+        complain(f"{result.name}: {result.status}\n{result.failure}")
+    elif not result.accuracy.met:
+        complain(f"{result.name} is not as accurate as asked for: {result.accuracy}")
 
 
 def _draw(result: "Result", path: Path) -> bool:

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -74,20 +74,14 @@ def _number(kind: type[Number], text: str, option: str) -> Number:
         raise typer.BadParameter(f"{text!r} is not a number of type {kind.__name__}", param_hint=option) from None
 
 
-class Several(NamedTuple):
-    """Texts of an option that may be repeated: what they make, and how the help says that they may be several."""
-
-    read: Callable[[list[str], str], Any]
-    said: str = "; repeated: several."
-
-
-SEVERAL: Mapping[Kind, Several] = {
-    Kind.COUNTS: Several(_counts),
-    Kind.NUMBERS: Several(_numbers),
-    Kind.PAIRS: Several(_bonds),
-    Kind.LEVELS: Several(_levels, "; repeated: all of these."),
-    Kind.CATEGORIES: Several(_categories, "; repeated: all of these."),
+SEVERAL: Mapping[Kind, Callable[[list[str], str], Any]] = {
+    Kind.COUNTS: _counts,
+    Kind.NUMBERS: _numbers,
+    Kind.PAIRS: _bonds,
+    Kind.LEVELS: _levels,
+    Kind.CATEGORIES: _categories,
 }
+"""Readers of the texts of an option that may be repeated."""
 TYPES: Mapping[Kind, type] = {
     Kind.TIME: float,
     Kind.NUMBER: float,
@@ -113,25 +107,24 @@ def settings_options(names: Collection[str], of: type[Settings] = Settings) -> C
 
 def _value(name: str, setting: Setting, typed: Any) -> Any:
     if setting.kind in SEVERAL:
-        return SEVERAL[setting.kind].read(typed or [], _option(name))
+        return SEVERAL[setting.kind](typed or [], _option(name))
     return typed
 
 
 def _parameter(name: str, setting: Setting, default: Any) -> inspect.Parameter:
     """An option as typer reads it from the signature of a command."""
-    several = SEVERAL.get(setting.kind)
     counted = setting.kind is Kind.COUNT
     option = typer.Option(
         _option(name),
         metavar=setting.metavar,
         rich_help_panel=setting.group or None,
-        help=setting.help if several is None else setting.help.removesuffix(".") + several.said,
+        help=setting.help,
         parser=_parser(setting),
         autocompletion=None if isinstance(setting.words, type) else setting.words,
         min=setting.least if counted else None,
         max=setting.most if counted else None,
     )
-    if several is not None:
+    if setting.kind in SEVERAL:
         return _keyword(name, None, list[str] | None, option)
     kind = setting.words if isinstance(setting.words, type) else TYPES.get(setting.kind, str)
     return _keyword(name, default, kind if default is not None else kind | None, option)

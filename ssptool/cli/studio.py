@@ -23,8 +23,8 @@ def studio_command(
         typer.Argument(
             metavar="[SYSTEM]",
             show_default=False,
-            help="An .ssp, an unpacked folder, an .ssd or an FMU; one that does not exist is made when it is saved. "
-            "Default: the system of the working folder, else a new system.ssp.",
+            help="System to show: .ssp, unpacked folder, .ssd or .fmu; a new one is created when it is "
+            "saved (default: the system in the working folder, or a new system.ssp).",
         ),
     ] = None,
     variant: Variant = None,

@@ -33,16 +33,20 @@ class _RunByDefault(TyperGroup):
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The results of a study.")]
 Workers = Annotated[
-    int | None, typer.Option("--workers", min=1, metavar="N", help="Processes here; else one per processor.")
+    int | None,
+    typer.Option(
+        "--workers", min=1, metavar="N", help="Run N processes on this machine (default: number of processors)."
+    ),
 ]
 Scheduler = Annotated[
     str | None,
-    typer.Option("--scheduler", metavar="ADDRESS", help="Of a Dask scheduler with TLS, e.g. tls://host:8786."),
+    typer.Option("--scheduler", metavar="ADDRESS", help="Use the workers of this Dask scheduler: tls://host:8786."),
 ]
 InsecureScheduler = Annotated[
     bool,
     typer.Option(
-        "--insecure-scheduler", help="Take an address without TLS, where whoever reaches it runs code on the workers."
+        "--insecure-scheduler",
+        help="Accept a scheduler without TLS. Anyone who can reach it can run code on its workers.",
     ),
 ]
 Compile = Annotated[bool, typer.Option("--compile", help=WHAT_IS_COMPILED)]
@@ -65,9 +69,7 @@ def study_run(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="For the results; else named after the file, with .study."
-        ),
+        typer.Option("--output", "-o", metavar="FOLDER", help="Write results to this folder (default: FILE.study)."),
     ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -144,13 +146,13 @@ def study_results(
     folder: Folder,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the table into this .csv or .parquet file."),
+        typer.Option("--output", "-o", metavar="FILE", help="Write the table to a .csv or .parquet file."),
     ] = None,
     run: Annotated[
         int | None,
-        typer.Option("--run", min=0, metavar="NUMBER", help="Write the signals of this run over time (--output)."),
+        typer.Option("--run", min=0, metavar="NUMBER", help="Write the signals of this run to --output."),
     ] = None,
-    rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Show so many runs.")] = 20,
+    rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Print at most N runs.")] = 20,
 ) -> None:
     """Show the results of a study, or write them into one file; also while it runs."""
     results = ssptool.study_results(folder)
@@ -170,7 +172,7 @@ def study_calibrate(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Of the study's results, where `ssptool report` finds it."
+            "--output", "-o", metavar="FOLDER", help="Save the solution in this result folder, for `ssptool report`."
         ),
     ] = None,
     workers: Workers = None,

@@ -27,7 +27,7 @@ from ssptool.foreign_text import several_lines
 
 
 def rule_command(
-    code: Annotated[str | None, typer.Argument(metavar="CODE", help="Such as SSD-CONN-003.")] = None,
+    code: Annotated[str | None, typer.Argument(metavar="CODE", help="Code of a rule: SSD-CONN-003.")] = None,
     all: Annotated[bool, typer.Option("--all", help="List all rules, a line each.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="With --all: the pages of all rules.")] = False,
 ) -> None:
@@ -59,14 +59,12 @@ def info_command(
     ] = None,
     variables: Annotated[
         list[str] | None,
-        typer.Option(
-            "--variables", metavar="PATTERN", help="List such variables, e.g. 'x*' or '*.x1'; repeated: more."
-        ),
+        typer.Option("--variables", metavar="PATTERN", help="List only variables that match: 'x*' or '*.x1'."),
     ] = None,
     variant: Variant = None,
     *,
     judged: dict[str, Any],
-    format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
+    format: Annotated[TextOrJson, typer.Option("--format", help="Print as text or json.")] = TextOrJson.TEXT,
 ) -> None:
     """List components and variants of a system, or variables of an FMU.
 
@@ -106,9 +104,12 @@ def graph_command(
     accept: Accept = None,
     *,
     judged: dict[str, Any],
-    format: Annotated[GraphFormat, typer.Option("--format", help="How to show the graph.")] = GraphFormat.TEXT,
+    format: Annotated[
+        GraphFormat, typer.Option("--format", help="Print as text, json, dot or svg.")
+    ] = GraphFormat.TEXT,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the graph there; else it is printed.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the graph to this file (default: print it)."),
     ] = None,
 ) -> None:
     """Show dependencies, component cycles and algebraic loops.
@@ -144,7 +145,10 @@ def draw_command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="A .svg or .png picture, or an .html page; else SYSTEM.svg."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write a .svg or .png picture, or an .html page (default: SYSTEM.svg).",
         ),
     ] = None,
     level: Annotated[
@@ -156,7 +160,8 @@ def draw_command(
         typer.Option("--depth", metavar="N", min=0, help="Show so many levels of nested systems inside their boxes."),
     ] = 0,
     highlight: Annotated[
-        list[HighlightOption] | None, typer.Option("--highlight", help="Marks; may be given twice.")
+        list[HighlightOption] | None,
+        typer.Option("--highlight", help="Mark algebraic loops (loops) or findings (findings)."),
     ] = None,
     connections: Annotated[
         ConnectionsOption,
@@ -201,8 +206,8 @@ def explain_command(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME…", help="Full names of variables or connectors: System1.m1.")
     ] = None,
-    all: Annotated[bool, typer.Option("--all", help="A table of all parameters and connectors.")] = False,
-    format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
+    all: Annotated[bool, typer.Option("--all", help="List all parameters and connectors in a table.")] = False,
+    format: Annotated[TextOrJson, typer.Option("--format", help="Print as text or json.")] = TextOrJson.TEXT,
 ) -> None:
     """Explain the value of a parameter or connector, step by step.
 

@@ -34,7 +34,7 @@ WRONG_USAGE = 2
 def validate_options(
     *,
     variant: Annotated[
-        str | None, typer.Option("--variant", metavar="NAME", help="Check this SSD of the package only; else all.")
+        str | None, typer.Option("--variant", metavar="NAME", help="Check only this variant (default: all).")
     ] = None,
     select: Annotated[
         list[str] | None,

@@ -85,7 +85,7 @@ def words() -> tuple[str, ...]:
 def help_on_masters() -> str:
     """One sentence that names all masters."""
     *others, last = (f"{one.name} ({one.help})" for one in registered())
-    return f"{', '.join((AUTO, *others))} or {last}."
+    return f"Use this master: {', '.join((AUTO, *others))} or {last}."
 
 
 class ExchangeName(StrEnum):

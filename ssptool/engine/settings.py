@@ -111,8 +111,8 @@ class Settings:
         default=None,
         metadata=about(
             Kind.TIME,
-            "End of the run, in seconds or with a unit: 10, 500ms, 2min; else that of the default experiment (of the "
-            "system, else of its FMUs).",
+            "Stop at this time, in seconds or with a unit: 10, 500ms, 2min (default: default "
+            "experiment of the system, then of its FMUs).",
             "T",
         ),
     )
@@ -120,9 +120,9 @@ class Settings:
         default=None,
         metadata=about(
             Kind.TIME,
-            "Macro step in seconds, or with a unit: 1ms, 500us; else the one that the system states for other tools "
-            "(osp:, oms:), the smallest that the FMUs recommend, a thousandth of the default experiment of the system "
-            "(else of the shortest of its FMUs), or 1 ms. It does not depend on --stop-time.",
+            "Use macro steps of this size (default: step size in osp: or oms: annotations; smallest "
+            "one that the FMUs recommend; a thousandth of the default experiment of the system, then "
+            "of its FMUs; 1 ms).",
             "H",
         ),
     )
@@ -130,7 +130,7 @@ class Settings:
         default=None,
         metadata=about(
             Kind.TIME,
-            "Start of the run; else that of the default experiment (of the system, else of its FMUs), or 0.",
+            "Start at this time (default: default experiment of the system, then of its FMUs; 0).",
             "T",
             TIME,
         ),
@@ -140,8 +140,8 @@ class Settings:
         default=None,
         metadata=about(
             Kind.WORD,
-            "Acceleration of the iterated master: none, constant (relaxation), aitken, anderson, iqn-ils "
-            "or newton; else iqn-ils.",
+            "Accelerate iterations by: none, constant (relaxation), aitken, anderson, iqn-ils or "
+            "newton (default: iqn-ils).",
             "METHOD",
             COUPLING,
             AccelerationName,
@@ -151,7 +151,7 @@ class Settings:
         default=InputName.AUTO,
         metadata=about(
             Kind.WORD,
-            "Course of inputs over a macro step: auto, hold, extrapolate, interpolate or mean.",
+            "Approximate inputs over a macro step: auto, hold, extrapolate, interpolate or mean.",
             "COURSE",
             COUPLING,
             InputName,
@@ -161,7 +161,7 @@ class Settings:
         default=None,
         metadata=about(
             Kind.COUNT,
-            "Order of extrapolated and interpolated inputs: 1 or 2; else 1.",
+            "Extrapolate and interpolate inputs with polynomials of this order, 1 or 2 (default: 1).",
             "N",
             COUPLING,
             most=2,
@@ -171,8 +171,8 @@ class Settings:
         default=InitName.AUTO,
         metadata=about(
             Kind.WORD,
-            "Solver of algebraic loops at the start: auto (Newton, then all others), newton, aitken, anderson, "
-            "fixed-point or homotopy.",
+            "Solve algebraic loops at the start by: auto (Newton, then all others), newton, aitken, "
+            "anderson, fixed-point or homotopy.",
             "METHOD",
             TIME,
             InitName,
@@ -182,7 +182,7 @@ class Settings:
         default=None,
         metadata=about(
             Kind.NUMBER,
-            "Relative tolerance of the iterated master, or of the integrator of model exchange (else 1e-8).",
+            "Set the relative tolerance of the iterated master, or of the model-exchange integrator (default: 1e-8).",
             "RTOL",
         ),
     )
@@ -190,8 +190,7 @@ class Settings:
         default_factory=dict,
         metadata=about(
             Kind.NUMBERS,
-            "Convergence criteria of iterated steps: limits of absolute, relative or residual-relative; all must be "
-            "met.",
+            "Require this limit of iterated steps: absolute, relative or residual-relative. All limits must be met.",
             "MEASURE=LIMIT",
             COUPLING,
             more="A mapping from measures to limits.",
@@ -201,19 +200,19 @@ class Settings:
         default=None,
         metadata=about(
             Kind.COUNT,
-            "At most N iterations of each step of the iterated master; else 30.",
+            "Iterate a step at most N times (default: 30).",
             "N",
             COUPLING,
         ),
     )
     iterations: int | None = field(
-        default=None, metadata=about(Kind.COUNT, "Exactly N iterations of each step, converged or not.", "N", COUPLING)
+        default=None, metadata=about(Kind.COUNT, "Iterate each step exactly N times, converged or not.", "N", COUPLING)
     )
     prediction_order: int | None = field(
         default=None,
         metadata=about(
             Kind.COUNT,
-            "Order of the first guess of iterated steps: 0, 1 or 2; else 2.",
+            "Predict the first iterate by a polynomial of order 0, 1 or 2 (default: 2).",
             "N",
             COUPLING,
             least=0,
@@ -225,7 +224,7 @@ class Settings:
         default=None,
         metadata=about(
             Kind.NUMBER,
-            "Factor of constant relaxation of iterated steps, 0 < W <= 1; 0.5 if none is given.",
+            "Set the factor of constant relaxation, 0 < W <= 1 (default: 0.5).",
             "W",
             COUPLING,
             more="The next iterate goes this part of the way to the computed values. Without an "
@@ -236,8 +235,8 @@ class Settings:
         default=None,
         metadata=about(
             Kind.NUMBER,
-            "Macro steps of varying size with an error of at most RTOL each: by step doubling where FMUs save states, "
-            "else by the energy residuals of power bonds.",
+            "Adapt macro steps to this error per step: by step doubling if FMUs save their state, "
+            "otherwise by the energy residuals of power bonds.",
             "RTOL",
             COUPLING,
             more="The error is relative to the larger of value and nominal value, or to the largest value so far if "
@@ -249,7 +248,7 @@ class Settings:
         default=None,
         metadata=about(
             Kind.TIME,
-            "Largest size of adaptive macro steps (default: a fiftieth of the interval).",
+            "Limit the size of adaptive macro steps (default: a fiftieth of the interval).",
             "H",
             COUPLING,
         ),
@@ -258,7 +257,7 @@ class Settings:
         default=(),
         metadata=about(
             Kind.PAIRS,
-            "Outputs of two components whose product is the power that goes into the first.",
+            "Use this pair of outputs as a power bond. Their product is the power into the first component.",
             "A.v,B.F",
             COUPLING,
             more='Pairs of names: ("System1.v1", "System2.F"), velocity of a body and force on it. The direction '
@@ -269,7 +268,7 @@ class Settings:
         default_factory=dict,
         metadata=about(
             Kind.COUNTS,
-            "Component NAME does N steps in each macro step.",
+            "Divide each macro step of component NAME into N steps.",
             "NAME=N",
             COUPLING,
             more="A mapping from components to numbers of steps.",
@@ -279,7 +278,7 @@ class Settings:
         default=ExchangeName.CONSISTENT,
         metadata=about(
             Kind.WORD,
-            "consistent, or late: outputs stay as of each FMU's own step, to compare with other tools.",
+            "Exchange outputs: consistent, or late (one step late, to compare with other tools).",
             "HOW",
             COUPLING,
             ExchangeName,
@@ -290,8 +289,8 @@ class Settings:
         default=ImplementationName.AUTO,
         metadata=about(
             Kind.WORD,
-            "auto (model exchange if all FMUs offer it, the system states no implementation, and no option of the "
-            "coupling is given), me (all components as model exchange) or cs (co-simulation of all that offer it).",
+            "Run components as: auto (model exchange if all FMUs offer it and neither system nor "
+            "options ask for coupling), me (all model exchange) or cs (co-simulation).",
             "KIND",
             MODEL_EXCHANGE,
             ImplementationName,
@@ -301,9 +300,9 @@ class Settings:
         default=None,
         metadata=about(
             Kind.WORD,
-            "Integrator: bdf (stiff systems) or adams of CVODE, rosenbrock (stiff systems) or dormand-prince; else "
-            "rosenbrock if an FMU has state events, or bdf, replaced by dormand-prince where they cannot go on. "
-            "Exported FMUs have rosenbrock (for bdf too) and dormand-prince.",
+            "Integrate with bdf (stiff), adams, rosenbrock (stiff) or dormand-prince (default: "
+            "rosenbrock with state events, otherwise bdf; dormand-prince if they fail). Exported FMUs"
+            " have rosenbrock (also for bdf) and dormand-prince.",
             "NAME",
             MODEL_EXCHANGE,
             IntegratorName,
@@ -313,7 +312,7 @@ class Settings:
         default=1,
         metadata=about(
             Kind.COUNT,
-            "Step components with long steps at the same time, on N threads.",
+            "Step components in parallel on N threads.",
             "N",
             COUPLING,
             more="Results do not depend on it.",
@@ -323,7 +322,7 @@ class Settings:
         default=None,
         metadata=about(
             Kind.PROCESSES,
-            "Run each FMU in a process of its own, or distribute FMUs over N processes.",
+            "Give each FMU its own process, or distribute the FMUs over N processes.",
             "each|N",
             COUPLING,
             more="None: one process for all FMUs, except those that can be used only once per process. Results do not "
@@ -334,8 +333,7 @@ class Settings:
         default="on",
         metadata=about(
             Kind.WORD,
-            "Signs that the results are not right (RUN-101 and higher), and the probe of FMUs for undeclared "
-            "feedthrough: on or off.",
+            "Look for signs of wrong results (RUN-101 and higher), and for undeclared feedthrough: on or off.",
             "NAME",
             INSIGHT,
             WarningsName,
@@ -343,18 +341,20 @@ class Settings:
     )
     log_loops: Path | None = field(
         default=None,
-        metadata=about(Kind.FILE, "Every iterate of every algebraic loop, as .csv or .jsonl.", "FILE", INSIGHT),
+        metadata=about(
+            Kind.FILE, "Write each iterate of each algebraic loop to a .csv or .jsonl file.", "FILE", INSIGHT
+        ),
     )
     log_coupling: Path | None = field(
         default=None,
-        metadata=about(Kind.FILE, "Every iterate of every macro step, as .csv or .jsonl.", "FILE", INSIGHT),
+        metadata=about(Kind.FILE, "Write each iterate of each macro step to a .csv or .jsonl file.", "FILE", INSIGHT),
     )
     fmu_log: Path | None = field(
         default=None,
         metadata=about(
             Kind.FILE,
-            "Everything that the FMUs log, as .csv or .jsonl; without it, they log errors and warnings only, and run "
-            "faster.",
+            "Write all messages of FMUs to a .csv or .jsonl file. FMUs run slower (default: count "
+            "warnings and errors in the summary).",
             "FILE",
             INSIGHT,
             more="One row per message: time, component, status, category, text.",
@@ -364,8 +364,8 @@ class Settings:
         default_factory=dict,
         metadata=about(
             Kind.LEVELS,
-            "Least serious messages in that file: ok (all), warning, discard, error or fatal; or of one component, as "
-            "in System1=ok.",
+            "Write messages of this level or worse to --fmu-log: ok (all), warning, discard, error or"
+            " fatal; for one component: System1=ok.",
             "LEVEL",
             INSIGHT,
             more="By component, a mapping from components to levels, with `*` for all others.",
@@ -375,8 +375,7 @@ class Settings:
         default_factory=dict,
         metadata=about(
             Kind.CATEGORIES,
-            "Log categories in that file, separated by commas, as the FMUs declare them; or of one component, as in "
-            "System1=logEvents.",
+            "Write only these categories to --fmu-log, separated by commas; for one component: System1=logEvents.",
             "NAMES",
             INSIGHT,
             more="A list of names, or a mapping from components to lists, with `*` for all others; none: all.",

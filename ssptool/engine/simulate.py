@@ -365,12 +365,12 @@ def _replaced(plan: Plan, recorder: Recorder, output: Path | None, before: Mappi
     if not before:
         return
     if before.get("system", plan.name) != plan.name:
-        yield f"{output} had results of another system, {before['system']}, which are replaced"
+        yield f"overwrote {output}: results of another system, {before['system']}"
         return
     there, here = differences([before, made(plan)])
     if there:
         values = ", ".join(f"{name} = {value} (now {here[name]})" for name, value in list(there.items())[:SHOWN])
-        yield f"{output} had results of a run with {values}, which are replaced"
+        yield f"overwrote {output}: results of a run with {values}"
 
 
 def _other(plan: Plan, result: Result) -> Iterator[str]:

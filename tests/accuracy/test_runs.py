@@ -151,7 +151,7 @@ def test_the_settings_file_states_the_check_of_runs(tmp_path, monkeypatch, state
     (tmp_path / "ssptool.toml").write_text(stated)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SSPTOOL_ACCURACY")
-    shown = typed("run", OSCILLATOR, "--stop-time", "1", *arguments).out
+    shown = typed("run", OSCILLATOR, "--stop-time", "1", *arguments, "--verbose").out
     lines = [line for line in shown.splitlines() if line.startswith("accuracy")]
     assert lines == [] if told is None else told in lines[0]
 

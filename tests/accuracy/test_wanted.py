@@ -118,7 +118,7 @@ def test_constant_steps_are_divided_by_whole_numbers(tmp_path):
 def test_the_command_line_takes_an_error_and_tells_by_its_exit_status(tmp_path):
     def run(error):
         command = [sys.executable, "-m", "ssptool", "run", SYSTEMS / "one_dof_oscillator", "--stop-time", "1"]
-        more = ["--master", "jacobi", "--input", "hold", "--accuracy", error, "--output", tmp_path / "r.csv"]
+        more = ["--master", "jacobi", "--input", "hold", "--accuracy", error, "--output", tmp_path / "r.csv", "-v"]
         return subprocess.run([*command, *more], capture_output=True, text=True, check=False)
 
     good = run("1e-2")

@@ -162,7 +162,7 @@ def test_runs_that_differ_in_what_was_accepted_are_told_apart(changed, tmp_path)
         "runs with different accepted findings: SSD-CONN-007, reference none"
     ]
     again = ssptool.simulate(SYSTEM, settings=SHORT, output=first)
-    note = f"{first} had results of a run with accepted findings = SSD-CONN-007 (now none), which are replaced"
+    note = f"overwrote {first}: results of a run with accepted findings = SSD-CONN-007 (now none)"
     assert note in again.notes
 
 

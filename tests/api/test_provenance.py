@@ -184,11 +184,11 @@ def test_a_run_that_replaces_results_of_another_setting_says_so(tmp_path):
         same = ssptool.simulate(OSCILLATOR, output=output, **SHORT)
         assert not any("replaced" in note for note in same.notes)
     stiff = ssptool.simulate(OSCILLATOR, output=output, start_values={"System2.k2": 80}, **SHORT)
-    note = f"{output} had results of a run with System2.k2 = 10 N/m (now 80 N/m), which are replaced"
+    note = f"overwrote {output}: results of a run with System2.k2 = 10 N/m (now 80 N/m)"
     assert note in stiff.notes
     assert note in ssptool.read_manifest(output)["notes"]
     other = ssptool.simulate(ROTOR, output=output, **SHORT)
-    assert any("another system, DualMassOscillator, which are replaced" in note for note in other.notes)
+    assert any("results of another system, DualMassOscillator" in note for note in other.notes)
 
 
 def test_findings_are_sorted_errors_first(tmp_path):

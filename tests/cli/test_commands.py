@@ -28,7 +28,7 @@ def broken(tmp_path) -> Path:
 
 
 def test_run_writes_results_with_time_first_and_full_names(ssptool, tmp_path):
-    status, out, _ = ssptool("run", SYSTEM, "--stop-time", 0.01, "--output", tmp_path / "r.csv")
+    status, out, _ = ssptool("run", SYSTEM, "--stop-time", 0.01, "--output", tmp_path / "r.csv", "--verbose")
     assert status == 0
     with (tmp_path / "r.csv").open(newline="") as file:
         rows = list(csv.reader(file))
@@ -286,7 +286,12 @@ def test_numbers_agree_with_their_nouns(ssptool, tmp_path):
     """No "1 inputs" in what is said of one thing, nor "2 input"."""
     fmu = SYSTEM / "resources" / "System1.fmu"
     steps = ("--stop-time", "1e-3", "--step-size", "1e-3", "--record", "System1.x1")
-    said = ssptool("info", fmu)[1] + ssptool("plan", fmu, *steps[:4])[1] + ssptool("run", fmu, *steps)[1]
+    said = (
+        ssptool("info", fmu)[1]
+        + ssptool("plan", fmu, *steps[:4])[1]
+        + ssptool("run", fmu, *steps)[1]
+        + ssptool("run", fmu, *steps, "-v")[1]
+    )
     assert "1 input," in said and "in 1 step," in said and "1 signal)" in said
     things = "inputs|outputs|parameters|components|wires|steps|signals|files|iterations"
     assert not re.search(rf"\b1 ({things})\b", said)

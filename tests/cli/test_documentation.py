@@ -230,7 +230,7 @@ def on_pages(words: Callable[[Path], list[str]]) -> pytest.MarkDecorator:
 def pattern(expected: tuple[str, ...]) -> str:
     """`…` alone in a line stands for lines, inside of one for text; the wall time is what it is."""
     parts = ["(?:.*\n)*" if line == "…" else re.escape(line).replace("…", ".*") + "\n" for line in expected]
-    return re.sub(r"steps,\\ .*real\\ time", "steps,.*real\\\\ time", "".join(parts))
+    return re.sub(r"completed\\ in\\ .*\n", "completed in .*\n", "".join(parts))
 
 
 @on_pages(words_of_commands)

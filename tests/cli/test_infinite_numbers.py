@@ -52,7 +52,7 @@ def options(values):
 
 @pytest.mark.parametrize("values", TYPED, ids=" ".join)
 def test_options_accept_them_as_they_are_typed(ssptool, system, values):
-    status, out, _ = ssptool("run", system, *options(values), "--set", "A.text=INF", "--output", "r.csv")
+    status, out, _ = ssptool("run", system, *options(values), "--set", "A.text=INF", "--output", "r.csv", "-v")
     assert status == 0
     for shown in ("A.big = INF", "A.negative = -INF", "A.undefined = NaN"):
         assert shown in out
@@ -126,7 +126,7 @@ def test_they_are_start_values_of_exposed_parameters(system, tmp_path):
 
 def test_a_run_with_them_is_reproduced(ssptool, system):
     values = options(TYPED[0])
-    assert ssptool("run", system, *values, "--set", "A.text=INF", "--output", "r.csv")[0] == 0
+    assert ssptool("run", system, *values, "--set", "A.text=INF", "--output", "r.csv", "-v")[0] == 0
     manifest = strict(Path("r.csv.json").read_text(encoding="utf-8"))
     assert [one["after"] for one in manifest["overrides"]] == ["INF", "-INF", "NaN", "INF"]
     status, out, _ = ssptool("reproduce", "r.csv", "--format", "json")
@@ -154,6 +154,7 @@ def test_all_commands_print_json_that_any_parser_reads(ssptool, infinite):
         "info": (infinite,),
         "reproduce": ("r.csv",),
         "validate": (infinite,),
+        "run": (infinite, *values, "--output", "fresh.csv"),
     }
     commands = typer.main.get_command(app).commands
     assert set(calls) == {name for name, one in commands.items() if any(p.name == "format" for p in one.params)}

@@ -44,6 +44,9 @@ FUNCTIONS = {
 }
 OF_THE_SHELL = {
     "help": "printed",
+    "help_all": "printed",
+    "verbose": "`Result` has all",
+    "quiet": "nothing is printed",
     "format": "printed",
     "all": "of `explain` without names",
     "plot": "of `run`: `Result.plot`; of `compare`: its argument",
@@ -155,4 +158,4 @@ def test_a_further_setting_is_an_option_by_its_field_alone(capsys):
     assert capsys.readouterr().out == "0.5 {}\n0.002 {'A': 2, 'B': 3}\n"
     typer.main.get_command(further)(["--help"], standalone_mode=False)
     printed = capsys.readouterr().out
-    assert all(text in printed for text in ("News", "--extra", "Something new.", "Some parts; repeated: several."))
+    assert all(text in printed for text in ("News", "--extra", "Something new.", "Some parts."))

@@ -41,7 +41,7 @@ def test_without_the_option_nothing_is_measured(ssptool):
 
 
 def test_a_run_may_keep_pace_with_the_clock(ssptool):
-    status, out, _ = ssptool("run", SYSTEM, "--stop-time", 0.01, "--realtime", 0.5)
+    status, out, _ = ssptool("run", SYSTEM, "--stop-time", 0.01, "--realtime", 0.5, "--verbose")
     assert status == 0
     factor = float(out.split("s of wall time, ")[1].split(" ×")[0])
     assert factor <= 0.51

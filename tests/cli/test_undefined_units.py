@@ -36,7 +36,7 @@ def test_units_are_read_by_their_names_and_values_converted(folders, ssptool, tm
     for fmu in (undefined / "resources").glob("*.fmu"):
         without_definitions(fmu)
     assert ssptool("run", defined, "--stop-time", 1, "--output", "defined.csv")[0] == 0
-    status, out, _ = ssptool("run", undefined, "--stop-time", 1, "--output", "undefined.csv")
+    status, out, _ = ssptool("run", undefined, "--stop-time", 1, "--output", "undefined.csv", "-v")
     assert status == 0
     assert "have no definition and are read by name: g = 0.001·kg" in out
     assert (tmp_path / "defined.csv").read_bytes() == (tmp_path / "undefined.csv").read_bytes()

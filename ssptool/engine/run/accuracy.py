@@ -115,23 +115,42 @@ class Accuracy:
             return "; ".join(filter(None, (str(self.method), self.remark)))
         if self.error is None:
             return f"not known ({self._compared()}); {self.remark}"
-        return "; ".join(self._parts(self.error))
+        return "; ".join([f"{self._worst(self.error)} ({self._compared()})", *self._remarks()])
+
+    def brief(self) -> str:
+        """The error, and whatever limits its estimate, without the steps that were compared."""
+        if self.method is AccuracyMethod.NOT_CHECKED:
+            return str(self)
+        known = "not known" if self.error is None else self._worst(self.error)
+        asked = f"asked for: {self.wanted:g}" if self.wanted is not None else ""
+        return "; ".join(filter(None, (known, self.remark or asked)))
+
+    def finer(self) -> str | None:
+        """The macro step for a tenth of the error, if it follows from the observed order."""
+        if self.error is None or self.remark or self.wanted is not None or self.order is None:
+            return None
+        return f"{self.steps[0] / self._times():.2g}" if self.method is AccuracyMethod.HALVED else None
 
     def told(self, option: Callable[[str, str], str]) -> str:
         """The same words, with those of `option` (name, value) for each option of the command line."""
         return _OPTION.sub(lambda found: option(found[1], found[2]), str(self))
 
-    def _parts(self, error: float) -> Iterator[str]:
+    def _worst(self, error: float) -> str:
         what = "coupling error " if self.method is AccuracyMethod.HALVED else ""
         where = f" of the range of {self.signal} at {self.time:.6g} s" if self.signal else ""
-        yield f"{what}{_size(error)}{where} ({self._compared()})"
+        return f"{what}{_size(error)}{where}"
+
+    def _remarks(self) -> Iterator[str]:
         if self.remark:
             yield self.remark
         elif self.wanted is not None:
             yield f"asked for: {self.wanted:g}"
-        elif self.method is AccuracyMethod.HALVED and self.order is not None:
-            times = 10 ** (1 / self.order)
-            yield f"`--step-size {self.steps[0] / times:.2g}` for a tenth of it takes about {times:.0f} × longer"
+        elif (step := self.finer()) is not None:
+            yield f"`--step-size {step}` for a tenth of it takes about {self._times():.0f} × longer"
+
+    def _times(self) -> float:
+        """Factor between the steps of an error and of a tenth of it."""
+        return 10 ** (1 / self.order) if self.order else inf
 
     def _compared(self) -> str:
         """Steps or tolerances that were compared, and the observed order."""

@@ -311,7 +311,7 @@ def test_steps_end_at_jumps_and_start_anew(on_disk, tmp_path, jump):
 def test_the_command_takes_bonds(on_disk, tmp_path):
     settings = ["--implementation", "cs", "--adaptive", "1e-2", "--stop-time", "2", "--step-size", "0.001"]
     output = ["--output", str(tmp_path / "result.csv")]
-    done = CliRunner().invoke(app, ["run", str(on_disk), *settings, "--power-bonds", NAME, *output])
+    done = CliRunner().invoke(app, ["run", str(on_disk), *settings, "--power-bonds", NAME, *output, "-v"])
     assert done.exit_code == 0, done.output
     assert NAME in done.output.replace("\n", "")
     refused = CliRunner().invoke(app, ["run", str(on_disk), *settings, *output])

@@ -1,0 +1,50 @@
+"""Help texts: one form of default, one word for options that repeat, and the usual options of `run` first."""
+
+import re
+
+import pytest
+import typer
+
+from ssptool.cli.app import MOST_OPTIONS, SUMMARIES, app
+
+
+def every(name):
+    command = typer.main.get_command(app).commands[name]
+    return (command, *getattr(command, "commands", {}).values())
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_a_default_has_one_form_and_is_stated_once(name):
+    for command in every(name):
+        for option in command.params:
+            text = option.help
+            assert not re.search(r"[;,(] ?else |[Ww]ithout it\b|Default:|\[default|if none is given", text), text
+            assert text.count("(default:") <= 1, text
+            assert not getattr(option, "show_default", False), text  # typer would add another form
+        assert not re.search(r"; else |Without it\b", command.help)
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_options_that_repeat_end_with_one_word(name):
+    for option in (option for command in every(name) for option in command.params):
+        text = option.help
+        assert text.endswith("Repeatable.") is bool(getattr(option, "multiple", False)), text
+        assert not re.search(r"repeated:|[Rr]epeat it|may be repeated|given twice|again for", text), text
+
+
+def options_in(text):
+    return set(re.findall(r"^│ +(--[a-z-]+)", text, re.MULTILINE))
+
+
+def test_run_shows_twelve_options_and_the_others_when_asked(ssptool):
+    usual, all_of_them = (options_in(ssptool("run", option)[1]) for option in ("--help", "--help-all"))
+    own = {one.opts[0] for one in typer.main.get_command(app).commands["run"].params if one.opts[0][:2] == "--"}
+    assert len(usual - {"--help", "--help-all"}) == 12
+    assert {"--stop-time", "--set", "--inputs", "--output", "--plot", "--verbose"} <= usual
+    assert all_of_them == own | {"--help"}
+    assert "Show" in ssptool("run", "--help")[1]
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_no_help_has_more_options_than_a_screen(ssptool, name):
+    assert len(options_in(ssptool(name, "--help")[1])) <= MOST_OPTIONS + 2
