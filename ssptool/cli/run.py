@@ -86,7 +86,7 @@ OutputStep = Annotated[
         parser=time,
         metavar="T",
         rich_help_panel=RESULTS,
-        help="Record rows at this interval (10ms), the last one, and both sides of events; between communication points "
+        help="Record rows at this interval (10ms), the last one, and both sides of events; between points of exchange "
         "on straight lines. Cannot be combined with --every.",
     ),
 ]
