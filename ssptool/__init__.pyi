@@ -36,11 +36,13 @@ from ssptool.api.run import read_manifest as read_manifest
 from ssptool.api.run import read_trace as read_trace
 from ssptool.api.run import simulate as simulate
 from ssptool.api.study import calibrate as calibrate
+from ssptool.api.study import new_study as new_study
 from ssptool.api.study import plot_study as plot_study
 from ssptool.api.study import read_study as read_study
 from ssptool.api.study import resume_study as resume_study
 from ssptool.api.study import study as study
 from ssptool.api.study import study_results as study_results
+from ssptool.api.study import sweep as sweep
 from ssptool.api.understand import explain as explain
 from ssptool.api.understand import flatten as flatten
 from ssptool.api.understand import graph as graph

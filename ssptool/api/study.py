@@ -6,13 +6,17 @@ until all points of the design are done.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
+from os.path import relpath
 from pathlib import Path
 from typing import Any
 
 from ssptool.api.check import Files, switches_of
-from ssptool.arguments import flag, texts
+from ssptool.api.understand import info
+from ssptool.arguments import flag, mapping, texts, word
 from ssptool.arguments import path as file_path
 from ssptool.child_processes import passing
+from ssptool.documents.saving import save_file
 from ssptool.drawing.charts import draw_chart, draw_chart_page
 from ssptool.drawing.plot_model import PAGES, check_plot_name
 from ssptool.engine.run.result import Result, trace_of
@@ -24,10 +28,11 @@ from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed
 from ssptool.studies.calibration import Fit as Fit
 from ssptool.studies.charts import ChartKind, chart
 from ssptool.studies.checking import check_study
-from ssptool.studies.dataset import DEFINITION, Dataset
+from ssptool.studies.dataset import DEFINITION, Dataset, OtherStudy
 from ssptool.studies.definition import Study
 from ssptool.studies.entries import BadStudy as BadStudy
 from ssptool.studies.entries import Findings
+from ssptool.studies.first_draft import StudyKind, SystemPlace, default_results, factor_of_sweep, first_draft
 from ssptool.studies.optimization import optimize_study
 from ssptool.studies.optimum import Optimize
 from ssptool.studies.run import Forecast, begin_study, check_scheduler, run_study
@@ -113,6 +118,115 @@ def study(
             progress=progress,
         )
     return read_results(folder)
+
+
+def sweep(
+    system: Path | str,
+    factors: Mapping[str, Any],
+    results: str | Sequence[str] | Mapping[str, str] = (),
+    output: Path | str | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    variant: str | None = None,
+    workers: int | None = None,
+    compile: bool = False,
+    allow_outside: Files = (),
+    settings_file: SettingsFile = True,
+    progress: Callable[[float], None] | None = None,
+) -> StudyResults:
+    """Run a system with each combination of values: a study without a file.
+
+    Parameters
+    ----------
+    factors
+        Parameters and start values, or settings of a run such as `step_size`, each with a list of values or a table
+        with `low`, `high` and `count`.
+    results
+        Expressions such as `max("Motor.w")`, or a mapping from names to them; empty: the largest value of each output
+        that is a real number, of six at most.
+    output
+        The folder of results; None: named after the system, with the ending `.sweep`, in the working directory, and
+        with a number if that folder has the results of another sweep.
+    settings
+        Of all runs, as the table `[settings]` of a study file.
+    variant
+        An SSD of the package; None: the default.
+    workers, compile, allow_outside, settings_file, progress
+        As of `study`.
+
+    Raises
+    ------
+    BadStudy, OtherStudy, MissingExtra, Interrupted
+        As of `study`.
+    """
+    named = file_path("system", system)
+    given = mapping("factors", factors, "values")
+    options: dict[str, Any] = {"allow_outside": allow_outside, "settings_file": settings_file}
+    if not results:
+        results = default_results(info(named, variables="*", variant=variant, **options).variables)
+    if not isinstance(results, Mapping):
+        results = {one: one for one in texts("results", results)}
+    table = {
+        "name": named.resolve().stem,
+        "system": str(named.resolve()),
+        "factors": {name: factor_of_sweep(name, values) for name, values in given.items()},
+        "results": dict(results),
+        **({} if variant is None else {"variant": variant}),
+        **({"settings": dict(settings)} if settings else {}),
+    }
+    for number in count(1):
+        numbered = "" if number == 1 else f"-{number}"
+        folder = Path(f"{named.resolve().stem}{numbered}.sweep") if output is None else file_path("output", output)
+        try:
+            return study(table, folder, workers=workers, compile=compile, progress=progress, **options)
+        except OtherStudy:
+            if output is not None:
+                raise
+    raise AssertionError("unreachable")
+
+
+def new_study(
+    system: Path | str,
+    output: Path | str | None = None,
+    *,
+    design: str = StudyKind.GRID,
+    data: Path | str | None = None,
+    variant: str | None = None,
+    allow_outside: Files = (),
+    settings_file: SettingsFile = True,
+) -> Path:
+    """Write a study to begin with: a commented .toml file with parameters, units and values of a system. Its path.
+
+    Parameters
+    ----------
+    output
+        The file; None: named after the system, in the working directory.
+    design
+        grid, lhs, sobol, morris, saltelli, optimize or calibrate.
+    data
+        Of calibrate: the file of the measured signals (.csv, .parquet, .mat).
+    variant, allow_outside, settings_file
+        As of `info`.
+
+    Raises
+    ------
+    WrongValue
+        There is no such design, no data, or nothing to vary or to find.
+    FileExistsError
+        `output` exists.
+    """
+    kind = word("design", design, StudyKind)
+    named = file_path("system", system)
+    file = Path(f"{named.resolve().stem}.toml") if output is None else file_path("output", output)
+    if file.exists():
+        raise FileExistsError(f"{file} exists: give another file, or delete it")
+    options: dict[str, Any] = {"variant": variant, "allow_outside": allow_outside, "settings_file": settings_file}
+    variables = info(system, variables="*", **options).variables
+    folder = file.resolve().parent
+    stated = None if data is None else relpath(file_path("data", data).resolve(), folder)
+    place = SystemPlace(relpath(named.resolve(), folder), variant)
+    save_file(file, first_draft(place, variables, kind, str(file), stated))
+    return file
 
 
 def resume_study(

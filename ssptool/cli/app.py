@@ -46,6 +46,7 @@ PANELS = {
         "plan": "Print the choices of a run, their reasons, and the calls.",
         "run": "Initialize and simulate a system, and write its results.",
         "study": "Run one system many times: `ssptool study FILE.toml`.",
+        "sweep": "Run a system with several values of parameters, and list results.",
     },
     "Results": {
         "plot": "Plot results over time, or the results of a study.",
@@ -92,6 +93,7 @@ The command `name` is the function `name_command` of its module; a group of comm
 FAMILIES = {
     "understand": ("rule", "info", "graph", "draw", "explain"),
     "run": ("plan", "run"),
+    "study": ("study", "sweep"),
     "results": ("plot", "compare", "report", "reproduce"),
     "edit": (
         "new",
@@ -123,7 +125,7 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("simulate", "sim"), ("run",)),
     **dict.fromkeys(("check", "lint", "verify"), ("validate",)),
     **dict.fromkeys(("show", "list", "inspect"), ("info",)),
-    **dict.fromkeys(("sweep", "optimize"), ("study",)),
+    "optimize": ("study",),
     "calibrate": ("study", "calibrate"),
     "version": ("--version",),
 }

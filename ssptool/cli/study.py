@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 import ssptool
 from ssptool.cli.app import say
-from ssptool.cli.options import WHAT_IS_COMPILED, Env, bundled, judged_by
+from ssptool.cli.options import WHAT_IS_COMPILED, Env, SystemPath, Variant, bundled, judged_by, time
 from ssptool.cli.terminal import progress_bar
 from ssptool.errors import counted
 from ssptool.foreign_text import joined_lines
@@ -101,6 +101,36 @@ def study_run(
             progress=progress,
         )
     _finish(results)
+
+
+@study_app.command("new")
+@bundled(judged=judged_by)
+def study_new(
+    system: SystemPath,
+    design: Annotated[
+        str,
+        typer.Option(
+            "--design", metavar="KIND", help="Write a grid, lhs, sobol, morris, saltelli, optimize or calibrate study."
+        ),
+    ] = "",
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="FILE", help="Calibrate with these measured signals.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE.toml", help="Write this file (default: SYSTEM.toml)."),
+    ] = None,
+    variant: Variant = None,
+    *,
+    judged: dict[str, Any],
+) -> None:
+    """Write a study to begin with: parameters, units and values of a system, with comments.
+
+    For example `ssptool study new plant.ssp --design lhs`, or `ssptool study new plant.ssp --data measured.csv`.
+    """
+    kind = design or ("grid" if data is None else "calibrate")
+    file = ssptool.new_study(system, output, design=kind, data=data, variant=variant, **judged)
+    say(f"wrote {file}\nnext: edit it, then `ssptool study {'calibrate ' if kind == 'calibrate' else ''}{file}`")
 
 
 @study_app.command("resume")
@@ -200,6 +230,80 @@ def study_calibrate(
     say(str(fit))
     met = fit.verification is None or fit.verification.met
     raise typer.Exit(0 if fit.converged and met else 1)
+
+
+@bundled(judged=judged_by)
+def sweep_command(
+    system: SystemPath,
+    factors: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="NAME=VALUES…",
+            help="Parameters, or settings of a run, and values: low:high:count, or a list 1,2,5.",
+        ),
+    ],
+    result: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--result", metavar="EXPRESSION", help="List this result of each run (default: maximum of each output)."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FOLDER", help="Write results to this folder (default: SYSTEM.sweep)."),
+    ] = None,
+    stop_time: Annotated[
+        float | None,
+        typer.Option("--stop-time", parser=time, metavar="T", help="Stop each run at this time (10, 500ms)."),
+    ] = None,
+    variant: Variant = None,
+    workers: Workers = None,
+    compile: Compile = False,
+    *,
+    judged: dict[str, Any],
+) -> None:
+    """Run a system with each combination of values, and list results.
+
+    For example `ssptool sweep plant.ssp Motor.R=0.3:0.8:6 Motor.L=1,2 --result 'max("Motor.w")'`.
+    """
+    with progress_bar("running") as progress:
+        results = ssptool.sweep(
+            system,
+            dict(map(_factor, factors)),
+            result or (),
+            output,
+            settings={} if stop_time is None else {"stop_time": stop_time},
+            variant=variant,
+            workers=workers,
+            compile=compile,
+            **judged,
+            progress=progress,
+        )
+    say(f"{results.text(20)}\nresults: {results.runs}\nnext: ssptool plot {results.folder}")
+    raise typer.Exit(0 if results.status.ok and results.accuracy.met else 1)
+
+
+def _factor(text: str) -> tuple[str, list[float] | list[str] | dict[str, Any]]:
+    """A factor as `NAME=low:high:count`, or as a list of values."""
+    name, sign, values = text.partition("=")
+    try:
+        if sign and ":" in values:
+            low, high, count = values.split(":")
+            return name, {"low": float(low), "high": float(high), "count": int(count)}
+        if sign and values:
+            listed = values.split(",")
+            return name, [float(value) for value in listed] if all(map(_is_number, listed)) else listed
+    except ValueError:
+        pass
+    raise typer.BadParameter(f"{text!r}: expected NAME=low:high:count or NAME=1,2,5", param_hint="NAME=VALUES")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _announce(forecast: "Forecast") -> None:

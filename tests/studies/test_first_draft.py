@@ -1,0 +1,123 @@
+"""Studies to begin with, and sweeps without a file."""
+
+import shutil
+import tomllib
+from dataclasses import replace
+
+import pytest
+from pytest import approx
+
+import ssptool
+from ssptool.cli.app import command
+from ssptool.errors import WrongValue
+from ssptool.network.inventory import VariableEntry
+from ssptool.studies.first_draft import StudyKind, SystemPlace, first_draft
+from tests.engine.dual_mass import RESOURCES
+
+SYSTEM = RESOURCES.parent
+PEAK = 'max("System1.x1")'
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    shutil.copytree(SYSTEM, tmp_path / "plant")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ended(monkeypatch, *words):
+    monkeypatch.setattr("sys.argv", ["ssptool", *words])
+    with pytest.raises(SystemExit) as end:
+        command()
+    return end.value.code
+
+
+@pytest.mark.parametrize("kind", [kind for kind in StudyKind if kind is not StudyKind.CALIBRATE])
+def test_a_first_draft_is_a_study_that_can_be_run(folder, kind):
+    file = ssptool.new_study("plant", f"{kind}.toml", design=kind)
+    study = ssptool.read_study(file)
+    assert study.system.resolve() == (folder / "plant").resolve() and study.results
+    assert {"System1.m1", "System1.k1"} <= {factor.name for factor in study.factors}
+
+
+def test_ranges_are_around_the_values_of_the_system_and_within_the_limits_of_the_fmu(folder):
+    with ssptool.edit("plant") as system:
+        system.set({"System1.k1": 8.0})
+    factors = tomllib.loads(ssptool.new_study("plant").read_text())["factors"]
+    assert factors["System1.k1"] == {"low": approx(6.4), "high": approx(9.6), "count": 3}
+    assert "# 8 N/m" in (folder / "plant.toml").read_text()
+
+
+def test_a_first_calibration_finds_the_value_that_the_measurement_was_made_with(folder):
+    truth = {"System1.m1": 1.25, "System1.k1": 8.5}
+    ssptool.simulate("plant", start_values=truth, output="measured.csv", stop_time=5)
+    file = ssptool.new_study("plant", design="calibrate", data="measured.csv")
+    file.write_text(file.read_text().replace("# stop_time = 10", "stop_time = 5"))
+    fit = ssptool.calibrate(file)
+    assert {one.name: one.value for one in fit.estimates} == approx(truth, rel=1e-4)
+
+
+def test_names_with_quotation_marks_stay_valid():
+    entry = VariableEntry(
+        "A.'k \"1\"'", "A", "'k'", "parameter", "fixed", "Float64", "N/m", -2.0, None, None, None, "line\nbreak"
+    )
+    output = replace(entry, name="A.'y'", causality="output", start=None)
+    text = first_draft(SystemPlace("é \\ a.ssp", 'B".ssd'), [entry, output], StudyKind.OPTIMIZE, "s.toml")
+    table = tomllib.loads(text)
+    assert table["factors"] == {entry.name: {"low": -4.0, "high": -1.0}}
+    assert table["system"] == "é \\ a.ssp" and table["variant"] == 'B".ssd'
+    assert table["results"] == {table["design"]["minimize"]: "max(\"A.'y'\")"}
+
+
+def test_nothing_to_vary_is_said_so():
+    with pytest.raises(WrongValue, match="no parameter"):
+        first_draft(SystemPlace("a.ssp", None), [], StudyKind.GRID, "s.toml")
+
+
+def test_an_existing_file_stays(folder):
+    (folder / "plant.toml").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"plant\.toml"):
+        ssptool.new_study("plant")
+    assert (folder / "plant.toml").read_text() == "mine"
+
+
+def test_a_sweep_gives_what_single_runs_give(folder):
+    found = ssptool.sweep(
+        "plant", {"System1.c1": {"low": 0.25, "high": 0.75, "count": 2}}, PEAK, settings={"stop_time": 1.0}, workers=1
+    )
+    for value, peak in zip(found["System1.c1"], found[PEAK], strict=True):
+        alone = ssptool.simulate(
+            "plant", start_values={"System1.c1": value}, stop_time=1.0, output=None, accuracy="off"
+        )
+        assert peak == max(alone["System1.x1"])
+    assert list(found["System1.c1"]) == [0.25, 0.75] and found.folder.name == "plant.sweep"
+
+
+def test_another_sweep_has_a_folder_of_its_own_and_the_same_one_is_kept(folder):
+    def swept(name):
+        return ssptool.sweep("plant", {name: [0.5, 2.0]}, PEAK, settings={"stop_time": 0.1}, workers=1)
+
+    first = swept("System1.c1")
+    assert swept("System1.m1").folder.name == "plant-2.sweep"
+    assert swept("System1.c1").folder == first.folder
+
+
+def test_a_setting_of_the_run_can_be_swept(folder, monkeypatch, capsys):
+    assert ended(monkeypatch, "sweep", "plant", "step_size=0.01,0.02", "--stop-time", "0.1", "--workers", "1") == 0
+    told = capsys.readouterr().out
+    assert "System2_F_max" in told and "plant.sweep" in told
+    assert list(ssptool.study_results("plant.sweep")["step_size"]) == [0.01, 0.02]
+
+
+@pytest.mark.parametrize("words", [["c"], ["c="], ["c=1:2"], ["c=1:2:x"]])
+def test_a_factor_that_cannot_be_read_is_named(folder, monkeypatch, capsys, words):
+    assert ended(monkeypatch, "sweep", "plant", *words) == 2
+    assert words[0] in capsys.readouterr().err
+
+
+def test_a_new_study_from_the_command_line(folder, monkeypatch, capsys):
+    assert ended(monkeypatch, "study", "new", "plant", "--design", "lhs", "-o", "s.toml") == 0
+    assert "ssptool study s.toml" in capsys.readouterr().out
+    assert ssptool.read_study("s.toml").design.runs == 50
+    assert ended(monkeypatch, "study", "new", "plant", "--design", "spiral") == 2
+    assert "saltelli" in capsys.readouterr().err
