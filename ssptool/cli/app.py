@@ -46,7 +46,7 @@ PANELS = {
         "plan": "Print the choices of a run, their reasons, and the calls.",
         "run": "Initialize and simulate a system, and write its results.",
         "study": "Run one system many times: `ssptool study FILE.toml`.",
-        "sweep": "Run a system with several values of parameters, and list results.",
+        "sweep": "Run a system with each combination of values, and list results.",
     },
     "Results": {
         "plot": "Plot results over time, or the results of a study.",

@@ -31,6 +31,11 @@ def make_files(words: Sequence[str], folder: Path) -> None:
 def named(words: Sequence[str]) -> list[str]:
     """Files by the words of commands or the texts of code; `a.study#1` and `a.fmu!b` are in `a.study` and `a.fmu`."""
     made = {after for before, after in pairwise(words) if before in ("new", "--output", "example")}
+    made -= {
+        after
+        for group, verb, after in zip(words, words[1:], words[2:], strict=False)
+        if (group, verb) == ("study", "new")
+    }
     made |= {after.replace(".toml", ".study") for before, after in pairwise(words) if before == "study"}
     found = {re.split("[/#!]", word)[0] for word in words} - made
     return [name for name in FILES if name in found]
