@@ -16,7 +16,16 @@ from ssptool.public_names import PARTS
 
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
-    ["errors", "foreign_text", "printed", "public_names", "version", "work_in_progress", "working_directory"],
+    [
+        "errors",
+        "foreign_text",
+        "option_words",
+        "printed",
+        "public_names",
+        "version",
+        "work_in_progress",
+        "working_directory",
+    ],
     ["foreign_output"],
     ["arguments", "child_processes", "confinement", "sandbox", "tempfiles"],
     ["documents"],
@@ -40,7 +49,7 @@ ENGINE = [
     *["kernel", "watch", "recording", "masters", "stimuli", "planning", "assembly", "event_mode", "ode"],
     *["run", "isolation", "simulate", "stepping"],
 ]
-MODULES_OF_A_RUN = 198
+MODULES_OF_A_RUN = 199
 
 
 def own_imports(path: Path) -> Iterator[tuple[int, str]]:

@@ -20,6 +20,7 @@ from ssptool.documents.archive import LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import require_file
+from ssptool.option_words import InterpolationWord
 from ssptool.rules.catalogue import UnknownRule
 from ssptool.rules.renderers import PLAIN_RENDERERS as PLAIN_REPORT_RENDERERS
 from ssptool.rules.renderers import RENDERERS as REPORT_RENDERERS
@@ -42,6 +43,8 @@ from ssptool.rules.selection import Unacceptable as Unacceptable
 from ssptool.working_directory import absolute
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from ssptool.engine.stimuli.inputs import InputData
     from ssptool.engine.stimuli.scenario import Scenario
 
@@ -51,7 +54,7 @@ Files: TypeAlias = Path | str | Sequence[Path | str]
 Codes: TypeAlias = str | Sequence[str]
 """One code of a rule, or several."""
 
-StartValues: TypeAlias = Mapping[str, Any]
+StartValues: TypeAlias = "Mapping[str, ArrayLike]"
 """Full name → a number, truth value, text, bytes, or a list or array of them."""
 
 NO_START_VALUES: StartValues = {}
@@ -64,7 +67,7 @@ class SystemOptions(TypedDict, total=False):
     parameters: Files
     start_values: StartValues
     inputs: "InputData | None"
-    interpolation: str | Mapping[str, str] | None
+    interpolation: InterpolationWord | Mapping[str, InterpolationWord] | None
     scenario: "Scenario | Path | str | None"
     allow_outside: Files
     settings_file: SettingsFile

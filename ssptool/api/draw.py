@@ -23,6 +23,7 @@ from ssptool.network.explanation import Explained, explain_all
 from ssptool.network.flatten import build_network
 from ssptool.network.tree import ElementPath as NetworkPath
 from ssptool.network.tree import dotted
+from ssptool.option_words import ConnectionsWord, HighlightWord
 
 
 class Highlight(StrEnum):
@@ -49,8 +50,8 @@ def draw(
     variant: str | None = None,
     level: str = "",
     depth: int = 0,
-    highlight: str | Sequence[str] = (),
-    connections: str = DrawnConnections.BUNDLED.value,
+    highlight: HighlightWord | Sequence[HighlightWord] = (),
+    connections: ConnectionsWord = "bundled",
     allow_outside: Files = (),
 ) -> Drawing:
     """A system as a diagram: a picture of one system, or a page with all of them.

@@ -50,6 +50,7 @@ from ssptool.editing.versions import (
 from ssptool.fmu.read_description import read_description
 from ssptool.foreign_text import joined_lines
 from ssptool.network.inventory import VariantEntry
+from ssptool.option_words import SharedWord, SspWord, TypesWord
 from ssptool.rules.load import load
 from ssptool.rules.report import Report, joined
 from ssptool.rules.runner import check, check_path, open_checked
@@ -129,7 +130,7 @@ def edit(
     system: Path | str,
     *,
     variant: str | None = None,
-    shared: str = "refuse",
+    shared: SharedWord = "refuse",
     force: bool = False,
     save: bool = True,
     wait: bool = False,
@@ -180,7 +181,7 @@ def new(
     system: Path | str,
     *fmus: Path | str,
     name: str | None = None,
-    ssp: str = "1.0",
+    ssp: SspWord = "1.0",
     start_time: float | str | None = None,
     stop_time: float | str | None = None,
     force: bool = False,
@@ -332,7 +333,7 @@ def _fix_inside(
 def upgrade(
     system: Path | str,
     *,
-    types: str = "keep",
+    types: TypesWord = "keep",
     output: Path | None = None,
     force: bool = False,
     save: bool = True,

@@ -9,7 +9,6 @@ from ssptool.api.check import shows
 from ssptool.api.run import SHOWN, RunOptions, opened_plan
 from ssptool.arguments import WrongArgument, flag, path, texts, word
 from ssptool.engine.assembly.instances import with_libraries
-from ssptool.engine.method_names import ImplementationName
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import SettingsOptions
 from ssptool.errors import WrongValue
@@ -23,6 +22,7 @@ from ssptool.exporting.package import export_fmu
 from ssptool.exporting.refusals import export_problems, plan_to_export
 from ssptool.exporting.runtimes import RuntimeNotBuilt as RuntimeNotBuilt
 from ssptool.exporting.runtimes import UnknownPlatform as UnknownPlatform
+from ssptool.option_words import InterfaceWord
 
 
 class Exportable(NamedTuple):
@@ -62,7 +62,7 @@ def export(
     fmu: Path | str,
     *,
     fmi: int = 2,
-    interface: str = "cs",
+    interface: InterfaceWord = "cs",
     expose: str | Sequence[str] = (),
     platforms: str | Sequence[str] = (),
     compile: bool = False,
@@ -112,7 +112,7 @@ def export(
     version = _version(fmi)
     kind = word("interface", interface, ExportInterface)
     if kind is not ExportInterface.CS:
-        options = {**options, "implementation": ImplementationName.ME}
+        options = {**options, "implementation": "me"}
     with ExitStack() as stack:
         archive, plan, *_ = stack.enter_context(opened_plan(export, system, options))
         plan = plan_to_export(plan)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ssptool.api.check import Files, switches_of
 from ssptool.api.run import MIB, limits_of, read_manifest, read_trace, simulate
-from ssptool.arguments import AccuracyName, WrongArgument, flag, texts
+from ssptool.arguments import WrongArgument, flag, texts
 from ssptool.arguments import path as checked_path
 from ssptool.arguments import paths as checked_paths
 from ssptool.child_processes import passing
@@ -232,7 +232,7 @@ def _run_again(
             settings=recorded.settings,
             output=output,
             keep=False,
-            accuracy=AccuracyName.OFF,
+            accuracy="off",
             allow_outside=outside,
             settings_file=False,
             **recorded.arguments,

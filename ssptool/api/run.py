@@ -57,6 +57,7 @@ from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping import simulation
 from ssptool.engine.trace import Trace as Trace
+from ssptool.option_words import AccuracyWord
 from ssptool.sandbox import check_sandbox
 from ssptool.working_directory import absolute
 
@@ -68,7 +69,7 @@ class RunOptions(SystemOptions, SettingsOptions, total=False):
     """Keywords of `simulate`, `plan` and `SteppedRun`; `simulate` says what each means."""
 
     accept: Codes
-    settings: Settings | Mapping[str, Any] | None
+    settings: Settings | Mapping[str, object] | None
 
 
 SHOWN = (*SystemOptions.__annotations__, "accept", "settings")
@@ -104,7 +105,7 @@ def simulate(
     sandbox: bool = False,
     realtime: float | None = None,
     statistics: bool = False,
-    accuracy: str | float | None = None,
+    accuracy: AccuracyWord | float | None = None,
     progress: Callable[[float], None] | None = None,
     go_on: Callable[[], None] | None = None,
     compile: bool = False,

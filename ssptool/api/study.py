@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import count
 from os.path import relpath
 from pathlib import Path
-from typing import Any
 
 from ssptool.api.check import Files, switches_of
 from ssptool.api.understand import info
@@ -22,6 +21,7 @@ from ssptool.drawing.plot_model import PAGES, check_plot_name
 from ssptool.engine.run.result import Result, trace_of
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue
+from ssptool.option_words import ChartWord
 from ssptool.rules.selection import SettingsFile
 from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials, write_fit
 from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed
@@ -46,11 +46,11 @@ _VARIABLE = "the name of an environment variable"
 
 
 def study(
-    study: Study | Mapping[str, Any] | Path | str,
+    study: Study | Mapping[str, object] | Path | str,
     output: Path | str | None = None,
     *,
     workers: int | None = None,
-    scheduler: str | Any | None = None,
+    scheduler: object = None,
     insecure_scheduler: bool = False,
     retry_failed: bool = False,
     compile: bool = False,
@@ -233,7 +233,7 @@ def resume_study(
     output: Path | str,
     *,
     workers: int | None = None,
-    scheduler: str | Any | None = None,
+    scheduler: object = None,
     insecure_scheduler: bool = False,
     retry_failed: bool = False,
     compile: bool = False,
@@ -280,7 +280,7 @@ def study_results(output: Path | str) -> StudyResults:
 
 
 def _allowed(
-    given: Study | Mapping[str, Any] | Path | str, compile: object, allow_outside: Files, settings_file: SettingsFile
+    given: Study | Mapping[str, object] | Path | str, compile: object, allow_outside: Files, settings_file: SettingsFile
 ) -> tuple[Study, Findings | None]:
     """A draft that may do what the caller allows: compile FMUs, read files, pass over findings."""
     wanted, findings = draft(given)
@@ -288,7 +288,7 @@ def _allowed(
     return replace(wanted, compile=flag("compile", compile) or wanted.compile, switches=switches), findings
 
 
-def draft(given: Study | Mapping[str, Any] | Path | str) -> tuple[Study, Findings | None]:
+def draft(given: Study | Mapping[str, object] | Path | str) -> tuple[Study, Findings | None]:
     """The readable parts of a study, and the findings about the others."""
     if isinstance(given, Study):
         return given, None
@@ -299,7 +299,7 @@ def draft(given: Study | Mapping[str, Any] | Path | str) -> tuple[Study, Finding
 
 
 def calibrate(
-    study: Study | Mapping[str, Any] | Path | str,
+    study: Study | Mapping[str, object] | Path | str,
     output: Path | str | None = None,
     *,
     data: Result | Trace | Path | str | None = None,
@@ -308,7 +308,7 @@ def calibrate(
     scales: Mapping[str, float] | None = None,
     confidence: float = CONFIDENCE,
     workers: int | None = None,
-    scheduler: str | Any | None = None,
+    scheduler: object = None,
     insecure_scheduler: bool = False,
     compile: bool = False,
     env: str | Sequence[str] = (),
@@ -379,7 +379,7 @@ def plot_study(
     results: StudyResults | Path | str,
     output: Path | str,
     *,
-    kind: ChartKind | str | None = None,
+    kind: ChartKind | ChartWord | None = None,
     signals: str | Sequence[str] = (),
     factors: str | Sequence[str] = (),
     colour: str | None = None,

@@ -8,13 +8,14 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 import ssptool
 from ssptool.cli.app import say
 from ssptool.cli.options import WHICH_VARIANT, AllowOutside, SystemPath, bundled, time
+from ssptool.option_words import SspWord
 
 if TYPE_CHECKING:
     from ssptool.editing.editor import Editor
@@ -147,7 +148,9 @@ def new_command(
 
     For example `ssptool new plant --stop-time 10`, or `ssptool new plant.ssp Motor.fmu Gear.fmu`.
     """
-    made = ssptool.new(system, name=name, ssp=ssp, start_time=start_time, stop_time=stop_time, save=not diff)
+    made = ssptool.new(
+        system, name=name, ssp=cast("SspWord", ssp), start_time=start_time, stop_time=stop_time, save=not diff
+    )
     with printing(made, diff) as editor:
         editor.note(f"made {system}, a system of SSP {ssp}")
         editor.add(*fmus or ())

@@ -261,7 +261,7 @@ def stimuli_from(
     return {"inputs": ssptool.Inputs(tuple(inputs), whole, columns) if inputs else None, "scenario": scenario}
 
 
-def _interpolations(texts: list[str]) -> tuple[str, dict[str, str]]:
+def _interpolations(texts: list[str]) -> tuple[Any, dict[str, Any]]:
     """`["hold", "speed=linear"]` → `("hold", {"speed": "linear"})`."""
     whole, columns = "linear", {}
     for text in texts:

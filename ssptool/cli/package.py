@@ -4,7 +4,7 @@ import shlex
 from collections import Counter
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -23,6 +23,7 @@ from ssptool.cli.options import (
 )
 from ssptool.cli.settings_options import PLANNED, settings_options
 from ssptool.errors import counted
+from ssptool.option_words import InterfaceWord
 
 if TYPE_CHECKING:
     from ssptool.editing.package import VariantEdit
@@ -174,7 +175,7 @@ def export_command(
         system,
         fmu,
         fmi=fmi,
-        interface=interface,
+        interface=cast("InterfaceWord", interface),
         platforms=platforms.split(",") if platforms else (),
         expose=expose or (),
         compile=compile_sources,

@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 from textwrap import shorten
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
@@ -41,6 +41,7 @@ from ssptool.documents.foreign_files import own_output
 from ssptool.engine.settings import INSIGHT
 from ssptool.errors import MissingExtra, abbreviated, counted
 from ssptool.foreign_text import indented, joined_lines, json_text
+from ssptool.option_words import AccuracyWord
 from ssptool.sandbox import check_sandbox
 
 if TYPE_CHECKING:
@@ -521,7 +522,7 @@ def run_command(
             memory_limit=memory_limit,
             sandbox=sandbox,
             statistics=report.measured,
-            accuracy=accuracy,
+            accuracy=cast("AccuracyWord | None", accuracy),
             realtime=realtime,
             progress=progress,
             accept=codes(accept),

@@ -180,8 +180,8 @@ def draw_command(
     For example `ssptool draw plant --output plant.html --highlight loops --highlight findings`.
     """
     path = output or own_output(Path(f"{system.resolve().stem}.svg"))
-    marks = [one.value for one in highlight or ()]
-    drawn = (wires or connections).value
+    marks: list[Any] = [one.value for one in highlight or ()]
+    drawn: Any = (wires or connections).value
     with busy():
         ssptool.draw(
             system,

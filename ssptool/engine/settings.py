@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from ssptool.arguments import UnknownArgument, WrongArgument, count, mapping, number, one_of, path, seconds, texts, word
 from ssptool.engine.method_names import (
@@ -29,6 +29,18 @@ from ssptool.engine.method_names import (
     words,
 )
 from ssptool.errors import ContradictingSettings, WrongValue
+from ssptool.option_words import (
+    AccelerationWord,
+    ExchangeWord,
+    FmuLogWord,
+    ImplementationWord,
+    InitWord,
+    InputWord,
+    IntegratorWord,
+    MasterWord,
+    ProcessesWord,
+    WarningsWord,
+)
 
 EACH = "each"
 """Value of `processes`: each component runs in a process of its own."""
@@ -382,6 +394,10 @@ class Settings:
         ),
     )
 
+    if TYPE_CHECKING:  # it takes words as texts and times with units, which the fields do not hold
+
+        def __init__(self, **options: Unpack["SettingsOptions"]) -> None: ...
+
     def __post_init__(self) -> None:
         """Turn words, times with units and numbers of numpy into what the fields hold; refuse all else by name."""
         for one in fields(self):
@@ -576,11 +592,11 @@ class SettingsOptions(TypedDict, total=False):
     stop_time: float | str | None
     step_size: float | str | None
     start_time: float | str | None
-    master: str | None
-    acceleration: str | None
-    input: str | None
+    master: MasterWord | None
+    acceleration: AccelerationWord | None
+    input: InputWord | None
     input_order: int | None
-    init: str | None
+    init: InitWord | None
     tolerance: float | None
     convergence: Mapping[str, float] | None
     max_iterations: int | None
@@ -591,16 +607,16 @@ class SettingsOptions(TypedDict, total=False):
     max_step_size: float | str | None
     power_bonds: Iterable[tuple[str, str] | str] | None
     substeps: Mapping[str, int] | None
-    exchange: str | None
-    implementation: str | None
-    integrator: str | None
+    exchange: ExchangeWord | None
+    implementation: ImplementationWord | None
+    integrator: IntegratorWord | None
     threads: int | None
-    processes: str | int | None
-    warnings: str | None
+    processes: ProcessesWord | int | None
+    warnings: WarningsWord | None
     log_loops: Path | str | None
     log_coupling: Path | str | None
     fmu_log: Path | str | None
-    fmu_log_level: Mapping[str, str] | str | None
+    fmu_log_level: Mapping[str, FmuLogWord] | FmuLogWord | None
     fmu_log_categories: Mapping[str, Sequence[str]] | Sequence[str] | None
 
 

@@ -12,6 +12,7 @@ from ssptool.engine.stimuli.scenario_file import compose, scenario_from
 from ssptool.engine.stimuli.time_signals import Action
 from ssptool.errors import WrongUsage
 from ssptool.foreign_text import strict_json
+from ssptool.option_words import ActionWord
 
 EMPTY = "events: []\n"
 
@@ -27,7 +28,7 @@ def with_event(text: str, event: Event) -> str:
     return listed.inserted(before[-1] + 1 if before else 0, event)
 
 
-def with_changed(text: str, number: int, time: float, action: str, value: Scalar | None) -> str:
+def with_changed(text: str, number: int, time: float, action: Action | ActionWord, value: Scalar | None) -> str:
     """An event with another time, action or value; keys that stay the same are not touched."""
     old, node = _event(text, number)
     new = Event(time, old.variable, action, None if action == Action.RESET else value)

@@ -24,6 +24,7 @@ from ssptool.errors import WrongUsage
 from ssptool.fmu.description import Variability
 from ssptool.network.conversion import document_units
 from ssptool.network.network import Network, Port
+from ssptool.option_words import ActionWord
 from ssptool.studio.scenario_text import EMPTY, with_changed, with_event, without
 from ssptool.studio.signal_text import SignalText, new_signals
 from ssptool.tempfiles import TemporaryFolder
@@ -84,11 +85,11 @@ def results_of(system: Path) -> dict[str, Path]:
 # -- edits -------------------------------------------------------------------------------------------------------------
 
 
-def _add_event(text: str, variable: str, time: float, action: str, value: Any = None) -> str:
+def _add_event(text: str, variable: str, time: float, action: ActionWord, value: Any = None) -> str:
     return with_event(text or EMPTY, Event(float(time), variable, action, value))
 
 
-def _set_event(text: str, event: int, time: float, action: str, value: Any = None) -> str:
+def _set_event(text: str, event: int, time: float, action: ActionWord, value: Any = None) -> str:
     return with_changed(text, event, float(time), action, value)
 
 

@@ -61,9 +61,7 @@ def resolve(
         raise WrongArgument("interpolation", interpolation, "left out where there are no inputs")
     if inputs is None and scenario is None and not network.tables:
         return NO_STIMULI
-    if interpolation is not None:
-        inputs = interpolated(inputs, interpolation)
-    driven = () if inputs is None else resolve_inputs(inputs, network, units)
+    driven = () if inputs is None else resolve_inputs(interpolated(inputs, interpolation), network, units)
     given = {one.signal for one in driven}
     driven = (*(one for one in of_tables(network) if one.signal not in given), *driven)
     files = dict.fromkeys(one.file for one in driven if one.file is not None)
@@ -121,7 +119,7 @@ def table_rows(time_signal: TimeSignal) -> TableRows | None:
         case Constant(value):
             return TableRows(_ANY_TIME, (value,), False)
         case Table(times, values):
-            return TableRows(times, values, time_signal.continuous)
+            return TableRows(tuple(times), tuple(values), time_signal.continuous)
         case Overridden(base):
             return table_rows(base)
         case _:

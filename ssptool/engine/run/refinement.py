@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ssptool.engine.failure import Failure, Unsupported
-from ssptool.engine.method_names import ImplementationName
 from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.planning.fixed_steps import bound_to_steps
 from ssptool.engine.planning.interval import GUESSED
@@ -266,12 +265,10 @@ class RefinedRuns:
     def _exchanged(self, level: int) -> Trace | None:
         """The trace of all components as one ODE, with the rows of a level; None if there is no such run."""
         own, interval = self.plan.settings, self.plan.interval
-        settings = Settings(
-            start_time=interval.start,
-            stop_time=interval.stop,
+        settings = replace(
+            Settings(start_time=interval.start, stop_time=interval.stop, implementation="me"),
             step_size=interval.step if self.adaptive else self.value(level),
             init=own.init,
-            implementation=ImplementationName.ME,
             tolerance=EXCHANGE_TOLERANCE,
         )
         tell("checking the accuracy: model exchange")

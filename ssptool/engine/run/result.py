@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ssptool.arguments import WrongArgument
 from ssptool.engine.assembly.fmu_log import LoggedProblems
@@ -258,6 +258,8 @@ class Result(Printed, Mapping[str, Values]):
         return self.trace
 
 
+Run: TypeAlias = Result | Trace | Path | str
+
 RESULTS = "a Result, a Trace or a file of results (.csv, .parquet or .mat)"
 
 
@@ -309,7 +311,7 @@ def statistics_of(execution: Execution, simulated: float) -> Statistics:
 
 
 def plot(
-    runs: Any,
+    runs: "Run | Sequence[Run] | Mapping[str, Run]",
     output: Path | str | None = None,
     *,
     signals: str | Sequence[str] = (),

@@ -8,9 +8,10 @@ from math import isfinite
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ssptool.arguments import seconds
 from ssptool.engine.assembly.assembly import Assembly, assemble
@@ -395,7 +396,7 @@ class SteppedRun:
         """The same as `get`."""
         return self.get(name)
 
-    def __setitem__(self, name: str, value: Any) -> None:
+    def __setitem__(self, name: str, value: ArrayLike) -> None:
         """The same as `set`."""
         self.set(name, value)
 
@@ -407,7 +408,7 @@ class SteppedRun:
         return isinstance(name, str) and self._values.knows(name)
 
     @one_at_a_time
-    def set(self, name: str, value: Any) -> None:
+    def set(self, name: str, value: ArrayLike) -> None:
         """Give an input that nothing drives, or a tunable parameter, a value from now on; an array one of its shape, an
         enumeration the name or the number of an item.
 
@@ -435,7 +436,9 @@ class SteppedRun:
         except RunError as error:
             self._failure = error.failure
             raise
-        self._sets.append(Override(OverrideKind.SET, name, before, value, by="Simulation.set", time=self.time))
+        self._sets.append(
+            Override(OverrideKind.SET, name, before, cast("Value", value), by="Simulation.set", time=self.time)
+        )
         self._rows.jump(self._row(self.time)[1:])
         self._stepper.restart()
 

@@ -4,7 +4,10 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ssptool.arguments import WrongArgument, mapping, word
 from ssptool.documents.csv_columns import CsvColumn, read_columns
@@ -17,12 +20,29 @@ from ssptool.fmu.description import Value
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.conversion import IncompatibleUnits, InvalidValue
 from ssptool.network.network import Conversion, Network
+from ssptool.option_words import InterpolationWord
 
 TIME = "time"
 LINEAR_TYPES = frozenset({"Float64", "Float32"})
 
-One: TypeAlias = Value | Callable[[float], Value] | TimeSignal
-Source: TypeAlias = Path | str | Sequence[Path | str] | Mapping[str, One] | Any
+One: TypeAlias = ArrayLike | Callable[[float], ArrayLike] | TimeSignal
+"""A constant, a function of time [s], or a signal over time; of an array all elements."""
+
+
+class Frame(Protocol):
+    """A table such as one of pandas, with the times [s] as index or as `time`."""
+
+    @property
+    def columns(self) -> Any: ...
+
+    @property
+    def index(self) -> Any: ...
+
+    @property
+    def iloc(self) -> Any: ...
+
+
+Source: TypeAlias = Path | str | Sequence[Path | str] | Mapping[str, One] | Frame | NDArray[np.void]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +62,8 @@ class Inputs:
     """
 
     source: Source
-    interpolation: Interpolation | str = Interpolation.LINEAR
-    columns: Mapping[str, Interpolation | str] = field(default_factory=dict)
+    interpolation: Interpolation | InterpolationWord = Interpolation.LINEAR
+    columns: Mapping[str, Interpolation | InterpolationWord] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what is no interpolation."""
@@ -60,13 +80,16 @@ class Inputs:
 InputData: TypeAlias = Inputs | Source | Sequence[Inputs | Path | str]
 
 
-def interpolated(given: InputData, how: str | Mapping[str, str]) -> Inputs:
-    """Sources with one interpolation for all of them, or for columns by full name."""
+def interpolated(given: InputData, how: Any) -> InputData:
+    """Sources with one interpolation for all of them, or for columns by full name; None: as they are."""
+    if how is None:
+        return given
     if isinstance(given, Inputs) or (isinstance(given, list | tuple) and any(isinstance(one, Inputs) for one in given)):
         raise WrongArgument("interpolation", how, "none beside an Inputs object, which states it")
+    source = cast("Source", given)
     if isinstance(how, Mapping):
-        return Inputs(given, columns=how)
-    return Inputs(given, word("interpolation", how, Interpolation))
+        return Inputs(source, columns=how)
+    return Inputs(source, word("interpolation", how, Interpolation))
 
 
 def resolve_inputs(given: InputData, network: Network, units: Mapping[str, PhysicalUnit]) -> tuple[InputSource, ...]:
@@ -87,7 +110,7 @@ def resolve_inputs(given: InputData, network: Network, units: Mapping[str, Physi
     resolution = _Resolution(network, units)
     several = given if isinstance(given, list | tuple) else [given]
     for one in several:
-        resolution.add(one if isinstance(one, Inputs) else Inputs(one))
+        resolution.add(one if isinstance(one, Inputs) else Inputs(cast("Source", one)))
     if resolution.findings:
         # In the order of the sources, and of the lines in each.
         order = list(dict.fromkeys(finding.source for finding in resolution.findings))

@@ -24,6 +24,7 @@ from ssptool.errors import WrongValue, similar_names
 from ssptool.fmu.description import Causality, Variability
 from ssptool.network.conversion import InvalidValue, is_number
 from ssptool.network.network import Network, Port, Signal
+from ssptool.option_words import ActionWord
 
 Scalar: TypeAlias = float | int | bool | str
 
@@ -44,7 +45,7 @@ class Event:
 
     time: float
     variable: str
-    action: Action | str
+    action: Action | ActionWord
     value: Scalar | None = None
     line: int = 0
 

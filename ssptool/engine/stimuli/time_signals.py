@@ -2,12 +2,14 @@
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from ssptool.arguments import word
 from ssptool.fmu.description import Value
+from ssptool.option_words import InterpolationWord
 
 
 class Interpolation(StrEnum):
@@ -80,9 +82,15 @@ class Table:
     If several rows have one time, the first is the limit from the left, the last that from the right.
     """
 
-    times: tuple[float, ...]
-    values: tuple[Value, ...]
-    interpolation: Interpolation = Interpolation.LINEAR
+    times: Sequence[float]
+    values: Sequence[Value]
+    interpolation: Interpolation | InterpolationWord = Interpolation.LINEAR
+
+    def __post_init__(self) -> None:
+        """Take lists, arrays and plain words as well."""
+        object.__setattr__(self, "times", tuple(self.times))
+        object.__setattr__(self, "values", tuple(self.values))
+        object.__setattr__(self, "interpolation", word("interpolation", self.interpolation, Interpolation))
 
     @property
     def continuous(self) -> bool:
@@ -148,9 +156,13 @@ class Function:
 
     function: Callable[[float], Value]
     steps: tuple[float, ...] = ()
-    interpolation: Interpolation = Interpolation.LINEAR
+    interpolation: Interpolation | InterpolationWord = Interpolation.LINEAR
     steady: bool = False
     first: float = -math.inf
+
+    def __post_init__(self) -> None:
+        """Take plain words as well."""
+        object.__setattr__(self, "interpolation", word("interpolation", self.interpolation, Interpolation))
 
     @property
     def continuous(self) -> bool:
