@@ -24,6 +24,7 @@ SharedWord: TypeAlias = Literal["refuse", "all", "copy"]
 SspWord: TypeAlias = Literal["1.0", "2.0"]
 TypesWord: TypeAlias = Literal["keep", "fmi3"]
 InterfaceWord: TypeAlias = Literal["cs", "me", "both"]
+StudyWord: TypeAlias = Literal["grid", "lhs", "sobol", "morris", "saltelli", "optimize", "calibrate"]
 ChartWord: TypeAlias = Literal[
     "scatter", "tornado", "envelope", "sensitivity", "parallel", "surface", "front", "convergence", "fit"
 ]

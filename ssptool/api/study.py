@@ -21,7 +21,7 @@ from ssptool.drawing.plot_model import PAGES, check_plot_name
 from ssptool.engine.run.result import Result, trace_of
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue
-from ssptool.option_words import ChartWord
+from ssptool.option_words import ChartWord, StudyWord
 from ssptool.rules.selection import SettingsFile
 from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials, write_fit
 from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed
@@ -122,11 +122,11 @@ def study(
 
 def sweep(
     system: Path | str,
-    factors: Mapping[str, Any],
+    factors: Mapping[str, object],
     results: str | Sequence[str] | Mapping[str, str] = (),
     output: Path | str | None = None,
     *,
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, object] | None = None,
     variant: str | None = None,
     workers: int | None = None,
     compile: bool = False,
@@ -161,9 +161,11 @@ def sweep(
     """
     named = file_path("system", system)
     given = mapping("factors", factors, "values")
-    options: dict[str, Any] = {"allow_outside": allow_outside, "settings_file": settings_file}
     if not results:
-        results = default_results(info(named, variables="*", variant=variant, **options).variables)
+        inventory = info(
+            named, variables="*", variant=variant, allow_outside=allow_outside, settings_file=settings_file
+        )
+        results = default_results(inventory.variables)
     if not isinstance(results, Mapping):
         results = {one: one for one in texts("results", results)}
     table = {
@@ -178,7 +180,15 @@ def sweep(
         numbered = "" if number == 1 else f"-{number}"
         folder = Path(f"{named.resolve().stem}{numbered}.sweep") if output is None else file_path("output", output)
         try:
-            return study(table, folder, workers=workers, compile=compile, progress=progress, **options)
+            return study(
+                table,
+                folder,
+                workers=workers,
+                compile=compile,
+                allow_outside=allow_outside,
+                settings_file=settings_file,
+                progress=progress,
+            )
         except OtherStudy:
             if output is not None:
                 raise
@@ -189,7 +199,7 @@ def new_study(
     system: Path | str,
     output: Path | str | None = None,
     *,
-    design: str = StudyKind.GRID,
+    design: StudyWord = "grid",
     data: Path | str | None = None,
     variant: str | None = None,
     allow_outside: Files = (),
@@ -220,12 +230,11 @@ def new_study(
     file = Path(f"{named.resolve().stem}.toml") if output is None else file_path("output", output)
     if file.exists():
         raise FileExistsError(f"{file} exists: give another file, or delete it")
-    options: dict[str, Any] = {"variant": variant, "allow_outside": allow_outside, "settings_file": settings_file}
-    variables = info(system, variables="*", **options).variables
+    inventory = info(named, variables="*", variant=variant, allow_outside=allow_outside, settings_file=settings_file)
     folder = file.resolve().parent
     stated = None if data is None else relpath(file_path("data", data).resolve(), folder)
     place = SystemPlace(relpath(named.resolve(), folder), variant)
-    save_file(file, first_draft(place, variables, kind, str(file), stated))
+    save_file(file, first_draft(place, inventory.variables, kind, str(file), stated))
     return file
 
 

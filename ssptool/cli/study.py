@@ -2,7 +2,7 @@
 
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -15,6 +15,7 @@ from ssptool.errors import counted
 from ssptool.foreign_text import joined_lines
 
 if TYPE_CHECKING:
+    from ssptool.option_words import StudyWord
     from ssptool.studies.run import Forecast
     from ssptool.studies.study_results import StudyResults
 
@@ -128,7 +129,7 @@ def study_new(
 
     For example `ssptool study new plant.ssp --design lhs`, or `ssptool study new plant.ssp --data measured.csv`.
     """
-    kind = design or ("grid" if data is None else "calibrate")
+    kind = cast("StudyWord", design or ("grid" if data is None else "calibrate"))
     file = ssptool.new_study(system, output, design=kind, data=data, variant=variant, **judged)
     say(f"wrote {file}\nnext: edit it, then `ssptool study {'calibrate ' if kind == 'calibrate' else ''}{file}`")
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 from enum import StrEnum
 from itertools import islice
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ssptool.engine.settings import Settings
 from ssptool.errors import WrongValue
@@ -118,7 +118,7 @@ def default_results(variables: Sequence[VariableEntry]) -> dict[str, str]:
     return dict(islice(_results(variables), _MOST_RESULTS))
 
 
-def factor_of_sweep(name: str, values: Any) -> Any:
+def factor_of_sweep(name: str, values: object) -> object:
     """The table of a factor of a study; a name of a setting varies that setting."""
     if name not in {field.name for field in fields(Settings)}:
         return values

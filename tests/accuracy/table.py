@@ -20,8 +20,8 @@ SECONDS = 20
 
 BEGIN, END = "<!-- table: make verify -->", "<!-- end of the table -->"
 HEAD = (
-    f"| system | step | true error | stated | warning | true error with `--accuracy {WANTED:g}` | work | FMPy | libcosim "
-    "| ecos |\n"
+    f"| system | step | true error | stated | warning | true error with `--accuracy {WANTED:g}` | work | FMPy "
+    "| libcosim | ecos |\n"
     "|---|---|---|---|---|---|---|---|---|---|\n"
 )
 

@@ -21,6 +21,7 @@ from ssptool.engine.settings import EACH
 from ssptool.engine.stimuli.time_signals import Action, Interpolation
 from ssptool.exporting.capabilities import ExportInterface
 from ssptool.studies.charts import ChartKind
+from ssptool.studies.first_draft import StudyKind
 
 ROOT = Path(__file__).parents[2]
 WORDS = {
@@ -44,6 +45,7 @@ WORDS = {
     "TypesWord": Types,
     "InterfaceWord": ExportInterface,
     "ChartWord": ChartKind,
+    "StudyWord": StudyKind,
 }
 
 
