@@ -12,7 +12,7 @@ from ssptool.engine.run.result import Result, made_by, trace_of
 from ssptool.engine.trace import Trace
 from ssptool.results.comparison import TRACE_COMPARISON_RENDERERS as TRACE_COMPARISON_RENDERERS
 from ssptool.results.comparison import NothingToCompare as NothingToCompare
-from ssptool.results.comparison import RunDifference, TraceComparison, compare_traces, without_prefix
+from ssptool.results.comparison import RunDifference, TraceComparison, compare_traces, with_full_names, without_prefix
 from ssptool.results.comparison_picture import draw_comparison
 from ssptool.results.tolerance import Tolerance as Tolerance
 from ssptool.results.tolerance import ToleranceFor as ToleranceFor
@@ -64,11 +64,23 @@ def compare(
     found, expected = (without_prefix(trace_of(name, one), drop_prefix) for name, one in given.items())
     patterns = texts("signals", signals, "a pattern such as '*.x1'")
     errors = _errors(trace, drop_prefix), _errors(reference, drop_prefix)
+    if any(column.full_name in expected.signals for column in found.columns if column.full_name):
+        found, errors = with_full_names(found), (_with_full_names(errors[0], found), errors[1])
+    elif any(column.full_name in found.signals for column in expected.columns if column.full_name):
+        expected, errors = with_full_names(expected), (errors[0], _with_full_names(errors[1], expected))
     comparison = compare_traces(found, expected, patterns=patterns, tolerance=tolerance, special=special, errors=errors)
     comparison = replace(comparison, runs=tuple(_between(trace, reference)))
     if picture is not None:
         draw_comparison(comparison, found, expected, picture)
     return comparison
+
+
+def _with_full_names(errors: StatedErrors | None, trace: Trace) -> StatedErrors | None:
+    """The errors of the signals of a trace of a lone FMU, by the names that they have in a system."""
+    if errors is None or errors.each is None:
+        return errors
+    full = {column.signal: column.full_name or column.signal for column in trace.columns}
+    return errors._replace(each={full.get(signal, signal): error for signal, error in errors.each.items()})
 
 
 def _errors(run: Result | Trace | Path | str, prefix: str) -> StatedErrors | None:

@@ -24,7 +24,6 @@ from ssptool.arguments import seconds
 from ssptool.documents.archive import LONE_SUFFIXES, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Severity
 from ssptool.documents.foreign_files import ArchiveLimits, own_output
-from ssptool.documents.generated import MODEL_DESCRIPTION
 from ssptool.documents.saving import ChangedMeanwhile as ChangedMeanwhile
 from ssptool.documents.saving import LinkLeadsOut as LinkLeadsOut
 from ssptool.documents.saving import replaced_atomically
@@ -513,7 +512,7 @@ def convert(source: Path | str, target: Path | str, *, allow_outside: Files = ()
     with Archive.open(source, outside=switches_of(source, allow_outside).outside) as archive:
         if not archive.is_generated:
             raise EditError(f"{source} is an SSP already: `ssptool pack` and `ssptool unpack` change its form")
-        if archive.default == MODEL_DESCRIPTION:
+        if archive.is_fmu:
             return _converted_fmu(archive, target)
         with Archive.create(target, archive.structure().to_bytes()) as made:
             for name in archive.names():

@@ -21,7 +21,15 @@ from ssptool.documents import ssd, uri
 from ssptool.documents.diagnostics import InvalidDocument, Position, Severity, error
 from ssptool.documents.document import Document
 from ssptool.documents.foreign_files import ArchiveLimits, require_file, special_kind
-from ssptool.documents.generated import ExportedEntries, GeneratedEntries, is_fmu, is_fmu_folder, is_osp, system_of_fmu
+from ssptool.documents.generated import (
+    MODEL_DESCRIPTION,
+    ExportedEntries,
+    GeneratedEntries,
+    is_fmu,
+    is_fmu_folder,
+    is_osp,
+    system_of_fmu,
+)
 from ssptool.documents.saving import (
     AtomicReplacement,
     ChangedMeanwhile,
@@ -263,6 +271,11 @@ class Archive:
     def is_generated(self) -> bool:
         """Whether the structure is generated from an FMU or another format, and cannot be saved in place."""
         return isinstance(self._entries, GeneratedEntries)
+
+    @property
+    def is_fmu(self) -> bool:
+        """Whether the system is one FMU, given by itself."""
+        return self.is_generated and self.default == MODEL_DESCRIPTION
 
     @property
     def notes(self) -> tuple[str, ...]:

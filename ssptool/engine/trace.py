@@ -295,7 +295,7 @@ Values = NDArray[Any]
 class Column:
     """Description of a recorded signal. `type` has FMI 3.0's spelling; `unit` None: not stated; `discrete`: it changes
     at events only, though its type is one of real numbers; `carried_from`: the signal whose value a connection carries
-    here unchanged, "" for none.
+    here unchanged, "" for none; `full_name`: `Component.y` for the variable y of a lone FMU, else "".
     """
 
     signal: str
@@ -304,6 +304,7 @@ class Column:
     description: str = ""
     discrete: bool = False
     carried_from: str = ""
+    full_name: str = ""
 
     @property
     def real(self) -> bool:
@@ -316,6 +317,13 @@ class Column:
         return self.discrete or not self.real
 
 
+def places_by_name(columns: Iterable[Column]) -> dict[str, int]:
+    """Places of columns by their names; of a lone FMU also by those with the component, unless others have these."""
+    every = list(enumerate(columns))
+    full = {column.full_name: place for place, column in every if column.full_name}
+    return full | {column.signal: place for place, column in every}
+
+
 def column_of(facts: Any) -> Column:
     """The column that a description of results tells of. Raises ValueError if it is no column."""
     if not isinstance(facts, Mapping):
@@ -324,10 +332,11 @@ def column_of(facts: Any) -> Column:
     if kind not in known:
         raise ValueError(f"a column has the type {kind!r}; expected {', '.join(known)}")
     signal, description, source = facts.get("signal"), facts.get("description", ""), facts.get("carried_from", "")
-    texts = (signal, description, source, *(() if unit is None else (unit,)))
+    full = facts.get("full_name", "")
+    texts = (signal, description, source, full, *(() if unit is None else (unit,)))
     if not all(isinstance(text, str) for text in texts):
         raise ValueError(f"a column is called {signal!r}, in {unit!r}: texts are expected")
-    return Column(str(signal), unit, kind, description, facts.get("discrete") is True, source)
+    return Column(str(signal), unit, kind, description, facts.get("discrete") is True, source, full)
 
 
 def time_name(signals: Collection[str]) -> str:
@@ -369,8 +378,7 @@ class Trace:
 
     def __post_init__(self) -> None:
         """Places by name, found once: programs go through thousands of signals by their names."""
-        places = {column.signal: place for place, column in enumerate(self.columns)}
-        object.__setattr__(self, "_places", places)
+        object.__setattr__(self, "_places", places_by_name(self.columns))
 
     @classmethod
     def of(cls, t: ArrayLike, columns: Iterable[tuple[Column, ArrayLike]]) -> "Trace":
@@ -388,7 +396,7 @@ class Trace:
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """Full names, e.g. "System1.x1"."""
+        """Full names, e.g. "System1.x1"; of an FMU that was run by itself the names of its variables, e.g. "x1"."""
         return tuple(column.signal for column in self.columns)
 
     @property
@@ -422,8 +430,8 @@ class Trace:
         """The values (n + 1,) of a signal in its own type: texts (str) and bytes as objects.
 
         The same memory, except for Float32, String and Binary. The name of the component can be left out if all signals
-        are of one, as those of an FMU that is run by itself are. The name of an array, of which all elements were
-        recorded, gives their values (n + 1, …) with its shape.
+        are of one; signals of an FMU that was run by itself have none, and are found with it as well. The name of an
+        array, of which all elements were recorded, gives their values (n + 1, …) with its shape.
 
         Raises
         ------

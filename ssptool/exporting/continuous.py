@@ -72,7 +72,7 @@ def _local(plan: Plan, element: _Element, first: ContinuousPlace) -> ExportedVar
     one, variable = element.component, element.variable
     name = variable.name if element.place == first else f"der({element.state})"
     return ExportedVariable(
-        name=f"{one.name}.{name}",
+        name=str(Signal(one.name, name)),
         signal=element.signal,
         type="Float64",
         causality=Causality.LOCAL,
@@ -93,7 +93,7 @@ def _indicators(plan: Plan) -> Iterator[ExportedVariable]:
         for own in range(indicators):
             name = f"event indicator {own}"
             yield ExportedVariable(
-                name=f"{one.name}.{name}",
+                name=str(Signal(one.name, name)),
                 signal=Signal(one.name, name),
                 type="Float64",
                 causality=Causality.LOCAL,

@@ -39,13 +39,23 @@ def exported_variables(plan: Plan, patterns: Sequence[str], fmi: int = 2) -> tup
     own = tuple(own_variables(plan, fmi))
     if own or patterns:
         names = _names(plan, fmi)
-        chosen = dict.fromkeys(signal for pattern in patterns for signal in names.matching(pattern, fmi))
+        chosen = dict.fromkeys(signal for pattern in patterns for signal in _matching(plan, names, pattern, fmi))
     else:
         outputs = (signal for one in plan.instances for signal in _outputs(plan, one, fmi))
         chosen = dict.fromkeys(whole(signal, plan.network.arrays) if fmi == 3 else signal for signal in outputs)
     clocks = clocks_of_components(plan)
     inner = (exposed_clock(plan, one) if one in clocks else _inner(plan, slots, one) for one in chosen)
     return with_clocks(plan, (*own, *inner))
+
+
+def _matching(plan: Plan, names: "_Names", pattern: str, fmi: int) -> list[Signal]:
+    """Signals by a pattern of their names; in a system of one component, with or without its name."""
+    try:
+        return names.matching(pattern, fmi)
+    except UnknownPattern:
+        if (other := plan.network.in_the_only_component(pattern)) == pattern:
+            raise
+        return names.matching(other, fmi)
 
 
 def _outputs(plan: Plan, one: PlannedInstance, fmi: int) -> Iterator[Signal]:

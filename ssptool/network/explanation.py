@@ -313,18 +313,18 @@ class _Explainer:
             return None
         return None if value is None else wire.conversion.carry(value)
 
-    def _signals(self, name: str) -> Iterator[Signal]:
-        # Whole names are compared: a dot at any place may be the one between component and variable.
-        dot = -1
-        while True:
-            signal = Signal(name[: max(dot, 0)], name[dot + 1 :])
+    def _signals(self, name: str) -> tuple[Signal, ...]:
+        found = tuple(self._called(name))
+        if found or not self.network.of_lone_fmu:
+            return found
+        return tuple(self._called(self.network.in_the_only_component(name)))
+
+    def _called(self, name: str) -> Iterator[Signal]:
+        for signal in reversed(tuple(self.network.called(name))):
             component = self.network.components.get(signal.component)
             if signal in self.ports or (component is not None and signal.variable in component.description.variables):
                 yield signal
             yield from elements(signal, self.network.arrays[signal]) if signal in self.network.arrays else ()
-            dot = name.find(".", dot + 1)
-            if dot < 0:
-                return
 
     def _everything(self) -> Iterator[Signal]:
         yield from self.ports

@@ -3,7 +3,7 @@
 These are values: `build_network` makes them from documents, and every later layer reads them. A signal is named by its
 component and its variable; the component "" is the root system."""
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -17,6 +17,14 @@ from ssptool.fmu.units import PhysicalUnit
 from ssptool.printed import printed_text
 
 
+class LoneFmu(str):
+    """Name of the component of a system that is one FMU, given by itself: its variables have their own names there,
+    `y` and not `Component.y`.
+    """
+
+    __slots__ = ()
+
+
 class Signal(NamedTuple):
     """The full address of one variable of one component, e.g. ("Plant.System1", "x1").
 
@@ -28,7 +36,13 @@ class Signal(NamedTuple):
     variable: str
 
     def __str__(self) -> str:
-        return f"{self.component}.{self.variable}" if self.component else self.variable
+        own = not self.component or isinstance(self.component, LoneFmu)
+        return self.variable if own else f"{self.component}.{self.variable}"
+
+    @property
+    def alias(self) -> str:
+        """The name with the component, for a variable of a lone FMU; else empty."""
+        return f"{self.component}.{self.variable}" if isinstance(self.component, LoneFmu) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,9 +397,32 @@ class Network:
         return frozenset(port.signal for port in self.ports if port.type == "Clock")
 
     def in_the_only_component(self, name: str) -> str:
-        """The full name that a name without component can only mean; the same name if there are several components."""
+        """The name of a signal that a name without component can only mean, and one with the component of a lone FMU;
+        the same name if there are several components.
+        """
         only = [one for one in self.components if not self.tables and not self.missing]
-        return f"{only[0]}.{name}" if len(only) == 1 else name
+        if len(only) != 1:
+            return name
+        return name.removeprefix(f"{only[0]}.") if self.of_lone_fmu else f"{only[0]}.{name}"
+
+    def readings(self, name: str) -> Iterator[Signal]:
+        """Signals that a name may mean, with or without that of the only component."""
+        for own in dict.fromkeys((name, self.in_the_only_component(name))):
+            yield from self.called(own)
+
+    def called(self, name: str) -> Iterator[Signal]:
+        """Signals that can have this name: names of components and of variables may both have dots."""
+        if self.of_lone_fmu:
+            yield Signal(next(iter(self.components)), name)
+            return
+        parts = name.split(".")
+        for place in range(len(parts) - 1, -1, -1):
+            yield Signal(".".join(parts[:place]), ".".join(parts[place:]))
+
+    @property
+    def of_lone_fmu(self) -> bool:
+        """True if the system is one FMU, given by itself."""
+        return any(isinstance(name, LoneFmu) for name in self.components)
 
     def variable(self, signal: Signal) -> Variable:
         """The variable of a signal in the FMU of its component."""

@@ -14,7 +14,7 @@ from ssptool.errors import WrongUsage, similar_names
 from ssptool.fmu.description import Shape, Variable
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.connectors import ConnectorKey, settable, unit_of
-from ssptool.network.network import Signal
+from ssptool.network.network import LoneFmu, Signal
 from ssptool.network.tree import ComponentPlace, ElementPath, Tree, dotted
 from ssptool.network.wiring import Wiring
 
@@ -126,13 +126,17 @@ class Targets:
 
     def scope(self, name: str) -> ElementPath:
         """The element that a name from outside is relative to: the root, or if that has only one component, and the
-        name means nothing else, this component.
+        name means nothing else, this component. The names of a lone FMU mean its own variables first.
         """
-        return () if not self._only or self.named(name, ()) or self.shapes(name, ()) else self._only
+        if not self._only:
+            return ()
+        first, second = (self._only, ()) if isinstance(self._only[0], LoneFmu) else ((), self._only)
+        known = (path for path in (first, second) if self.named(name, path) or self.shapes(name, path))
+        return next(known, self._only)
 
     def similar(self, name: str) -> tuple[str, ...]:
         """Names that are like one that is none of them."""
-        return similar_names(".".join((*self._only, name)), self.names())
+        return similar_names(str(Signal(dotted(self._only), name)), self.names())
 
     def named(self, name: str, path: ElementPath) -> list[NamedTarget]:
         """All targets called `name`, relative to the element at `path`."""
@@ -171,7 +175,7 @@ class Targets:
     def names(self) -> list[str]:
         """The full names of all targets; arrays without their elements."""
         variables = (
-            f"{component}.{name}"
+            str(Signal(component, name))
             for component, places in self._components.items()
             for place in places
             for name, variable in place.fmu.variables.items()

@@ -19,7 +19,7 @@ from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
 from ssptool.fmu.read_description import read_description
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.conversion import document_units
-from ssptool.network.network import Scope, Signal, TableOutput, UnsupportedFeature
+from ssptool.network.network import LoneFmu, Scope, Signal, TableOutput, UnsupportedFeature
 from ssptool.network.tables import TableFile, outputs_of, read_table
 
 ElementPath: TypeAlias = tuple[str, ...]
@@ -28,7 +28,7 @@ ElementPath: TypeAlias = tuple[str, ...]
 
 def dotted(path: ElementPath) -> str:
     """The full name of a place."""
-    return ".".join(path)
+    return path[0] if len(path) == 1 else ".".join(path)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,7 +228,8 @@ class _TreeBuilder:
         copied = place.system in self._used
         self._used.add(place.system)
         for element in place.system.elements:
-            path = (*place.path, element.name)
+            lone = place.scope.archive.is_fmu and not place.path
+            path = (*place.path, LoneFmu(element.name) if lone else element.name)
             if path in self._names:
                 continue  # Names are unique in a system (SSD-ELEM-002).
             if len(self._names) == MOST_PLACES:

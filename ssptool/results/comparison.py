@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.recording.patterns import check_patterns, fits_any
+from ssptool.engine.recording.patterns import chosen as places_of
 from ssptool.engine.run.accuracy import ROUNDING, StatedErrors, extent
 from ssptool.engine.trace import NUMBERED, Column, Trace, machine_type
 from ssptool.errors import counted, similar_names
@@ -166,6 +166,15 @@ def without_prefix(trace: Trace, prefix: str) -> Trace:
     """The trace without this prefix of names."""
     columns = tuple(replace(column, signal=column.signal.removeprefix(prefix)) for column in trace.columns)
     return replace(trace, columns=columns)
+
+
+def with_full_names(trace: Trace) -> Trace:
+    """The trace of a lone FMU with the names that its signals have in a system; other traces as they are."""
+    columns = (
+        replace(one, signal=one.full_name or one.signal, full_name=one.full_name and one.signal)
+        for one in trace.columns
+    )
+    return replace(trace, columns=tuple(columns))
 
 
 def _conversion(one: str | None, other: str | None) -> Conversion | None:
@@ -351,19 +360,19 @@ def compare_traces(
     NothingToCompare
         A trace has no rows, its times go back, or the reference has no signals.
     """
-    check_patterns([*patterns, *(one.pattern for one in special)], reference.signals, "signal of the reference")
+    places_of([*patterns, *(one.pattern for one in special)], reference.columns, "signal of the reference")
     if not len(trace) or not len(reference):
         raise NothingToCompare("a trace without rows cannot be compared")
     for name, one in (("trace", trace), ("reference", reference)):
         _check_times(name, one.t)
     alignment = aligned(trace, reference)
     trace, reference = alignment.trace, alignment.reference
-    chosen = [c for c in reference.columns if not patterns or fits_any(patterns, c.signal)]
+    chosen = [reference.columns[place] for place in places_of(patterns, reference.columns)]
     if not chosen:
         raise NothingToCompare("the reference has no signals")
     default = tolerance or Tolerance()
     results = [
-        _signal(trace, reference, column, tolerance_of(column.signal, special, default if column.real else EXACT))
+        _signal(trace, reference, column, tolerance_of(column, special, default if column.real else EXACT))
         for column in chosen
     ]
     results = [replace(one, remark=alignment.remarks.get(one.signal, one.remark)) for one in results]

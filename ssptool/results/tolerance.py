@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ssptool.engine.recording.patterns import fits
+from ssptool.engine.recording.patterns import fits_column
+from ssptool.engine.trace import Column
 from ssptool.errors import WrongValue
 
 
@@ -51,6 +52,6 @@ class ToleranceFor:
     tolerance: Tolerance
 
 
-def tolerance_of(signal: str, special: Sequence[ToleranceFor], default: Tolerance) -> Tolerance:
+def tolerance_of(column: Column, special: Sequence[ToleranceFor], default: Tolerance) -> Tolerance:
     """The last special tolerance that matches, else the default."""
-    return next((one.tolerance for one in reversed(special) if fits(one.pattern, signal)), default)
+    return next((one.tolerance for one in reversed(special) if fits_column([one.pattern], column)), default)

@@ -45,6 +45,7 @@ def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
         named: dict[str, Path | bytes] = {posixpath.normpath(f"{root}/{name}"): path for name, path in files.items()}
         unused = {posixpath.normpath(f"{root}/{name}") for name in files if not _is_used(name, used)}
         system = archive.default if study.system.suffix.lower() == ".ssd" else ""
+        system = next(iter(files)) if archive.is_fmu else system
         moved = {"parameters": study.parameters, "inputs": study.inputs}
         moved["scenario"] = () if study.scenario is None else (study.scenario,)
         places: dict[str, tuple[Path, ...]] = {}
@@ -93,6 +94,8 @@ def unpack(content: bytes, folder: Path) -> tuple[Study, tuple[str, ...]]:
 
 def _used(archive: Archive, study: Study) -> set[str]:
     """Entries that runs read: documents of the variants that they take, FMUs, tables; of nested packages the file."""
+    if archive.is_fmu:
+        return {name for name, _ in _system_files(archive, study, ())}
     varied = any(factor.role is FactorRole.VARIANT for factor in study.factors)
     package = load(archive, None if varied else archive.structure(study.variant).name)
     needed = {fmu_entry(archive, entry) for structure in package.structures for entry in structure.fmu_files}
@@ -108,9 +111,12 @@ def _is_used(name: str, used: Container[str]) -> bool:
 
 
 def _system_files(archive: Archive, study: Study, used: Iterable[str]) -> Iterator[tuple[str, Path | bytes]]:
-    """By name: the entries of the archive, and what lies around it; of a lone SSD what that needs; of an FMU or a
-    system of another format its structure and its FMUs.
+    """By name: the entries of the archive, and what lies around it; of a lone SSD what that needs; of an FMU the
+    FMU; of a system of another format its structure and its FMUs.
     """
+    if archive.is_fmu:
+        yield from ((name, archive.local_path(name)) for name in archive.names() if name != archive.default)
+        return
     if archive.is_generated:
         yield DEFAULT_STRUCTURE, archive.structure().to_bytes()
         yield from ((name, archive.local_path(name)) for name in archive.names() if name != archive.default)

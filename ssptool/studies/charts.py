@@ -16,6 +16,7 @@ from ssptool.drawing.charts.scatter import Scatter
 from ssptool.drawing.charts.surface import Surface
 from ssptool.drawing.charts.tornado import Bar, Tornado
 from ssptool.engine.recording.patterns import check_patterns, fits_any
+from ssptool.engine.recording.patterns import chosen as places_of
 from ssptool.errors import WrongValue
 from ssptool.studies.calibration import read_fit, read_fitted
 from ssptool.studies.dataset import Dataset, NotResults
@@ -316,8 +317,7 @@ def _fitted(results: StudyResults, patterns: Sequence[str]) -> LineAndDots:
     fitted = read_fitted(results.folder)
     if fitted is None:
         raise NotResults(results.folder, "a plot of a fit needs a calibration with measured data")
-    check_patterns(patterns, fitted.found.signals, "signal")
-    chosen = [one for one in fitted.found.columns if not patterns or fits_any(patterns, one.signal)]
+    chosen = [fitted.found.columns[place] for place in places_of(patterns, fitted.found.columns, "signal")]
     if len(chosen) > MOST_PANELS:
         raise WrongValue(
             f"{len(chosen)} signals are too many for one picture, which shows {MOST_PANELS}; --signals picks some"
@@ -366,8 +366,7 @@ def _envelope(results: StudyResults, patterns: Sequence[str]) -> Envelope:
     if not traces:
         raise NotResults(results.folder, "an envelope needs [traces] in the study")
     first = traces[0]
-    check_patterns(patterns, first.signals, "signal of the traces")
-    columns = [c for c in first.columns if not patterns or fits_any(patterns, c.signal)]
+    columns = [first.columns[place] for place in places_of(patterns, first.columns, "signal of the traces")]
     if len(columns) > MOST_PANELS:
         raise WrongValue(
             f"{len(columns)} signals are too many for one picture, which shows {MOST_PANELS}; --signals picks some"

@@ -428,7 +428,7 @@ class _StudyCheck:
         for name, expression in self.study.results.items():
             for call in expression.calls:
                 signal = call.texts[0] if call.function in MEASURES and call.texts else None
-                if signal is not None and signal not in every:
+                if signal is not None and {signal, plan.network.in_the_only_component(signal)}.isdisjoint(every):
                     self.findings.add(("results", name), unknown("signal that is recorded", signal, every))
                 elif signal is not None:
                     found.append(signal)
@@ -568,7 +568,8 @@ def _units(prepared: PreparedSystem, plan: Plan | None) -> dict[str, str | None]
         target = next((s.target for s in prepared.setters if s.factor == factor.name), None)
         own = None if target is None or target.unit is None else target.unit.name
         found[factor.name] = factor.unit or own
-    signals = {column.signal: column.unit for column in plan.columns} if plan is not None else {}
+    columns = () if plan is None else plan.columns
+    signals = {name: column.unit for column in columns for name in (column.signal, column.full_name) if name}
     for name, expression in prepared.study.results.items():
         found[name] = result_unit(expression, found, signals)
     return signals | found

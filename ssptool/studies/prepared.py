@@ -330,7 +330,7 @@ class PreparedSystem:
 
     def require_variable(self, name: str) -> None:
         """Raises UnknownVariable, with similar names."""
-        if not self._targets.named(name, ()):
+        if not self._targets.named(name, self._targets.scope(name)):
             near = similar_names(name, self._targets.names())
             raise UnknownVariable(name, near, self._targets.why_unknown(name))
 
@@ -418,7 +418,7 @@ class PreparedSystem:
     def _setters(self, factor: Factor) -> Iterator[Setter]:
         for name in factor.sets:
             self.require_variable(name)
-            for target in self._targets.named(name, ()):
+            for target in self._targets.named(name, self._targets.scope(name)):
                 if not target.settable:
                     raise WrongValue(f"{name} takes no value: its FMU calculates this variable")
                 yield Setter(factor.name, name, target, self._conversion(factor, target))

@@ -49,7 +49,7 @@ from ssptool.engine.method_names import ImplementationName
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.decimation import decimated, machine_memory
 from ssptool.engine.recording.formats import open_writer
-from ssptool.engine.recording.patterns import fits_any
+from ssptool.engine.recording.patterns import fits_column
 from ssptool.engine.run.accuracy import Accuracy, AccuracyMethod
 from ssptool.engine.run.execution import Execution, Job, execute, planned_and_executed
 from ssptool.engine.run.manifest import manifest
@@ -240,8 +240,8 @@ class StudyWorker:
             return None
         columns = [
             number
-            for number, signal in enumerate(trace.signals)
-            if not wanted.signals or fits_any(wanted.signals, signal)
+            for number, column in enumerate(trace.columns)
+            if not wanted.signals or fits_column(wanted.signals, column)
         ]
         plan = replace(
             plan, columns=tuple(trace.columns[k] for k in columns), recorded=tuple(plan.recorded[k] for k in columns)

@@ -23,7 +23,7 @@ from ssptool.engine.stimuli.stimuli import targets
 from ssptool.errors import WrongUsage
 from ssptool.fmu.description import Variability
 from ssptool.network.conversion import document_units
-from ssptool.network.network import Network, Port
+from ssptool.network.network import Network, Port, Signal
 from ssptool.option_words import ActionWord
 from ssptool.studio.scenario_text import EMPTY, with_changed, with_event, without
 from ssptool.studio.signal_text import SignalText, new_signals
@@ -220,7 +220,7 @@ def variables_of(network: Network | None) -> list[dict[str, str]]:
     for component in network.components.values():
         for variable in component.description.variables.values():
             if variable.variability is Variability.TUNABLE:
-                name = f"{component.name}.{variable.name}"
+                name = str(Signal(component.name, variable.name))
                 found.setdefault(name, {"name": name, "unit": variable.unit or "", "type": variable.type})
     return list(found.values())
 

@@ -28,7 +28,7 @@ def test_a_single_fmu_runs_its_default_experiment(ssptool, tmp_path, version):
     assert (status, err) == (0, "")
     trace = api.read_trace(tmp_path / "System1.csv")
     assert trace.t[-1] == 10.0
-    assert [str(column.signal) for column in trace.columns] == ["System1.F", "System1.x1", "System1.v1", "System1.a1"]
+    assert [str(column.signal) for column in trace.columns] == ["F", "x1", "v1", "a1"]
     assert trace["System1.x1"] == approx(free_oscillation(trace.t), abs=1e-5)
 
 
@@ -106,7 +106,7 @@ def test_a_name_without_the_component_is_that_of_its_variable(ssptool, tmp_path)
 
 def test_a_name_that_is_none_is_refused_with_a_similar_one(ssptool):
     status, _, err = ssptool("run", SYSTEM1, "--set", "k11=3")
-    assert status == 2 and "did you mean System1.k1" in err
+    assert status == 2 and "did you mean k1" in err
 
 
 def test_an_fmu_whose_model_description_is_no_xml_is_a_finding(ssptool, tmp_path):

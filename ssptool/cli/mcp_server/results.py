@@ -12,7 +12,7 @@ import ssptool
 from ssptool.cli.mcp_server.folder import Folder
 from ssptool.cli.mcp_server.pages import Answer, PagedItems
 from ssptool.cli.mcp_server.tools import Patterns, loop_gain
-from ssptool.engine.recording.patterns import check_patterns, fits_any
+from ssptool.engine.recording.patterns import chosen
 from ssptool.engine.run.loops import LoopReport
 from ssptool.engine.trace import NUMBERED, Column, Trace
 
@@ -112,8 +112,7 @@ def _chosen(trace: Trace, patterns: Sequence[str]) -> Trace:
     """The signals that patterns fit. Raises NothingMatches."""
     if not patterns:
         return trace
-    check_patterns(list(patterns), list(trace.signals), "signal")
-    places = [place for place, signal in enumerate(trace.signals) if fits_any(tuple(patterns), signal)]
+    places = chosen(patterns, trace.columns, "signal")
     return Trace(trace.t, trace.cells[:, places], tuple(trace.columns[one] for one in places), trace.contents)
 
 

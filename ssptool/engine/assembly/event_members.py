@@ -440,7 +440,9 @@ class RunningEvents:
     @property
     def ticking(self) -> tuple[str, ...]:
         """Names of the clocks that are active."""
-        return tuple(f"{member.name}.{name}" for member in self.members.values() for name in sorted(member.active))
+        return tuple(
+            str(Signal(member.name, name)) for member in self.members.values() for name in sorted(member.active)
+        )
 
     # -- values --------------------------------------------------------------------------------------------------
 

@@ -177,9 +177,9 @@ def _beside(component: FlatComponent, given: Variable, network: Network) -> Iter
     for name in element_names(given.array, component.description.arrays[given.array]):
         if Signal(component.name, name) not in network.assignments:
             yield Unsupported(
-                f"value of {component.name}.{given.name}",
+                f"value of {Signal(component.name, given.name)}",
                 f"the FMU takes the whole array only, and neither the system nor the FMU gives {name} a value",
-                f"give all elements of {component.name}.{given.array} values",
+                f"give all elements of {Signal(component.name, given.array)} values",
             )
             return
 

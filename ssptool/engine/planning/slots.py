@@ -215,7 +215,7 @@ class SlotTable:
         discrete = events and not holds_integer(kind)
         wire = self.sources.get(port.signal)
         source = "" if wire is None or wire.conversion != IDENTITY else str(wire.source)
-        return Column(str(port.signal), port.unit, kind, port.description, discrete, source)
+        return Column(str(port.signal), port.unit, kind, port.description, discrete, source, port.signal.alias)
 
     def notes(self) -> Iterable[str]:
         if missed := self.network.unmatched:

@@ -559,7 +559,7 @@ class CsvTail:
     def _settle(self, rows: Sequence[Sequence[str]], facts: Any) -> None:
         texts = list(zip(*rows, strict=True)) or [()] * len(self._header)
         self._columns = _columns(self._path, self._header, texts, self._form, facts)
-        self._chosen = chosen(self._patterns, [column.signal for column in self._columns])
+        self._chosen = chosen(self._patterns, self._columns)
 
     def _news(
         self,

@@ -358,7 +358,7 @@ _TRUE = "true"
 
 
 def _field(column: Column) -> Any:
-    told = {name: getattr(column, name) for name in ("unit", "type", "description", "carried_from")}
+    told = {name: getattr(column, name) for name in ("unit", "type", "description", "carried_from", "full_name")}
     facts = {name: fact for name, fact in told.items() if fact}
     if column.discrete:
         facts["discrete"] = _TRUE
@@ -492,7 +492,7 @@ class ParquetTail:
             known = 0
         columns = _columns(self._path, schema)
         refuse_repeats(self._path, schema.names)
-        places = chosen(self._patterns, [column.signal for column in columns])
+        places = chosen(self._patterns, columns)
         end, count = known, 0
         while end < len(groups) and count * len(schema) < MOST_VALUES:
             count += groups[end][0]

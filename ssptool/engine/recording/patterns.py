@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
+from ssptool.engine.trace import Column
 from ssptool.errors import WrongUsage
 
 
@@ -54,10 +55,18 @@ def check_patterns(patterns: Iterable[str], signals: Sequence[str], what: str) -
             raise NothingMatches(pattern, signals, what)
 
 
-def chosen(patterns: Sequence[str], signals: Sequence[str], what: str = "recorded signal") -> list[int]:
-    """Places of the signals that a pattern fits; without patterns, of all. Raises NothingMatches."""
-    check_patterns(patterns, signals, what)
-    return [place for place, signal in enumerate(signals) if not patterns or fits_any(patterns, signal)]
+def chosen(patterns: Sequence[str], columns: Sequence[Column], what: str = "recorded signal") -> list[int]:
+    """Places of the columns with a name that a pattern fits; without patterns, of all. Raises NothingMatches."""
+    names = [column.signal for column in columns]
+    for pattern in patterns:
+        if not any(fits_column([pattern], column) for column in columns):
+            check_patterns([pattern], names, what)
+    return [place for place, column in enumerate(columns) if not patterns or fits_column(patterns, column)]
+
+
+def fits_column(patterns: Sequence[str], column: Column) -> bool:
+    """True if a pattern fits the name of a column, or that with its component."""
+    return any(fits_any(patterns, name) for name in (column.signal, column.full_name) if name)
 
 
 _SHOWN = 6

@@ -14,6 +14,7 @@ from ssptool.fmu.description import Causality, Value, Variability, Variable
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.network.conversion import is_float
 from ssptool.network.dependencies import Stage, needs
+from ssptool.network.network import Signal
 
 PROBE = 1e-3
 """Change of an input, relative to the larger of its size and its nominal value."""
@@ -175,7 +176,7 @@ def overridden_starts(planned: PlannedInstance, instance: FmuInstance) -> Iterat
         for name, found in instance.get(redundant).items():
             given = planned.starts[name]
             if isinstance(given, float) and isinstance(found, float) and not _near(found, given, variables[name]):
-                yield _message(f"{planned.name}.{name}", given, found, variables[name])
+                yield _message(str(Signal(planned.name, name)), given, found, variables[name])
 
 
 def _may_depart(variable: Variable) -> bool:

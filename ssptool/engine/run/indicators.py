@@ -20,6 +20,7 @@ from ssptool.engine.run.contradictions import UnheldStart
 from ssptool.engine.trace import NUMBERED, Column, Floats, Trace, as_doubles
 from ssptool.errors import abbreviated, counted
 from ssptool.fmu.description import InterfaceType
+from ssptool.network.network import Signal
 
 FEWEST_STEPS = 20
 """Steps per period of a signal below which its course is not resolved."""
@@ -137,7 +138,7 @@ def _lost_rows(plan: Plan) -> Iterator[RunWarning]:
 
 def _undeclared(plan: Plan) -> Iterator[RunWarning]:
     """Feedthrough that FMUs deny."""
-    pairs = [(f"{name}.{output}", f"{name}.{variable}") for name, variable, output in plan.undeclared]
+    pairs = [(str(Signal(name, output)), str(Signal(name, variable))) for name, variable, output in plan.undeclared]
     if not pairs:
         return
     told = [f"{output} with {variable}" for output, variable in pairs]
@@ -155,12 +156,12 @@ def _unheld(plan: Plan, unheld: Sequence[UnheldStart]) -> Iterator[RunWarning]:
     """Parameters and the like of which FMUs have other values than those that were set or declared."""
     if not unheld:
         return
-    told = [f"{one.component}.{one.variable} = {one.found} ({_wanted(one)})" for one in unheld]
+    told = [f"{Signal(one.component, one.variable)} = {one.found} ({_wanted(one)})" for one in unheld]
     set_in_vain = all(one.given for one in unheld)
     advice = "report it to the supplier of the FMU" if set_in_vain else "set it, or correct the model description"
     yield RunWarning(
         "RUN-108",
-        f"{unheld[0].component}.{unheld[0].variable}",
+        str(Signal(unheld[0].component, unheld[0].variable)),
         plan.interval.start,
         len(unheld),
         f"{counted(len(unheld), 'variable')} {'has' if len(unheld) == 1 else 'have'} another value after "

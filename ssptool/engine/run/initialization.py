@@ -90,7 +90,7 @@ class Fmi1Initialization:
             if changed:
                 instance.start_over({**planned.starts, **now})
                 self._with[index] = now
-                found += [f"{planned.name}.{name}" for name in changed]
+                found += [str(Signal(planned.name, name)) for name in changed]
         return found
 
     def refused(self, error: FmiError) -> Failure:

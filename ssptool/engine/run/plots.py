@@ -12,7 +12,7 @@ from ssptool.arguments import path as file_path
 from ssptool.arguments import text, texts
 from ssptool.drawing.plot import picture_svg, plot_signals
 from ssptool.drawing.plot_model import Curve, Size, check_plot_name, panels, thinned
-from ssptool.engine.recording.patterns import check_patterns, fits_any
+from ssptool.engine.recording.patterns import chosen, fits_column
 from ssptool.engine.run.accuracy import StatedErrors, extent
 from ssptool.engine.trace import NUMBERED, Trace
 from ssptool.errors import counted
@@ -91,8 +91,7 @@ def curves_of(
     NothingMatches
         A pattern fits no signal.
     """
-    signals = list(dict.fromkeys(signal for trace in traces.values() for signal in trace.signals))
-    check_patterns(patterns, signals, "recorded signal")
+    chosen(patterns, [column for trace in traces.values() for column in trace.columns])
     return [curve for name, trace in traces.items() for curve in _curves(trace, patterns, name, errors.get(name))]
 
 
@@ -103,7 +102,7 @@ def band_words(curves: Iterable[Curve], run: str, errors: StatedErrors) -> str:
 
 def _curves(trace: Trace, patterns: Sequence[str], run: str, errors: StatedErrors | None) -> Iterator[Curve]:
     for column in trace.columns:
-        if column.type not in NUMBERED and (fits_any(patterns, column.signal) if patterns else column.real):
+        if column.type not in NUMBERED and (fits_column(patterns, column) if patterns else column.real):
             values = trace[column.signal].astype(np.float64, copy=False)
             net = column.carried_from or column.signal
             error = 0.0 if errors is None or not column.real else errors.of(column.signal)

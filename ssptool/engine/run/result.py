@@ -16,7 +16,7 @@ from ssptool.engine.run.indicators import RunWarning
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.manifest import Override, labels
 from ssptool.engine.settings import Choice, Settings
-from ssptool.engine.trace import Column, Floats, Trace, Values, places_of, trace_html
+from ssptool.engine.trace import Column, Floats, Trace, Values, places_by_name, places_of, trace_html
 from ssptool.engine.watch import CallCount, Cost, SlowestStep
 from ssptool.errors import WrongValue, counted
 from ssptool.foreign_text import html_text, json_content
@@ -176,7 +176,7 @@ class Result(Printed, Mapping[str, Values]):
 
     def __contains__(self, signal: object) -> bool:
         """True if a signal of this name was recorded."""
-        return places_of(signal, {column.signal: place for place, column in enumerate(self.columns)}) is not None
+        return places_of(signal, places_by_name(self.columns)) is not None
 
     def __iter__(self) -> Iterator[str]:
         """Over the names of the recorded signals."""

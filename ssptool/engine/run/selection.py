@@ -111,11 +111,14 @@ class Inside:
         return exchanged, [signal for signal, name in known if name in shown or fits_any(wholes, name)]
 
     def _full(self, pattern: str, exchanged: Sequence[str]) -> str:
-        """The pattern; for one that fits nothing, that of full names in a system of one component."""
-        only = self._plan.network.in_the_only_component(pattern)
-        if only == pattern or self._fits_some(pattern, exchanged):
-            return pattern
-        return only if self._fits_some(only, exchanged) else pattern
+        """The pattern; for one that fits nothing, that of the names in a system of one component."""
+        network = self._plan.network
+        others = [
+            network.in_the_only_component(pattern),
+            *([pattern.removeprefix("*.")] if network.of_lone_fmu else []),
+        ]
+        every = [pattern, *(other for other in others if other != pattern)]
+        return next((one for one in every if len(every) == 1 or self._fits_some(one, exchanged)), pattern)
 
     def _fits_some(self, pattern: str, exchanged: Sequence[str]) -> bool:
         """True if a pattern fits any name. Those inside are looked at last: there may be very many."""
@@ -211,7 +214,7 @@ class Inside:
         kind, variable = self.kind(signal), self.variable(signal)
         if variable is not None:
             discrete = variable.variability is not Variability.CONTINUOUS and not holds_integer(kind)
-            return Column(str(signal), variable.unit, kind, variable.description, discrete)
+            return Column(str(signal), variable.unit, kind, variable.description, discrete, full_name=signal.alias)
         route = self.route(signal)
         source = "" if route is None or route.conversion != IDENTITY else str(route.source)
         return Column(str(signal), self.unit(signal), kind, self.connectors[signal].description, carried_from=source)

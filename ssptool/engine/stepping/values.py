@@ -147,14 +147,7 @@ class SimulationValues:
         return self._known(name) is not None
 
     def _known(self, name: str) -> Signal | None:
-        """Names of components and of variables may both have dots, so each is tried."""
-        for full in dict.fromkeys((name, self._plan.network.in_the_only_component(name))):
-            parts = full.split(".")
-            for place in range(len(parts) - 1, -1, -1):
-                signal = Signal(".".join(parts[:place]), ".".join(parts[place:]))
-                if self._is_known(signal):
-                    return signal
-        return None
+        return next(filter(self._is_known, self._plan.network.readings(name)), None)
 
     def _is_known(self, signal: Signal) -> bool:
         component = self._plan.network.components.get(signal.component)

@@ -121,9 +121,8 @@ class _Resolution:
         self.connected = {wire.destination for wire in network.wires}
 
     def add(self, name: str, events: tuple[Event, ...]) -> None:
-        only = self.network.in_the_only_component(name)
-        port = self.ports.get(name) or self.ports.get(only)
-        signal = port.signal if port is not None else self._variable(name) or self._variable(only)
+        port = self.ports.get(name) or self.ports.get(self.network.in_the_only_component(name))
+        signal = port.signal if port is not None else self._variable(name)
         if signal is None:
             near = similar_names(name, tuple(self._names()))
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
@@ -216,10 +215,7 @@ class _Resolution:
         return tuple(found)
 
     def _variable(self, name: str) -> Signal | None:
-        """Names of components and of variables may both have dots, so each is tried."""
-        parts = name.split(".")
-        for place in range(len(parts) - 1, 0, -1):
-            signal = Signal(".".join(parts[:place]), ".".join(parts[place:]))
+        for signal in self.network.readings(name):
             component = self.network.components.get(signal.component)
             if component is not None and signal.variable in component.description.variables:
                 return signal
@@ -231,7 +227,7 @@ class _Resolution:
             fmu = component.description
             for variable in (fmu.whole or fmu.variables).values():
                 if variable.variability is Variability.TUNABLE:
-                    yield f"{component.name}.{variable.name}"
+                    yield str(Signal(component.name, variable.name))
 
     def _refuse(self, events: Iterable[Event], message: str) -> None:
         for event in events:
