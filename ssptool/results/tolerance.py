@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ssptool.engine.recording.patterns import fits_column
-from ssptool.engine.trace import Column
+from ssptool.engine.recording.patterns import NamedColumn, fits_column
 from ssptool.errors import WrongValue
 
 
@@ -52,6 +51,6 @@ class ToleranceFor:
     tolerance: Tolerance
 
 
-def tolerance_of(column: Column, special: Sequence[ToleranceFor], default: Tolerance) -> Tolerance:
+def tolerance_of(column: NamedColumn, special: Sequence[ToleranceFor], default: Tolerance) -> Tolerance:
     """The last special tolerance that matches, else the default."""
     return next((one.tolerance for one in reversed(special) if fits_column([one.pattern], column)), default)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from typing import Protocol
 
-from ssptool.engine.trace import Column
 from ssptool.errors import WrongUsage
 
 
@@ -16,6 +16,16 @@ class NothingMatches(WrongUsage, ValueError):
         super().__init__(f"no {what} is called {pattern!r}; {hint}")
         self.pattern = pattern
         self.near = tuple(near)
+
+
+class NamedColumn(Protocol):
+    """A column of results: the name of its signal, and that with the component, of a lone FMU, else ""."""
+
+    @property
+    def signal(self) -> str: ...
+
+    @property
+    def full_name(self) -> str: ...
 
 
 def fits(pattern: str, signal: str) -> bool:
@@ -55,7 +65,7 @@ def check_patterns(patterns: Iterable[str], signals: Sequence[str], what: str) -
             raise NothingMatches(pattern, signals, what)
 
 
-def chosen(patterns: Sequence[str], columns: Sequence[Column], what: str = "recorded signal") -> list[int]:
+def chosen(patterns: Sequence[str], columns: Sequence[NamedColumn], what: str = "recorded signal") -> list[int]:
     """Places of the columns with a name that a pattern fits; without patterns, of all. Raises NothingMatches."""
     names = [column.signal for column in columns]
     for pattern in patterns:
@@ -64,7 +74,7 @@ def chosen(patterns: Sequence[str], columns: Sequence[Column], what: str = "reco
     return [place for place, column in enumerate(columns) if not patterns or fits_column(patterns, column)]
 
 
-def fits_column(patterns: Sequence[str], column: Column) -> bool:
+def fits_column(patterns: Sequence[str], column: NamedColumn) -> bool:
     """True if a pattern fits the name of a column, or that with its component."""
     return any(fits_any(patterns, name) for name in (column.signal, column.full_name) if name)
 
