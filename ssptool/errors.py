@@ -4,7 +4,7 @@ Such phrases are similar names for a wrong one, the first of many things, and a 
 """
 
 import errno
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -130,6 +130,33 @@ def similar_names(name: str, known: Collection[str], most: int = NEAR_MISSES, *,
         return ()
     longer = [other for other in known if other.endswith("." + name) or other.startswith(name + ".")]
     return tuple(dict.fromkeys((*longer, *get_close_matches(name, known, most))))[:most]
+
+
+class AmbiguousCase(WrongUsage, LookupError):
+    """A name that two known ones, the `candidates`, have but for upper and lower case."""
+
+    def __init__(self, name: str, candidates: Sequence[str]) -> None:
+        super().__init__(f"{name!r} is ambiguous: there are {' and '.join(candidates)}; give the exact name")
+        self.name = name
+        self.candidates = tuple(candidates)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def in_other_case(name: str, known: Iterable[str]) -> str | None:
+    """The known name that a name which none has equals but for upper and lower case; None: there is none.
+
+    Raises
+    ------
+    AmbiguousCase
+        There are several.
+    """
+    folded = name.casefold()
+    found = sorted({other for other in known if other.casefold() == folded})
+    if len(found) > 1:
+        raise AmbiguousCase(name, found)
+    return found[0] if found else None
 
 
 NAMED = 5

@@ -110,6 +110,9 @@ class Addressees:
     def names(self) -> list[str]:
         return self._targets.names()
 
+    def in_other_case(self, full: str) -> str | None:
+        return self._targets.in_other_case(full)
+
     def why_unknown(self, full: str) -> str:
         return self._targets.why_unknown(full)
 

@@ -11,7 +11,7 @@ from ssptool.documents.vocabulary import number_text
 from ssptool.editing.changes import AmbiguousName, EditError, UnknownName
 from ssptool.editing.dictionaries import add_access, signal_of, signals_of
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
-from ssptool.editing.names import Name, find, places, shown, unknown_connector
+from ssptool.editing.names import Name, find, places, shown
 from ssptool.editing.transformations import AS_IT_IS, EndType, Treatment, treat
 from ssptool.fmu.description import Variable, fixed_shape
 from ssptool.fmu.terminals import (
@@ -431,7 +431,7 @@ def _reach_signals(draft: Draft, a: Name, b: Name) -> Iterator[ssd.Connector]:
     """Give references to signal dictionaries the connectors for signals that are named and that they lack."""
     for name, other in ((a, b), (b, a)):
         with suppress(UnknownName, AmbiguousName):
-            find(draft.system, name)
+            find(draft.system, name, exact=True)
             continue
         for place in places(draft.system):
             if not shown(name).startswith(f"{place}.") or not (signals := signals_of(draft, place)):
@@ -448,16 +448,14 @@ def _reach_signals(draft: Draft, a: Name, b: Name) -> Iterator[ssd.Connector]:
 def _target(draft: Draft, name: Name) -> Target:
     """Target of a name: an element or a connector, else a terminal."""
     try:
-        return find(draft.system, name)
+        return find(draft.system, name, exact=True)
     except AmbiguousName:
         raise
     except UnknownName:
         found = list(_terminals_named(draft, shown(name)))
         if len(found) > 1:
             raise AmbiguousName(shown(name), [f"the terminal {each}" for each in found]) from None
-        if not found:
-            raise unknown_connector(draft.system, name) from None
-        return found[0]
+        return found[0] if found else find(draft.system, name)
 
 
 def _terminals_named(draft: Draft, name: str) -> Iterator[TerminalPlace]:

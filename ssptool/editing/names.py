@@ -7,6 +7,7 @@ means an element of that document, which is edited then.
 from collections.abc import Iterator
 from contextlib import suppress
 from enum import StrEnum
+from itertools import chain
 from typing import TypeAlias, TypeVar
 
 from ssptool.documents import ssd
@@ -16,6 +17,7 @@ from ssptool.documents.storage import MissingEntry
 from ssptool.documents.vocabulary import PACKAGE, SYSTEM_STRUCTURE
 from ssptool.editing.changes import AmbiguousName, EditError, UnknownName
 from ssptool.editing.draft import ConnectorPlace, Draft, Host, Place, copied
+from ssptool.errors import in_other_case
 from ssptool.network.tree import build_tree
 
 Name: TypeAlias = str | tuple[str, ...]
@@ -55,6 +57,8 @@ def find_element(root: ssd.System, name: Name) -> Place:
     UnknownName, AmbiguousName
     """
     found = _elements(root, name)
+    if not found and (own := in_other_case(shown(name), map(str, places(root)))) is not None:
+        found = _elements(root, own)
     if not found:
         raise UnknownName("element", shown(name), [str(place) for place in places(root) if place.path])
     return _only(name, found)
@@ -68,14 +72,17 @@ def find_system(root: ssd.System, name: Name) -> tuple[Place, ssd.System]:
     return place, place.element
 
 
-def find(root: ssd.System, name: Name) -> Place | ConnectorPlace:
+def find(root: ssd.System, name: Name, *, exact: bool = False) -> Place | ConnectorPlace:
     """The element or the connector of this full name; a connector of the root system has no dot in front.
 
-    Raises as `find_element`.
+    One that differs in case only counts if none is called so, unless `exact`. Raises as `find_element`.
     """
     found: list[Place | ConnectorPlace] = [*_elements(root, name), *_connectors(root, name)]
     if not found:
-        raise unknown_connector(root, name)
+        known = chain(map(str, places(root)), map(str, connectors(root)))
+        if exact or (own := in_other_case(shown(name), known)) is None:
+            raise unknown_connector(root, name)
+        found = [*_elements(root, own), *_connectors(root, own)]
     return _only(name, found)
 
 
@@ -253,7 +260,7 @@ def path_length(place: Place) -> int:
 
 def _is_known(draft: Draft, name: Name) -> bool:
     try:
-        find(draft.system, name)
+        find(draft.system, name, exact=True)
     except AmbiguousName:
         return True
     except UnknownName:

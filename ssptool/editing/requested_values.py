@@ -139,7 +139,7 @@ def requested_value(
     EditError
         The variable takes no value, not in this unit, or none of this size; or has no unit to convert this one to.
     """
-    whole, target = _target(addressees, name)
+    name, whole, target = _target(addressees, name)
     if not target.settable:
         raise EditError(f"{name} takes no value: its FMU calculates it")
     if unit is not None and not is_float(target.type):
@@ -159,12 +159,14 @@ def requested_value(
     return requested
 
 
-def _target(addressees: Addressees, name: str) -> tuple[str, NamedTarget]:
-    """Target of a name; of an element of an array, the name of the array as well."""
+def _target(addressees: Addressees, name: str) -> tuple[str, str, NamedTarget]:
+    """The name in its own case, the name of the array if it is that of an element, and the target."""
     array = name.rpartition("[")[0] if name.endswith("]") else ""
     for whole in (name, array):
         if whole and (targets := addressees.of(whole)):
-            return whole, targets[0]
+            return name, whole, targets[0]
+    if (own := addressees.in_other_case(name)) is not None:
+        return _target(addressees, own)
     raise UnknownName("variable or connector", name, addressees.names(), missing=addressees.why_unknown(name))
 
 

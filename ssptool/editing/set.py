@@ -27,7 +27,7 @@ from ssptool.editing.draft import RESOURCES, Draft, Place, copied, empty_paramet
 from ssptool.editing.names import Name, Sharing, shown
 from ssptool.editing.requested_values import RequestedValue, requested_value, values_by_signal
 from ssptool.editing.units import drop_unused, use_unit, used_enumerations, used_units
-from ssptool.errors import counted
+from ssptool.errors import counted, in_other_case
 from ssptool.fmu.description import Value, element_names
 from ssptool.fmu.units import named, with_unit
 from ssptool.network.conversion import canonical, document_units, is_float, is_integer
@@ -63,6 +63,9 @@ def unset_value(draft: Draft, name: Name, of: str | None, sharing: Sharing) -> N
     if not found:
         found = list(uses_inside(draft, full, sharing, strict=True))
     use = winner([use for use in found if of in (None, use.bound.file, use.bound.file.rpartition("/")[2])])
+    if use is None and (own := _in_other_case(draft, full)) is not None:
+        unset_value(draft, own, of, sharing)
+        return
     if use is None:
         raise _nothing_to_unset(draft, full, of, found)
     use = _unshared(draft, use, sharing)
@@ -70,6 +73,11 @@ def unset_value(draft: Draft, name: Name, of: str | None, sharing: Sharing) -> N
     _take_away(draft, use)
     draft.packages.put_back(draft.archive)
     draft.note(f"unset {full} in {where}{_shared(draft, where)}; {_now(draft, full)}")
+
+
+def _in_other_case(draft: Draft, full: str) -> str | None:
+    addressees = Addressees(draft)
+    return None if addressees.of(full) else in_other_case(full, [*addressees.names(), *(u.full for u in uses(draft))])
 
 
 def _nothing_to_unset(draft: Draft, full: str, of: str | None, found: list[Use]) -> EditError:

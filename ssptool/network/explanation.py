@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.vocabulary import rounded_text
-from ssptool.errors import similar_names
+from ssptool.errors import in_other_case, similar_names
 from ssptool.fmu.description import Causality, Value, Variability, Variable
 from ssptool.fmu.units import with_unit
 from ssptool.network.arrays import elements, whole
@@ -191,6 +191,9 @@ class _Explainer:
             signals = tuple(dict.fromkeys(self._signals(name)))
             unmatched = tuple(missed for missed in self.network.unmatched if missed.name == name)
             if not signals and not unmatched:
+                own = in_other_case(name, self._names())
+                signals = () if own is None else tuple(dict.fromkeys(self._signals(own)))
+            if not signals and not unmatched:
                 unknown.append(name)
             found += (*map(self.explanation, signals), *unmatched)
         if unknown:
@@ -325,6 +328,10 @@ class _Explainer:
             if signal in self.ports or (component is not None and signal.variable in component.description.variables):
                 yield signal
             yield from elements(signal, self.network.arrays[signal]) if signal in self.network.arrays else ()
+
+    def _names(self) -> Iterator[str]:
+        yield from map(str, self._everything())
+        yield from map(str, self.network.arrays)
 
     def _everything(self) -> Iterator[Signal]:
         yield from self.ports

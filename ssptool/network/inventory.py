@@ -8,7 +8,7 @@ from ssptool.documents import ssd, ssv
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
-from ssptool.errors import WrongUsage, counted, similar_names
+from ssptool.errors import WrongUsage, counted, in_other_case, similar_names
 from ssptool.fmu.description import Causality, FmuDescription, Value, Variability, Variable, element_names
 from ssptool.network.network import (
     Experiment,
@@ -260,6 +260,8 @@ def components_called(network: Network, name: str) -> tuple[str, ...]:
     """
     known = (*network.components, *network.tables, *network.missing)
     found = tuple(own for own in known if own == name or own.startswith(f"{name}."))
+    if not found and (other := in_other_case(name, known)) is not None:
+        return (other,)
     if not found:
         raise UnknownComponent(name, known)
     return found

@@ -299,6 +299,9 @@ class Parameterization:
         for name, text in start_values.items():
             path = self._targets.scope(name)
             targets, shapes = self._targets.named(name, path), self._targets.shapes(name, path)
+            if not targets and not shapes and (own := self._targets.in_other_case(name)) is not None:
+                path = ()
+                targets, shapes = self._targets.named(own, path), self._targets.shapes(own, path)
             if not targets and not shapes:
                 raise UnknownVariable(name, self._targets.similar(name), self._targets.why_unknown(name))
             for target in targets:

@@ -10,7 +10,7 @@ from math import inf
 from typing import TypeAlias, TypeVar
 
 from ssptool.documents.diagnostics import Position
-from ssptool.errors import WrongUsage, similar_names
+from ssptool.errors import WrongUsage, in_other_case, similar_names
 from ssptool.fmu.description import Shape, Variable
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.connectors import ConnectorKey, settable, unit_of
@@ -137,6 +137,18 @@ class Targets:
     def similar(self, name: str) -> tuple[str, ...]:
         """Names that are like one that is none of them."""
         return similar_names(str(Signal(dotted(self._only), name)), self.names())
+
+    def in_other_case(self, name: str) -> str | None:
+        """The full name, in its own case, of a name that no target has as it is written. Raises AmbiguousCase."""
+        element = name.rpartition("[")[0] if name.endswith("]") else ""
+        for own in dict.fromkeys((".".join((*self._only, name)), name)):
+            known = self.names()
+            if (found := in_other_case(own, known)) is not None:
+                return found
+            whole = own[: len(own) - len(name) + len(element)] if element else ""
+            if whole and (found := in_other_case(whole, known)) is not None:
+                return found + own[len(whole) :]
+        return None
 
     def named(self, name: str, path: ElementPath) -> list[NamedTarget]:
         """All targets called `name`, relative to the element at `path`."""

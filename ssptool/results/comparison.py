@@ -7,6 +7,7 @@ large integers) are replaced by codes. A signal agrees if it is inside the tube 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.recording.patterns import chosen as places_of
+from ssptool.engine.recording.patterns import column_patterns
 from ssptool.engine.run.accuracy import ROUNDING, StatedErrors, extent
 from ssptool.engine.trace import NUMBERED, Column, Trace, machine_type
 from ssptool.errors import counted, similar_names
@@ -360,7 +362,9 @@ def compare_traces(
     NothingToCompare
         A trace has no rows, its times go back, or the reference has no signals.
     """
-    places_of([*patterns, *(one.pattern for one in special)], reference.columns, "signal of the reference")
+    named = partial(column_patterns, columns=reference.columns, what="signal of the reference")
+    patterns = named(patterns)
+    special = [replace(one, pattern=pattern) for one in special for pattern in named([one.pattern])]
     if not len(trace) or not len(reference):
         raise NothingToCompare("a trace without rows cannot be compared")
     for name, one in (("trace", trace), ("reference", reference)):

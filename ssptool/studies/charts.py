@@ -15,7 +15,7 @@ from ssptool.drawing.charts.parallel import Parallel
 from ssptool.drawing.charts.scatter import Scatter
 from ssptool.drawing.charts.surface import Surface
 from ssptool.drawing.charts.tornado import Bar, Tornado
-from ssptool.engine.recording.patterns import check_patterns, fits_any
+from ssptool.engine.recording.patterns import checked_patterns, fits_any
 from ssptool.engine.recording.patterns import chosen as places_of
 from ssptool.errors import WrongValue
 from ssptool.studies.calibration import read_fit, read_fitted
@@ -86,7 +86,7 @@ def chart(
     rows = [row for row in results.rows() if row["status"] == "completed"]
     if not rows:
         raise NotResults(results.folder, "no run has completed")
-    check_patterns(patterns, results.results, "result")
+    patterns = checked_patterns(patterns, results.results, "result")
     chosen = [name for name in results.results if not patterns or fits_any(patterns, name)]
     if not chosen:
         raise NotResults(results.folder, "the study has no [results], which could be drawn")
@@ -148,7 +148,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 def _varied(results: StudyResults, rows: Rows, patterns: Sequence[str]) -> list[str]:
     """Factors that have more than one value, or that are asked for; all, if none varies."""
-    check_patterns(patterns, results.factors, "factor")
+    patterns = checked_patterns(patterns, results.factors, "factor")
     if patterns:
         return [name for name in results.factors if fits_any(patterns, name)]
     return [name for name in results.factors if len({row[name] for row in rows}) > 1] or list(results.factors)
@@ -240,7 +240,7 @@ def _scatter(
 
 
 def _influences(results: StudyResults, patterns: Sequence[str]) -> Influences:
-    check_patterns(patterns, results.results, "result")
+    patterns = checked_patterns(patterns, results.results, "result")
     found = [one for one in results.sensitivity() if not patterns or fits_any(patterns, one.result)]
     if not found:
         raise NotResults(

@@ -17,7 +17,7 @@ from ssptool.engine.masters.master import CoupledSystem, StepBatch, nothing
 from ssptool.engine.masters.program import ProgrammedMaster
 from ssptool.engine.masters.protocols import Participants, SavedState
 from ssptool.engine.settings import Settings
-from ssptool.errors import NAMED, ContradictingSettings, similar_names
+from ssptool.errors import NAMED, ContradictingSettings, in_other_case, similar_names
 from ssptool.fmu.terminals import Terminal
 from ssptool.fmu.units import Exponents, PhysicalUnit, named
 from ssptool.network.network import FlatComponent, Network, Signal, Wire
@@ -141,8 +141,9 @@ def _declared(network: Network, first: str, second: str, units: Units) -> PowerB
 
 def _output(network: Network, bond: str, text: str) -> Signal:
     outputs = {str(wire.source): wire.source for wire in network.wires if wire.source.component}
-    if text in outputs:
-        return outputs[text]
+    own = text if text in outputs else in_other_case(text, outputs)
+    if own is not None:
+        return outputs[own]
     near = similar_names(text, outputs) or tuple(outputs)[:NAMED]
     raise NotAPowerBond(bond, f"{text!r} is no connected output", f"connected outputs are {', '.join(near) or 'none'}")
 

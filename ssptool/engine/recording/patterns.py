@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from ssptool.errors import WrongUsage
+from ssptool.errors import AmbiguousCase, WrongUsage
 
 
 class NothingMatches(WrongUsage, ValueError):
@@ -58,20 +58,49 @@ def near_names(pattern: str, signals: Sequence[str]) -> Sequence[str]:
     return get_close_matches(pattern, signals) if len(signals) <= _COMPARED else []
 
 
-def check_patterns(patterns: Iterable[str], signals: Sequence[str], what: str) -> None:
-    """Raise NothingMatches for the first pattern that fits none of the signals, which are called `what`."""
-    for pattern in patterns:
-        if not any(fits(pattern, signal) for signal in signals):
-            raise NothingMatches(pattern, signals, what)
+def checked_patterns(patterns: Iterable[str], signals: Sequence[str], what: str) -> tuple[str, ...]:
+    """Patterns that fit some of the signals, which are called `what`.
+
+    A pattern that fits none as it is written stands for the signals that it fits regardless of case.
+
+    Raises
+    ------
+    NothingMatches
+        A pattern fits none.
+    AmbiguousCase
+        It fits signals that differ in case only.
+    """
+    return tuple(found for pattern in patterns for found in _checked(pattern, signals, what))
+
+
+def _checked(pattern: str, signals: Sequence[str], what: str) -> Sequence[str]:
+    if any(fits(pattern, signal) for signal in signals):
+        return (pattern,)
+    folded = pattern.casefold()
+    alike = dict.fromkeys(signal for signal in signals if fits(folded, signal.casefold()))
+    if not alike:
+        raise NothingMatches(pattern, signals, what)
+    for signal in alike:
+        same = [other for other in alike if other.casefold() == signal.casefold()]
+        if len(same) > 1:
+            raise AmbiguousCase(pattern, same)
+    return tuple(alike)
 
 
 def chosen(patterns: Sequence[str], columns: Sequence[NamedColumn], what: str = "recorded signal") -> list[int]:
-    """Places of the columns with a name that a pattern fits; without patterns, of all. Raises NothingMatches."""
-    names = [column.signal for column in columns]
-    for pattern in patterns:
-        if not any(fits_column([pattern], column) for column in columns):
-            check_patterns([pattern], names, what)
+    """Places of the columns with a name that a pattern fits; without patterns, of all. Raises as `checked_patterns`."""
+    patterns = column_patterns(patterns, columns, what)
     return [place for place, column in enumerate(columns) if not patterns or fits_column(patterns, column)]
+
+
+def column_patterns(patterns: Iterable[str], columns: Sequence[NamedColumn], what: str) -> tuple[str, ...]:
+    """Patterns that fit names of columns, as `checked_patterns`."""
+    names = [column.signal for column in columns]
+    found: list[str] = []
+    for pattern in patterns:
+        fitting = any(fits_column([pattern], column) for column in columns)
+        found += [pattern] if fitting else checked_patterns([pattern], names, what)
+    return tuple(found)
 
 
 def fits_column(patterns: Sequence[str], column: NamedColumn) -> bool:

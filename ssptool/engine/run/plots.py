@@ -12,7 +12,7 @@ from ssptool.arguments import path as file_path
 from ssptool.arguments import text, texts
 from ssptool.drawing.plot import picture_svg, plot_signals
 from ssptool.drawing.plot_model import Curve, Size, check_plot_name, panels, thinned
-from ssptool.engine.recording.patterns import chosen, fits_column
+from ssptool.engine.recording.patterns import column_patterns, fits_column
 from ssptool.engine.run.accuracy import StatedErrors, extent
 from ssptool.engine.trace import NUMBERED, Trace
 from ssptool.errors import counted
@@ -91,7 +91,8 @@ def curves_of(
     NothingMatches
         A pattern fits no signal.
     """
-    chosen(patterns, [column for trace in traces.values() for column in trace.columns])
+    columns = [column for trace in traces.values() for column in trace.columns]
+    patterns = column_patterns(patterns, columns, "recorded signal")
     return [curve for name, trace in traces.items() for curve in _curves(trace, patterns, name, errors.get(name))]
 
 

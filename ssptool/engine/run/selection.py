@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedWire
-from ssptool.engine.recording.patterns import check_patterns, fits, fits_any
+from ssptool.engine.recording.patterns import checked_patterns, fits, fits_any
 from ssptool.engine.trace import NUMBERED, Column, holds_integer
 from ssptool.fmu.description import Causality, Value, Variability, Variable, element_names
 from ssptool.network.network import IDENTITY, Conversion, Port, Signal, Wire
@@ -102,7 +102,7 @@ class Inside:
         patterns = [self._full(pattern, names) for pattern in patterns]
         if set(patterns).issubset(names):
             return [number for number, name in enumerate(names) if name in patterns], []
-        check_patterns(patterns, [*names, *self.names, *self.arrays], RECORDABLE)
+        patterns = checked_patterns(patterns, [*names, *self.names, *self.arrays], RECORDABLE)
         arrays = {str(array) for array in self._plan.network.arrays}
         wholes = [f"{pattern}[*]" for pattern in patterns if pattern in arrays]
         exchanged = [number for number, name in enumerate(names) if fits_any((*patterns, *wholes), name)]
@@ -118,7 +118,11 @@ class Inside:
             *([pattern.removeprefix("*.")] if network.of_lone_fmu else []),
         ]
         every = [pattern, *(other for other in others if other != pattern)]
-        return next((one for one in every if len(every) == 1 or self._fits_some(one, exchanged)), pattern)
+        if len(every) == 1:
+            return pattern
+        names = [name.casefold() for name in (*exchanged, *self.arrays, *self.names)]
+        alike = (one for one in every if any(fits(one.casefold(), name) for name in names))
+        return next((one for one in every if self._fits_some(one, exchanged)), next(alike, pattern))
 
     def _fits_some(self, pattern: str, exchanged: Sequence[str]) -> bool:
         """True if a pattern fits any name. Those inside are looked at last: there may be very many."""

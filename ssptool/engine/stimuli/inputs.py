@@ -15,7 +15,7 @@ from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.failure import BadInputs
 from ssptool.engine.stimuli.stimuli import InputSource, Target, known_units, targets, why_not
 from ssptool.engine.stimuli.time_signals import Constant, Function, Interpolation, Table, TimeSignal
-from ssptool.errors import counted
+from ssptool.errors import counted, in_other_case
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import PhysicalUnit
 from ssptool.network.conversion import IncompatibleUnits, InvalidValue
@@ -152,6 +152,8 @@ class _Resolution:
 
     def _target(self, source: str, line: int, name: str) -> Target | None:
         target = self.targets.get(name) or self.targets.get(self.network.in_the_only_component(name))
+        if target is None and (own := in_other_case(name, self.targets)) is not None:
+            target = self.targets[own]
         if target is None:
             self._find(source, line, name, why_not(self.network, name, self.targets))
         elif name in self.sources:

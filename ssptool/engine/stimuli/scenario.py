@@ -20,7 +20,7 @@ from ssptool.engine.stimuli.stimuli import (
     targets,
 )
 from ssptool.engine.stimuli.time_signals import Action, Constant, Overridden, SignalOverride
-from ssptool.errors import WrongValue, similar_names
+from ssptool.errors import WrongValue, in_other_case, similar_names
 from ssptool.fmu.description import Causality, Variability
 from ssptool.network.conversion import InvalidValue, is_number
 from ssptool.network.network import Network, Port, Signal
@@ -121,8 +121,14 @@ class _Resolution:
         self.connected = {wire.destination for wire in network.wires}
 
     def add(self, name: str, events: tuple[Event, ...]) -> None:
-        port = self.ports.get(name) or self.ports.get(self.network.in_the_only_component(name))
+        only = self.network.in_the_only_component(name)
+        port = self.ports.get(name) or self.ports.get(only)
         signal = port.signal if port is not None else self._variable(name)
+        if signal is None:
+            own = in_other_case(name, self._names()) or in_other_case(only, self._names())
+            if own not in (None, name):
+                self.add(own, events)
+                return
         if signal is None:
             near = similar_names(name, tuple(self._names()))
             hint = f"; did you mean {' or '.join(near)}?" if near else ""
