@@ -131,6 +131,9 @@ SYNONYMS: Mapping[str, tuple[str, ...]] = {
 }
 """Words that other programs have for a command → what is typed here. They work, and no list names them."""
 
+USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
+"""Base of all errors of a command line."""
+
 WITHOUT_VALUE = {"--statistics": ("text", "json")}
 """Option that may stand without a value → its values; the first is the one that is meant then."""
 
@@ -374,7 +377,7 @@ def command() -> None:
     try:
         with _ended_by_sigterm(), warnings.catch_warnings():
             warnings.showwarning = _warn
-            app()
+            sys.exit(app(standalone_mode=False) or 0)
     except CtrlC as stopped:
         complain(_with_notes("interrupted", stopped.__cause__))
         sys.exit(130)
@@ -385,6 +388,12 @@ def command() -> None:
         # The reader of our output (`ssptool … | head`) has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except USAGE_ERROR as error:
+        from ssptool.cli.usage import usage_message  # few calls need it
+
+        if message := usage_message(error):
+            complain(message)
+        sys.exit(2)
     except Exception as error:
         if os.environ.get("SSPTOOL_DEBUG"):
             traceback.print_exc()

@@ -8,6 +8,7 @@ from typing import Any
 
 from ssptool.documents.csv_columns import CsvForm
 from ssptool.documents.foreign_files import open_text
+from ssptool.errors import disk_trouble
 from ssptool.studies.definition import Factor, FactorRole
 from ssptool.studies.designs import (
     Computed,
@@ -379,7 +380,7 @@ def _csv(path: Path, entries: StudyEntries) -> TableDesign:
         lines = csv.reader(io.StringIO(text[form.start :], newline=""), delimiter=form.separator, strict=True)
         rows = [(form.first_line - 1 + lines.line_num, row) for row in lines if row]
     except OSError as error:
-        entries.find("file", f"{path} cannot be read: {error.strerror}")
+        entries.find("file", f"{path} cannot be read: {disk_trouble(error)}")
         return TableDesign()
     except (UnicodeDecodeError, csv.Error) as error:
         entries.find("file", f"{path} is no CSV file in UTF-8: {error}")

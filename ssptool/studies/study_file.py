@@ -16,7 +16,7 @@ from ssptool.arguments import WantedAccuracy, WrongArgument, accuracy_of
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.documents.foreign_files import SpecialFile, read_text
 from ssptool.engine.settings import Settings
-from ssptool.errors import WrongValue
+from ssptool.errors import WrongValue, disk_trouble
 from ssptool.foreign_text import TOO_DEEP, too_deep
 from ssptool.studies.dataset import DEFINITION
 from ssptool.studies.definition import Factor, FactorRole, RunEffort, Study, Traces
@@ -233,7 +233,7 @@ def read_toml(path: Path) -> tuple[dict[str, Any], dict[Key, int]]:
     except IsADirectoryError:
         raise WrongValue(f"{path} is a folder, and no study file (.toml){_folder_advice(path)}") from None
     except OSError as error:
-        raise type(error)(f"the study {path} cannot be read: {error.strerror}") from None
+        raise type(error)(f"the study {path} cannot be read: {disk_trouble(error)}") from None
     except UnicodeDecodeError as error:
         raise BadStudy([DataFinding(str(path), 1, "", f"it is not UTF-8: {error}")]) from None
     return read_toml_text(text, str(path))

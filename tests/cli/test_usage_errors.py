@@ -1,0 +1,107 @@
+"""Errors in a command line have the form of all errors, and name the option that is meant."""
+
+import pytest
+import typer
+
+from ssptool.cli.app import SUMMARIES, app
+from ssptool.cli.usage import OPTION_SYNONYMS, kebab, nearest_options
+from tests.cli.test_commands import SYSTEM
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("--stopTime", "--stop-time"),
+        ("--stop", "--stop-time"),
+        ("--startTime", "--start-time"),
+        ("--dt", "--step-size"),
+        ("--step", "--step-size"),
+        ("--stepSize", "--step-size"),
+        ("--out", "--output"),
+        ("--outputFile", "--output"),
+        ("--result-file", "--output"),
+        ("--resultFile", "--output"),
+        ("--intervals", "--step-size"),
+        ("--solver", "--integrator"),
+        ("--relative-tolerance", "--tolerance"),
+        ("--log-level", "--fmu-log-level"),
+        ("--logLevel", "--fmu-log-level"),
+        ("--output_step", "--output-step"),
+        ("--quite", "--quiet"),
+        ("--toleranse", "--tolerance"),
+        ("--max-iter", "--max-iterations"),
+    ],
+)
+def test_the_best_option_comes_first(ssptool, typed, meant):
+    status, out, err = ssptool("run", SYSTEM, f"{typed}=1")
+    assert (status, out) == (2, "")
+    assert f"error: there is no option {typed}; did you mean {meant}" in " ".join(err.split())
+
+
+def test_words_of_other_programs_belong_to_options_of_a_run():
+    known = {name for one in typer.main.get_command(app).commands["run"].params for name in one.opts}
+    assert set(OPTION_SYNONYMS) <= known
+    words = [word for several in OPTION_SYNONYMS.values() for word in several]
+    assert len(words) == len(set(words))
+    assert not {f"--{word}" for word in words} & known
+    assert [kebab(name) for name in ("stopTime", "stop_time", "FMULog", "dt")] == [
+        "stop-time",
+        "stop-time",
+        "fmulog",
+        "dt",
+    ]
+    assert nearest_options("--zzzzzz", known) == ()
+
+
+WRONG = [
+    (["run"], "SYSTEM"),
+    (["run", SYSTEM, "--every", "x"], "--every: 'x' is not a whole number"),
+    (["run", SYSTEM, "--output"], "--output needs a value"),
+    (["run", SYSTEM, "--stop-time", "abc"], "--stop-time"),
+    (["run", SYSTEM, "--master", "foo"], "--master"),
+    (["run", SYSTEM, "--set", "a"], "--set"),
+    (["run", SYSTEM, "--plot", "a.png", "--plot", "b.png"], "--plot"),
+    (["run", SYSTEM, SYSTEM], "SYSTEM".lower()),
+    (["run", SYSTEM, "--in-process", "--timeout", "5"], "--timeout: cannot be combined with --in-process"),
+    (["run", SYSTEM, "--record", "zz"], "zz"),
+    (["run", "nothing.ssp"], "nothing.ssp"),
+    (["run", SYSTEM, "--inputs", "no.csv"], "no.csv"),
+    (["plan", SYSTEM, "--fmi", "7"], "--fmi"),
+    (["runn", SYSTEM], "there is no command runn; did you mean run?"),
+    (["--quiet", "run", SYSTEM], "options of a command follow its name"),
+    (["graph", SYSTEM, "--format", "foo"], "--format"),
+    (["validate", SYSTEM, "--for", "foo"], "foo"),
+    (["compare", "a.csv"], "REFERENCE"),
+    (["plot", "no.csv"], "no.csv"),
+    (["report", SYSTEM, "no.csv"], "no.csv"),
+    (["study", "no.toml"], "no.toml"),
+    (["study", "foo"], "foo"),
+    (["dictionary", "foo"], "foo"),
+    (["set", SYSTEM], "values to set"),
+    (["connect", SYSTEM, "System1"], "B"),
+    (["export", SYSTEM, "x.zip"], ".fmu"),
+    (["rule", "XYZ-1"], "XYZ-1"),
+    (["new", SYSTEM], "dual_mass_oscillator"),
+    (["variant", "add", SYSTEM], "NAME"),
+    (["draw", SYSTEM, "-o", "x.bmp"], ".svg"),
+    (["reproduce", "no.csv"], "no.csv"),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"), WRONG, ids=lambda value: " ".join(map(str, value))[:40] if isinstance(value, list) else ""
+)
+def test_errors_of_all_commands_look_alike(ssptool, words, told):
+    status, out, err = ssptool(*words)
+    assert (status, out) == (2, "")
+    first, *others = err.splitlines()
+    assert first.startswith("error: ") and told in err
+    assert not first.endswith(".") and all(line.startswith("  ") for line in others)
+    assert not any(word in err for word in ("Errno", "Usage:", "╭", "Invalid value", "No such", "Traceback"))
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_each_command_proposes_the_same_form_for_an_unknown_option(ssptool, name):
+    status, _, err = ssptool(name, "--nosuchoption")
+    assert status == 2
+    assert err.startswith("error: there is no option --nosuchoption") and f"`ssptool {name}" in err
