@@ -327,9 +327,24 @@ def say(text: str, *, err: bool = False, nl: bool = True, verbatim: bool = False
 
     It is filled to the width of a terminal, and styled, unless a program may read it (`verbatim`).
     """
-    text = without_commands(several_lines(text))
+    text = without_commands(several_lines(text if verbatim else _with_system(text)))
     stream = sys.stderr if err else sys.stdout
     typer.echo(text if verbatim else for_reader(text, stream), err=err, nl=nl, color=has_colour(stream))
+
+
+_ADVISED = re.compile(r"(`ssptool [a-z]+ )SYSTEM\b")
+
+
+def _with_system(text: str) -> str:
+    """The text with the system of this call in commands that it advises, so that they can be pasted."""
+    if not _ADVISED.search(text):
+        return text
+    words = [word for word in sys.argv[2:] if not word.startswith("-") and Path(word).exists()]
+    systems = [word for word in words if Path(word).is_dir() or Path(word).suffix.lower() in _SYSTEMS]
+    return _ADVISED.sub(lambda found: found[1] + shlex.quote(systems[0]), text) if len(systems) == 1 else text
+
+
+_SYSTEMS = (".ssp", ".ssd", ".fmu")
 
 
 def complain(message: str, *, rendered: bool = False) -> None:

@@ -15,7 +15,11 @@ def set_command(
     system: SystemPath,
     how: Editing,
     values: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME=VALUE", help="Full names, e.g. System1.m1=2.")
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME=VALUE",
+            help="Full names and values: System1.m1=2, System1.m1='2 g', or System1 m1 2.",
+        ),
     ] = None,
     unit: Annotated[
         str | None,
@@ -41,12 +45,22 @@ def set_command(
     """
     if not values and start_time is None and stop_time is None:
         raise typer.BadParameter("give values to set, --start-time or --stop-time", param_hint="NAME=VALUE")
-    wanted = parse_start_values(values, "NAME=VALUE")
+    wanted = parse_start_values(_assignments(values or []), "NAME=VALUE")
     with edited(system, how) as editor:
         for name, value in wanted.items():
             editor.set(name, value, unit=unit, into=into)
         if start_time is not None or stop_time is not None:
             editor.set_experiment(start_time, stop_time)
+
+
+def _assignments(words: list[str]) -> list[str]:
+    """Words as NAME=VALUE: `Motor R 2`, `Motor.R 2` and `Motor R=2 L=3` have blanks where names have dots and "="."""
+    bare = [word for word in words if "=" not in word]
+    if bare == words and len(words) in (2, 3):
+        return [f"{'.'.join(words[:-1])}={words[-1]}"]
+    if len(words) > 1 and bare == words[:1]:
+        return [f"{bare[0]}.{word}" for word in words[1:]]
+    return words
 
 
 @bundled(how=editing_from)

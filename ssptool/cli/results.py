@@ -1,5 +1,6 @@
 """Commands about results: plot, compare, report, reproduce."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import typer
 import ssptool
 from ssptool.arguments import parse_time
 from ssptool.cli.app import say
-from ssptool.cli.options import AllowOutside, SystemPath, TextOrJson, Variant, bundled, process_options
+from ssptool.cli.options import AllowOutside, TextOrJson, Variant, bundled, process_options
 from ssptool.cli.options import time as time_option
 from ssptool.documents.foreign_files import own_output
 from ssptool.errors import WrongValue
@@ -266,7 +267,13 @@ DEFINITION = "study.json"
 
 
 def report_command(
-    system: SystemPath,
+    system: Annotated[
+        Path,
+        typer.Argument(
+            metavar="[SYSTEM]",
+            help="System of the run: .ssp, unpacked folder, .ssd or .fmu (default: the one that the results name).",
+        ),
+    ],
     results: Annotated[
         Path | None,
         typer.Argument(
@@ -296,7 +303,7 @@ def report_command(
     It needs no other file and no network. Of a run: diagram, findings, loops, plots, statistics, manifest. Of a study:
     design, runs and failures, plots, what was calibrated, diagram, findings, origin.
 
-    For example `ssptool report plant plant.csv`, or `ssptool report springs.study`.
+    For example `ssptool report plant.csv`, or `ssptool report springs.study`.
     """
     given = system if results is None else results
     path = output or own_output(Path(given.resolve().with_suffix(".report.html").name))
@@ -305,12 +312,24 @@ def report_command(
         ssptool.report_study(
             given, path, system=shown, variant=variant, signals=signals or [], allow_outside=allow_outside or []
         )
-    elif results is None:
-        raise WrongValue(f"{system} is no folder of a study; a report of a run needs a system and its results")
     else:
         allowed = allow_outside or []
-        ssptool.report(system, results, path, variant=variant, signals=signals or [], allow_outside=allowed)
+        simulated = _system_of(given) if results is None else system
+        ssptool.report(simulated, given, path, variant=variant, signals=signals or [], allow_outside=allowed)
     say(f"report: {path}")
+
+
+def _system_of(results: Path) -> Path:
+    """The system that the manifest of results names."""
+    if results.is_dir() or results.suffix.lower() in (".ssp", ".ssd", ".fmu"):
+        raise WrongValue(f"{results} has no results; `ssptool run {shlex.quote(str(results))}` writes some")
+    system = ssptool.read_manifest(results).get("arguments", {}).get("system")
+    again = f"ssptool report SYSTEM {shlex.quote(str(results))}"
+    if not isinstance(system, str):
+        raise WrongValue(f"{results} does not name its system: `{again}`")
+    if not Path(system).exists():
+        raise WrongValue(f"the system of {results}, {system}, does not exist any more: `{again}`")
+    return Path(system)
 
 
 def allowed(

@@ -4,7 +4,7 @@ Options about the results, the process and the pace of a run stand here, those o
 """
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from enum import StrEnum
@@ -54,7 +54,7 @@ RESULTS = "Results"
 """Panel of the help."""
 
 Output = Annotated[
-    Path | None,
+    list[Path] | None,
     typer.Option(
         "--output",
         "-o",
@@ -440,11 +440,13 @@ class Report(NamedTuple):
     def progress(self) -> AbstractContextManager[Callable[[float], None] | None]:
         return nullcontext(None) if self.text is None else progress_bar("running")
 
-    def show(self, result: "Result", plot: Path | None) -> None:
+    def show(self, result: "Result", plot: Path | None, copies: Sequence[Path] = ()) -> None:
         if self.text is None:
             _complain_of(result)
-        else:
-            say(self.text(result, plot), verbatim=self.text is result_json)
+            return
+        say(self.text(result, plot), verbatim=self.text is result_json)
+        if copies and self.text is not result_json:
+            say(f"also      {', '.join(map(str, copies))}")
 
 
 def report_from(
@@ -506,12 +508,13 @@ def run_command(
         ssptool.renderers.check_plot_name(plot)
     if not isolated:
         _without_process(timeout=timeout, step_timeout=step_timeout, memory_limit=memory_limit, sandbox=sandbox or None)
-    output = output or own_output(Path(system.resolve().stem).with_suffix(".csv"))
+    read = [system, *changes["parameters"], *_files_of(stimuli)]
+    first, *copies = _outputs(output, system, read, [one for one in logs.values() if isinstance(one, Path)])
     with report.progress() as progress:
         result = ssptool.simulate(
             system,
             settings={**settings, **logs},
-            output=output,
+            output=first,
             record=record or (),
             every=every,
             output_step=output_step,
@@ -532,8 +535,44 @@ def run_command(
             **stimuli,
         )
     drawn = plot if plot is not None and _draw(result, plot) else None
-    report.show(result, drawn)
+    report.show(result, drawn, [path for path in copies if _copied(first, path)])
     raise typer.Exit(0 if result.ok and result.accuracy.met and drawn == plot else 1)
+
+
+def _outputs(given: list[Path] | None, system: Path, read: Sequence[Path], logs: Sequence[Path | None]) -> list[Path]:
+    """Files for the results: first the one that the run writes, then those for copies in other formats.
+
+    A MAT file does not keep all types, so that it is the last to be copied from.
+    """
+    if not given:
+        return [own_output(Path(system.resolve().stem).with_suffix(".csv"))]
+    first, *copies = sorted(given, key=lambda path: path.suffix.lower() == ".mat")
+    if copies:
+        from ssptool.engine.recording.formats import check_output, check_written
+
+        for number, path in enumerate(copies):
+            check_output(path)
+            check_written(path, [first, *copies[:number], *logs], [one for one in read if one.exists()])
+    return [first, *copies]
+
+
+def _files_of(stimuli: dict[str, Any]) -> Iterator[Path]:
+    yield from () if stimuli["inputs"] is None else stimuli["inputs"].source
+    yield from () if stimuli["scenario"] is None else (stimuli["scenario"],)
+
+
+def _copied(results: Path, target: Path) -> bool:
+    """Whether there is a copy; where there is none, the summary of the run counts all the more."""
+    from ssptool.engine.recording.formats import copy_results
+
+    try:
+        notes = copy_results(results, target)
+    except (ValueError, OSError, MissingExtra) as problem:
+        complain(f"{target} was not written: {sentence(problem) if isinstance(problem, OSError) else problem}")
+        return False
+    for note in notes:
+        say(f"note: {note}", err=True)
+    return True
 
 
 def _without_process(**limits: object) -> None:

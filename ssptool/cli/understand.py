@@ -1,5 +1,6 @@
 """Commands that show a system: info, graph, draw, explain; and rule, which explains a rule."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,7 +24,9 @@ from ssptool.cli.options import (
 from ssptool.cli.terminal import busy
 from ssptool.documents.foreign_files import own_output
 from ssptool.documents.saving import save_file
+from ssptool.drawing.graph import GRAPH_ENDINGS, graph_content
 from ssptool.foreign_text import several_lines
+from ssptool.network.explanation import Explained, Explanation
 
 
 def rule_command(
@@ -105,27 +108,38 @@ def graph_command(
     *,
     judged: dict[str, Any],
     format: Annotated[
-        GraphFormat, typer.Option("--format", help="Print as text, json, dot or svg.")
-    ] = GraphFormat.TEXT,
+        GraphFormat | None,
+        typer.Option("--format", help="Print as text, json, dot or svg (default: text, or by the ending of --output)."),
+    ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the graph to this file (default: print it)."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the graph to this .svg, .png, .html, .dot, .json or .txt file (default: print it).",
+        ),
     ] = None,
 ) -> None:
     """Show dependencies, component cycles and algebraic loops.
 
     Components, wires, component cycles, algebraic loops with the dependencies that close them, evaluation order.
 
-    For example `ssptool graph plant`, or `ssptool graph plant --format svg --output graph.svg`.
+    For example `ssptool graph plant`, or `ssptool graph plant --output graph.svg`.
     """
+    ending = "" if output is None or format is not None else output.suffix.lower()
+    if ending not in GRAPH_ENDINGS:
+        endings = ", ".join(filter(None, GRAPH_ENDINGS))
+        raise typer.BadParameter(f"{output}: the ending must be one of {endings}; or give --format")
     with busy():
-        text = ssptool.renderers.GRAPH_RENDERERS[format.value](
-            ssptool.graph(system, variant=variant, accept=codes(accept), **judged)
+        graph = ssptool.graph(system, variant=variant, accept=codes(accept), **judged)
+        content = (
+            graph_content(graph, ending) if ending else ssptool.renderers.GRAPH_RENDERERS[(format or "text")](graph)
         )
     if output is None:
-        say(text, verbatim=format is not GraphFormat.TEXT)
+        say(str(content), verbatim=format not in (None, GraphFormat.TEXT))
     else:
-        save_file(output, several_lines(text) + "\n")
+        save_file(output, f"{several_lines(content)}\n" if isinstance(content, str) else content)
         say(f"graph: {output}")
 
 
@@ -204,7 +218,8 @@ def explain_command(
     changes: dict[str, Any],
     stimuli: dict[str, Any],
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="NAME…", help="Full names of variables or connectors: System1.m1.")
+        list[str] | None,
+        typer.Argument(metavar="NAME…", help="Full names of variables, connectors or components: System1.m1, System1."),
     ] = None,
     all: Annotated[bool, typer.Option("--all", help="List all parameters and connectors in a table.")] = False,
     format: Annotated[TextOrJson, typer.Option("--format", help="Print as text or json.")] = TextOrJson.TEXT,
@@ -215,7 +230,9 @@ def explain_command(
     overrode, with file and line. For a connector: where the signal comes from through all boundaries and conversions,
     and where it goes. With --inputs and --scenario also what these do to it during a run.
 
-    For example `ssptool explain plant Motor.m`, or `ssptool explain plant --all`.
+    The name of a component lists its connectors and parameters in a table.
+
+    For example `ssptool explain plant Motor.m`, or `ssptool explain plant Motor`, or `ssptool explain plant --all`.
     """
     if bool(names) == all:
         raise typer.BadParameter("give the names of variables or connectors, or --all", param_hint="NAME…")
@@ -227,7 +244,14 @@ def explain_command(
         explained = unknown.explained
         if not explained:
             raise
-    form = "table" if all and format is TextOrJson.TEXT else format.value
+    table = all or _names_component(explained, names or [])
+    form = "table" if table and format is TextOrJson.TEXT else format.value
     say(ssptool.renderers.EXPLANATION_RENDERERS[form](explained), verbatim=format is TextOrJson.JSON)
     if problem is not None:
         raise problem
+
+
+def _names_component(explained: Sequence[Explained], names: Sequence[str]) -> bool:
+    """True if one of the names is that of a component or nested system, in any case."""
+    inside = {one.signal.component.casefold() for one in explained if isinstance(one, Explanation)}
+    return any(f"{component}.".startswith(f"{name.casefold()}.") for component in inside for name in names)

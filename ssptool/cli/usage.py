@@ -60,8 +60,12 @@ def _sentence(error: Any, context: Any) -> str:
         message = message.replace(words, better)
     if not hint:
         return message
-    names = hint if isinstance(hint, str) else " / ".join(hint)
-    return f"{names.replace(chr(39), '')}: {message}"
+    names = (hint if isinstance(hint, str) else " / ".join(hint)).replace("'", "")
+    return f"{names}: {message}{_BESIDE.get(names, '')}"
+
+
+_BESIDE = {"--input": "; files of inputs are given with --inputs"}
+"""Option → a similar one that may be meant."""
 
 
 _TYPES = {"a valid int": "a whole number", "a valid float": "a number", "a valid integer": "a whole number"}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from ssptool.foreign_text import joined_lines, json_text, one_line
+from ssptool.foreign_text import html_text, joined_lines, json_text, one_line
 from ssptool.network.arrays import connected
 from ssptool.network.dependencies import AlgebraicLoop, Block, ComponentCycle, Need, SystemGraph, loop_edges
 from ssptool.network.network import FlatComponent, Network, Port, Signal, Wire
@@ -208,3 +208,24 @@ def _svg(graph: SystemGraph) -> str:
 GRAPH_RENDERERS: Mapping[str, Callable[[SystemGraph], str]] = MappingProxyType(
     {"text": graph_text, "json": graph_json, "dot": graph_dot, "svg": _svg}
 )
+
+
+GRAPH_ENDINGS = MappingProxyType(
+    {"": "text", ".txt": "text", ".svg": "svg", ".png": "svg", ".html": "svg", ".dot": "dot", ".json": "json"}
+)
+"""Ending of a file → the renderer of its content."""
+
+
+def graph_content(graph: SystemGraph, ending: str) -> str | bytes:
+    """Content of a file with this ending, one of `GRAPH_ENDINGS`. Raises MissingExtra for a PNG without its library."""
+    text = GRAPH_RENDERERS[GRAPH_ENDINGS[ending]](graph)
+    if ending == ".html":
+        title = html_text(graph.network.name)
+        return (
+            f'<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>{title}</title>\n<body>{text}</body></html>'
+        )
+    if ending == ".png":
+        from ssptool.drawing.diagram.drawing import png  # the layout loads numpy and scipy
+
+        return png(text)
+    return text

@@ -20,6 +20,7 @@ from ssptool.network.conversion import (
     conversion,
     from_text,
     is_float,
+    number_and_unit,
     split_values,
 )
 from ssptool.network.network import Network, Signal
@@ -140,6 +141,9 @@ def requested_value(
         The variable takes no value, not in this unit, or none of this size; or has no unit to convert this one to.
     """
     name, whole, target = _target(addressees, name)
+    quantity = number_and_unit(value) if unit is None and isinstance(value, str) and is_float(target.type) else None
+    if quantity is not None:
+        value, unit = quantity
     if not target.settable:
         raise EditError(f"{name} takes no value: its FMU calculates it")
     if unit is not None and not is_float(target.type):

@@ -4,6 +4,7 @@ The types that may be connected are those of table 2.5.2 of the rule catalogue; 
 and FMI 3.0 §2.4.4, transformations SSP 2.0 §4.5.2."""
 
 import math
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -382,6 +383,19 @@ def from_cell(name: str, text: str, target: str, items: EnumerationItems) -> Val
     elif not is_float(target) and target != "String":
         text = text.removesuffix(".0")
     return from_text(name, text.strip() if target != "String" else text, target, items)
+
+
+_QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\d\s.,=+-]\S*)\s*")
+
+
+def number_and_unit(text: str) -> tuple[str, str] | None:
+    """The number and the unit of a text such as `300 K` or `10mm`; None: it is a number alone, or neither."""
+    try:
+        float(text)
+    except ValueError:
+        found = _QUANTITY.fullmatch(text)
+        return None if found is None else (found[1], found[2])
+    return None
 
 
 def from_text(name: str, text: str, target: str, items: EnumerationItems) -> Value:

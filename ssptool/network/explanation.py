@@ -133,7 +133,7 @@ class UnexplainedName(UnknownVariable):
 def explain(network: Network, *names: str) -> Explanations:
     """Explain variables and connectors by their full names, such as `System1.m1`.
 
-    A name of several variables gives all of them.
+    A name of several variables gives all of them, that of a component or nested system its connectors and parameters.
 
     Raises
     ------
@@ -191,6 +191,8 @@ class _Explainer:
             signals = tuple(dict.fromkeys(self._signals(name)))
             unmatched = tuple(missed for missed in self.network.unmatched if missed.name == name)
             if not signals and not unmatched:
+                signals = self._of_component(name)
+            if not signals and not unmatched:
                 own = in_other_case(name, self._names())
                 signals = () if own is None else tuple(dict.fromkeys(self._signals(own)))
             if not signals and not unmatched:
@@ -201,6 +203,14 @@ class _Explainer:
             missing = owner_of(unknown[0], self.network.missing)
             raise UnexplainedName(unknown[0], near, Explanations(found), "" if missing is None else str(missing))
         return Explanations(found)
+
+    def _of_component(self, name: str) -> tuple[Signal, ...]:
+        """Connectors and parameters of a component, or of all in a nested system."""
+        every = tuple(self.all())
+        parts = [signal.component.split(".") for signal in dict.fromkeys(every)]
+        known = {".".join(names[:depth]) for names in parts for depth in range(1, len(names) + 1)} - {""}
+        meant = name if name in known else in_other_case(name, known)
+        return tuple(one for one in every if meant and f"{one.component}.".startswith(f"{meant}."))
 
     def all(self) -> Iterator[Signal]:
         parameters = (Causality.PARAMETER, Causality.STRUCTURAL_PARAMETER)

@@ -20,7 +20,7 @@ from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
 from ssptool.errors import WrongValue, abbreviated, counted, similar_names
 from ssptool.fmu.description import Shape, Value, element_names, shape_text
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
-from ssptool.fmu.units import PhysicalUnit, named
+from ssptool.fmu.units import PhysicalUnit, named, unit_of_name
 from ssptool.network.conversion import (
     IncompatibleUnits,
     InvalidValue,
@@ -30,7 +30,9 @@ from ssptool.network.conversion import (
     convert,
     document_units,
     from_text,
+    is_float,
     is_integer,
+    number_and_unit,
     split_values,
     transformed,
 )
@@ -319,10 +321,35 @@ class Parameterization:
     def _override(self, name: str, text: str, target: NamedTarget, detail: str = "") -> None:
         if not target.settable:
             raise InvalidValue(name, text, "no value: the FMU calculates this variable")
-        value, unit = from_text(name, text, target.type, target.items), unit_name(target.unit)
+        value, unit = self._typed(name, text, target), unit_name(target.unit)
         _require_within(target.bounds, name, value)
         step = ProvenanceStep(StepKind.OVERRIDE, COMMAND_LINE, name, value, detail or f"{name}={text}", unit)
         self._claim(ValueSource(Priority.COMMAND_LINE), target, Assignment(target.signal, value, unit, (step,)))
+
+    def _typed(self, name: str, text: str, target: NamedTarget) -> Value:
+        """The value of a text, which may have a unit, in the unit of the target."""
+        quantity = number_and_unit(text) if isinstance(text, str) and is_float(target.type) else None
+        if quantity is None:
+            return from_text(name, text, target.type, target.items)
+        source = self._unit(quantity[1])
+        if target.unit is None:
+            raise InvalidValue(name, text, "a number without a unit, as the variable has none")
+        if source is None:
+            like = f"'{quantity[0]} {target.unit.name}'"
+            raise InvalidValue(name, text, f"a number, or a number with a unit, such as {like}")
+        try:
+            return conversion(source, target.unit, target.relative)(float(quantity[0]))
+        except IncompatibleUnits:
+            wanted = f"a value in {target.unit.name}, to which {source.name} cannot be converted"
+            raise InvalidValue(name, text, wanted) from None
+
+    def _unit(self, name: str) -> PhysicalUnit | None:
+        """The unit of this name in the documents and FMUs of the system, else as it names itself; None: unknown."""
+        scopes = [place.scope.units for place in (*self._tree.systems, *self._tree.components)]
+        for units in (*scopes, *(place.fmu.units for place in self._tree.components)):
+            if name in units and units[name].defined:
+                return units[name]
+        return unit_of_name(name)
 
     def _override_array(self, name: str, text: str, shape: Shape, path: ElementPath) -> None:
         """Set all elements; values are separated by white space, texts with white space are in quotes."""

@@ -60,6 +60,7 @@ WRONG = [
     (["run", SYSTEM, "--stop-time", "abc"], "--stop-time"),
     (["run", SYSTEM, "--master", "foo"], "--master"),
     (["run", SYSTEM, "--set", "a"], "--set"),
+    (["run", SYSTEM, "--input", "in.csv"], "given with --inputs"),
     (["run", SYSTEM, "--plot", "a.png", "--plot", "b.png"], "--plot"),
     (["run", SYSTEM, SYSTEM], "SYSTEM".lower()),
     (["run", SYSTEM, "--in-process", "--timeout", "5"], "--timeout: cannot be combined with --in-process"),

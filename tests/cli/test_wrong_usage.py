@@ -133,7 +133,7 @@ def test_settings_of_a_study_are_called_as_in_its_file(ssptool, tmp_path):
     [
         (["run", SYSTEM, "--plot", "p1.png", "--plot", "p2.png"], "--plot"),
         (["run", SYSTEM, "--stop-time", "1", "--stop-time=2"], "--stop-time"),
-        (["run", SYSTEM, "-o", "a.csv", "--output", "b.csv"], "--output"),
+        (["graph", SYSTEM, "-o", "a.svg", "--output", "b.svg"], "--output"),
         (["study", "run", "a.toml", "--workers", "1", "--workers", "2"], "--workers"),
         (["dictionary", "add", "--variant", "a", "--variant", "b", SYSTEM], "--variant"),
     ],

@@ -15,7 +15,7 @@ from ssptool.documents.foreign_files import read_text
 from ssptool.engine.recording.writer import Tail, UnreadableTrace, Writer
 from ssptool.engine.trace import Column, Floats, StringTable, Trace
 from ssptool.errors import MissingExtra, WrongUsage, disk_trouble
-from ssptool.foreign_text import NOT_FINITE, json_content
+from ssptool.foreign_text import NOT_FINITE, json_content, json_text
 from ssptool.working_directory import absolute
 
 
@@ -219,6 +219,20 @@ def read_trace(path: Path | str) -> Trace:
     check_names(path, trace.columns)
     check_times(path, trace.t)
     return trace
+
+
+def copy_results(source: Path, target: Path) -> tuple[str, ...]:
+    """Write results and their manifest to another file, in the format of its ending; notes on what that cannot keep.
+
+    Raises
+    ------
+    UnknownFormat, MissingExtra, UnreadableTrace, ResultsNotWritten, OSError
+    """
+    trace, manifest = read_trace(source), read_manifest(source)
+    writer = open_writer(target, trace.columns, trace.contents)
+    writer.write(np.column_stack((trace.t, trace.cells)))
+    writer.close(json_text(manifest, indent=1))
+    return writer.notes()
 
 
 def check_names(path: Path, columns: Sequence[Column]) -> None:
