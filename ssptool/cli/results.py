@@ -270,8 +270,8 @@ def report_command(
     system: Annotated[
         Path,
         typer.Argument(
-            metavar="[SYSTEM]",
-            help="System of the run: .ssp, unpacked folder, .ssd or .fmu (default: the one that the results name).",
+            metavar="SYSTEM",
+            help="System of the run, .ssp, unpacked folder, .ssd or .fmu; may be left out if the results name it.",
         ),
     ],
     results: Annotated[

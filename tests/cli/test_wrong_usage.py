@@ -75,7 +75,7 @@ def test_other_commands_do_so_too(ssptool, verb, arguments):
         (["--substeps", "System2=0"], "error: --substeps System2 must be a whole number of at least 1; found 0"),
         (["--processes", "no"], "error: --processes must be 'each' or a whole number of at least 1; found 'no'"),
         (["--set", "System1=1"], "did you mean System1.F or "),
-        (["--set", "Zz=1"], "`ssptool explain SYSTEM --all` lists"),
+        (["--set", "Zz=1"], f"`ssptool explain {SYSTEM} --all` lists"),
     ],
     ids=lambda value: "=".join(value) if isinstance(value, list) else "",
 )
