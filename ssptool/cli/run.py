@@ -431,7 +431,7 @@ Format = Annotated[
 ]
 
 
-class Report(NamedTuple):
+class ReportChoice(NamedTuple):
     """The report of a run that was asked for; None: errors only."""
 
     text: Callable[["Result", Path | None], str] | None
@@ -454,15 +454,15 @@ def report_from(
     quiet: Quiet = False,
     format: Format = TextOrJson.TEXT,
     statistics: StatisticsOption = None,
-) -> Report:
+) -> ReportChoice:
     """Options about the report of a run."""
     measured = statistics is not None
     json = format is TextOrJson.JSON or statistics is StatisticsFormat.JSON
     if quiet and (verbose or json):
         raise typer.BadParameter("leave out --verbose, --format and --statistics json", param_hint="--quiet")
     if quiet:
-        return Report(None, measured)
-    return Report(result_json if json else result_text if verbose or measured else summary_text, measured)
+        return ReportChoice(None, measured)
+    return ReportChoice(result_json if json else result_text if verbose or measured else summary_text, measured)
 
 
 @bundled(
@@ -494,7 +494,7 @@ def run_command(
     accuracy: AccuracyOption = None,
     logs: dict[str, Any],
     plot: Plot = None,
-    report: Report,
+    report: ReportChoice,
 ) -> None:
     """Initialize and simulate a system, and write its results.
 

@@ -24,9 +24,7 @@ from ssptool.cli.options import (
 from ssptool.cli.terminal import busy
 from ssptool.documents.foreign_files import own_output
 from ssptool.documents.saving import save_file
-from ssptool.drawing.graph import GRAPH_ENDINGS, graph_content
 from ssptool.foreign_text import several_lines
-from ssptool.network.explanation import Explained, Explanation
 
 
 def rule_command(
@@ -127,6 +125,8 @@ def graph_command(
 
     For example `ssptool graph plant`, or `ssptool graph plant --output graph.svg`.
     """
+    from ssptool.drawing.graph import GRAPH_ENDINGS, graph_content  # loads the network
+
     ending = "" if output is None or format is not None else output.suffix.lower()
     if ending not in GRAPH_ENDINGS:
         endings = ", ".join(filter(None, GRAPH_ENDINGS))
@@ -251,7 +251,7 @@ def explain_command(
         raise problem
 
 
-def _names_component(explained: Sequence[Explained], names: Sequence[str]) -> bool:
+def _names_component(explained: Sequence[Any], names: Sequence[str]) -> bool:
     """True if one of the names is that of a component or nested system, in any case."""
-    inside = {one.signal.component.casefold() for one in explained if isinstance(one, Explanation)}
+    inside = {one.signal.component.casefold() for one in explained if hasattr(one, "signal")}
     return any(f"{component}.".startswith(f"{name.casefold()}.") for component in inside for name in names)

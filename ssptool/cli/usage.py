@@ -86,7 +86,7 @@ def _about_option(name: str, context: Any) -> str:
 def _name(parameter: Any) -> str:
     if getattr(parameter, "param_type_name", "") == "argument":
         return str(parameter.metavar or parameter.name.upper())
-    return max(parameter.opts, key=len)
+    return str(max(parameter.opts, key=len))
 
 
 def _options(context: Any) -> Iterator[str]:

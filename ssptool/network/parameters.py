@@ -345,7 +345,8 @@ class Parameterization:
 
     def _unit(self, name: str) -> PhysicalUnit | None:
         """The unit of this name in the documents and FMUs of the system, else as it names itself; None: unknown."""
-        scopes = [place.scope.units for place in (*self._tree.systems, *self._tree.components)]
+        scopes = [place.scope.units for place in self._tree.systems]
+        scopes += [place.scope.units for place in self._tree.components]
         for units in (*scopes, *(place.fmu.units for place in self._tree.components)):
             if name in units and units[name].defined:
                 return units[name]
