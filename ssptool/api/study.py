@@ -32,7 +32,7 @@ from ssptool.studies.dataset import DEFINITION, Dataset, OtherStudy
 from ssptool.studies.definition import Study
 from ssptool.studies.entries import BadStudy as BadStudy
 from ssptool.studies.entries import Findings
-from ssptool.studies.first_draft import StudyKind, SystemPlace, default_results, factor_of_sweep, first_draft
+from ssptool.studies.first_draft import StudiedSystem, StudyKind, default_results, factor_of_sweep, first_draft
 from ssptool.studies.optimization import optimize_study
 from ssptool.studies.optimum import Optimize
 from ssptool.studies.run import Forecast, begin_study, check_scheduler, run_study
@@ -233,7 +233,7 @@ def new_study(
     inventory = info(named, variables="*", variant=variant, allow_outside=allow_outside, settings_file=settings_file)
     folder = file.resolve().parent
     stated = None if data is None else relpath(file_path("data", data).resolve(), folder)
-    place = SystemPlace(relpath(named.resolve(), folder), variant)
+    place = StudiedSystem(relpath(named.resolve(), folder), variant)
     save_file(file, first_draft(place, inventory.variables, kind, str(file), stated))
     return file
 

@@ -51,7 +51,7 @@ _DESIGNS = {
 }
 
 
-class SystemPlace(NamedTuple):
+class StudiedSystem(NamedTuple):
     """The path of a system, as a study file states it, and a variant; None: the default."""
 
     path: str
@@ -59,7 +59,7 @@ class SystemPlace(NamedTuple):
 
 
 def first_draft(
-    system: SystemPlace, variables: Sequence[VariableEntry], kind: StudyKind, file: str, data: str | None = None
+    system: StudiedSystem, variables: Sequence[VariableEntry], kind: StudyKind, file: str, data: str | None = None
 ) -> str:
     """The text of a study file `file` (TOML).
 

@@ -101,7 +101,7 @@ async def test_a_study_is_judged_whole(author: Author, oscillator: Path):
     assert "gauss-seidel" in await proposed(author, study, "jacobi", 2)
     assert "step_size" in await proposed(author, study, "stop_time")
     assert "calibration" in await proposed(author, study, "accept")
-    assert "End of the run" in await hovered(author, study, "stop_time")
+    assert "500ms" in await hovered(author, study, "stop_time")
 
 
 async def test_a_study_is_judged_with_its_system_as_it_is_in_the_editor(author: Author, oscillator: Path):

@@ -11,7 +11,7 @@ import ssptool
 from ssptool.cli.app import command
 from ssptool.errors import WrongValue
 from ssptool.network.inventory import VariableEntry
-from ssptool.studies.first_draft import StudyKind, SystemPlace, first_draft
+from ssptool.studies.first_draft import StudiedSystem, StudyKind, first_draft
 from tests.engine.dual_mass import RESOURCES
 
 SYSTEM = RESOURCES.parent
@@ -62,7 +62,7 @@ def test_names_with_quotation_marks_stay_valid():
         "A.'k \"1\"'", "A", "'k'", "parameter", "fixed", "Float64", "N/m", -2.0, None, None, None, "line\nbreak"
     )
     output = replace(entry, name="A.'y'", causality="output", start=None)
-    text = first_draft(SystemPlace("é \\ a.ssp", 'B".ssd'), [entry, output], StudyKind.OPTIMIZE, "s.toml")
+    text = first_draft(StudiedSystem("é \\ a.ssp", 'B".ssd'), [entry, output], StudyKind.OPTIMIZE, "s.toml")
     table = tomllib.loads(text)
     assert table["factors"] == {entry.name: {"low": -4.0, "high": -1.0}}
     assert table["system"] == "é \\ a.ssp" and table["variant"] == 'B".ssd'
@@ -71,7 +71,7 @@ def test_names_with_quotation_marks_stay_valid():
 
 def test_nothing_to_vary_is_said_so():
     with pytest.raises(WrongValue, match="no parameter"):
-        first_draft(SystemPlace("a.ssp", None), [], StudyKind.GRID, "s.toml")
+        first_draft(StudiedSystem("a.ssp", None), [], StudyKind.GRID, "s.toml")
 
 
 def test_an_existing_file_stays(folder):

@@ -9,7 +9,7 @@ from pytest import approx
 from ssptool import Settings, read_trace
 from ssptool.engine.recording import decimation
 from ssptool.engine.recording.decimation import Every, Grid
-from ssptool.engine.recording.patterns import NothingMatches, check_patterns
+from ssptool.engine.recording.patterns import NothingMatches, checked_patterns
 from ssptool.engine.recording.writer import BLOCK_BYTES
 from ssptool.engine.run.make_plan import make_plan
 from ssptool.engine.run.recorder import Recording
@@ -233,9 +233,9 @@ def test_numbers_that_do_not_fit_are_refused_before_anything_is_loaded(recording
 
 def test_a_pattern_that_is_like_no_signal_is_told_what_there_is():
     with pytest.raises(NothingMatches, match=r"no result is called 'z\*'; there are peak, settled$"):
-        check_patterns(["z*"], ["peak", "settled"], "result")
+        checked_patterns(["z*"], ["peak", "settled"], "result")
     with pytest.raises(NothingMatches, match=r"there are s0, s1, s2, s3, s4, s5, 994 more$"):
-        check_patterns(["z*"], [f"s{n}" for n in range(1000)], "result")
+        checked_patterns(["z*"], [f"s{n}" for n in range(1000)], "result")
 
 
 def test_a_grid_far_finer_than_the_steps_comes_in_blocks_of_bounded_size():
